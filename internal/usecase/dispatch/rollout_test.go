@@ -59,7 +59,7 @@ func TestRollouts(t *testing.T) {
 		"rollback while the others run":    {"nobody supersedes yet", v1alpha1.DuplicatesCommit, []step{{first, a, ""}, {first, b, ""}, {first, a, ""}}, "ccc"},
 		"rollback, superseding":            {"what was superseded is deployed again", v1alpha1.DuplicatesCommit, []step{{first, a, superseded}, {first, b, superseded}, {first, a, ""}}, "ccc"},
 		"the same, while superseding":      {"the older rollout is not newer than b", v1alpha1.DuplicatesCommit, []step{{first, a, superseded}, {ci, b, ""}, {again, a, ""}, {other, a, ""}}, "ccdd"},
-		"the same":                         {"its run goes on", v1alpha1.DuplicatesCommit, []step{{first, a, ""}, {again, a, ""}, {other, a, ""}}, "cdd"},
+		"the same":                         {"its run continues", v1alpha1.DuplicatesCommit, []step{{first, a, ""}, {again, a, ""}, {other, a, ""}}, "cdd"},
 		"the same, passed":                 {"it has a run", v1alpha1.DuplicatesDeployment, []step{{first, a, passed}, {again, a, ""}, {other, a, ""}}, "cdd"},
 		"the same, failed":                 {"one rollout is no retry", v1alpha1.DuplicatesRerunUnsuccessful, []step{{first, a, failed}, {again, a, ""}, {other, a, ""}}, "cdd"},
 		"the same, canceled":               {"somebody does not want it", v1alpha1.DuplicatesCommit, []step{{first, a, canceled}, {again, a, ""}, {other, a, ""}}, "cdd"},
