@@ -32,7 +32,8 @@ func BenchmarkWorkloads(b *testing.B) {
 		before := heap()
 		w.names(staging, v1alpha1.Workload{Name: "web-0000"})
 		w.has(staging, " false 11111111 comes: ")
-		grown := heap() - min(before, heap())
+		after := heap()
+		grown := after - min(before, after)
 		d := &appsv1.Deployment{}
 		w.must(w.Client.Get(b.Context(), w.key("web-0000"), d))
 		w.rollsOut(d)

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,7 +55,7 @@ const (
 	// names logs that could not be saved. It is False while the store is unavailable. Without a store, runs lack it.
 	ConditionArchived = "Archived"
 
-	// ConditionReady is True on a Team, an APIKey or a Trigger that works. If not, its reason says why.
+	// ConditionReady is True on a Team, an APIKey, a Trigger or an Environment with workloads that works. If not, its reason says why.
 	ConditionReady = "Ready"
 )
 
@@ -278,4 +279,12 @@ func (s *Suite) Passed() bool {
 // Archived reports whether the record of the run is in the object store.
 func (s *Suite) Archived() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionArchived)
+}
+
+// ReadyProblem returns why an object is not Ready, or "" if it is, or if nobody has said so. A condition may lack a message.
+func ReadyProblem(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+		return cmp.Or(c.Message, c.Reason)
+	}
+	return ""
 }

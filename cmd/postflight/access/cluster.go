@@ -121,7 +121,7 @@ func (c *Cluster) UserName(ctx context.Context) string {
 	return c.User
 }
 
-// Teams are the ids of the teams by namespace. Users who may not list Teams get none.
+// Teams are the ids of the teams by namespace. Users without the right to list Teams get none.
 func (c *Cluster) Teams(ctx context.Context) map[string]string {
 	var list v1alpha1.TeamList
 	_ = c.Client.List(ctx, &list) // without the right, the ids are not shown
@@ -132,8 +132,16 @@ func (c *Cluster) Teams(ctx context.Context) map[string]string {
 	return teams
 }
 
+// Scope completes "There are none" with where the commands looked.
+func (c *Cluster) Scope(all bool) string {
+	if all {
+		return "in any namespace"
+	}
+	return "in the namespace " + c.Namespace
+}
+
 // CheckNamespace returns an error if the namespace does not exist. It is for empty lists: the API server lists
-// nothing in a namespace that does not exist. Users who may not read the namespace get no error.
+// nothing in a namespace that does not exist. Users without the right to read the namespace get no error.
 func (c *Cluster) CheckNamespace(ctx context.Context) error {
 	err := c.Client.Get(ctx, client.ObjectKey{Name: c.Namespace}, &corev1.Namespace{})
 	if apierrors.IsNotFound(err) {

@@ -22,13 +22,6 @@ type Cluster struct {
 	All bool // those of all namespaces
 }
 
-func (c *Cluster) scope() string {
-	if c.All {
-		return "in any namespace"
-	}
-	return "in the namespace " + c.Namespace
-}
-
 func (c *Cluster) Environment(ctx context.Context, name string) (*client.EnvironmentStatus, error) {
 	e := &v1alpha1.Environment{}
 	if err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: c.Namespace, Name: name}, e); err != nil {

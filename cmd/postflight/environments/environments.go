@@ -70,7 +70,7 @@ func (o *Options) command(all *bool, run func(ctx context.Context, args []string
 		}
 		o.Now = time.Now
 		cluster := &Cluster{Cluster: &o.way.Cluster, All: all != nil && *all}
-		o.Source, o.Scope = cluster, cluster.scope()
+		o.Source, o.Scope = cluster, cluster.Scope(cluster.All)
 		if byServer {
 			o.Source, o.Scope = o.way.Server.Client, "of the team of the API key"
 		}

@@ -24,12 +24,7 @@ type ClusterRuns struct {
 	All bool // those of all namespaces
 }
 
-func (c *ClusterRuns) scope() string {
-	if c.All {
-		return "in any namespace"
-	}
-	return "in the namespace " + c.Namespace
-}
+func (c *ClusterRuns) scope() string { return c.Scope(c.All) }
 
 func (c *ClusterRuns) GetSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}

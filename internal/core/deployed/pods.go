@@ -19,13 +19,13 @@ const maxDigests = 16 // the bound of the status
 // PodsToRead returns the selector of an object's pods if their digests are needed: its rollout is complete, which the status does not say.
 // Digests are read once for each rollout.
 func PodsToRead(e *v1alpha1.Environment, w v1alpha1.Workload, o *unstructured.Unstructured) (pods labels.Selector, needed bool) {
-	if _, problem := read(w, o); problem != "" {
-		return nil, false // the status will not say that it is complete
-	}
 	r := rolloutOf(o)
 	was := Recorded(e, o.GetUID())
 	if !r.ready || len(containersOf(o)) == 0 || was != nil && was.Ready && was.Revision == r.revision {
 		return nil, false
+	}
+	if _, problem := read(w, o); problem != "" {
+		return nil, false // the status will not say that it is complete
 	}
 	written, found, err := unstructured.NestedMap(o.Object, "spec", "selector")
 	if err != nil || !found {

@@ -93,8 +93,8 @@ func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 func Environments(environments []v1alpha1.Environment) (findings []Finding) {
 	for i := range environments {
 		e := &environments[i]
-		if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-			findings = append(findings, warning(checkEnvironments, "", "The workloads of the Environment %s/%s are not known: %s", e.Namespace, e.Name, ready.Message))
+		if problem := v1alpha1.ReadyProblem(e.Status.Conditions); problem != "" {
+			findings = append(findings, warning(checkEnvironments, "", "The workloads of the Environment %s/%s are not known: %s", e.Namespace, e.Name, problem))
 		}
 	}
 	if len(findings) == 0 {
@@ -107,8 +107,8 @@ func Environments(environments []v1alpha1.Environment) (findings []Finding) {
 func Triggers(triggers []v1alpha1.Trigger) (findings []Finding) {
 	for i := range triggers {
 		t := &triggers[i]
-		if ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, ready.Message))
+		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
+			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, problem))
 		}
 	}
 	if len(findings) == 0 {

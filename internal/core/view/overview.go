@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -53,7 +50,7 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 		Matches: conditionsOf(t.Spec.Match), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
 	}
-	v.Problem = problemIn(t.Status.Conditions)
+	v.Problem = v1alpha1.ReadyProblem(t.Status.Conditions)
 	if len(runs) > 0 {
 		v.Last = new(RowOf(runs[0], v.History.Typical, now))
 	}
@@ -61,14 +58,6 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 }
 
 func triggerOf(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }
-
-// problemIn returns why an object is not ready, or "".
-func problemIn(conditions []metav1.Condition) string {
-	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-		return c.Message
-	}
-	return ""
-}
 
 func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	var all []Condition
@@ -145,7 +134,7 @@ func holdOf(e *v1alpha1.Environment, now time.Time) string {
 func environmentWith(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Environment {
 	v := Environment{
 		Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL),
-		Hold: holdOf(e, now), Problem: problemIn(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
+		Hold: holdOf(e, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
 	}
 	if e.Spec.Ephemeral != nil {
 		v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)

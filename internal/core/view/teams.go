@@ -53,7 +53,7 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		if len(own) > 0 {
 			row.Newest = append(row.Newest, RowOf(own[0], 0, now))
 		}
-		if problem := problemIn(t.Status.Conditions); problem != "" {
+		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 			problems = append(problems, complaint{trigger: t.Name, text: fmt.Sprintf("The Trigger %s does not work: %s", t.Name, problem)})
 		} else if f := failingSince(t.Name, own, now); f.trigger != "" {
 			problems = append(problems, f)
