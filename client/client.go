@@ -49,6 +49,12 @@ type (
 	RunResults = httpapi.RunResults
 	// Artifacts sum up the files of a run.
 	Artifacts = httpapi.Artifacts
+	// UnderTest is what the Environment of a run had while its tests ran.
+	UnderTest = httpapi.UnderTest
+	// TestedWorkload is an object that ran in the Environment.
+	TestedWorkload = httpapi.TestedWorkload
+	// WorkloadVersion is what an object ran at a time.
+	WorkloadVersion = httpapi.WorkloadVersion
 	// ArchiveState says whether a run outlives its Suite.
 	ArchiveState = httpapi.ArchiveState
 	// Artifact is a file that the tests of a run wrote.

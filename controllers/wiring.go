@@ -46,14 +46,19 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	clock, metrics, archives, handovers := config.Clock, config.Metrics, config.Archive.Store != nil, archive.NewHandovers()
 	config.Archive.Clock, config.Archive.Metrics, config.Archive.Handovers = clock, metrics.archive, handovers
 	config.Archive.Namespaces = config.Scope.Watched()
-	err := errors.Join(
+	workloads, err := deployed.NewWorkloads(mgr)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
 		suite.Add(mgr, suite.Config{
 			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Collector: config.Collector, Handovers: handovers, Archives: archives,
-			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
+			Workloads: deployed.NewReader(mgr, workloads),
+			Trace:     config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),
-		deployed.Add(mgr, clock, config.Notifier),
+		deployed.Add(mgr, workloads, clock, config.Notifier),
 		tenancy.Add(mgr, clock, archives, config.Scope),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),

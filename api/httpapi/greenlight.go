@@ -5,12 +5,20 @@ import "time"
 // Stage is how far a run is. Clients treat any other word as an error.
 type Stage string
 
+// Counting returns the id of the run that the answer is about.
+func (g Greenlight) Counting() string {
+	if g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != "" {
+		return g.RepeatedByRunID
+	}
+	return g.RelevantRunID
+}
+
 // The stages. Some clients accept one more, underReview, for people who look at results; here the result of
 // the test decides.
 const (
 	Initializing Stage = "initializing" // queued, starting, running, or being stopped
 	Completed    Stage = "completed"    // ended by itself, whether it passed or not
-	Canceled     Stage = "canceled"     // stopped, so that nothing is known of the deployment
+	Canceled     Stage = "canceled"     // stopped or Inconclusive, so that nothing is known of the deployment
 )
 
 // Greenlight says whether a pipeline may continue.
@@ -22,6 +30,10 @@ type Greenlight struct {
 	RelevantRunURL         string `json:"relevantRunUrl"`
 	RelevantRunWithBugsURL string `json:"relevantRunWithBugsUrl"`
 	RunStage               Stage  `json:"runStage"`
+
+	// RepeatedByRunID is the run that repeats the root, because that was Inconclusive. The rest of the answer is about it, and relevantRunId
+	// stays the root: it is no newer deployment.
+	RepeatedByRunID string `json:"repeatedByRunId,omitempty"`
 
 	// What the run that counts tests, according to its notification.
 	URL             string `json:"url,omitempty"`
@@ -68,5 +80,5 @@ func (g Greenlight) Final() bool { return g.RunStage != Initializing }
 // Same reports whether the other answer is no news to a client that waits. The state and the message are no
 // news: they change with each position in the queue.
 func (g Greenlight) Same(other Greenlight) bool {
-	return g.RunStage == other.RunStage && g.RelevantRunID == other.RelevantRunID
+	return g.RunStage == other.RunStage && g.RelevantRunID == other.RelevantRunID && g.RepeatedByRunID == other.RepeatedByRunID
 }

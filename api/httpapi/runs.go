@@ -26,6 +26,8 @@ type Run struct {
 
 	Attempt      int32  `json:"attempt"`
 	SupersededBy string `json:"supersededBy,omitempty"` // the id of a run
+	RepeatedBy   string `json:"repeatedBy,omitempty"`   // the id of the run that repeats this one, which is Inconclusive
+	Repeats      string `json:"repeats,omitempty"`      // the id of the Inconclusive run that this one repeats
 
 	CreatedAt       time.Time  `json:"createdAt"`
 	ReceivedAt      *time.Time `json:"receivedAt,omitempty"`
@@ -39,6 +41,9 @@ type Run struct {
 
 	Results   *TestResults `json:"results,omitempty"`
 	Artifacts *Artifacts   `json:"artifacts,omitempty"`
+
+	// UnderTest is what the Environment had while the tests ran, if it names workloads.
+	UnderTest *UnderTest `json:"underTest,omitempty"`
 
 	// ResultsProblem says, in sentences, which reports and files of the tests were lost, and why. Empty: none, or the run has not ended.
 	ResultsProblem string `json:"resultsProblem,omitempty"`
@@ -55,6 +60,7 @@ const (
 	DecidedByCancellation = "Cancellation"
 	DecidedBySupersession = "Supersession" // a newer deployment of its stream
 	DecidedByError        = "Error"        // the tests could not be run or judged
+	DecidedByChange       = "Change"       // of what was under test, while the tests ran
 )
 
 // TestResults count the tests of a run.

@@ -70,6 +70,8 @@ const (
 	ReasonCanceled   = "Canceled"
 	ReasonSuperseded = "Superseded"
 	ReasonError      = "Error"
+
+	ReasonInconclusive = "Inconclusive"
 )
 
 // States are all states of a run, in the order in which a run may have them.
@@ -79,13 +81,17 @@ func States() []string {
 
 // Ends are the states in which a run may end.
 func Ends() []string {
-	return []string{ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonCanceled, ReasonSuperseded, ReasonError}
+	return []string{ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonInconclusive, ReasonCanceled, ReasonSuperseded, ReasonError}
 }
 
 // EndedBadly reports whether people have to look at a run in this state. Those who canceled or superseded a run know of it.
 func EndedBadly(state string) bool {
 	return state == ReasonFailed || state == ReasonTimedOut || state == ReasonError
 }
+
+// HasNoVerdict reports whether a run in this state says nothing about its deployment, and nothing about its tests either: it was stopped,
+// or what it tested changed.
+func HasNoVerdict(state string) bool { return WasStopped(state) || state == ReasonInconclusive }
 
 // WasStopped reports whether a run in this state was stopped because nobody wants its result any more.
 func WasStopped(state string) bool { return state == ReasonCanceled || state == ReasonSuperseded }
@@ -121,6 +127,11 @@ func Failed(message string) metav1.Condition {
 // TimedOut is a run that took longer than its Trigger allows.
 func TimedOut(message string) metav1.Condition {
 	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonTimedOut, message)
+}
+
+// Inconclusive is a run whose tests ran while what they tested changed. They say nothing about the deployment.
+func Inconclusive(message string) metav1.Condition {
+	return condition(ConditionSucceeded, metav1.ConditionFalse, ReasonInconclusive, message)
 }
 
 // Canceled is a run that was stopped by a person.
@@ -269,6 +280,11 @@ func (s *Suite) State() string { return s.Succeeded().Reason }
 func (s *Suite) Finished() bool {
 	status := s.Succeeded().Status
 	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
+}
+
+// StartedAgain reports whether the run was no notification's: it is another attempt that somebody requested, or repeats an Inconclusive run.
+func (s *Suite) StartedAgain() bool {
+	return s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != ""
 }
 
 // Passed reports whether the run has passed.

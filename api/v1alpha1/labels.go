@@ -40,6 +40,12 @@ const (
 	// AnnotationMinTests holds results.minTests of the Trigger, on the Job of a run, if it is set.
 	AnnotationMinTests = "postflight.dev/min-tests"
 
+	// AnnotationUnderTest holds what the Environment had when the Job of a run was created, on the Job.
+	AnnotationUnderTest = "postflight.dev/under-test"
+
+	// AnnotationRepeats names the Inconclusive run that a run repeats.
+	AnnotationRepeats = "postflight.dev/repeats"
+
 	// AnnotationStopRequested holds when the manager began to stop the pods of a Job, in RFC 3339.
 	AnnotationStopRequested = "postflight.dev/stop-requested"
 

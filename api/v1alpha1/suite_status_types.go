@@ -7,8 +7,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.completionTime) && has(self.supersededBy) == has(oldSelf.supersededBy) && (!has(self.supersededBy) || self.supersededBy == oldSelf.supersededBy))",message="a finished Suite never changes how it ended"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.supersededBy) || has(self.supersededBy)",message="a superseded Suite stays superseded"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.notifiedAgainAt) || has(self.notifiedAgainAt)",message="notifiedAgainAt never goes back"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) && !has(oldSelf.supersededBy) || has(self.notifiedAgainAt) == has(oldSelf.notifiedAgainAt) && (!has(self.notifiedAgainAt) || self.notifiedAgainAt == oldSelf.notifiedAgainAt)",message="a Suite that has ended, or was superseded, is not notified again"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) && !has(oldSelf.supersededBy) && !has(oldSelf.repeatedBy) || has(self.notifiedAgainAt) == has(oldSelf.notifiedAgainAt) && (!has(self.notifiedAgainAt) || self.notifiedAgainAt == oldSelf.notifiedAgainAt)",message="a Suite that has ended, was superseded, or is repeated, is not notified again"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.results) == has(oldSelf.results) && (!has(self.results) || self.results == oldSelf.results) && has(self.artifacts) == has(oldSelf.artifacts) && (!has(self.artifacts) || self.artifacts == oldSelf.artifacts))",message="the results of a finished Suite never change"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.underTest) == has(oldSelf.underTest) && (!has(self.underTest) || self.underTest == oldSelf.underTest) && has(self.repeatedBy) == has(oldSelf.repeatedBy) && (!has(self.repeatedBy) || self.repeatedBy == oldSelf.repeatedBy))",message="what a finished Suite tested never changes"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.completionTime) || (has(self.decidedBy) == has(oldSelf.decidedBy) && (!has(self.decidedBy) || self.decidedBy == oldSelf.decidedBy))",message="a finished Suite never changes what decided its end"
 type SuiteStatus struct {
 	// observedGeneration is the generation of the Suite that the status describes.
@@ -16,7 +17,7 @@ type SuiteStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions of the run. Succeeded is its state: Unknown (Queued, Starting, Running), True (Passed), or
-	// False (Failed, TimedOut, Canceled, Superseded, Error). True and False never change. For tools that
+	// False (Failed, TimedOut, Inconclusive, Canceled, Superseded, Error). True and False never change. For tools that
 	// use kstatus, Reconciling is True until the end, and Stalled after an end that is not Passed.
 	// +optional
 	// +listType=map
@@ -88,6 +89,15 @@ type SuiteStatus struct {
 	// artifacts are the files that the tests wrote and that were kept. Runs that keep none lack them.
 	// +optional
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
+
+	// underTest is what the Environment had while the tests ran. Runs in an Environment without workloads lack it.
+	// +optional
+	UnderTest *UnderTest `json:"underTest,omitempty"`
+
+	// repeatedBy is the run that repeats this one, which is Inconclusive.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	RepeatedBy string `json:"repeatedBy,omitempty"`
 
 	// report is what was last posted to the code host about the run. Runs that are not reported lack it.
 	// +optional

@@ -90,6 +90,8 @@ func TestWaitCodes(t *testing.T) {
 	queued.RunState, queued.RunMessage = v1alpha1.ReasonQueued, "Waiting for a slot, at position 3 in the queue."
 	starting := running
 	starting.RunState, starting.RunMessage = v1alpha1.ReasonStarting, "The pod is starting."
+	repeated, changed := passed, is("a", "a", httpapi.Canceled, false)
+	repeated.RepeatedByRunID, changed.RepeatedByRunID = "b", "b"
 	stuck := starting
 	stuck.RunMessage = `The pod cannot start: the image "a:1" cannot be pulled.`
 	cases := map[string]struct {
@@ -99,9 +101,11 @@ func TestWaitCodes(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"passed":   {runs: map[string][]client.Greenlight{"a": {running, passed}}, code: 0, says: "passed"},
-		"failed":   {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
-		"canceled": {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Canceled, false)}}, code: 2, says: "canceled"},
+		"passed":       {runs: map[string][]client.Greenlight{"a": {running, passed}}, code: 0, says: "passed"},
+		"failed":       {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
+		"canceled":     {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Canceled, false)}}, code: 2, says: "canceled"},
+		"repeated":     {reason: "it is the same commit", runs: map[string][]client.Greenlight{"a": {repeated}}, code: 0, says: "inconclusive, repeated by b: passed"},
+		"inconclusive": {reason: "nothing is known", runs: map[string][]client.Greenlight{"a": {changed}}, code: 2, says: "canceled"},
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},

@@ -25,12 +25,17 @@ import (
 // notifiedDelay lets the notifications of a burst be written together.
 const notifiedDelay = 500 * time.Millisecond
 
-// Add registers the reconciler with a manager, and its watches.
-func Add(mgr ctrl.Manager, clock clock.PassiveClock, notifier Notifier) error {
+// NewWorkloads returns a client of the kinds that Environments name.
+func NewWorkloads(mgr ctrl.Manager) (dynamic.Interface, error) {
 	workloads, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("create the client of workloads: %w", err)
+		return nil, fmt.Errorf("create the client of workloads: %w", err)
 	}
+	return workloads, nil
+}
+
+// Add registers the reconciler with a manager, and its watches.
+func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock, notifier Notifier) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
 		watches: newWatches(workloads, mgr.GetRESTMapper(), clock), pace: reconcile.NewPace(clock),

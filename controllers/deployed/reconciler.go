@@ -127,9 +127,14 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 	}
 	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, o.Team))
 	for _, w := range e.Spec.Workloads {
-		found, err := r.find(ctx, e, o.Team, w)
+		found, err := find(e, o.Team, w, r.watches.read)
 		if err != nil {
 			return o, err
+		}
+		for i := range found {
+			if found[i].Object != nil {
+				found[i].Digests = r.digests(ctx, e, w, found[i].Object)
+			}
 		}
 		o.Found = append(o.Found, found...)
 	}
@@ -145,20 +150,23 @@ func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) (all []interest) 
 	return all
 }
 
+// readSource returns the objects of a source, or why they are not known, as a sentence.
+type readSource func(deployed.Source) (all []*unstructured.Unstructured, problem string, err error)
+
 // find returns what a workload means: objects, or a problem.
-func (r *Reconciler) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) (all []deployed.Found, err error) {
+func find(e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload, read readSource) (all []deployed.Found, err error) {
 	f := deployed.Found{Workload: w, Source: deployed.SourceOf(e, w)}
 	if f.Problem = deployed.Allowed(team, f.Source, e, w.Name); f.Problem != "" {
 		return []deployed.Found{f}, nil
 	}
 	var objects []*unstructured.Unstructured
-	objects, f.Problem, err = r.watches.read(f.Source)
+	objects, f.Problem, err = read(f.Source)
 	if err != nil || f.Problem != "" {
 		return []deployed.Found{f}, err
 	}
 	for _, o := range objects {
 		if deployed.Selects(w, o) && deployed.Allowed(team, f.Source, e, o.GetName()) == "" {
-			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: o, Digests: r.digests(ctx, e, w, o)})
+			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: o})
 		}
 	}
 	if len(all) == 0 {

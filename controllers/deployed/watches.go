@@ -213,7 +213,7 @@ func (w *watches) read(s deployed.Source) (all []*unstructured.Unstructured, pro
 	case !started:
 		return nil, "", errStarting
 	case running == nil:
-		return nil, w.unknown(s), nil
+		return nil, unknown(w.mapper, s), nil
 	}
 	if err := running.failure(w.clock.Now()); err != nil {
 		return nil, explain(s, err), nil
@@ -230,8 +230,8 @@ func (w *watches) read(s deployed.Source) (all []*unstructured.Unstructured, pro
 // errStarting says that nothing is known yet.
 var errStarting = errors.New("the workloads are being read")
 
-func (w *watches) unknown(s deployed.Source) string {
-	mapping, err := w.mapper.RESTMapping(s.GroupKind(), s.Version)
+func unknown(mapper meta.RESTMapper, s deployed.Source) string {
+	mapping, err := mapper.RESTMapping(s.GroupKind(), s.Version)
 	switch {
 	case meta.IsNoMatchError(err):
 		return fmt.Sprintf("The cluster has no kind %s in %s.", s.Kind, s.GroupVersion())

@@ -3,6 +3,7 @@ package suite
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ type Config struct {
 	Inputs    InputsConfig
 	Collector *job.Collector // keeps what the tests wrote; nil: no store is configured
 	Handovers Handovers
+	Workloads Workloads
 	Archives  bool      // finished runs are archived before they are deleted
 	Trace     SendTrace // nil: traces are off
 
@@ -33,6 +35,12 @@ type Config struct {
 // Handovers take what was read to end a run, for those that archive it.
 type Handovers interface {
 	Put(s *v1alpha1.Suite, pods []corev1.Pod)
+}
+
+// Workloads knows what runs in Environments.
+type Workloads interface {
+	// UnderTest reads what an Environment has, after the call began. An error is temporary.
+	UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error)
 }
 
 // untouchedFor outlasts a burst of a thousand runs, whose statuses would compete with its Jobs. Kubernetes changes most Jobs in 0.1 s.

@@ -42,7 +42,10 @@ func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 	return err
 }
 
-func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err error) {
+	if o.UnderTest.Start, err = r.underTest(ctx, o.Environment); err != nil {
+		return err
+	}
 	j, problem, err := r.buildJob(ctx, *o)
 	if err != nil {
 		return err
@@ -74,7 +77,8 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if problem = job.CheckTemplate(o.Trigger); problem != "" {
 		return nil, problem, nil
 	}
-	j, err = r.withInputs(ctx, job.Build(o.Suite, o.Trigger, o.Environment), o)
+	built := job.WithUnderTest(job.Build(o.Suite, o.Trigger, o.Environment), o.UnderTest.Start)
+	j, err = r.withInputs(ctx, built, o)
 	if err != nil || o.Trigger.Spec.Results == nil {
 		return j, "", err
 	}

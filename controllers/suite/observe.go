@@ -43,6 +43,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 	if o.Team, err = index.Owner(ctx, r, s.Namespace); err != nil {
 		return o, err
 	}
+	o.UnderTest.Start = startOf(s, o.Job)
 	if o.Job != nil {
 		return o, r.observeJob(ctx, &o)
 	}

@@ -136,6 +136,10 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 		return r.stopPods(ctx, o)
 	case suite.DeleteJob:
 		return r.deleteJob(ctx, o)
+	case suite.CompareWorkloads:
+		return r.compareWorkloads(ctx, o)
+	case suite.RepeatRun:
+		return r.repeatRun(ctx, o)
 	case suite.DeleteSuite:
 		return r.delete(ctx, o.Suite)
 	default:

@@ -188,7 +188,7 @@ func truthfulGates(v *view) (all []Violation) {
 			continue
 		}
 		r, exists := v.run[q.Run]
-		canceled := v1alpha1.WasStopped(r.State)
+		canceled := v1alpha1.HasNoVerdict(r.State)
 		if !exists || q.Green != (r.State == v1alpha1.ReasonPassed) || q.Canceled != canceled {
 			all = append(all, violation(q.Run, "is %q, but a pipeline was told green=%v canceled=%v", r.State, q.Green, q.Canceled))
 		}

@@ -147,6 +147,9 @@ func (p *progress) line(r RunStatus, start string) string {
 	if r.Followed {
 		word = "superseded by " + cli.Clean(r.Relevant) + ": " + word
 	}
+	if r.Repeated {
+		word = "inconclusive, repeated by " + cli.Clean(r.Relevant) + ": " + word
+	}
 	parts := []string{start, cli.Clean(r.Run), word, took.Truncate(time.Second).String()}
 	if r.Trigger != "" {
 		parts = slices.Insert(parts, 1, cli.Clean(r.Trigger))

@@ -129,7 +129,8 @@ type RunStatus struct {
 	Run      string  `json:"run"`
 	Trigger  string  `json:"trigger,omitempty"`
 	Verdict  verdict `json:"verdict"`
-	Relevant string  `json:"relevantRun,omitempty"` // another run, if this one was superseded
+	Relevant string  `json:"relevantRun,omitempty"` // another run, if this one was superseded or is repeated
+	Repeated bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it was Inconclusive
 	Followed bool    `json:"followed,omitempty"`    // the verdict is that of relevantRun, so of a newer deployment; this one was not tested
 	URL      string  `json:"url,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
@@ -187,8 +188,9 @@ func (o *WaitOptions) awaitOne(ctx context.Context, run string, update func(func
 		}
 		v := verdictOf(answer, o.Follow)
 		update(func(r *RunStatus) {
-			r.Verdict, r.Relevant, r.URL, r.state = v, answer.RelevantRunID, answer.RelevantRunURL, answer.RunState
+			r.Verdict, r.Relevant, r.URL, r.state = v, answer.Counting(), answer.RelevantRunURL, answer.RunState
 			r.Reason = reasonOf(answer, v)
+			r.Repeated = answer.RelevantRunID == answer.RootRunID && answer.RepeatedByRunID != ""
 			r.Followed = v != superseded && answer.RelevantRunID != answer.RootRunID
 		})
 		if v != Waiting {

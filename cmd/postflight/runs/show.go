@@ -1,10 +1,12 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,11 +67,35 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	rows := [][]string{{"Run:", r.ID}, {"State:", r.State}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
 		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage}, {"Author:", r.CommitAuthor}, {"Repository:", r.Repository},
 		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
+		{"Repeated by:", r.RepeatedBy}, {"Repeats:", r.Repeats}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},
 		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
 	if r.PullRequestNumber > 0 {
 		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})
 	}
 	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+}
+
+// testedOf names what a run tested, and what there was at the end if that differs.
+func testedOf(u *client.UnderTest) (all []string) {
+	if u == nil {
+		return nil
+	}
+	for _, w := range u.Workloads {
+		text := w.Kind + " " + cmp.Or(w.Name, "(none selected)")
+		was, is := versionOf(w.Start), versionOf(w.End)
+		if text += " " + was; w.End != nil && was != is {
+			text += ", then " + is
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func versionOf(v *client.WorkloadVersion) string {
+	if v == nil {
+		return "unknown"
+	}
+	return cmp.Or(v.SHA, v.Revision, "unknown")
 }
 
 func filesOf(a *client.Artifacts) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// conclusions never skip a run that was stopped: GitHub lets a required check that was skipped pass.
+// conclusions never skip a run that was stopped, and none is neutral: GitHub lets a required check pass that was skipped or is neutral.
 var conclusions = map[string]string{
 	v1alpha1.ReasonPassed:     "success",
 	v1alpha1.ReasonFailed:     "failure",
@@ -18,6 +18,8 @@ var conclusions = map[string]string{
 	v1alpha1.ReasonCanceled:   "cancelled",
 	v1alpha1.ReasonSuperseded: "cancelled",
 	v1alpha1.ReasonError:      "failure",
+
+	v1alpha1.ReasonInconclusive: "cancelled",
 }
 
 var statuses = map[v1alpha1.ReportPhase]string{

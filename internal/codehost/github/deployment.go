@@ -18,6 +18,8 @@ var deploymentStates = map[string]string{
 	v1alpha1.ReasonCanceled:   "error",
 	v1alpha1.ReasonError:      "error",
 	v1alpha1.ReasonSuperseded: "inactive",
+
+	v1alpha1.ReasonInconclusive: "error",
 }
 
 // Deploy shows a deployment with at most one write. It returns its id, or 0, and if another call is needed. The error is a *report.Error.

@@ -18,6 +18,8 @@ var states = map[string]string{
 	v1alpha1.ReasonCanceled:   "error",
 	v1alpha1.ReasonSuperseded: "error",
 	v1alpha1.ReasonError:      "error",
+
+	v1alpha1.ReasonInconclusive: "error",
 }
 
 // status may repeat a commit status: the newest one of a name counts.

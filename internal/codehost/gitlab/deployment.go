@@ -19,6 +19,8 @@ var deploymentStates = map[string]gl.DeploymentStatusValue{
 	v1alpha1.ReasonCanceled:   gl.DeploymentStatusCanceled,
 	v1alpha1.ReasonSuperseded: gl.DeploymentStatusCanceled,
 	v1alpha1.ReasonError:      gl.DeploymentStatusFailed,
+
+	v1alpha1.ReasonInconclusive: gl.DeploymentStatusCanceled,
 }
 
 // Deploy shows a deployment with at most one write, and returns its id, or 0. No further call is needed. The error is a *report.Error.

@@ -23,6 +23,8 @@ var states = map[string]gl.BuildStateValue{
 	v1alpha1.ReasonCanceled:   gl.Canceled,
 	v1alpha1.ReasonSuperseded: gl.Canceled,
 	v1alpha1.ReasonError:      gl.Failed,
+
+	v1alpha1.ReasonInconclusive: gl.Canceled,
 }
 
 // Host is gitlab.com or a self-managed GitLab.

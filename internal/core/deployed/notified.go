@@ -22,7 +22,7 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 	all := map[string]notified{}
 	newestFirst := func(a, b *v1alpha1.Suite) int { return b.CompareNotified(a) }
 	for _, s := range slices.SortedStableFunc(slices.Values(suites), newestFirst) {
-		if s.Annotations[v1alpha1.AnnotationRerunBy] != "" || s.Spec.Deployment.SHA == "" || startedByRollout(s) {
+		if s.StartedAgain() || s.Spec.Deployment.SHA == "" || startedByRollout(s) {
 			continue
 		}
 		repository := repositoryOf(s, named)

@@ -21,11 +21,19 @@ const maxDigests = 16 // the bound of the status
 func PodsToRead(e *v1alpha1.Environment, w v1alpha1.Workload, o *unstructured.Unstructured) (pods labels.Selector, needed bool) {
 	r := rolloutOf(o)
 	was := Recorded(e, o.GetUID())
-	if !r.ready || len(containersOf(o)) == 0 || was != nil && was.Ready && was.Revision == r.revision {
+	if !r.ready || was != nil && was.Ready && was.Revision == r.revision {
 		return nil, false
 	}
 	if _, problem := read(w, o); problem != "" {
 		return nil, false // the status will not say that it is complete
+	}
+	return PodsOf(o)
+}
+
+// PodsOf returns the selector of an object's pods, if it has one.
+func PodsOf(o *unstructured.Unstructured) (pods labels.Selector, found bool) {
+	if len(containersOf(o)) == 0 {
+		return nil, false
 	}
 	written, found, err := unstructured.NestedMap(o.Object, "spec", "selector")
 	if err != nil || !found {
@@ -39,12 +47,12 @@ func PodsToRead(e *v1alpha1.Environment, w v1alpha1.Workload, o *unstructured.Un
 	return pods, err == nil && !pods.Empty()
 }
 
-// Digests returns the digest of each container that all pods agree on. It is never nil.
+// Digests returns the digest of each container that all pods agree on, except those that have ended. It is never nil.
 func Digests(pods []corev1.Pod) []v1alpha1.ImageDigest {
 	byContainer := map[string]string{}
 	for i := range pods {
-		if pods[i].DeletionTimestamp != nil {
-			continue
+		if phase := pods[i].Status.Phase; pods[i].DeletionTimestamp != nil || phase == corev1.PodFailed || phase == corev1.PodSucceeded {
+			continue // such as one that was evicted
 		}
 		for _, c := range pods[i].Status.ContainerStatuses {
 			_, digest, found := strings.Cut(c.ImageID, "@")

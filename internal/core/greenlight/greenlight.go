@@ -2,6 +2,8 @@
 package greenlight
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -9,19 +11,29 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Relevant is root or, once it was superseded, the newest later run of its stream and Trigger: tests of other Triggers differ. A run
-// that is about to be superseded counts, because it may still end by itself.
-func Relevant(root *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+// Relevant is root, the run that repeats it because it was Inconclusive, or, once that was superseded, the newest later run of its stream and
+// Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself.
+func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
+	root = repeated(root, successors)
 	if root.State() != v1alpha1.ReasonSuperseded {
 		return root
 	}
 	relevant := root
-	for _, other := range stream {
+	for _, other := range successors {
 		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && suite.Compare(other, relevant) > 0 {
 			relevant = other
 		}
 	}
 	return relevant
+}
+
+// repeated returns the repetition of an Inconclusive run, or the run. A deleted repetition has no result.
+func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
+	i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
+	if root.Status.RepeatedBy == "" || i < 0 {
+		return root
+	}
+	return successors[i]
 }
 
 // Of returns the answer about root, for which the relevant run counts.
@@ -31,12 +43,16 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 		RootRunID:              root.Name,
 		RootRunURL:             url(root),
 		RelevantRunID:          relevant.Name,
+		RepeatedByRunID:        root.Status.RepeatedBy,
 		RelevantRunURL:         url(relevant),
 		RelevantRunWithBugsURL: url(relevant),
 		RunStage:               stage,
 		URL:                    relevant.Spec.Deployment.URL,
 		VariablesDigest:        relevant.Annotations[v1alpha1.AnnotationVariablesDigest],
 		WorkflowsInRunCount:    1,
+	}
+	if relevant.Name == root.Status.RepeatedBy { // the same commit, which clients must not take for a newer deployment
+		answer.RelevantRunID = root.Name
 	}
 	condition := meta.FindStatusCondition(relevant.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {
@@ -58,7 +74,7 @@ func stageOf(s *v1alpha1.Suite) httpapi.Stage {
 	switch {
 	case !s.Finished():
 		return httpapi.Initializing
-	case v1alpha1.WasStopped(s.State()):
+	case v1alpha1.HasNoVerdict(s.State()):
 		return httpapi.Canceled
 	default:
 		return httpapi.Completed

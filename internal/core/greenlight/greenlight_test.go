@@ -45,6 +45,7 @@ func TestStages(t *testing.T) {
 		"timed out":  {condition: []metav1.Condition{v1alpha1.TimedOut("")}, stage: httpapi.Completed, bugs: 1},
 		"error":      {condition: []metav1.Condition{v1alpha1.Error("")}, stage: httpapi.Completed, bugs: 1},
 		"canceled":   {condition: []metav1.Condition{v1alpha1.Canceled("")}, stage: httpapi.Canceled},
+		"changed":    {reason: "neither green nor red", condition: []metav1.Condition{v1alpha1.Inconclusive("")}, stage: httpapi.Canceled},
 		"superseded": {reason: "by a run that was deleted since", condition: []metav1.Condition{v1alpha1.Superseded("")}, stage: httpapi.Canceled},
 	}
 	for name, tc := range cases {
@@ -74,7 +75,11 @@ func TestRelevant(t *testing.T) {
 		stream []*v1alpha1.Suite
 		want   string
 	}{
-		"alone":                 {root: run("a", 0, v1alpha1.Running("")), want: "a"},
+		"alone":                  {root: run("a", 0, v1alpha1.Running("")), want: "a"},
+		"repeated":               {root: repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))), stream: []*v1alpha1.Suite{run("b", 1, v1alpha1.Passed(""))}, want: "b"},
+		"its repetition is gone": {reason: "there is no result", root: repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))), want: "a"},
+		"its repetition was superseded": {reason: "as the run would have been", root: repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))),
+			stream: []*v1alpha1.Suite{newer, newest}, want: "c"},
 		"superseded":            {root: run("a", 0, superseded), stream: []*v1alpha1.Suite{newest, newer}, want: "c"},
 		"about to be":           {reason: "it may still pass", root: run("a", 0, v1alpha1.Running("")), stream: []*v1alpha1.Suite{newer, newest}, want: "a"},
 		"passed before":         {reason: "it has an outcome of its own", root: run("a", 0, v1alpha1.Passed("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
@@ -106,6 +111,25 @@ func TestNoGreenFromAnotherTrigger(t *testing.T) {
 	got := greenlight.Of(root, relevant, url)
 	if got.Greenlight || got.RunStage != httpapi.Canceled || got.RelevantRunID != "a" {
 		t.Errorf("greenlight %v, stage %s of %s, want false, canceled of a", got.Greenlight, got.RunStage, got.RelevantRunID)
+	}
+}
+
+func repeatedBy(name string, s *v1alpha1.Suite) *v1alpha1.Suite {
+	s.Status.RepeatedBy = name
+	return s
+}
+
+// TestRepeated: the answer is about the repetition, but clients give up if the relevant run is another one.
+func TestRepeated(t *testing.T) {
+	root, passed := repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))), run("b", 1, v1alpha1.Passed(""))
+	got := greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{passed}), url)
+	if !got.Greenlight || got.RelevantRunID != "a" || got.RepeatedByRunID != "b" || got.Counting() != "b" || got.RelevantRunURL != url(passed) {
+		t.Errorf("%+v", got)
+	}
+	superseded := run("b", 1, v1alpha1.Superseded(""))
+	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{superseded, run("c", 2, v1alpha1.Passed(""))}), url)
+	if got.RelevantRunID != "c" || got.Counting() != "c" {
+		t.Errorf("%+v", got)
 	}
 }
 

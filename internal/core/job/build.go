@@ -78,6 +78,7 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 	all := make(map[string]string, len(template)+1)
 	maps.Copy(all, template)
 	delete(all, v1alpha1.AnnotationStopRequested)
+	delete(all, v1alpha1.AnnotationUnderTest)
 	all[v1alpha1.AnnotationTimeout] = timeout.String()
 	return all
 }

@@ -69,7 +69,7 @@ func fetchContainer(j *batchv1.Job) *corev1.Container {
 
 // keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache.
 func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
-	for _, name := range []string{v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests} {
+	for _, name := range []string{v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationUnderTest} {
 		value, ok := j.Annotations[name]
 		if !ok {
 			continue

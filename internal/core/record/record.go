@@ -78,6 +78,7 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		CommitMessage: d.CommitMessage, CommitAuthor: d.CommitAuthor, Repository: d.Repository, PullRequestNumber: d.PullRequestNumber,
 		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(deciders[s.State()], string(s.Status.DecidedBy)),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
+		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats],
 		Archive: archiveState(s),
 	}
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
@@ -107,6 +108,8 @@ var deciders = map[string]string{
 	v1alpha1.ReasonCanceled:   httpapi.DecidedByCancellation,
 	v1alpha1.ReasonSuperseded: httpapi.DecidedBySupersession,
 	v1alpha1.ReasonError:      httpapi.DecidedByError,
+
+	v1alpha1.ReasonInconclusive: httpapi.DecidedByChange,
 }
 
 func archiveState(s *v1alpha1.Suite) *httpapi.ArchiveState {

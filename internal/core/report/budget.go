@@ -129,7 +129,7 @@ func Share(p Purpose, s *v1alpha1.Suite) int {
 		return 25
 	case phase == v1alpha1.ReportInProgress:
 		return 50
-	case v1alpha1.WasStopped(s.State()):
+	case v1alpha1.HasNoVerdict(s.State()):
 		return 75
 	default:
 		return 100

@@ -113,6 +113,8 @@ var words = map[string]string{
 	v1alpha1.ReasonCanceled:   "Canceled",
 	v1alpha1.ReasonSuperseded: "Superseded",
 	v1alpha1.ReasonError:      "Could not run",
+
+	v1alpha1.ReasonInconclusive: "Inconclusive",
 }
 
 func ended(s *v1alpha1.Suite) string {

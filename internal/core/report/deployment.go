@@ -47,7 +47,7 @@ func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 
 // Stopped reports whether the run that decides has no result. Nothing is created for it.
 func (d Deployment) Stopped() bool {
-	return v1alpha1.WasStopped(d.State)
+	return v1alpha1.HasNoVerdict(d.State)
 }
 
 // weight orders runs of a deployment: the heaviest decides. A failure counts at once, and success only if all passed.
@@ -61,7 +61,7 @@ func weight(s *v1alpha1.Suite) int {
 		return 0
 	case s.State() == v1alpha1.ReasonSuperseded:
 		return 1
-	case s.State() == v1alpha1.ReasonCanceled:
+	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonInconclusive:
 		return 2
 	default:
 		return 3

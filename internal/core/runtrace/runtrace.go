@@ -141,6 +141,8 @@ var results = map[string]attribute.KeyValue{
 	v1alpha1.ReasonError:      semconv.CICDPipelineResultError,
 	v1alpha1.ReasonCanceled:   semconv.CICDPipelineResultCancellation,
 	v1alpha1.ReasonSuperseded: semconv.CICDPipelineResultSkip,
+
+	v1alpha1.ReasonInconclusive: semconv.CICDPipelineResultError,
 }
 
 func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }

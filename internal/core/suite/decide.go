@@ -30,6 +30,7 @@ type Decision struct {
 	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
 	Missing      string           // names an object that the run needs and that does not exist; empty: none is missing
 	SupersededBy string
+	RepeatedBy   string        // the run that is about to repeat it; empty for others
 	NotStarted   string        // a sentence: why a run whose tests never ran is stopped; empty for others
 	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need
 
@@ -49,11 +50,12 @@ type Decision struct {
 //   - A Suite that was restored from a backup never gets a Job.
 //   - A run starts only when all older runs of its stream, siblings excepted, have ended and their pods are gone.
 //   - A run that has not ended waits for something that its message names.
+//   - A run has no verdict if what it tested changed meanwhile.
 func Decide(o Observation, now time.Time) Decision {
 	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
 		o.Stopping.Requested = time.Time{}
 	}
-	d := decide(o, now)
+	d := compare(o, decide(o, now), now)
 	d.Condition = withResults(o, d.Condition)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))

@@ -30,7 +30,7 @@ type Repetition struct {
 // but a result after superseding has begun changes no answer.
 // A notification that a client sends again for lack of an answer has the same Idempotency-Key, and is not newer: it supersedes nothing.
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || newerThan(existing, r.Stream) != nil
+	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || newerThan(existing, r.Stream) != nil
 	switch {
 	case r.Rollout && sameNotification(existing, desired): // it is made again until all Triggers are notified
 		return false

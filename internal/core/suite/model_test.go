@@ -44,6 +44,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 			"meddle":    w.meddle,
 			"archive":   w.archive,
 			"hold":      w.hold,
+			"rollout":   func(*rapid.T) { w.deployed++ },
 		})
 		w.settle(t)
 		w.checkAtRest(t)
@@ -65,6 +66,10 @@ type world struct {
 
 	held bool // the Environment is on hold
 
+	deployed int            // counts rollouts
+	began    map[string]int // the rollout at the creation of the Job, and at its end
+	stopped  map[string]int
+
 	replaced map[string]bool // by another attempt, when their deployment was notified again
 	caches   []map[string]*v1alpha1.Suite
 	version  int
@@ -80,7 +85,7 @@ func newWorld(leaders int) *world {
 	w := &world{
 		suites: map[string]*v1alpha1.Suite{}, jobs: map[string]*modelJob{}, pods: map[string]bool{}, known: map[string]bool{}, created: map[string]int{},
 		meddled: map[string]bool{}, ends: map[string]metav1.Condition{}, saved: map[string]bool{}, deleted: map[string]bool{},
-		replaced: map[string]bool{}, tested: map[string]bool{},
+		replaced: map[string]bool{}, tested: map[string]bool{}, began: map[string]int{}, stopped: map[string]int{},
 	}
 	for range leaders {
 		w.caches = append(w.caches, map[string]*v1alpha1.Suite{})
@@ -89,7 +94,7 @@ func newWorld(leaders int) *world {
 }
 
 func (w *world) notify(t *rapid.T) {
-	if len(w.suites) == 5 {
+	if len(w.suites) >= 5 {
 		t.Skip("enough")
 	}
 	s := aSuite(fmt.Sprintf("s%d", len(w.suites)), rapid.IntRange(0, 3).Draw(t, "received"))
@@ -98,7 +103,7 @@ func (w *world) notify(t *rapid.T) {
 
 // notifySeveral creates one Suite of a notification that may have several. The replica may create the others later.
 func (w *world) notifySeveral(t *rapid.T) {
-	if len(w.suites) == 5 {
+	if len(w.suites) >= 5 {
 		t.Skip("enough")
 	}
 	request := rapid.SampledFrom([]string{"", "first", "second", "third"}).Draw(t, "request")
@@ -154,7 +159,7 @@ func (w *world) any(t *rapid.T) *v1alpha1.Suite {
 	if len(w.suites) == 0 {
 		t.Skip("nothing there")
 	}
-	return w.suites[fmt.Sprintf("s%d", rapid.IntRange(0, len(w.suites)-1).Draw(t, "suite"))]
+	return w.suites[slices.Sorted(maps.Keys(w.suites))[rapid.IntRange(0, len(w.suites)-1).Draw(t, "suite")]]
 }
 
 func (w *world) cancel(t *rapid.T) {
@@ -181,6 +186,9 @@ func (w *world) work(t *rapid.T) {
 	case j.going:
 		delete(w.jobs, s.Name)
 	default:
+		if !suite.Ended(j.outcome) {
+			w.stopped[s.Name] = w.deployed
+		}
 		j.outcome = rapid.SampledFrom([]metav1.Condition{v1alpha1.Passed("passed"), v1alpha1.Failed("failed")}).Draw(t, "outcome")
 		w.tested[s.Name] = w.tested[s.Name] || j.outcome.Status == metav1.ConditionTrue
 	}
@@ -238,7 +246,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 		o.Stream = append(o.Stream, other)
 	}
 	if j := w.jobs[name]; j != nil {
-		o.Job, o.Progress = aJob(name), j.outcome
+		o.Job, o.Progress, o.UnderTest.Start = aJob(name), j.outcome, shop
 		if j.stopping {
 			o.Stopping.Requested = t0.Add(10 * time.Second)
 		}
@@ -276,6 +284,13 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 	case action == suite.DeleteJob:
 		w.jobs[name].going = true
 		o.JobDeleted(t0)
+	case action == suite.CompareWorkloads:
+		o.UnderTest.Tested = &v1alpha1.UnderTest{Workloads: shop}
+		if w.began[name] != w.deployed {
+			o.UnderTest.Tested.Changed = "The Deployment shop was rolled out."
+		}
+	case action == suite.RepeatRun:
+		o.UnderTest.Repeat = w.repeat(t, o)
 	case action == suite.DeleteSuite:
 		if !w.saved[name] {
 			t.Fatalf("%s is deleted, and its logs with it, before they are archived", name)
@@ -293,6 +308,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		}
 		w.jobs[name] = &modelJob{outcome: v1alpha1.Running("busy")}
 		w.created[name]++
+		w.began[name] = w.deployed
 		if len(w.caches) == 1 {
 			w.checkAlone(t, leader, name)
 		}
@@ -300,6 +316,35 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		o.Job, o.Progress = aJob(name), w.jobs[name].outcome
 	default:
 		t.Fatalf("%s: unexpected action %s", name, action)
+	}
+}
+
+// repeat creates the repetition of a run, or finds it after a crash.
+func (w *world) repeat(t failer, o *suite.Observation) suite.Repeat {
+	next, problem := suite.RepeatOf(o.Suite, aTrigger(), t0.Add(10*time.Second))
+	if problem != "" {
+		t.Fatalf("%s is not repeated: %s", o.Suite.Name, problem)
+	}
+	if w.suites[next.Name] == nil {
+		next.CreationTimestamp = metav1.NewTime(t0.Add(10 * time.Second))
+		w.store(next)
+	}
+	return suite.Repeat{Run: next.Name}
+}
+
+// checkVerdict: no run has a verdict if what it tested changed, and a repetition supersedes no deployment that was notified after its run.
+func (w *world) checkVerdict(t *rapid.T, s *v1alpha1.Suite) {
+	if s.Passed() || s.State() == v1alpha1.ReasonFailed {
+		if w.began[s.Name] != w.stopped[s.Name] {
+			t.Fatalf("%s is %s, and what it tested changed", s.Name, s.State())
+		}
+	}
+	by := w.suites[s.Status.SupersededBy]
+	if by == nil || by.Annotations[v1alpha1.AnnotationRepeats] == "" || by.Status.NotifiedAgainAt != nil {
+		return
+	}
+	if of := w.suites[by.Annotations[v1alpha1.AnnotationRepeats]]; of.Name != s.Name && s.LastNotified().After(of.LastNotified().Time) {
+		t.Fatalf("%s is superseded by %s, which repeats the older %s", s.Name, by.Name, of.Name)
 	}
 }
 
@@ -344,6 +389,7 @@ func (w *world) check(t *rapid.T) {
 			continue
 		}
 		w.ends[name] = s.Status.Conditions[0]
+		w.checkVerdict(t, s)
 		if s.Passed() && !w.tested[name] {
 			t.Fatalf("%s passed, and no tests of it did", name)
 		}
@@ -378,7 +424,7 @@ func (w *world) settle(t *rapid.T) {
 				j.outcome = v1alpha1.TimedOut("stopped")
 			} else if j != nil && (w.ofNewest(name) || w.replaced[name]) && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.Passed("passed")
-				w.tested[name] = true
+				w.tested[name], w.stopped[name] = true, w.deployed
 			}
 		}
 	}
@@ -398,7 +444,8 @@ func (w *world) checkAtRest(t *rapid.T) {
 		if !w.deleted[name] {
 			t.Fatalf("%s is archived, its time is up, and it was not deleted", name)
 		}
-		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed {
+		again := s.State() == v1alpha1.ReasonInconclusive && (w.suites[s.Status.RepeatedBy] != nil || s.Annotations[v1alpha1.AnnotationRepeats] != "")
+		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed && !again {
 			t.Fatalf("the newest, %s, ended as %s", name, s.State())
 		}
 	}

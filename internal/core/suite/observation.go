@@ -44,6 +44,8 @@ type Observation struct {
 	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
 	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
+	UnderTest UnderTest
+
 	// The results of the actions; each is unset until its action was done.
 	Position *Position // RequestSlot
 	Inputs   *Inputs
@@ -62,6 +64,9 @@ const (
 	CreateJob   Action = "CreateJob"
 	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
 	DeleteSuite Action = "DeleteSuite" // and its Job
+
+	CompareWorkloads Action = "CompareWorkloads" // with those of the start
+	RepeatRun        Action = "RepeatRun"        // create the next attempt, before the run ends
 )
 
 // Creation is the result of creating the Job.

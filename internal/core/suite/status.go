@@ -37,6 +37,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		s.Status.PodProblem = plaintext.Line(o.PodProblem, maxPodProblem)
 		s.Status.StartTime = startTime(o)
 	}
+	setUnderTest(s, o, d)
 	if d.SupersededBy != "" {
 		s.Status.SupersededBy = d.SupersededBy
 	}

@@ -22,7 +22,7 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite) []deployment
 		d, repository := s.Spec.Deployment, repositoryIn(e, s)
 		before := byRepository[repository]
 		again := len(before) > 0 && before[len(before)-1].sha == d.SHA
-		if again || s.Annotations[v1alpha1.AnnotationRerunBy] != "" {
+		if again || s.StartedAgain() {
 			continue
 		}
 		byRepository[repository] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})

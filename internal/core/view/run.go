@@ -29,6 +29,9 @@ type Run struct {
 	CanceledBy    string
 	RerunBy       string
 
+	UnderTest           []Tested
+	RepeatedBy, Repeats string // ids of runs
+
 	Other *OtherDeployment // a notification that was answered with this run
 
 	Ended    *Time
@@ -69,6 +72,7 @@ func RunOf(o Subject, now time.Time) Run {
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy],
+		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats],
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
 		Stopping: !s.Finished() && (s.Spec.Cancel || s.Status.SupersededBy != ""), Artifacts: s.Status.Artifacts,
 	}

@@ -29,6 +29,8 @@ var states = map[string]State{
 	v1alpha1.ReasonCanceled:   {Label: "Canceled", Key: "canceled"},
 	v1alpha1.ReasonSuperseded: {Label: "Superseded", Key: "superseded"},
 	v1alpha1.ReasonError:      {Label: "Error", Key: "error"},
+
+	v1alpha1.ReasonInconclusive: {Label: "Inconclusive", Key: "inconclusive"},
 }
 
 // StateOf returns the state of a run. One that the manager has not seen yet is queued.

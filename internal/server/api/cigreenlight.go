@@ -67,7 +67,7 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 		return nil, overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for others. " +
 			"Ask again without wait, or in a few seconds.")
 	}
-	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.RelevantRunID}
+	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.Counting()}
 	g.forget()
 	ctx, cancel := context.WithTimeout(g.Context(), wait)
 	defer cancel()

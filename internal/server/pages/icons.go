@@ -15,22 +15,23 @@ var staticFiles embed.FS
 
 // stateShapes are icons in a box of 20 by 20.
 var stateShapes = map[string]template.HTML{
-	"passed":     `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m6.3 10.3 2.5 2.5 5-5.3" stroke="#fff"/>`,
-	"failed":     `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m7 7 6 6m0-6-6 6" stroke="#fff"/>`,
-	"running":    `<circle cx="10" cy="10" r="7.5" opacity=".25"/><path class="arc" d="M10 2.5a7.5 7.5 0 0 1 7.5 7.5"/>`,
-	"queued":     `<circle cx="10" cy="10" r="7.5" stroke-dasharray="3.2 2.7"/><path d="M10 6v4l2.6 1.7"/>`,
-	"starting":   `<circle cx="10" cy="10" r="7.5" stroke-dasharray=".1 3.83" stroke-width="2.4"/><circle cx="10" cy="10" r="2.6" fill="currentColor" stroke="none"/>`,
-	"timedout":   `<path d="M5 2.5h10M5 17.5h10M6.2 2.5v2.8c0 2.2 3.8 3 3.8 4.7s-3.8 2.5-3.8 4.7v2.8M13.8 2.5v2.8c0 2.2-3.8 3-3.8 4.7s3.8 2.5 3.8 4.7v2.8"/>`,
-	"error":      `<path d="M10 2.6 18.2 16.8H1.8z"/><path d="M10 8v4M10 14.4v.1"/>`,
-	"canceled":   `<circle cx="10" cy="10" r="7.5"/><path d="M4.7 15.3 15.3 4.7"/>`,
-	"superseded": `<circle cx="10" cy="10" r="7.5"/><path d="m6.6 11.4 3.4-3.2 3.4 3.2"/>`,
-	"none":       `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
+	"passed":       `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m6.3 10.3 2.5 2.5 5-5.3" stroke="#fff"/>`,
+	"failed":       `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m7 7 6 6m0-6-6 6" stroke="#fff"/>`,
+	"running":      `<circle cx="10" cy="10" r="7.5" opacity=".25"/><path class="arc" d="M10 2.5a7.5 7.5 0 0 1 7.5 7.5"/>`,
+	"queued":       `<circle cx="10" cy="10" r="7.5" stroke-dasharray="3.2 2.7"/><path d="M10 6v4l2.6 1.7"/>`,
+	"starting":     `<circle cx="10" cy="10" r="7.5" stroke-dasharray=".1 3.83" stroke-width="2.4"/><circle cx="10" cy="10" r="2.6" fill="currentColor" stroke="none"/>`,
+	"timedout":     `<path d="M5 2.5h10M5 17.5h10M6.2 2.5v2.8c0 2.2 3.8 3 3.8 4.7s-3.8 2.5-3.8 4.7v2.8M13.8 2.5v2.8c0 2.2-3.8 3-3.8 4.7s3.8 2.5 3.8 4.7v2.8"/>`,
+	"error":        `<path d="M10 2.6 18.2 16.8H1.8z"/><path d="M10 8v4M10 14.4v.1"/>`,
+	"canceled":     `<circle cx="10" cy="10" r="7.5"/><path d="M4.7 15.3 15.3 4.7"/>`,
+	"superseded":   `<circle cx="10" cy="10" r="7.5"/><path d="m6.6 11.4 3.4-3.2 3.4 3.2"/>`,
+	"inconclusive": `<circle cx="10" cy="10" r="7.5"/><path d="M7.7 8a2.4 2.4 0 1 1 3.5 2.1c-.8.4-1.2.9-1.2 1.7M10 14.3v.1"/>`,
+	"none":         `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
 }
 
 // stateColors are those of the light theme, because a tab's icon cannot follow the page.
 var stateColors = map[string]string{
 	"passed": "#1f7a4d", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
-	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "none": "#6d6a64",
+	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "inconclusive": "#52658f", "none": "#6d6a64",
 }
 
 func loadAssets() (*assets.Assets, error) {

@@ -131,8 +131,11 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 	return whole, err
 }
 
-// Successors returns the runs that may count instead of a superseded run. Other runs need none.
+// Successors returns the runs that may count instead of one that was superseded or is repeated. Other runs need none.
 func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	if s.Status.RepeatedBy != "" {
+		return r.repetition(ctx, s)
+	}
 	if s.State() != v1alpha1.ReasonSuperseded {
 		return nil, nil
 	}
@@ -148,6 +151,19 @@ func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 		stream = append(stream, successor)
 	}
 	return stream, apierror.IgnoreNotFound(err)
+}
+
+// repetition returns the run that repeats s, and its successors. A repetition that was deleted has no result.
+func (r *Reader) repetition(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	next, err := r.FindSuite(ctx, types.NamespacedName{Namespace: s.Namespace, Name: s.Status.RepeatedBy})
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	successors, err := r.Successors(ctx, next)
+	return append(successors, next), err
 }
 
 func (r *Reader) getLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {

@@ -1,0 +1,81 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// startOf returns what was under test when the Job was created. The status remembers it when the Job is gone.
+func startOf(s *v1alpha1.Suite, j *batchv1.Job) []v1alpha1.TestedWorkload {
+	switch {
+	case s.Status.UnderTest != nil:
+		return s.Status.UnderTest.Workloads
+	case j != nil:
+		return job.UnderTest(j)
+	default:
+		return nil
+	}
+}
+
+// underTest returns nothing of an Environment that names no workloads, or that was deleted.
+func (r *Reconciler) underTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+	if e == nil || len(e.Spec.Workloads) == 0 || r.Workloads == nil {
+		return nil, nil
+	}
+	workloads, err := r.Workloads.UnderTest(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("read what runs in the Environment %s: %w", e.Name, err)
+	}
+	return workloads, nil
+}
+
+func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation) error {
+	e, err := reconcile.Shared[v1alpha1.Environment](ctx, r, o.Suite.Namespace, o.Suite.Spec.Environment)
+	if err != nil {
+		return err
+	}
+	now, err := r.underTest(ctx, e)
+	if err != nil {
+		return err
+	}
+	o.UnderTest.Tested = deployed.Tested(o.UnderTest.Start, now)
+	o.UnderTest.Moved = !deployed.StillThere(o.UnderTest.Tested, o.Suite.Spec.Deployment)
+	return nil
+}
+
+// repeatRun creates the repetition before the run ends, so that a restart in between forgets neither.
+func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error {
+	next, problem := suite.RepeatOf(o.Suite, o.Trigger, r.Clock.Now())
+	if problem != "" {
+		o.UnderTest.Repeat.Problem = problem
+		return nil
+	}
+	err := r.Create(ctx, next)
+	if apierrors.IsAlreadyExists(err) {
+		existing, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, next.Namespace, next.Name)
+		if err != nil {
+			return err
+		}
+		if existing == nil {
+			return fmt.Errorf("the run %s existed and is gone", next.Name)
+		}
+		o.UnderTest.Repeat = suite.Repeat{Run: next.Name, Problem: suite.NextProblem(existing, next)}
+		return nil
+	}
+	if apierror.Rejected(err) || apierror.NamespaceGone(err) {
+		o.UnderTest.Repeat.Problem = fmt.Sprintf("It is not repeated, because the API server refuses that: %s.", apierror.Message(err))
+		return nil
+	}
+	o.UnderTest.Repeat.Run = next.Name
+	return err
+}

@@ -1,0 +1,112 @@
+package suite
+
+import (
+	"cmp"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// UnderTest is what the Environment of a run has, where it names workloads.
+type UnderTest struct {
+	Start []v1alpha1.TestedWorkload // when the Job was created; empty: the Environment named no workloads
+
+	// The results of CompareWorkloads.
+	Tested *v1alpha1.UnderTest // nil: not done
+	Moved  bool                // the Environment has another commit of the repository than the notified one
+
+	Repeat Repeat // the result of RepeatRun
+}
+
+// Repeat is what came of the creation of the run that repeats another one.
+type Repeat struct {
+	Run     string // its name
+	Problem string // a sentence: why there is none
+}
+
+// compare decides that a run is Inconclusive if what it tested changed, whatever its tests said.
+func compare(o Observation, d Decision, now time.Time) Decision {
+	verdict := d.Condition.Reason == v1alpha1.ReasonPassed || d.Condition.Reason == v1alpha1.ReasonFailed || d.Condition.Reason == v1alpha1.ReasonTimedOut
+	switch {
+	case o.Suite.Finished() || !verdict || len(o.UnderTest.Start) == 0:
+		return d
+	case o.UnderTest.Tested == nil:
+		d.Action, d.Condition = CompareWorkloads, v1alpha1.Running(endedMessage)
+		return d
+	case o.UnderTest.Tested.Changed == "":
+		return d
+	default:
+		return repeat(o, d, now)
+	}
+}
+
+const endedMessage = "The tests have ended."
+
+// repeat first records which run repeats this one. That write fails if this run was notified again: then its repetition is newer, too.
+func repeat(o Observation, d Decision, now time.Time) Decision {
+	why := notRepeated(o)
+	next, problem := RepeatOf(o.Suite, o.Trigger, now)
+	switch why = cmp.Or(why, problem, o.UnderTest.Repeat.Problem); {
+	case why != "":
+	case o.Suite.Status.RepeatedBy != next.Name:
+		return Decision{Condition: v1alpha1.Running(endedMessage), RepeatedBy: next.Name, RequeueAfter: time.Nanosecond}
+	case o.UnderTest.Repeat.Run == "":
+		return Decision{Condition: v1alpha1.Running(endedMessage), Action: RepeatRun}
+	default:
+		why = "The run " + next.Name + " repeats it."
+	}
+	d.Condition = v1alpha1.Inconclusive("What was tested changed meanwhile: " + o.UnderTest.Tested.Changed + " " + why)
+	return d
+}
+
+// notRepeated returns why an Inconclusive run is not repeated, as a sentence, or "".
+func notRepeated(o Observation) string {
+	switch newer := supersededBy(o); {
+	case newer != "":
+		return "It is not repeated, because " + newer + " tests a newer deployment."
+	case Unwanted(o):
+		return "It is not repeated, because it was to be stopped."
+	case o.UnderTest.Moved:
+		return "It is not repeated, because another commit was deployed. Notify of that one, or let the Environment do so with notify."
+	case o.Suite.Annotations[v1alpha1.AnnotationRepeats] != "":
+		return "It repeated a run already. Wait until the deployments have settled, and notify again."
+	default:
+		return ""
+	}
+}
+
+// backdated is how much earlier than its creation a repetition counts as received, so that it supersedes no deployment whose notification
+// came just before it. It is less than MaxReceiptAge, beyond which the creation counts.
+const backdated = v1alpha1.MaxReceiptAge - 5*time.Second
+
+// RepeatOf returns the attempt that repeats an Inconclusive run, or why there can be none, as a sentence. It belongs to the same notification,
+// so that it supersedes none of its siblings.
+func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, now time.Time) (next *v1alpha1.Suite, problem string) {
+	next, problem = NextAttempt(s, t, "")
+	if problem != "" {
+		return nil, problem
+	}
+	delete(next.Annotations, v1alpha1.AnnotationRerunBy)
+	next.Annotations[v1alpha1.AnnotationRepeats] = s.Name
+	next.Annotations[AnnotationRequestID] = s.Annotations[AnnotationRequestID]
+	received := s.LastNotified().Add(time.Microsecond)
+	if earliest := now.Add(-backdated); received.Before(earliest) {
+		received = earliest
+	}
+	next.Spec.ReceivedAt = new(metav1.NewMicroTime(received.UTC().Truncate(time.Microsecond)))
+	return next, ""
+}
+
+// setUnderTest records what the Job remembers, and at the end what was compared.
+func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
+	switch {
+	case d.RepeatedBy != "":
+		s.Status.RepeatedBy = d.RepeatedBy
+	case s.Finished() && o.UnderTest.Tested != nil:
+		s.Status.UnderTest, s.Status.RepeatedBy = o.UnderTest.Tested, o.UnderTest.Repeat.Run
+	case s.Status.UnderTest == nil && len(o.UnderTest.Start) > 0:
+		s.Status.UnderTest = &v1alpha1.UnderTest{Workloads: o.UnderTest.Start}
+	}
+}

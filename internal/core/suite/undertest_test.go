@@ -1,0 +1,127 @@
+package suite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+var shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Name: "shop", Start: &v1alpha1.WorkloadVersion{UID: "1", SHA: "a"}}}
+
+// willRepeat has recorded its repetition.
+func willRepeat(s *v1alpha1.Suite) {
+	next, _ := suite.RepeatOf(s, aTrigger(), t0)
+	s.Status.RepeatedBy = next.Name
+}
+
+func repeats(s *v1alpha1.Suite) {
+	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRepeats, "earlier")
+}
+
+// TestUnderTest: a run has no verdict if what it tested changed, whatever its tests said, and is repeated once if its commit is still there.
+func TestUnderTest(t *testing.T) {
+	const changed = "The Deployment shop had a, and has b."
+	same, other := &v1alpha1.UnderTest{Workloads: shop}, &v1alpha1.UnderTest{Workloads: shop, Changed: changed}
+	ended := func(progress metav1.Condition, u suite.UnderTest, change ...func(*v1alpha1.Suite)) suite.Observation {
+		return suite.Observation{
+			Suite: aSuite("a", 0, append([]func(*v1alpha1.Suite){in(v1alpha1.Running("busy")), withJob, commit("a")}, change...)...),
+			Job:   aJob("a"), Progress: progress, Trigger: aTrigger(), Team: aTeam(), UnderTest: u,
+		}
+	}
+	repeated := suite.Repeat{Run: "a2"}
+	with := func(o suite.Observation, stream ...*v1alpha1.Suite) suite.Observation {
+		o.Stream = slices.Concat(stream, []*v1alpha1.Suite{o.Suite})
+		return o
+	}
+	lost := ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop})
+	lost.Job, lost.Progress = nil, metav1.Condition{}
+	for name, tc := range map[string]struct {
+		reason  string
+		o       suite.Observation
+		action  suite.Action
+		state   string
+		message string
+	}{
+		"no workloads":      {"nothing is known", ended(v1alpha1.Passed(""), suite.UnderTest{}), suite.Report, v1alpha1.ReasonPassed, ""},
+		"passed":            {"compare first", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop}), suite.CompareWorkloads, v1alpha1.ReasonRunning, ""},
+		"failed":            {"compare first", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop}), suite.CompareWorkloads, v1alpha1.ReasonRunning, ""},
+		"unchanged, passed": {"", ended(v1alpha1.Passed("ok"), suite.UnderTest{Start: shop, Tested: same}), suite.Report, v1alpha1.ReasonPassed, "ok"},
+		"unchanged, failed": {"", ended(v1alpha1.Failed("bad"), suite.UnderTest{Start: shop, Tested: same}), suite.Report, v1alpha1.ReasonFailed, "bad"},
+		"an Error":          {"it says nothing anyway", ended(v1alpha1.Error(""), suite.UnderTest{Start: shop}), suite.Report, v1alpha1.ReasonError, ""},
+		"its Job is gone":   {"it says nothing anyway", lost, suite.Report, v1alpha1.ReasonError, "was deleted"},
+		"changed":           {"it records the next run first", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}), suite.Report, v1alpha1.ReasonRunning, ""},
+		"changed, passed":   {"the commit is there", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.RepeatRun, v1alpha1.ReasonRunning, ""},
+		"changed, failed":   {"the commit is there", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.RepeatRun, v1alpha1.ReasonRunning, ""},
+		"repeated": {"", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other, Repeat: repeated}, willRepeat), suite.Report,
+			v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: " + changed + " The run "},
+		"cannot be repeated": {"", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other, Repeat: suite.Repeat{Problem: "Too many."}}), suite.Report,
+			v1alpha1.ReasonInconclusive, "Too many."},
+		"another commit":  {"its own run tests that", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Moved: true}), suite.Report, v1alpha1.ReasonInconclusive, "another commit was deployed"},
+		"the second time": {"once is enough", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, repeats), suite.Report, v1alpha1.ReasonInconclusive, "It repeated a run already."},
+		"canceled":        {"nobody wants it", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, canceled), suite.Report, v1alpha1.ReasonInconclusive, "was to be stopped"},
+		"a newer deployment": {"it must not be superseded", with(ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}), aSuite("b", 5, commit("b"))), suite.Report,
+			v1alpha1.ReasonInconclusive, "because b tests a newer deployment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := suite.Decide(tc.o, t0.Add(time.Minute))
+			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.message) {
+				t.Errorf("%s: %q %s %q", tc.reason, d.Action, d.Condition.Reason, d.Condition.Message)
+			}
+		})
+	}
+}
+
+// TestTimedOutUnderTest: a change may be why it took so long.
+func TestTimedOutUnderTest(t *testing.T) {
+	s := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob)
+	s.Status.StartTime = &metav1.Time{Time: t0}
+	j := aJob("a")
+	o := suite.Observation{
+		Suite: s, Job: j, Progress: v1alpha1.Failed("stopped"), TimeLimit: time.Minute, UnderTest: suite.UnderTest{Start: shop},
+		Stopping: suite.Stopping{Requested: t0.Add(time.Minute), Since: t0.Add(time.Minute)},
+	}
+	d := suite.Decide(o, t0.Add(2*time.Minute))
+	if d.Action != suite.CompareWorkloads {
+		t.Errorf("%+v", d)
+	}
+	o.UnderTest.Tested = &v1alpha1.UnderTest{}
+	if d = suite.Decide(o, t0.Add(2*time.Minute)); d.Condition.Reason != v1alpha1.ReasonTimedOut {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestRepeatOf: a repetition is of the same notification, and is not newer than a deployment that was notified after it.
+func TestRepeatOf(t *testing.T) {
+	s := aSuite("a", 0, commit("a"), notifiedBy("request"))
+	for name, tc := range map[string]struct {
+		after time.Duration
+		want  time.Time
+	}{
+		"at once": {10 * time.Second, t0.Add(time.Microsecond)},
+		"later":   {time.Hour, t0.Add(time.Hour - 60*time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next, problem := suite.RepeatOf(s, aTrigger(), t0.Add(tc.after))
+			if problem != "" || !next.Spec.ReceivedAt.Time.Equal(tc.want) || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
+				next.Annotations[suite.AnnotationRequestID] != "request" || next.Annotations[v1alpha1.AnnotationRerunBy] != "" || !next.StartedAgain() {
+				t.Errorf("%q %+v", problem, next)
+			}
+			next.CreationTimestamp = metav1.NewTime(t0.Add(tc.after))
+			if suite.Compare(next, s) <= 0 || next.Restored() {
+				t.Error("the run would supersede its repetition")
+			}
+			if newer := aSuite("b", 1, commit("b")); suite.Compare(newer, next) <= 0 && tc.after < time.Minute {
+				t.Error("a newer deployment would be superseded")
+			}
+		})
+	}
+	if _, problem := suite.RepeatOf(s, nil, t0); !strings.Contains(problem, "does not exist any more") {
+		t.Errorf("%q", problem)
+	}
+}
