@@ -39,8 +39,8 @@ type Greenlight struct {
 	URL             string `json:"url,omitempty"`
 	VariablesDigest string `json:"variablesDigest,omitempty"` // "sha256:" and 64 hexadecimal digits
 
-	// Of a run that has not ended, as kubectl shows them. Empty before the manager has seen the run.
-	RunState   string `json:"runState,omitempty"` // Queued, Starting or Running
+	// Of a run that has not ended, or has no verdict, as kubectl shows them. Empty before the manager has seen the run.
+	RunState   string `json:"runState,omitempty"` // Queued, Starting, Running, Canceled, Superseded or Inconclusive
 	RunMessage string `json:"runMessage,omitempty"`
 
 	// A run is one workflow to the clients.

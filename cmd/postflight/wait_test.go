@@ -91,7 +91,7 @@ func TestWaitCodes(t *testing.T) {
 	starting := running
 	starting.RunState, starting.RunMessage = v1alpha1.ReasonStarting, "The pod is starting."
 	repeated, changed := passed, is("a", "a", httpapi.Canceled, false)
-	repeated.RepeatedByRunID, changed.RepeatedByRunID = "b", "b"
+	repeated.RepeatedByRunID, changed.RunState = "b", v1alpha1.ReasonInconclusive
 	stuck := starting
 	stuck.RunMessage = `The pod cannot start: the image "a:1" cannot be pulled.`
 	cases := map[string]struct {
@@ -105,7 +105,7 @@ func TestWaitCodes(t *testing.T) {
 		"failed":       {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
 		"canceled":     {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Canceled, false)}}, code: 2, says: "canceled"},
 		"repeated":     {reason: "it is the same commit", runs: map[string][]client.Greenlight{"a": {repeated}}, code: 0, says: "inconclusive, repeated by b: passed"},
-		"inconclusive": {reason: "nothing is known", runs: map[string][]client.Greenlight{"a": {changed}}, code: 2, says: "canceled"},
+		"inconclusive": {reason: "nothing is known", runs: map[string][]client.Greenlight{"a": {changed}}, code: 2, says: "1 of 1 runs inconclusive: a"},
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},
 		"superseded and followed": {runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Initializing, false), is("a", "b", httpapi.Completed, true)}}, follow: true, code: 0, says: "superseded by b: passed"},

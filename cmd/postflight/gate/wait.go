@@ -108,6 +108,7 @@ const (
 	passed     verdict = "passed"
 	Failed     verdict = "failed"
 	canceled   verdict = "canceled"
+	changed    verdict = "inconclusive" // what it tested changed meanwhile
 	superseded verdict = "superseded"
 	different  verdict = "different" // the run is of another deployment of the commit
 	noOutcome  verdict = "no outcome"
@@ -121,7 +122,7 @@ var codes = []struct {
 	text    string
 }{
 	{Failed, cli.ExitFailed, "failed"}, {noOutcome, cli.ExitTrouble, "had no result"}, {different, cli.ExitDifferent, "tested another deployment"},
-	{canceled, cli.ExitCanceled, "canceled"}, {superseded, cli.ExitCanceled, "superseded"},
+	{canceled, cli.ExitCanceled, "canceled"}, {changed, cli.ExitCanceled, "inconclusive"}, {superseded, cli.ExitCanceled, "superseded"},
 }
 
 // RunStatus is what is known of one run.
@@ -232,6 +233,8 @@ func verdictOf(a *client.Greenlight, follow bool) verdict {
 		return passed
 	case a.RunStage == httpapi.Completed:
 		return Failed
+	case a.RunStage == httpapi.Canceled && a.RunState == v1alpha1.ReasonInconclusive:
+		return changed
 	case a.RunStage == httpapi.Canceled:
 		return canceled
 	default:

@@ -62,7 +62,7 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 		if at := relevant.Status.CompletionTime; at != nil {
 			answer.CompletedAt = new(at.UTC())
 		}
-	case stage == httpapi.Initializing && condition != nil:
+	case condition != nil: // of a run without a verdict, too
 		answer.RunState, answer.RunMessage = condition.Reason, condition.Message
 	}
 	return answer

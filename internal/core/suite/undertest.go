@@ -69,7 +69,7 @@ func notRepeated(o Observation) string {
 	case Unwanted(o):
 		return "It is not repeated, because it was to be stopped."
 	case o.UnderTest.Moved:
-		return "It is not repeated, because another commit was deployed. Notify of that one, or let the Environment do so with notify."
+		return "It is not repeated, because another commit was deployed: the run of that one counts, if it was notified."
 	case o.Suite.Annotations[v1alpha1.AnnotationRepeats] != "":
 		return "It repeated a run already. Wait until the deployments have settled, and notify again."
 	default:
