@@ -18,6 +18,14 @@ type History struct {
 	Attempts  []Attempt
 	Inquiries []Inquiry
 	Runs      []Run
+	Rollouts  []Rollout // of the only workload of an Environment, in order
+}
+
+// Rollout is another commit of a workload.
+type Rollout struct {
+	Commit        string
+	Sent, Changed time.Time // the request that began it, and its answer
+	Completed     time.Time // zero: it failed
 }
 
 // Attempt is one request of a notification, which clients repeat until it is answered.
@@ -48,6 +56,8 @@ type Run struct {
 	Identity     string // of the notification that created it
 	Commit       string
 	Stream       string
+	Rolled       bool   // a rollout started it, in the Environment of the workload
+	Repeats      string // the run that it repeats
 	State        string
 	Message      string
 	SupersededBy string
@@ -58,6 +68,7 @@ type Run struct {
 	PassedTests  int32     // that it counts in its reports
 	Began        time.Time // of the tests; zero: they did not begin
 	Stopped      time.Time // of the tests; zero: they did not stop, such as on a node that is lost
+	Created      time.Time // to the second
 	Ended        time.Time // when it was first seen to have ended
 	CompletedAt  time.Time // what it says about that, by the clock of its leader; to the second
 }
@@ -93,6 +104,10 @@ var rules = map[string]func(*view) []Violation{
 	"old is announced":  oldIsAnnounced,
 	"truthful answers":  truthfulAnswers,
 	"truthful gates":    truthfulGates,
+
+	"one run per rollout":     oneRunPerRollout,
+	"one version":             oneVersion,
+	"a change, if it says so": changedIfItSaysSo,
 }
 
 // Check returns the broken promises, in a fixed order.

@@ -38,10 +38,22 @@ func kept() History {
 	redeployed.Commit, redeployed.Created, redeployed.Known, redeployed.Ended = "b", "", "run-b", passed.CompletedAt
 	gone := run("d", v1alpha1.ReasonError, Lost, 50)
 	gone.Stopped = time.Time{}
+	rolled := func(id, state string, tests Tests, began int) Run {
+		r := run(id, state, tests, began)
+		r.Commit, r.Stream, r.Rolled, r.Created = "x", "rolled", true, at(began-1)
+		return r
+	}
+	changed, repetition := rolled("r1", v1alpha1.ReasonInconclusive, Passed, 100), rolled("r2", v1alpha1.ReasonPassed, Passed, 110)
+	repetition.DecidedBy, repetition.PassedTests, repetition.Repeats = "Tests", 2, changed.ID
 	return History{
+		Rollouts: []Rollout{
+			{Commit: "x", Sent: at(95), Changed: at(96), Completed: at(97)},
+			{Commit: "y", Sent: at(102), Changed: at(103)}, // it fails
+			{Commit: "x", Sent: at(104), Changed: at(105), Completed: at(106)},
+		},
 		Attempts: []Attempt{attempt("a", 0), lost, again, attempt("c", 30), attempt("d", 45), redeployed},
 		Runs: []Run{
-			superseded, passed, run("c", v1alpha1.ReasonFailed, Failed, 31), gone,
+			superseded, passed, run("c", v1alpha1.ReasonFailed, Failed, 31), gone, changed, repetition,
 		},
 		Inquiries: []Inquiry{{Run: "run-b"}, {Run: "run-b", Over: true, Green: true}, {Run: "run-c", Over: true}, {Run: "run-a", Over: true, Canceled: true}},
 	}
@@ -66,6 +78,32 @@ func TestBrokenPromises(t *testing.T) {
 			},
 			[]string{"one run: b: has 2 runs, such as run-b and twin"},
 		},
+		"a verdict across a rollout": {
+			func(h *History) {
+				h.Runs[4].State, h.Runs[4].Ends = v1alpha1.ReasonFailed, []string{v1alpha1.ReasonFailed}
+				h.Runs[4].Tests = Failed
+			},
+			[]string{"a change, if it says so: run-r2: repeats run-r1, which is \"Failed\" and repeats \"\"", "one version: run-r1: is Failed, and y was rolled out while its tests ran"},
+		},
+		"nothing changed": {
+			func(h *History) { h.Rollouts = h.Rollouts[:1] },
+			[]string{"a change, if it says so: run-r1: is Inconclusive, and nothing was rolled out: So it is."},
+		},
+		"a restart is tested": {
+			func(h *History) {
+				h.Rollouts = h.Rollouts[:2]
+				third := h.Runs[5]
+				third.ID, third.Identity, third.Repeats, third.Began, third.Stopped = "run-r3", "r3", "", at(130), at(135)
+				h.Runs = append(h.Runs, third)
+			},
+			[]string{"one run per rollout: run-r3: is run 2 of x, which was rolled out 1 times"},
+		},
+		"what is left is not tested": {
+			func(h *History) {
+				h.Rollouts = append(h.Rollouts, Rollout{Commit: "z", Sent: at(150), Changed: at(151), Completed: at(152)})
+			},
+			[]string{"one run per rollout: z: is deployed at the end, and was never tested"},
+		},
 		"a run that was promised is missing": {
 			func(h *History) { h.Runs, h.Inquiries = h.Runs[:3], nil },
 			[]string{"one run: d: was accepted, and has no run", "truthful answers: d: was told of run-d, which does not exist"},
@@ -85,6 +123,10 @@ func TestBrokenPromises(t *testing.T) {
 		"an end changes": {
 			func(h *History) { h.Runs[1].Ends = []string{v1alpha1.ReasonError, v1alpha1.ReasonPassed} },
 			[]string{`ends are final: run-b: has ended as ["Error" "Passed"]`},
+		},
+		"nobody looked": {
+			func(h *History) { h.Runs[1].Ends = nil },
+			[]string{"ends are final: run-b: is Passed, and nobody saw it end"},
 		},
 		"an end says nothing": {
 			func(h *History) { h.Runs[1].Message = "" },

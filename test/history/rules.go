@@ -51,8 +51,11 @@ func (r Run) ended() bool { return slices.Contains(v1alpha1.Ends(), r.State) }
 
 func endsAreFinal(v *view) (all []Violation) {
 	for _, r := range v.Runs {
-		if len(r.Ends) > 1 {
+		switch {
+		case len(r.Ends) > 1:
 			all = append(all, violation(r.ID, "has ended as %q", r.Ends))
+		case r.ended() && len(r.Ends) == 0:
+			all = append(all, violation(r.ID, "is %s, and nobody saw it end", r.State))
 		}
 	}
 	return all
@@ -82,6 +85,8 @@ func explained(r Run) bool {
 		return r.Tests == Failed || r.Tests == Reported
 	case v1alpha1.ReasonSuperseded:
 		return r.SupersededBy != "" && r.Tests != Lost
+	case v1alpha1.ReasonInconclusive: // changedIfItSaysSo looks at the rest
+		return r.Rolled && (r.Tests == Passed || r.Tests == Failed || r.Tests == Reported)
 	case v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
 		return r.Tests == Lost
 	default:

@@ -48,8 +48,11 @@ func TestChaos(t *testing.T) {
 	tm.unbind()
 	smoke := tm.trigger("smoke")
 	tm.update(smoke, func() { smoke.Spec.Results = &v1alpha1.Results{} })
+	shop := tm.newWorkload()
 	fl := startFleet(t, s, f, random, chaosHold(duration))
 	tm.awaitKnown([]*replica{fl.members[0].replica, fl.members[1].replica})
+
+	shop.awaitWatched()
 
 	c := &pipelines{tm: tm, urls: fl.urls}
 	ctx, over := context.WithCancel(t.Context())
@@ -57,15 +60,16 @@ func TestChaos(t *testing.T) {
 	for i := range streams {
 		all.Go(func() { c.run(ctx, fmt.Sprintf("stream-%d", i), rand.New(rand.NewPCG(seed, uint64(i)+1))) })
 	}
+	all.Go(func() { shop.run(ctx, rand.New(rand.NewPCG(seed, streams+1))) })
 	began := time.Now()
 	injected := fl.inject(duration)
 	lasted := time.Since(began)
 	over()
 	all.Wait()
-	h := tm.history(c, f)
+	h := tm.history(c, f, shop.rollouts)
 	violations := history.Check(h)
-	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d violations=%d%s%s\n",
-		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(violations),
+	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d rollouts=%d violations=%d%s%s\n",
+		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(h.Rollouts), len(violations),
 		counted(states(h)), counted(injected))
 	for _, a := range h.Attempts {
 		if a.Failure != "" {
@@ -120,6 +124,9 @@ func chaosHold(duration time.Duration) time.Duration {
 func chaosTests(j *batchv1.Job) (history.Tests, time.Duration) {
 	last := j.Name[len(j.Name)-1]
 	takes := testTime / time.Duration(1+last%4)
+	if j.Labels[v1alpha1.LabelEnvironment] == rolledEnvironment {
+		takes *= 4 // so that something is rolled out meanwhile
+	}
 	switch last % 10 {
 	case 0:
 		return history.Failed, takes
@@ -152,19 +159,30 @@ func (fl *fleet) inject(duration time.Duration) map[string]int {
 }
 
 // history waits until all runs have ended, and puts together what was recorded.
-func (tm *team) history(c *pipelines, f *fakecluster.Cluster) history.History {
+func (tm *team) history(c *pipelines, f *fakecluster.Cluster, rollouts []history.Rollout) history.History {
 	tm.t.Helper()
 	var suites []v1alpha1.Suite
 	_ = poll.Wait(endWithin, "all runs have ended", func() string { // or else the check says which have not
 		if suites = tm.suites(); !allFinished(suites) {
 			return "some have not"
 		}
+		for _, s := range suites { // its watch may have to begin again
+			if f.Run(s.Namespace, s.Name).Ended.IsZero() {
+				return "the end of " + s.Name + " was not seen"
+			}
+		}
 		return ""
 	})
-	h := history.History{Attempts: c.attempts, Inquiries: c.inquiries}
+	h := history.History{Attempts: c.attempts, Inquiries: c.inquiries, Rollouts: rollouts}
 	for _, s := range suites {
 		run := history.Run{
 			ID: s.Name, Identity: s.Annotations["postflight.dev/idempotency-key"], Commit: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch, State: s.State(), SupersededBy: s.Status.SupersededBy,
+		}
+		run.Rolled, run.Repeats, run.Created = s.Spec.Environment == rolledEnvironment, s.Annotations[v1alpha1.AnnotationRepeats], s.CreationTimestamp.Time
+		if run.Repeats != "" {
+			run.Identity = "repeat/" + run.Repeats // it has no notification of its own
+		} else if run.Rolled {
+			run.Identity += "/" + run.Commit // two may be rolled out in one second
 		}
 		if s.Status.Results != nil {
 			run.PassedTests = s.Status.Results.Passed
