@@ -43,6 +43,10 @@ const (
 	// ConditionOnHold is True while the Environment of a queued Suite is on hold, and False from then on. Other Suites lack it.
 	ConditionOnHold = "OnHold"
 
+	// ConditionDeploymentReady is False while the workloads of a Suite's Environment have not rolled out what was notified, and
+	// True from then on. Runs that did not wait for that lack it.
+	ConditionDeploymentReady = "DeploymentReady"
+
 	// ConditionStarted is False where the tests of a run did not start in time, or cannot start, and the run is
 	// stopped for that. Other runs lack it.
 	ConditionStarted = "Started"
@@ -212,6 +216,27 @@ func Released() metav1.Condition {
 // OnHold reports whether the run waits for the end of a hold.
 func (s *Suite) OnHold() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionOnHold)
+}
+
+// The reasons of ConditionDeploymentReady.
+const (
+	ReasonNotRolledOut = "NotRolledOut"
+	ReasonRolledOut    = "RolledOut"
+)
+
+// NotRolledOut is a run that waits for its version; the message says how far that is.
+func NotRolledOut(message string) metav1.Condition {
+	return condition(ConditionDeploymentReady, metav1.ConditionFalse, ReasonNotRolledOut, message)
+}
+
+// RolledOut is a run that waited for its version.
+func RolledOut() metav1.Condition {
+	return condition(ConditionDeploymentReady, metav1.ConditionTrue, ReasonRolledOut, "The workloads have what was notified. The metrics count from then on.")
+}
+
+// AwaitsDeployment reports whether the run waits for its version.
+func (s *Suite) AwaitsDeployment() bool {
+	return meta.IsStatusConditionFalse(s.Status.Conditions, ConditionDeploymentReady)
 }
 
 // The reasons of ConditionResultsCollected.

@@ -70,8 +70,14 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 	s := apiserver.New(t)
 	ns := s.Namespace(t)
 	api := rawClient(t, s)
-	good := map[string]any{"spec/url": "https://staging.example.com", "spec/retention/records": "720h", "spec/repositories/[]": "acme/shop", "spec/webhooks/[]/url": "https://example.com", "spec/results/sizeLimit": "4Gi"}
-	withInputs := func() fields { o := asJSON(t, trigger()); set("spec/inputs/paths", list{"a"})(o); return o }
+	good := map[string]any{"spec/url": "https://staging.example.com", "spec/retention/records": "720h", "spec/repositories/[]": "acme/shop", "spec/webhooks/[]/url": "https://example.com", "spec/results/sizeLimit": "4Gi",
+		"spec/ready/http/path": "/version", "spec/ready/http/url": "https://example.com", "spec/ready/http/status": 204, "spec/ready/http/header": "X-Version",
+		"spec/ready/http/json/pointer": "/commit", "spec/ready/http/interval": "5s"}
+	withInputs := func() fields {
+		o := asJSON(t, trigger())
+		edits(set("spec/inputs/paths", list{"a"}), set("spec/ready/http/path", "/version"))(o)
+		return o
+	}
 	withWorkload := func() fields {
 		o := asJSON(t, environment())
 		set("spec/workloads", list{fields{"name": "web"}})(o)
@@ -105,6 +111,9 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 					base := asJSON(t, tc.base())
 					if strings.HasPrefix(at, "spec/workloads/[]/selector/") {
 						remove("spec/workloads")(base) // a workload has a name or a selector
+					}
+					if at == "spec/ready/http/url" {
+						remove("spec/ready/http/path")(base) // one of the two
 					}
 					o := crd.put(base, strings.Split(at, "/"), value).(fields)
 					if top == "status" {

@@ -110,6 +110,11 @@ type TriggerSpec struct {
 	// +optional
 	Results *Results `json:"results,omitempty"`
 
+	// ready makes runs wait for the version that was notified: until the workloads of the Environment have rolled it out,
+	// and, if you ask for that, an HTTP server has it. {} is enough for the workloads.
+	// +optional
+	Ready *Ready `json:"ready,omitempty"`
+
 	// timeout ends a run that takes longer, counted from the start of its first container, e.g. 90s, 30m or
 	// 1h30m; from 1s to 168h. Defaults to 30m.
 	// +optional
