@@ -100,7 +100,7 @@ func Before(o Observed, d v1alpha1.Deployed) time.Time {
 	}
 	var newest time.Time
 	for _, s := range o.Suites {
-		of := repositoryOf(s, namedRepositories(o.Environment)) == d.Repository && s.Spec.Deployment.SHA == d.Previous.SHA
+		of := repositoryOf(s, suite.NamedRepositories(o.Environment)) == d.Repository && s.Spec.Deployment.SHA == d.Previous.SHA
 		if received := s.Received().Time; of && !s.StartedAgain() && received.After(newest) {
 			newest = received
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 const (
@@ -49,7 +50,7 @@ func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
 	for _, d := range o.Environment.Status.Deployed {
 		repositories[d.Repository] = d
 	}
-	notified := notifications(o.Suites, namedRepositories(o.Environment))
+	notified := notifications(o.Suites, suite.NamedRepositories(o.Environment))
 	workloads, says, problems := observe(o, func(repository, sha string) string {
 		return whole(sha, append(notified[repository].commits, repositories[repository].SHA)...)
 	})
@@ -70,15 +71,6 @@ func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
 		}
 	}
 	return bounded(all), problems
-}
-
-func namedRepositories(e *v1alpha1.Environment) (all []string) {
-	for _, w := range e.Spec.Workloads {
-		if !slices.Contains(all, w.Repository) {
-			all = append(all, w.Repository)
-		}
-	}
-	return all
 }
 
 // observe returns the workloads and their names by repository, in a stable order.

@@ -62,7 +62,7 @@ func notAccepted(o Observation, now time.Time) Decision {
 // YieldsSlot reports whether others may overtake a waiting run, which could not have started when that was last tried.
 func YieldsSlot(s *v1alpha1.Suite) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted)
-	return waitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
+	return s.AwaitsDeployment() || waitsForInputs(s) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
 }
 
 // setJobAccepted records since when the Job is not accepted, also while the run waits for the slot of its next attempt.

@@ -37,6 +37,11 @@ type Decision struct {
 	// Deferred reports the status with the first change of the new Job, in one write. Until then, Jobs of other runs are created.
 	Deferred bool
 
+	// NotRolledOut says how far the version is that the run waits for, as sentences; empty: it does not wait for one. RolledOut: it no
+	// longer does.
+	NotRolledOut string
+	RolledOut    bool
+
 	OnHold  bool // waits for the end of a hold of its Environment
 	Waiting bool // in the queue: only the message can change, so few of these are written at once
 	Stuck   bool // its pods cannot start: a thousand such runs must not hold up others
@@ -61,7 +66,7 @@ func Decide(o Observation, now time.Time) Decision {
 		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))
 	}
 	d.Deferred = o.Creation.Result == Created
-	d.Waiting = d.OnHold || o.Position != nil && o.Position.Number > 0 && !Ended(d.Condition)
+	d.Waiting = d.onlyMessage(o)
 	d.Stuck = o.Unready && !Ended(d.Condition)
 	return d
 }
@@ -152,10 +157,8 @@ func start(o Observation, now time.Time) Decision {
 		return hold(o, now)
 	case older != nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the older run %s of the same stream to stop.", older.Name))}
-	case o.Creation.Result != NotTried:
-		return notCreated(o, now)
 	default:
-		return createJob(o, now)
+		return startVersion(o, now)
 	}
 }
 

@@ -45,6 +45,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 			"archive":   w.archive,
 			"hold":      w.hold,
 			"rollout":   func(*rapid.T) { w.deployed++ },
+			"version":   w.comesAndGoes,
 		})
 		w.settle(t)
 		w.checkAtRest(t)
@@ -64,7 +65,8 @@ type world struct {
 	saved   map[string]bool // in the archive
 	deleted map[string]bool
 
-	held bool // the Environment is on hold
+	held   bool // the Environment is on hold
+	behind bool // the Environment does not have what was notified
 
 	deployed int            // counts rollouts
 	began    map[string]int // the rollout at the creation of the Job, and at its end
@@ -215,11 +217,19 @@ func (w *world) archive(t *rapid.T) {
 // hold begins or ends a hold of the Environment.
 func (w *world) hold(*rapid.T) { w.held = !w.held }
 
+// comesAndGoes begins or completes the rollout of what was notified.
+func (w *world) comesAndGoes(*rapid.T) { w.behind = !w.behind }
+
 func (w *world) environment() *v1alpha1.Environment {
-	if w.held {
-		return heldUntil(t0.Add(time.Hour), "", "")
+	e := anEnvironment()
+	if w.behind {
+		e = has(rollingOut("shop", newCommit, "It comes."))
+		e.Spec.Workloads[0].Repository, e.Status.Deployed[1].Repository = "", ""
 	}
-	return anEnvironment()
+	if w.held {
+		e.Spec.Hold = heldUntil(t0.Add(time.Hour), "", "").Spec.Hold
+	}
+	return e
 }
 
 func (w *world) reconcileOne(t *rapid.T) {
@@ -241,7 +251,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	if s == nil {
 		return
 	}
-	o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: w.environment(), Team: aTeam()}
+	o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: w.environment(), Team: aTeam()}
 	for _, other := range cache {
 		o.Stream = append(o.Stream, other)
 	}
@@ -300,8 +310,8 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		w.jobs[name].stopping = true
 		o.StopRequested(t0.Add(10 * time.Second))
 	case action == suite.CreateJob && w.jobs[name] == nil:
-		if w.held {
-			t.Fatalf("%s started during a hold", name)
+		if w.held || w.behind {
+			t.Fatalf("%s started during a hold, or without its version", name)
 		}
 		if len(w.caches) == 1 && w.suites[name].Status.JobName != "" {
 			t.Fatalf("%s gets a second Job, after it was known to have had one", name)
@@ -409,7 +419,7 @@ func (w *world) check(t *rapid.T) {
 
 // settle continues until nothing changes any more, without crashes and with current caches.
 func (w *world) settle(t *rapid.T) {
-	w.held = false
+	w.held, w.behind = false, false
 	for range 20 {
 		for _, name := range slices.Sorted(maps.Keys(w.suites)) {
 			for leader, cache := range w.caches {

@@ -173,9 +173,12 @@ func (m *queueModel) job(t *rapid.T) {
 
 func (m *queueModel) yield(t *rapid.T) {
 	s := m.any(t, m.waits).DeepCopy()
-	if suite.YieldsSlot(s) {
+	switch {
+	case suite.YieldsSlot(s):
 		s.Status.Conditions = nil
-	} else {
+	case rapid.Bool().Draw(t, "for its version"):
+		awaiting(t0)(s)
+	default:
 		in(v1alpha1.StoreUnavailable(""))(s)
 		s.Status.CompletionTime = nil
 	}

@@ -27,6 +27,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	setJobAccepted(s, o, d, now)
 	setObjectsFound(s, d, now)
 	setHold(s, d, now)
+	setDeploymentReady(s, o, d, now)
 	if d.NotStarted != "" {
 		setCondition(s, v1alpha1.NotStarted(d.NotStarted), now)
 	}
