@@ -55,7 +55,7 @@ type ownerState struct{ owner, state string }
 type counts struct {
 	byState    map[string]int
 	unfinished map[ownerState]int // by namespace
-	oldest     time.Time          // since when the oldest queued one waits, apart from those on hold
+	oldest     time.Time          // since when the oldest queued one waits, apart from those on hold, and those that wait for a rollout
 }
 
 func count(suites []v1alpha1.Suite) counts {
@@ -67,7 +67,7 @@ func count(suites []v1alpha1.Suite) counts {
 		if !s.Finished() {
 			n.unfinished[ownerState{s.Namespace, state}]++
 		}
-		if since := waitsSince(s); state == v1alpha1.ReasonQueued && !s.OnHold() && (n.oldest.IsZero() || since.Before(n.oldest)) {
+		if since := waitsSince(s); state == v1alpha1.ReasonQueued && !s.OnHold() && !s.AwaitsDeployment() && (n.oldest.IsZero() || since.Before(n.oldest)) {
 			n.oldest = since
 		}
 	}

@@ -26,12 +26,12 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 		teams: teams,
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "postflight_suite_start_seconds",
-			Help:    "Seconds from the receipt of a notification, or the end of a hold, to the Job of its run.",
+			Help:    "Seconds from the receipt of a notification, the end of a hold or a rollout that it waited for, to the Job of its run.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800},
 		}),
 		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "postflight_suite_seconds",
-			Help:    "Seconds from the receipt of a notification, or the end of a hold, to the end of its run, by how it ended.",
+			Help:    "Seconds from the receipt of a notification, the end of a hold or a rollout that it waited for, to the end of its run, by how it ended.",
 			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400},
 		}, []string{"state"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -57,18 +57,22 @@ func (m *Metrics) started(s *v1alpha1.Suite, now time.Time) {
 
 // waited is not negative even if the clocks of the leader and the API server differ.
 func waited(s *v1alpha1.Suite, now time.Time) float64 {
-	if s.OnHold() {
-		return 0 // the hold has just ended
+	if s.OnHold() || s.AwaitsDeployment() && !s.Finished() {
+		return 0 // that has just ended
 	}
 	return max(0, now.Sub(waitsSince(s)).Seconds())
 }
 
-// waitsSince is the receipt of a run, or the end of the last hold of its Environment, before which Postflight did not delay it.
+// waitsSince is the receipt of a run, the end of the last hold of its Environment, or when that had its version: before, Postflight did
+// not delay it.
 func waitsSince(s *v1alpha1.Suite) time.Time {
-	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold); c != nil {
-		return c.LastTransitionTime.Time
+	since := s.Received().Time
+	for _, condition := range []string{v1alpha1.ConditionOnHold, v1alpha1.ConditionDeploymentReady} {
+		if c := meta.FindStatusCondition(s.Status.Conditions, condition); c != nil && c.LastTransitionTime.After(since) {
+			since = c.LastTransitionTime.Time
+		}
 	}
-	return s.Received().Time
+	return since
 }
 
 // moved observes a run whose state changed. The time is an argument because the status has whole seconds only.

@@ -1,0 +1,56 @@
+package suite
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// deploymentChanged is for runs that wait for their version, whose message says how far it is.
+var deploymentChanged = builder.WithPredicates(predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		was, is := e.ObjectOld.(*v1alpha1.Environment).Status, e.ObjectNew.(*v1alpha1.Environment).Status
+		return !equality.Semantic.DeepEqual(was, is)
+	},
+})
+
+// awaitingDeployment finds the runs without a Job whose Triggers wait for the workloads of an Environment. The condition of a run does not
+// count: its reconcile may be about to write it, with what the Environment was before.
+func (r *Reconciler) awaitingDeployment(ctx context.Context, obj client.Object) []ctrl.Request {
+	log := ctrl.LoggerFrom(ctx)
+	suites, err := r.suites(ctx, obj.GetNamespace(), client.MatchingFields{index.Environment: obj.GetName()})
+	if err != nil {
+		log.Error(err, "cannot list the runs of an Environment", "environment", obj.GetName())
+		return nil
+	}
+	waits := map[string]bool{} // by the Trigger
+	var awaiting []*v1alpha1.Suite
+	for _, s := range suites {
+		if s.Status.JobName != "" {
+			continue
+		}
+		name := s.Spec.Trigger.Name
+		if _, known := waits[name]; !known {
+			t, err := reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, name)
+			if err != nil {
+				log.Error(err, "cannot read the Trigger of a run", "suite", s.Name)
+			}
+			waits[name] = err != nil || t != nil && t.Spec.Ready.ForWorkloads()
+		}
+		if waits[name] {
+			awaiting = append(awaiting, s)
+		}
+	}
+	return reconcile.Requests(awaiting)
+}
