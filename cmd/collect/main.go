@@ -1,4 +1,4 @@
-// Command collect fetches input files and uploads results in the pods of runs. It is separate because every node pulls it.
+// Command collect fetches input files, waits for the version under test and uploads results in the pods of runs. It is separate because every node pulls it.
 package main
 
 import (
@@ -9,10 +9,11 @@ import (
 	"os"
 )
 
-const usage = `Usage: collect fetch | results | reach
+const usage = `Usage: collect fetch | ready | results | reach
 
 For the containers that Postflight adds to the pods of runs:
   fetch    download the input files of a run
+  ready    wait until the version under test answers
   results  wait for SIGTERM, then upload what the tests wrote and read their JUnit reports
 For a pod of postflight doctor:
   reach    try to reach addresses
@@ -36,6 +37,8 @@ func run(args []string, stderr io.Writer) int {
 	switch command, args := args[0], args[1:]; command {
 	case "fetch":
 		return runFetch(args, stderr)
+	case "ready":
+		return runReady(args, stderr)
 	case "results":
 		return runResults(args, stderr)
 	case "reach":

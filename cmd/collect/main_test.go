@@ -29,6 +29,8 @@ func TestMisuse(t *testing.T) {
 		"fetch has no arguments":        {"fetch it", `no arguments, but got ["it"]`, 2},
 		"fetch without a list of files": {"fetch", "$FETCH_DIRECTORY must be an absolute path", 2},
 		"results has no arguments":      {"results it", `no arguments, but got ["it"]`, 2},
+		"ready has no arguments":        {"ready it", `no arguments, but got ["it"]`, 2},
+		"ready without a URL":           {"ready", `$URL: "" is no absolute http or https URL`, 2},
 		"reach needs addresses":         {"reach", "needs 1 to 8 URLs, but got 0", 2},
 		"results without a manager":     {"results", "$POSTFLIGHT_COLLECT_URL must be set", 2},
 	} {

@@ -1,0 +1,139 @@
+package ready
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-openapi/jsonpointer"
+
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// NewClient returns a client that opens a connection for each request, so that each may reach another pod behind the address.
+func NewClient(userAgent string) *http.Client {
+	return &http.Client{
+		Timeout: requestTimeout,
+		Transport: named{userAgent, &http.Transport{
+			DialContext:            (&net.Dialer{}).DialContext,
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: maxHeader,
+			ForceAttemptHTTP2:      true,
+		}},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			req.URL.User = nil
+			if len(via) > maxRedirects {
+				return errRedirects
+			}
+			return nil
+		},
+	}
+}
+
+var errRedirects = fmt.Errorf("redirects more than %d times", maxRedirects)
+
+// named says in each request, also after redirects, who asks.
+type named struct {
+	userAgent string
+	http.RoundTripper
+}
+
+func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", n.userAgent)
+	req.Header.Del("Referer")
+	return n.RoundTripper.RoundTrip(req)
+}
+
+// ask returns what is wrong with one answer, as a clause about the URL, or "".
+func (p *Probe) ask(ctx context.Context) (problem string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL.String(), http.NoBody)
+	if err != nil {
+		return "cannot be asked: " + clause(err)
+	}
+	req.Header.Set("Cache-Control", "no-cache") // proxies may have what was there before
+	res, err := p.Client.Do(req)
+	switch {
+	case errors.Is(err, errRedirects):
+		return errRedirects.Error()
+	case err != nil:
+		return "did not answer: " + clause(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != p.Status {
+		return fmt.Sprintf("answered with status %d instead of %d", res.StatusCode, p.Status)
+	}
+	return p.compare(res)
+}
+
+// compare reads no more of an answer than it has to.
+func (p *Probe) compare(res *http.Response) (problem string) {
+	var has string
+	switch {
+	case p.Header != "":
+		if has = strings.TrimSpace(res.Header.Get(p.Header)); has == "" {
+			return "has no header " + p.Header
+		}
+	case p.Pointer != "":
+		if has, problem = p.read(res.Body); problem != "" {
+			return problem
+		}
+	default:
+		return ""
+	}
+	if p.SHA != "" && !notification.SameSHA(p.SHA, has) {
+		return fmt.Sprintf("said %q instead of %s", notification.ShortSHA(plaintext.Line(has, maxQuote)), p.wanted())
+	}
+	return ""
+}
+
+func (p *Probe) read(body io.Reader) (has, problem string) {
+	text, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	switch {
+	case err != nil:
+		return "", "did not finish its answer: " + clause(err)
+	case len(text) > maxBody:
+		return "", fmt.Sprintf("answered with more than %s", plaintext.Bytes(maxBody))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err != nil {
+		return "", fmt.Sprintf("answered with what is no JSON: %q", plaintext.Line(string(text), maxQuote))
+	}
+	pointer, err := jsonpointer.New(p.Pointer)
+	if err != nil {
+		return "", "cannot be asked: " + clause(err)
+	}
+	value, _, err := pointer.Get(document)
+	if err != nil {
+		return "", "has nothing at " + p.Pointer
+	}
+	switch value := value.(type) {
+	case string:
+		return strings.TrimSpace(value), ""
+	case json.Number:
+		return value.String(), ""
+	default:
+		return "", "has neither a string nor a number at " + p.Pointer
+	}
+}
+
+// clause is why a request failed, without the URL.
+func clause(err error) string {
+	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+		return fmt.Sprintf("it took longer than %s", plaintext.Duration(requestTimeout))
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return strings.TrimRight(plaintext.Line(err.Error(), 2*maxQuote), ". ")
+}
