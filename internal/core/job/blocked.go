@@ -127,7 +127,7 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 }
 
 func imageHint(container string) string {
-	if container == FetchContainer || container == CollectContainer {
+	if isOwn(container) {
 		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit its registry."
 	}
 	return "Check its name and tag, and the imagePullSecrets."

@@ -87,7 +87,7 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 // unavailable, the deadline of the pods does so. The deadline of the Job, which deletes them, comes last. A Job that deletes itself would
 // look deleted by hand, a selector could adopt other pods, and nothing resumes a Job that starts suspended without a queue.
 func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
-	longest := runTimeout(t) + t.StartTimeout()
+	longest := runTimeout(t) + t.StartTimeout() + t.Spec.Ready.ProbeLimit()
 	spec.ActiveDeadlineSeconds = deadlineSeconds(longest + podStopMargin)
 	pod := &spec.Template.Spec
 	if own := pod.ActiveDeadlineSeconds; own == nil || *own > *deadlineSeconds(longest) {

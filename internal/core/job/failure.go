@@ -47,6 +47,9 @@ func timeout(j *batchv1.Job) string {
 // deletion, it is unknown whether the tests failed.
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
+	if end.Reason == batchv1.JobReasonPodFailurePolicy && strings.Contains(end.Message, "Container "+ReadyContainer+" ") {
+		return State{Condition: v1alpha1.Error(fmt.Sprintf("The right version did not answer, and the pod that says more is gone: %s. %s", message, repeat))}
+	}
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
 	}

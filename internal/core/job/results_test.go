@@ -193,6 +193,7 @@ func TestCheckTemplate(t *testing.T) {
 		"Good":              {"nothing collides", changes{wantsResults, mount("/reports"), volume("reports")}, ""},
 		"NoResults":         {"the names are free", changes{mount("/postflight/results"), volume("postflight-results")}, ""},
 		"OwnCollector":      {"a name of Postflight's", changes{called("postflight-collect")}, "container named postflight-collect"},
+		"OwnProbe":          {"a name of Postflight's", changes{called("postflight-ready")}, "container named postflight-ready"},
 		"OwnFetch":          {"a name of Postflight's", changes{called("postflight-fetch")}, "container named postflight-fetch"},
 		"OwnVolume":         {"a name of Postflight's", changes{wantsResults, volume("postflight-results")}, "volume named postflight-results"},
 		"OwnToken":          {"a name of Postflight's", changes{wantsResults, volume("postflight-token")}, "volume named postflight-token"},

@@ -148,6 +148,8 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 		return doing("Waiting for the pod to be scheduled.")
 	case init == FetchContainer:
 		return doing("The input files are being downloaded. Follow it: " + logCommands(j, p.Name, "-c "+init+" -f"))
+	case init == ReadyContainer:
+		return probing(j, p)
 	case init != "":
 		return doing(fmt.Sprintf("The init container %q is running. Follow it: %s", init, logCommands(j, p.Name, "-c "+init+" -f")))
 	case !testsEnded(p).IsZero():

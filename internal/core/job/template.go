@@ -16,7 +16,7 @@ import (
 func CheckTemplate(t *v1alpha1.Trigger) string {
 	pod := &t.Spec.JobTemplate.Spec.Template.Spec
 	for c := range containers(pod) {
-		if c.Name == FetchContainer || c.Name == CollectContainer {
+		if isOwn(c.Name) {
 			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, c.Name)
 		}
 	}
@@ -29,6 +29,11 @@ func CheckTemplate(t *v1alpha1.Trigger) string {
 		return ""
 	}
 	return resultsClash(t, pod)
+}
+
+// isOwn reports whether a container is one of Postflight's.
+func isOwn(container string) bool {
+	return container == FetchContainer || container == CollectContainer || container == ReadyContainer
 }
 
 func ownVolumes(t *v1alpha1.Trigger) (names []string) {

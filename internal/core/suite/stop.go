@@ -92,9 +92,17 @@ func notStarted(o Observation, now time.Time) string {
 		return o.PodProblem
 	}
 	if limit := startLimit(o); now.Sub(o.StartingSince) >= limit {
-		return fmt.Sprintf("The tests did not start within %s, the startTimeout of the Trigger. %s", plaintext.Duration(limit), o.Progress.Message)
+		return fmt.Sprintf("The tests did not start within %s, %s. %s", plaintext.Duration(limit), startLimits(o), o.Progress.Message)
 	}
 	return ""
+}
+
+// startLimits names what the limit is made of.
+func startLimits(o Observation) string {
+	if o.Trigger != nil && o.Trigger.Spec.Ready.ProbeLimit() > 0 {
+		return "the startTimeout of the Trigger and the timeout of its ready"
+	}
+	return "the startTimeout of the Trigger"
 }
 
 // startLimit is that of the Job: its Trigger and its TriggerClass may change meanwhile.
