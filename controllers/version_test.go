@@ -6,10 +6,14 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 
 // awaitsVersions lets runs wait for the workloads for at most a time.
@@ -131,4 +135,45 @@ func TestWhatARunNoLongerWaitsFor(t *testing.T) {
 	w.names(staging)
 	w.runs("b")
 	w.ready(strict, "True", "Watching", "Its spec.ready has no effect")
+}
+
+// asksForVersions lets the pods of runs ask before their tests, which may be repeated.
+func asksForVersions(t *v1alpha1.Trigger) {
+	t.Spec.Ready = &v1alpha1.Ready{HTTP: &v1alpha1.ReadyHTTP{Path: "/version", JSON: &v1alpha1.ReadyJSON{Pointer: "/commit"}}}
+	t.Spec.JobTemplate.Spec.BackoffLimit = new(int32(2))
+}
+
+// TestRunAsksForItsVersion: it is Starting meanwhile, and ends as Error if the version does not answer.
+func TestRunAsksForItsVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aTrigger("asks", asksForVersions), aSuite("run", 0, of("asks")))
+	j := w.hasJob("run")
+	if init := j.Spec.Template.Spec.InitContainers; len(init) != 1 || init[0].Name != job.ReadyContainer || init[0].Image != "postflight:test" {
+		t.Fatalf("it does not ask: %+v", init)
+	}
+	w.status(j, func() { fakecluster.StartJob(j) })
+	asks := fakecluster.ContainerStatus(job.ReadyContainer, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
+	w.pod(j, corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: []corev1.ContainerStatus{asks}})
+	w.reaches("run", v1alpha1.ReasonStarting, "Waiting for https://staging.example.com/version to have 5ca1ab1e. Follow it: ")
+
+	p := &corev1.Pod{}
+	w.must(w.Client.Get(context.Background(), w.key(fakecluster.PodName("run")), p))
+	w.status(p, func() {
+		p.Status.Phase = corev1.PodFailed
+		p.Status.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: job.ExitNotReady, Reason: "Error", FinishedAt: metav1.Now(), Message: `https://staging.example.com/version said "b776998a" instead of 5ca1ab1e, for 10m.`,
+		}}
+	})
+	w.fails("run", batchv1.JobReasonPodFailurePolicy)
+	w.reaches("run", v1alpha1.ReasonError, `The right version did not answer: https://staging.example.com/version said "b776998a" instead of 5ca1ab1e, for 10m. Check what is deployed`)
+}
+
+// TestRunCannotAskForItsVersion without a URL: it says so, and has no Job.
+func TestRunCannotAskForItsVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(anEnvironment("nowhere", func(e *v1alpha1.Environment) { e.Spec.URL = "" }), aTrigger("asks", asksForVersions), aSuite("run", 0, of("asks"), at("nowhere")))
+	w.reaches("run", v1alpha1.ReasonError, `has only a path, and the run has no URL. Set the url of Environment "nowhere"`)
+	w.hasNoJob("run")
 }

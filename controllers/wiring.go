@@ -25,6 +25,7 @@ type Config struct {
 	Clock        clock.PassiveClock
 	Metrics      *Metrics
 	Inputs       suite.InputsConfig
+	Image        string         // see suite.Config
 	Collector    *job.Collector // nil: no store is configured
 	Archive      archive.Config // its store and its logs
 	Reports      report.Config
@@ -52,9 +53,9 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	}
 	err = errors.Join(
 		suite.Add(mgr, suite.Config{
-			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Collector: config.Collector, Handovers: handovers, Archives: archives,
-			Workloads: deployed.NewReader(mgr, workloads),
-			Trace:     config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
+			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Handovers: handovers,
+			Archives: archives, Workloads: deployed.NewReader(mgr, workloads),
+			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),

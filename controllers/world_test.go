@@ -121,7 +121,7 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	metrics, err := controllers.NewMetrics(w.metrics, mgr.GetCache(), fairness.NewLabels(2), w.clock)
 	w.must(err)
 	return controllers.Config{
-		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
+		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
 		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell,
 	}
 }

@@ -99,10 +99,11 @@ func setupReconciling(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) error {
 	now := auth.ServerClock{APIServerProbe: probe}
-	inputs, err := runInputs(ctx, mgr, bucket, o)
+	image, err := imageOfPods(ctx, mgr, bucket, o)
 	if err != nil {
 		return err
 	}
+	inputs := runInputs(bucket, image, o)
 	records, err := runArchive(mgr, bucket)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func setupReconciling(
 	}
 	return setupLead(mgr, o.leader, controllers.Config{
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
-		Inputs: inputs, Archive: records, Collector: collector(inputs, o),
+		Inputs: inputs, Image: image, Archive: records, Collector: collector(inputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
 		Trace: in.traces.Send, Notifier: in.rollouts,
 	}, cleaners...)

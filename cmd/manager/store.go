@@ -59,7 +59,7 @@ func (o *storeOptions) addFlags(f *pflag.FlagSet) {
 	o.maxInputSize.Quantity = resource.MustParse("5Gi") // what stores take in one request
 	f.Var(&o.maxInputSize, "max-input-size", "how large an input file may be, such as 500Mi")
 	f.BoolVar(&o.requireInputSize, "require-input-size", false, "sign uploads only if the request says how large the file is, as postflight upload does; otherwise only the run refuses a file that is too large")
-	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods, and uploads results; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
+	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods, waits for the version under test, and uploads results; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 
 // boolVariable reads the default of a flag.
@@ -192,17 +192,26 @@ func collector(in suitecontroller.InputsConfig, o options) *job.Collector {
 	return &job.Collector{Image: in.Image, URL: o.podURL, CA: strings.Trim(in.CA+"\n"+o.podCA, "\n")}
 }
 
-func runInputs(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (suitecontroller.InputsConfig, error) {
-	if bucket == nil {
-		return suitecontroller.InputsConfig{}, nil
+// imageOfPods is that of the containers that Postflight adds to the pods of runs. Without a store, few runs need it, and it may be empty.
+func imageOfPods(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (string, error) {
+	if o.store.image != "" {
+		return o.store.image, nil
 	}
-	image, err := o.store.image, error(nil)
-	if image == "" {
-		image, err = ownImage(ctx, mgr.GetAPIReader(), o)
+	image, err := ownImage(ctx, mgr.GetAPIReader(), o)
+	if err != nil && bucket == nil {
+		mgr.GetLogger().Info("runs whose Trigger has ready.http cannot start", "reason", err.Error())
+		return "", nil
+	}
+	return image, err
+}
+
+func runInputs(bucket *objectstore.Bucket, image string, o options) suitecontroller.InputsConfig {
+	if bucket == nil {
+		return suitecontroller.InputsConfig{}
 	}
 	return suitecontroller.InputsConfig{
 		Store: &inputs.Store{Bucket: bucket}, Limit: o.store.maxInputSize.Value(), Image: image, CA: string(o.store.CA),
-	}, err
+	}
 }
 
 // runArchive is empty without a store. It creates the client that reads logs of pods.
@@ -222,7 +231,7 @@ func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {
 	pod := &corev1.Pod{}
 	name := client.ObjectKey{Namespace: o.namespace(), Name: os.Getenv("POD_NAME")}
 	if name.Name == "" {
-		return "", errors.New("set --image, with which pods download run inputs from the store: without $POD_NAME, the manager cannot find its own image")
+		return "", errors.New("set --image, with which pods download run inputs and wait for their version: without $POD_NAME, the manager cannot find its own image")
 	}
 	if err := c.Get(ctx, name, pod); err != nil {
 		return "", fmt.Errorf("read the image of the manager's own pod (set --image to avoid that): %w", err)

@@ -19,6 +19,7 @@ type Config struct {
 	Clock     clock.PassiveClock
 	Metrics   *Metrics
 	Inputs    InputsConfig
+	Image     string         // Postflight's own, for the container that waits for the right version; empty: it is not known
 	Collector *job.Collector // keeps what the tests wrote; nil: no store is configured
 	Handovers Handovers
 	Workloads Workloads

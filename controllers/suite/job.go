@@ -79,12 +79,16 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	}
 	built := job.WithUnderTest(job.Build(o.Suite, o.Trigger, o.Environment), o.UnderTest.Start)
 	j, err = r.withInputs(ctx, built, o)
-	if err != nil || o.Trigger.Spec.Results == nil {
-		return j, "", err
+	if err != nil {
+		return nil, "", err
 	}
-	results := job.ResultsOf(o.Trigger, r.Collector)
-	results.Secrets = mask.Of(o.Suite.Spec.Variables)
-	return job.WithResults(j, results), "", nil
+	if o.Trigger.Spec.Results != nil {
+		results := job.ResultsOf(o.Trigger, r.Collector)
+		results.Secrets = mask.Of(o.Suite.Spec.Variables)
+		j = job.WithResults(j, results)
+	}
+	j, problem = r.withProbe(j, o)
+	return j, problem, nil
 }
 
 // A Job exists already after a crash before the write of the status, or where it lacks the label by which the cache finds it.

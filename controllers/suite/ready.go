@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -11,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
@@ -53,4 +56,15 @@ func (r *Reconciler) awaitingDeployment(ctx context.Context, obj client.Object) 
 		}
 	}
 	return reconcile.Requests(awaiting)
+}
+
+// withProbe lets the pods of a run ask for their version, if its Trigger says so. The problem is a sentence: why they cannot.
+func (r *Reconciler) withProbe(j *batchv1.Job, o suite.Observation) (probing *batchv1.Job, problem string) {
+	if o.Trigger.Spec.Ready == nil || o.Trigger.Spec.Ready.HTTP == nil {
+		return j, ""
+	}
+	if problem = job.CheckProbe(o.Suite, o.Trigger, o.Environment, r.Image); problem != "" {
+		return nil, problem
+	}
+	return job.WithProbe(j, o.Suite, o.Trigger, o.Environment, r.Image), ""
 }

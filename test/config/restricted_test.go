@@ -97,9 +97,12 @@ func TestPodsAreRestricted(t *testing.T) {
 // runOf is the pod of a run of a Trigger, with everything that the manager may add to it.
 func runOf(trigger *v1alpha1.Trigger) corev1.PodSpec {
 	trigger.Spec.Results = &v1alpha1.Results{}
-	j := job.Build(aSuite(trigger.Namespace, "run"), trigger, anEnvironment(trigger.Namespace, "staging"))
+	trigger.Spec.Ready = &v1alpha1.Ready{HTTP: &v1alpha1.ReadyHTTP{URL: "https://staging.example.com/version"}}
+	s, e := aSuite(trigger.Namespace, "run"), anEnvironment(trigger.Namespace, "staging")
+	j := job.Build(s, trigger, e)
 	j = job.WithInputs(j, job.Inputs{Directory: "/inputs", Image: "postflight", Files: []job.File{{Path: "a", URL: "https://a"}}})
 	j = job.WithResults(j, job.ResultsOf(trigger, &job.Collector{Image: "postflight", URL: "https://postflight"}))
+	j = job.WithProbe(j, s, trigger, e, "postflight")
 	return j.Spec.Template.Spec
 }
 
