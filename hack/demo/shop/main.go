@@ -31,11 +31,36 @@ var catalogue = []product{
 	{"Checklist pad", "Fifty sheets, each with one box.", "📋", "8.00"},
 }
 
+// release is what the shop says that it is.
+type release struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+}
+
+// releases are that of the environment, and the one before it: with OLD_FOR, such as 10s, the shop serves that for so long after it has
+// started, as behind a cache or a load balancer that is late.
+func releases() (before, is release, oldFor time.Duration) {
+	is = release{cmp.Or(os.Getenv("VERSION"), "dev"), os.Getenv("COMMIT")}
+	before = release{"old", cmp.Or(os.Getenv("OLD_COMMIT"), "b776998a5f3c4d2e1b0a9c8d7e6f5a4b3c2d1e0f")}
+	oldFor, err := time.ParseDuration(cmp.Or(os.Getenv("OLD_FOR"), "0s"))
+	if err != nil {
+		log.Fatalf("OLD_FOR: %v", err)
+	}
+	return before, is, oldFor
+}
+
 func main() {
 	address := cmp.Or(os.Getenv("ADDRESS"), "127.0.0.1:8080")
+	before, is, oldFor := releases()
+	began := time.Now()
 	server := &http.Server{
-		Addr:              address,
-		Handler:           handler(cmp.Or(os.Getenv("VERSION"), "dev")),
+		Addr: address,
+		Handler: handler(func() release {
+			if time.Since(began) < oldFor {
+				return before
+			}
+			return is
+		}),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	stop := make(chan os.Signal, 1)
@@ -50,19 +75,19 @@ func main() {
 	}
 }
 
-func handler(version string) http.Handler {
+func handler(serves func() release) http.Handler {
 	index := template.Must(template.New("index").Parse(page))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = index.Execute(w, map[string]any{"Products": catalogue, "Version": version})
+		_ = index.Execute(w, map[string]any{"Products": catalogue, "Version": serves().Version})
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]string{"version": version})
+		_ = json.NewEncoder(w).Encode(serves())
 	})
 	return mux
 }

@@ -70,10 +70,11 @@ for path in $paths; do
 	fi
 done
 
+commit=$(sed -n 's/.*"commit":"\([^"]*\)".*/\1/p' /tmp/page | cut -c 1-8) # if /version was the last
 [ $checked -gt 0 ] || fail 2 "No page matches GREP=\"$GREP\"."
 [ -z "$FAIL_WITH" ] || fail "$FAIL_WITH" "Failed on request: FAIL_WITH=$FAIL_WITH."
 
-message="$checked pages requested, all as expected."
+message="$checked pages requested, all as expected${commit:+, of commit $commit}."
 echo "$message"
 echo "$message" >/dev/termination-log 2>/dev/null
 exit 0
