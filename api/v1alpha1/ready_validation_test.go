@@ -52,6 +52,6 @@ func TestReadyValidation(t *testing.T) {
 		"SuccessesNone":     {"nothing would be asked", http(fields{"successes": 0}), "greater than or equal to 1"},
 		"IntervalTooShort":  {"a flood", http(fields{"interval": "999ms"}), "ready.http.interval must be from 1s to 1m"},
 		"IntervalTooLong":   {"too seldom", http(fields{"interval": "61s"}), "ready.http.interval must be from 1s to 1m"},
-		"UnknownField":      {"a misspelt field is rejected", http(fields{"sucesses": 3}), `unknown field "spec.ready.http.sucesses"`},
+		"UnknownField":      {"a misspelt field is rejected", http(fields{"retries": 3}), `unknown field "spec.ready.http.retries"`},
 	})
 }

@@ -61,11 +61,14 @@ func CheckProbe(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment,
 	base := probeBase(s, t, e)
 	switch _, err := ProbeURL(base, t.Spec.Ready.HTTP.Path); {
 	case image == "":
-		return "The run would ask for its version first, and the manager does not know the image for that. Ask the operator of Postflight to set --image, and notify again."
+		return "The run would ask for its version first, and the manager does not know the image for that. " +
+			"Ask the operator of Postflight to set --image, and notify again."
 	case t.Spec.JobTemplate.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
-		return fmt.Sprintf("The spec.ready.http of Trigger %q needs a jobTemplate whose restartPolicy is Never: otherwise, Kubernetes asks for the version again and again. Correct that and notify again.", t.Name)
+		return fmt.Sprintf("The spec.ready.http of Trigger %q needs a jobTemplate whose restartPolicy is Never: otherwise, Kubernetes restarts what has given up. "+
+			"Correct that and notify again.", t.Name)
 	case base == "":
-		return fmt.Sprintf("The spec.ready.http of Trigger %q has only a path, and the run has no URL. Set the url of Environment %q, name a deployment_url, or set spec.ready.http.url, and notify again.", t.Name, e.Name)
+		return fmt.Sprintf("The spec.ready.http of Trigger %q has only a path, and the run has no URL. "+
+			"Set the url of Environment %q, name a deployment_url, or set spec.ready.http.url, and notify again.", t.Name, e.Name)
 	case err != nil:
 		return fmt.Sprintf("The spec.ready.http of Trigger %q cannot be asked: %s. Correct it and notify again.", t.Name, err)
 	default:

@@ -184,12 +184,18 @@ func TestCheckProbe(t *testing.T) {
 		suite       func(*v1alpha1.Suite)
 		want        string // in the sentence; empty: it can be asked
 	}{
-		"good":         {reason: "There is a URL.", environment: reachable},
-		"of a preview": {reason: "The notification has the URL.", suite: func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = "https://pr-1.example.com" }},
-		"of its own":   {reason: "The URL is elsewhere.", change: asks(func(h *v1alpha1.ReadyHTTP) { h.Path, h.URL = "", "https://example.com/v" })},
-		"no URL":       {reason: "Where is it?", want: `has only a path, and the run has no URL. Set the url of Environment "staging"`},
-		"a URL of a variable": {reason: "Tests get it as well, in whatever form.", suite: func(s *v1alpha1.Suite) { s.Spec.Variables = v1alpha1.Variables{"URL": "staging"} },
-			want: `cannot be asked: "staging" is no absolute http or https URL`},
+		"good": {reason: "There is a URL.", environment: reachable},
+		"of a preview": {
+			reason: "The notification has the URL.", suite: func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = "https://pr-1.example.com" },
+		},
+		"of its own": {
+			reason: "The URL is elsewhere.", change: asks(func(h *v1alpha1.ReadyHTTP) { h.Path, h.URL = "", "https://example.com/v" }),
+		},
+		"no URL": {reason: "Where is it?", want: `has only a path, and the run has no URL. Set the url of Environment "staging"`},
+		"a URL of a variable": {
+			reason: "Tests get it as well, in whatever form.", suite: func(s *v1alpha1.Suite) { s.Spec.Variables = v1alpha1.Variables{"URL": "staging"} },
+			want: `cannot be asked: "staging" is no absolute http or https URL`,
+		},
 		"no image": {reason: "Without a store, nobody told the manager.", image: "none", environment: reachable, want: "set --image"},
 		"OnFailure": {reason: "Kubernetes would restart it without end.", environment: reachable, want: "restartPolicy is Never",
 			change: func(t *v1alpha1.Trigger) { asks()(t); pod(t).RestartPolicy = corev1.RestartPolicyOnFailure }},

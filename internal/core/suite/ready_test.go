@@ -80,27 +80,73 @@ func TestRunAwaitsItsVersion(t *testing.T) {
 		change      func(*suite.Observation)
 		want        string // how far the version is; empty: the run starts
 	}{
-		"rolled out":                  {reason: "Nothing is missing.", environment: has(rolledOut("shop", newCommit))},
-		"a shortened commit":          {reason: "A tag names the commit.", environment: has(rolledOut("shop", "9c1d2e3"))},
-		"a shortened notice":          {reason: "So may the pipeline.", environment: has(rolledOut("shop", newCommit)), sha: "9C1D2E3"},
-		"the commit before":           {reason: "The rollout has not begun.", environment: has(rolledOut("shop", oldCommit)), want: "The Deployment shop has b776998a."},
-		"half of the replicas":        {reason: "Its controller says how far it is.", environment: has(rollingOut("shop", newCommit, half)), want: half},
-		"the first of two":            {reason: "All have to have it.", environment: has(rolledOut("shop", newCommit), rolledOut("worker", oldCommit)), want: "The Deployment worker has b776998a."},
-		"no commit":                   {reason: "The annotation is missing.", environment: has(rollingOut("shop", "", "")), want: "The Deployment shop names no commit."},
-		"a silent rollout":            {reason: "Not every kind says more.", environment: has(rollingOut("shop", newCommit, "")), want: "The Deployment shop is being rolled out."},
-		"an object that is gone":      {reason: "Somebody has to act.", environment: has(rollingOut("shop", "", "There is no Deployment shop.")), want: "There is no Deployment shop."},
-		"another one comes":           {reason: "Neither is it.", environment: has(rollingOut("shop", oldCommit, half)), want: "The Deployment shop has b776998a. " + half},
-		"many workloads":              {reason: "A message has a bound.", environment: has(rolledOut("a", oldCommit), rolledOut("b", oldCommit), rolledOut("c", oldCommit), rolledOut("d", oldCommit), rolledOut("e", oldCommit)), want: "The Deployment a has b776998a. The Deployment b has b776998a. The Deployment c has b776998a. And 2 more."},
-		"a changed list":              {reason: "The status is of other workloads.", environment: unread, want: "Its workloads have not been read yet."},
-		"no right to read":            {reason: "Nothing is known at all, and why.", environment: forbidden, want: "The manager may not read it."},
-		"no workloads":                {reason: "There is nothing to wait for.", environment: anEnvironment()},
-		"of other code":               {reason: "There is nothing to wait for.", environment: has(rolledOut("shop", oldCommit)), change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "acme/docs" }},
-		"no repository":               {reason: "The only one is meant.", environment: has(rolledOut("shop", oldCommit)), change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "" }, want: "The Deployment shop has b776998a."},
-		"no repository anywhere":      {reason: "The only one is meant.", environment: nameless, change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "" }},
-		"not wanted":                  {reason: "The Trigger says so.", environment: has(rolledOut("shop", oldCommit)), change: func(o *suite.Observation) { o.Trigger.Spec.Ready.Workloads = new(false) }},
-		"not asked for":               {reason: "By default, runs start at once.", environment: has(rolledOut("shop", oldCommit)), change: func(o *suite.Observation) { o.Trigger.Spec.Ready = nil }},
-		"with a slot":                 {reason: "Nothing is missing.", environment: has(rolledOut("shop", newCommit)), change: func(o *suite.Observation) { o.Position = &suite.Position{} }},
-		"a version that is no commit": {reason: "Other texts are compared as they are.", environment: has(rolledOut("shop", "v1.2")), sha: "v1.3", want: "The Deployment shop has v1.2."},
+		"rolled out":         {reason: "Nothing is missing.", environment: has(rolledOut("shop", newCommit))},
+		"a shortened commit": {reason: "A tag names the commit.", environment: has(rolledOut("shop", "9c1d2e3"))},
+		"a shortened notice": {reason: "So may the pipeline.", environment: has(rolledOut("shop", newCommit)), sha: "9C1D2E3"},
+		"the commit before": {
+			reason: "The rollout has not begun.", environment: has(rolledOut("shop", oldCommit)), want: "The Deployment shop has b776998a.",
+		},
+		"half of the replicas": {
+			reason: "Its controller says how far it is.", environment: has(rollingOut("shop", newCommit, half)), want: half,
+		},
+		"the first of two": {
+			reason: "All have to have it.", environment: has(rolledOut("shop", newCommit), rolledOut("worker", oldCommit)),
+			want: "The Deployment worker has b776998a.",
+		},
+		"no commit": {
+			reason: "The annotation is missing.", environment: has(rollingOut("shop", "", "")), want: "The Deployment shop names no commit.",
+		},
+		"a silent rollout": {
+			reason: "Not every kind says more.", environment: has(rollingOut("shop", newCommit, "")),
+			want: "The Deployment shop is being rolled out.",
+		},
+		"an object that is gone": {
+			reason: "Somebody has to act.", environment: has(rollingOut("shop", "", "There is no Deployment shop.")),
+			want: "There is no Deployment shop.",
+		},
+		"another one comes": {
+			reason: "Neither is it.", environment: has(rollingOut("shop", oldCommit, half)), want: "The Deployment shop has b776998a. " + half,
+		},
+		"many workloads": {
+			reason:      "A message has a bound.",
+			environment: has(rolledOut("a", oldCommit), rolledOut("b", oldCommit), rolledOut("c", oldCommit), rolledOut("d", oldCommit), rolledOut("e", oldCommit)),
+			want:        "The Deployment a has b776998a. The Deployment b has b776998a. The Deployment c has b776998a. And 2 more.",
+		},
+		"a changed list": {
+			reason: "The status is of other workloads.", environment: unread, want: "Its workloads have not been read yet.",
+		},
+		"no right to read": {
+			reason: "Nothing is known at all, and why.", environment: forbidden, want: "The manager may not read it.",
+		},
+		"no workloads": {reason: "There is nothing to wait for.", environment: anEnvironment()},
+		"of other code": {
+			reason: "There is nothing to wait for.", environment: has(rolledOut("shop", oldCommit)),
+			change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "acme/docs" },
+		},
+		"no repository": {
+			reason: "The only one is meant.", environment: has(rolledOut("shop", oldCommit)),
+			change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "" }, want: "The Deployment shop has b776998a.",
+		},
+		"no repository anywhere": {
+			reason: "The only one is meant.", environment: nameless,
+			change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "" },
+		},
+		"not wanted": {
+			reason: "The Trigger says so.", environment: has(rolledOut("shop", oldCommit)),
+			change: func(o *suite.Observation) { o.Trigger.Spec.Ready.Workloads = new(false) },
+		},
+		"not asked for": {
+			reason: "By default, runs start at once.", environment: has(rolledOut("shop", oldCommit)),
+			change: func(o *suite.Observation) { o.Trigger.Spec.Ready = nil },
+		},
+		"with a slot": {
+			reason: "Nothing is missing.", environment: has(rolledOut("shop", newCommit)),
+			change: func(o *suite.Observation) { o.Position = &suite.Position{} },
+		},
+		"a version that is no commit": {
+			reason: "Other texts are compared as they are.", environment: has(rolledOut("shop", "v1.2")), sha: "v1.3",
+			want: "The Deployment shop has v1.2.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sha := newCommit

@@ -92,32 +92,83 @@ func TestWait(t *testing.T) {
 		want   string // what it says about the URL at its end; empty: the version is there
 		asked  int    // how often, at least; 0: any
 	}{
-		"right at once":        {reason: "Three answers are needed.", answer: says(newCommit), asked: 3},
-		"after a while":        {reason: "The rollout takes a while.", answer: from(8, says(oldCommit), says(newCommit)), asked: 10},
-		"shortened":            {reason: "Servers say it as Git does.", answer: says("9c1d2e3")},
-		"a number":             {reason: "A commit may have only digits.", answer: text(`{"build": {"commit": 1234567}}`), change: func(p *ready.Probe) { p.SHA = "1234567" + strings.Repeat("0", 33) }},
-		"too short":            {reason: "Six digits may be a version.", answer: says("9c1d2e"), want: `said "9c1d2e" instead of 9c1d2e3f, for 1m.`},
-		"the old version":      {reason: "It says what is there instead.", answer: says(oldCommit), want: `said "b776998a" instead of 9c1d2e3f, for 1m.`, asked: 30},
-		"a wrong status":       {reason: "Its body does not count.", answer: func(i int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(503); says(newCommit)(i, w, r) }, want: "answered with status 503 instead of 200, for 1m."},
-		"a wanted status":      {reason: "Some servers want a login.", answer: status(401), change: func(p *ready.Probe) { p.Status, p.Pointer = 401, "" }},
+		"right at once": {reason: "Three answers are needed.", answer: says(newCommit), asked: 3},
+		"after a while": {reason: "The rollout takes a while.", answer: from(8, says(oldCommit), says(newCommit)), asked: 10},
+		"shortened":     {reason: "Servers say it as Git does.", answer: says("9c1d2e3")},
+		"a number": {
+			reason: "A commit may have only digits.", answer: text(`{"build": {"commit": 1234567}}`),
+			change: func(p *ready.Probe) { p.SHA = "1234567" + strings.Repeat("0", 33) },
+		},
+		"too short": {
+			reason: "Six digits may be a version.", answer: says("9c1d2e"), want: `said "9c1d2e" instead of 9c1d2e3f, for 1m.`,
+		},
+		"the old version": {
+			reason: "It says what is there instead.", answer: says(oldCommit), want: `said "b776998a" instead of 9c1d2e3f, for 1m.`, asked: 30,
+		},
+		"a wrong status": {
+			reason: "Its body does not count.",
+			answer: func(i int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(503); says(newCommit)(i, w, r) },
+			want:   "answered with status 503 instead of 200, for 1m.",
+		},
+		"a wanted status": {
+			reason: "Some servers want a login.", answer: status(401), change: func(p *ready.Probe) { p.Status, p.Pointer = 401, "" },
+		},
 		"unavailable at first": {reason: "Nothing that comes before counts.", answer: from(4, status(503), says(newCommit)), asked: 6},
-		"flapping":             {reason: "Old pods still serve.", answer: flapping, want: `was right at most 2 times in a row within 1m, and has to be 3 times. In between, it said "b776998a" instead of 9c1d2e3f.`},
-		"too late":             {reason: "The time was too short to be sure.", answer: from(31, says(oldCommit), says(newCommit)), want: `was right at most 1 time in a row within 1m, and has to be 3 times. In between, it said "b776998a" instead of 9c1d2e3f.`},
-		"too few in the time":  {reason: "The Trigger wants more than fit.", answer: says(newCommit), change: func(p *ready.Probe) { p.Successes = 100 }, want: "was right only 31 times in a row within 1m, and has to be 100 times."},
-		"a huge answer":        {reason: "Memory is bounded.", answer: func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20)) }, want: "answered with more than 64.0 KiB, for 1m."},
-		"a full answer":        {reason: "The bound is not too low.", answer: text(`{"build": {"commit": "` + newCommit + `"}, "x": "` + strings.Repeat("x", 65_000) + `"}`)},
-		"no JSON":              {reason: "A page for people.", answer: text("<!doctype html>\n<p>Hello"), want: `answered with what is no JSON: "<!doctype html>; <p>Hello", for 1m.`},
-		"no JSON, and hostile": {reason: "Terminals interpret bytes.", answer: text("\x1b[31m"), want: "answered with what is no JSON: \"\", for 1m."},
-		"an empty answer":      {reason: "It is no JSON either.", answer: status(200), want: `answered with what is no JSON: "", for 1m.`},
-		"an interrupted one":   {reason: "The server was stopped.", answer: broken, want: "did not finish its answer: unexpected EOF, for 1m."},
-		"another document":     {reason: "The pointer is wrong.", answer: text(`{"version": "1"}`), want: "has nothing at /build/commit, for 1m."},
-		"a document in it":     {reason: "It is no text.", answer: text(`{"build": {"commit": {"id": 1}}}`), want: "has neither a string nor a number at /build/commit, for 1m."},
-		"null":                 {reason: "Nobody set it.", answer: text(`{"build": {"commit": null}}`), want: "has neither a string nor a number at /build/commit, for 1m."},
-		"a header": {reason: "Not every server has a document.", answer: func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Version", newCommit[:12]) },
-			change: func(p *ready.Probe) { p.Pointer, p.Header = "", "X-Version" }},
-		"another header": {reason: "It says what is there instead.", answer: func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Version", "v1.2.3") },
-			change: func(p *ready.Probe) { p.Pointer, p.Header = "", "X-Version" }, want: `said "v1.2.3" instead of 9c1d2e3f, for 1m.`},
-		"no header":       {reason: "The server does not know its version.", answer: says(newCommit), change: func(p *ready.Probe) { p.Pointer, p.Header = "", "X-Version" }, want: "has no header X-Version, for 1m."},
+		"flapping": {
+			reason: "Old pods still serve.", answer: flapping,
+			want: `was right at most 2 times in a row within 1m, and has to be 3 times. In between, it said "b776998a" instead of 9c1d2e3f.`,
+		},
+		"too late": {
+			reason: "The time was too short to be sure.", answer: from(31, says(oldCommit), says(newCommit)),
+			want: `was right at most 1 time in a row within 1m, and has to be 3 times. In between, it said "b776998a" instead of 9c1d2e3f.`,
+		},
+		"too few in the time": {
+			reason: "The Trigger wants more than fit.", answer: says(newCommit), change: func(p *ready.Probe) { p.Successes = 100 },
+			want: "was right only 31 times in a row within 1m, and has to be 100 times.",
+		},
+		"a huge answer": {
+			reason: "Memory is bounded.",
+			answer: func(_ int, w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20)) },
+			want:   "answered with more than 64.0 KiB, for 1m.",
+		},
+		"a full answer": {
+			reason: "The bound is not too low.",
+			answer: text(`{"build": {"commit": "` + newCommit + `"}, "x": "` + strings.Repeat("x", 65_000) + `"}`),
+		},
+		"no JSON": {
+			reason: "A page for people.", answer: text("<!doctype html>\n<p>Hello"),
+			want: `answered with what is no JSON: "<!doctype html>; <p>Hello", for 1m.`,
+		},
+		"no JSON, and hostile": {
+			reason: "Terminals interpret bytes.", answer: text("\x1b[31m"), want: "answered with what is no JSON: \"\", for 1m.",
+		},
+		"an empty answer":    {reason: "It is no JSON either.", answer: status(200), want: `answered with what is no JSON: "", for 1m.`},
+		"an interrupted one": {reason: "The server was stopped.", answer: broken, want: "did not finish its answer: unexpected EOF, for 1m."},
+		"another document": {
+			reason: "The pointer is wrong.", answer: text(`{"version": "1"}`), want: "has nothing at /build/commit, for 1m.",
+		},
+		"a document in it": {
+			reason: "It is no text.", answer: text(`{"build": {"commit": {"id": 1}}}`),
+			want: "has neither a string nor a number at /build/commit, for 1m.",
+		},
+		"null": {
+			reason: "Nobody set it.", answer: text(`{"build": {"commit": null}}`),
+			want: "has neither a string nor a number at /build/commit, for 1m.",
+		},
+		"a header": {
+			reason: "Not every server has a document.",
+			answer: func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Version", newCommit[:12]) },
+			change: func(p *ready.Probe) { p.Pointer, p.Header = "", "X-Version" },
+		},
+		"another header": {
+			reason: "It says what is there instead.",
+			answer: func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Version", "v1.2.3") },
+			change: func(p *ready.Probe) { p.Pointer, p.Header = "", "X-Version" }, want: `said "v1.2.3" instead of 9c1d2e3f, for 1m.`,
+		},
+		"no header": {
+			reason: "The server does not know its version.", answer: says(newCommit),
+			change: func(p *ready.Probe) { p.Pointer, p.Header = "", "X-Version" }, want: "has no header X-Version, for 1m.",
+		},
 		"any version":     {reason: "The notification named no commit.", answer: says(oldCommit), change: func(p *ready.Probe) { p.SHA = "" }},
 		"redirected":      {reason: "Servers redirect to another path.", answer: redirects(5)},
 		"a redirect loop": {reason: "It has an end.", answer: redirects(99), want: "redirects more than 5 times, for 1m."},
