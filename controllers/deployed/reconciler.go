@@ -86,7 +86,8 @@ func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (
 		return 0, nil
 	}
 	key := client.ObjectKeyFromObject(is)
-	if wait := r.pace.Wait(key); wait > 0 && !deployed.RolloutChanged(was.Status.Deployed, is.Status.Deployed) {
+	sameSpec := was.Status.ObservedGeneration == is.Status.ObservedGeneration // otherwise runs may wait for what is said about the new one
+	if wait := r.pace.Wait(key); wait > 0 && sameSpec && !deployed.RolloutChanged(was.Status.Deployed, is.Status.Deployed) {
 		return wait, nil
 	}
 	if err := r.Status().Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
