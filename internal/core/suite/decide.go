@@ -54,6 +54,7 @@ type Decision struct {
 //   - A Suite has at most one Job, and no Job once it is canceled or superseded.
 //   - A Suite that was restored from a backup never gets a Job.
 //   - A run starts only when all older runs of its stream, siblings excepted, have ended and their pods are gone.
+//   - A run starts only if its Environment has its version, where its Trigger waits for that.
 //   - A run that has not ended waits for something that its message names.
 //   - A run has no verdict if what it tested changed meanwhile.
 func Decide(o Observation, now time.Time) Decision {
