@@ -99,7 +99,7 @@ func setupReconciling(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) error {
 	now := auth.ServerClock{APIServerProbe: probe}
-	image, err := imageOfPods(ctx, mgr, bucket, o)
+	image, err := imageOfPods(ctx, mgr.GetAPIReader(), mgr.GetLogger(), o)
 	if err != nil {
 		return err
 	}

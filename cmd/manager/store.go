@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
@@ -193,13 +194,13 @@ func collector(in suitecontroller.InputsConfig, o options) *job.Collector {
 }
 
 // imageOfPods is that of the containers that Postflight adds to the pods of runs. Without a store, few runs need it, and it may be empty.
-func imageOfPods(ctx context.Context, mgr ctrl.Manager, bucket *objectstore.Bucket, o options) (string, error) {
+func imageOfPods(ctx context.Context, c client.Reader, log logr.Logger, o options) (string, error) {
 	if o.store.image != "" {
 		return o.store.image, nil
 	}
-	image, err := ownImage(ctx, mgr.GetAPIReader(), o)
-	if err != nil && bucket == nil {
-		mgr.GetLogger().Info("runs whose Trigger has ready.http cannot start", "reason", err.Error())
+	image, err := ownImage(ctx, c, o)
+	if err != nil && !o.store.configured() {
+		log.Info("runs whose Trigger has ready.http cannot start", "reason", err.Error())
 		return "", nil
 	}
 	return image, err
