@@ -40,7 +40,8 @@ const (
 	// or its Job while the Job's pods exist. Runs that need nothing more lack it.
 	ConditionObjectsFound = "ObjectsFound"
 
-	// ConditionOnHold is True while the Environment of a queued Suite is on hold, and False from then on. Other Suites lack it.
+	// ConditionOnHold is True while the Environment of a queued Suite is on hold or has not settled, and False from then on. Other
+	// Suites lack it.
 	ConditionOnHold = "OnHold"
 
 	// ConditionDeploymentReady is False while the workloads of a Suite's Environment have not rolled out what was notified, and
@@ -200,20 +201,20 @@ func ObjectMissing(message string) metav1.Condition {
 // The reasons of ConditionOnHold.
 const (
 	ReasonHeld     = "Held"
-	ReasonReleased = "Released" // by somebody, or because the hold is over
+	ReasonReleased = "Released" // by somebody, or because the hold is over, or the Environment has settled
 )
 
-// Held is a run that waits for the end of a hold.
+// Held is a run that waits for the end of a hold, or for its Environment to settle.
 func Held() metav1.Condition {
-	return condition(ConditionOnHold, metav1.ConditionTrue, ReasonHeld, "The Environment is on hold.")
+	return condition(ConditionOnHold, metav1.ConditionTrue, ReasonHeld, "The Environment is on hold, or has not settled.")
 }
 
-// Released is a run that waited for the end of a hold.
+// Released is a run that does not wait for its Environment any more.
 func Released() metav1.Condition {
-	return condition(ConditionOnHold, metav1.ConditionFalse, ReasonReleased, "The Environment was on hold. The metrics count from then on.")
+	return condition(ConditionOnHold, metav1.ConditionFalse, ReasonReleased, "The Environment was on hold, or had not settled. The metrics count from then on.")
 }
 
-// OnHold reports whether the run waits for the end of a hold.
+// OnHold reports whether the run waits for the end of a hold, or for its Environment to settle.
 func (s *Suite) OnHold() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionOnHold)
 }

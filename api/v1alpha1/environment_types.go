@@ -60,6 +60,11 @@ type EnvironmentSpec struct {
 	// +optional
 	Hold *EnvironmentHold `json:"hold,omitempty"`
 
+	// settle keeps runs in the queue until nothing was deployed to the Environment for a while, so that several deployments in a row
+	// start one run of each Trigger.
+	// +optional
+	Settle *EnvironmentSettle `json:"settle,omitempty"`
+
 	// workloads are the objects of the cluster that run in the Environment. Its status says which commit they have.
 	// +optional
 	// +listType=atomic
@@ -82,6 +87,38 @@ type EnvironmentHold struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Reason string `json:"reason,omitempty"`
+}
+
+// EnvironmentSettle says when an Environment has settled after a burst of deployments: each of them came within quiet of the one before.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.atMost) || duration(self.atMost) >= duration(self.quiet)",message="atMost must be at least quiet"
+type EnvironmentSettle struct {
+	// quiet is how long nothing may have been deployed before runs start, e.g. 2m; from 1s to 1h. A deployment counts from its
+	// notification, and one of workloads that nobody notified from the end of its rollout.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="quiet must be from 1s to 1h"
+	Quiet metav1.Duration `json:"quiet"`
+
+	// atMost is how long after the first deployment of a burst runs start although others follow; from quiet to 24h. Defaults to 5
+	// times quiet.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="atMost must be from 1s to 24h"
+	AtMost *metav1.Duration `json:"atMost,omitempty"`
+}
+
+// defaultQuietTimes is atMost, in times of quiet, where it is left out: enough for the pipelines of a handful of repositories that end one
+// after the other, and short enough for the pipeline that waits for the first of them.
+const defaultQuietTimes = 5
+
+// Limit is how long after the first deployment of a burst runs start.
+func (s *EnvironmentSettle) Limit() time.Duration {
+	return positive(s.AtMost, defaultQuietTimes*s.Quiet.Duration)
 }
 
 // EphemeralEnvironment describes a short-lived Environment.

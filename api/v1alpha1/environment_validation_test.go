@@ -50,11 +50,34 @@ func TestEnvironmentValidation(t *testing.T) {
 		"HoldLongestReason":    {"256 characters", set("spec/hold", fields{"until": expiry, "reason": text(256)}), ""},
 		"HoldReasonTooLong":    {"every run that waits shows it", set("spec/hold", fields{"until": expiry, "reason": text(257)}), "Too long"},
 		"HoldTypo":             {"a misspelt field is rejected", set("spec/hold", fields{"until": expiry, "for": "1h"}), `unknown field "spec.hold.for"`},
+		"Settle":               {"the limit has a default", settled("2m", nil), ""},
+		"SettleAtMost":         {"several deployments in a row", settled("2m", "10m"), ""},
+		"SettleAtMostIsQuiet":  {"the shortest", settled("1m30s", "90s"), ""},
+		"SettleShortest":       {"a second", settled("1s", nil), ""},
+		"SettleLongest":        {"whoever wants to wait for longer needs a schedule", settled("1h", "24h"), ""},
+		"SettleZero":           {"leave it out instead", settled("0s", nil), "quiet must be from 1s to 1h"},
+		"SettleTooLong":        {"it would look like a stuck queue", settled("61m", nil), "quiet must be from 1s to 1h"},
+		"SettleAtMostTooLong":  {"a run would be of yesterday", settled("1h", "1441m"), "atMost must be from 1s to 24h"},
+		"SettleAtMostLess":     {"no run could wait for quiet", settled("2m", "119s"), "atMost must be at least quiet"},
+		"SettleOnlyAtMost":     {"after what?", set("spec/settle", fields{"atMost": "10m"}), "spec.settle.quiet: Required"},
+		"SettleEmpty":          {"there is no default", set("spec/settle", fields{}), "spec.settle.quiet: Required"},
+		"SettleNegative":       {"time does not go back", settled("-2m", nil), "spec.settle.quiet"},
+		"SettleOfDays":         {"Go has no such unit", settled("2d", nil), "spec.settle.quiet"},
+		"SettleNumber":         {"of what?", settled(120, nil), "spec.settle.quiet"},
+		"SettleTypo":           {"a misspelt field is rejected", set("spec/settle", fields{"quiet": "2m", "atmost": "10m"}), `unknown field "spec.settle.atmost"`},
 		"Ephemeral":            {"made by a notification", set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com", "expiresAt": expiry}), ""},
 		"EphemeralForever":     {"it would never be deleted", set("spec/ephemeral", fields{"deploymentURL": "https://pr-1.example.com"}), "spec.ephemeral.expiresAt: Required"},
 		"EphemeralOfNothing":   {"it stands for a deployment URL", set("spec/ephemeral", fields{"expiresAt": expiry}), "spec.ephemeral.deploymentURL: Required"},
 		"UnknownField":         {"a misspelt field is rejected", set("spec/variable", fields{"A": "b"}), `unknown field "spec.variable"`},
 	})
+}
+
+func settled(quiet, atMost any) edit {
+	settle := fields{"quiet": quiet}
+	if atMost != nil {
+		settle["atMost"] = atMost
+	}
+	return set("spec/settle", settle)
 }
 
 // Workloads are read with the rights of the manager, so that a wrong one must not mean something else.

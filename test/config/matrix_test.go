@@ -98,6 +98,8 @@ var fields = map[string]map[string]field{
 		"maxConcurrentSuites":     {value: `1`, not: "but decides how many pods run at once"},
 		"hold.until":              {value: `"2036-01-01T00:00:00Z"`, not: "but decides when pods start"},
 		"hold.reason":             {value: `"debugging 812"`, not: "but a hold decides when pods start"},
+		"settle.quiet":            {value: `"1h"`, not: "but decides when pods start"},
+		"settle.atMost":           {value: `"24h"`, not: "but decides when pods start"},
 		"workloads":               {value: `[{"name":"web","notify":true}]`, not: "but a rollout of one starts pods"},
 		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives", immutable: true},
 		"ephemeral.expiresAt":     {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
@@ -149,6 +151,7 @@ var companions = map[string]string{
 	"Trigger ready.http.successes":                  `{"ready":{"http":{"path":"/"}}}`,
 	"Trigger ready.http.interval":                   `{"ready":{"http":{"path":"/"}}}`,
 	"Environment hold.reason":                       `{"hold":{"until":"2036-01-01T00:00:00Z"}}`,
+	"Environment settle.atMost":                     `{"settle":{"quiet":"2m"}}`,
 	"Environment ephemeral.deploymentURL":           `{"ephemeral":{"expiresAt":"2035-01-01T00:00:00Z"}}`,
 	"Environment ephemeral.expiresAt":               `{"ephemeral":{"deploymentURL":"https://pr-2.example.com"}}`,
 }
