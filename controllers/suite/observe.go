@@ -51,6 +51,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 		return o, r.observePodsLeft(ctx, &o)
 	}
 	o.Environment, err = reconcile.Shared[v1alpha1.Environment](ctx, r, s.Namespace, s.Spec.Environment)
+	if err == nil && o.Environment != nil && o.Environment.Spec.Settle != nil {
+		o.Burst = r.queues.burst(o.Environment, r.runsOf)
+	}
 	return o, err
 }
 
@@ -210,6 +213,18 @@ func (r *Reconciler) suites(ctx context.Context, namespace string, fields client
 		suites[i] = &list.Items[i]
 	}
 	return suites, nil
+}
+
+// listRuns returns all Suites of an Environment.
+type listRuns func(e *v1alpha1.Environment) []*v1alpha1.Suite
+
+// runsOf is called while events of the namespace wait, so that none is missed: the cache has a change before its event.
+func (r *Reconciler) runsOf(e *v1alpha1.Environment) []*v1alpha1.Suite {
+	suites, err := r.suites(context.Background(), e.Namespace, client.MatchingFields{index.Deployed: e.Name})
+	if err != nil {
+		ctrl.Log.Error(err, "cannot list the runs of an Environment that settles", "namespace", e.Namespace, "environment", e.Name)
+	}
+	return suites
 }
 
 func (r *Reconciler) suitesOf(field string) func(context.Context, client.Object) []ctrl.Request {

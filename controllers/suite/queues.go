@@ -61,7 +61,7 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 	var start, moved []*v1alpha1.Suite
 	var priority int
 	q.read(namespace, func(queue *suite.Queue) {
-		queue.EndHolds(q.clock.Now())
+		queue.EndHolds(q.clock.Now()) // otherwise, what f changes would wait again for an end that is over
 		f(queue)
 		start, moved = queue.Next()
 		priority = queue.StartPriority()
@@ -104,7 +104,17 @@ func (q *queues) claim(o suite.Observation) (claimed bool) {
 	return claimed
 }
 
-// endHolds is for the first run that is reconciled after the end of a hold: the others may now start, or move.
+// burst takes spec.settle again, because the watch may not have reported it yet.
+func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b suite.Burst) {
+	q.read(e.Namespace, func(queue *suite.Queue) {
+		queue.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
+		b = queue.Burst(e.Name)
+	})
+	return b
+}
+
+// endHolds is for the first run that is reconciled after the end of a hold, or once its Environment has settled: the others may now start, or
+// move.
 func (q *queues) endHolds(namespace string) {
 	ended := false
 	q.read(namespace, func(queue *suite.Queue) { ended = queue.EndHolds(q.clock.Now()) })

@@ -71,15 +71,17 @@ func (q *queues) triggers() handler.EventHandler {
 		func(queue *suite.Queue, t *v1alpha1.Trigger) { queue.SetTriggerLimit(t.Name, 0) })
 }
 
-func (q *queues) environments() handler.EventHandler {
+func (q *queues) environments(runsOf listRuns) handler.EventHandler {
 	return observed(q,
 		func(queue *suite.Queue, e *v1alpha1.Environment) {
 			queue.SetEnvironmentLimit(e.Name, e.Spec.MaxConcurrentSuites)
 			queue.SetHold(e.Name, e.HeldUntil(q.clock.Now()))
+			queue.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
 		},
 		func(queue *suite.Queue, e *v1alpha1.Environment) {
 			queue.SetEnvironmentLimit(e.Name, 0)
 			queue.SetHold(e.Name, time.Time{})
+			queue.RemoveSettle(e.Name)
 		})
 }
 

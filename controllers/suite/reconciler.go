@@ -65,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Suite{}, r.queues.suites()).
 		Watches(&batchv1.Job{}, r.queues.jobs()).
 		Watches(&v1alpha1.Trigger{}, r.queues.triggers()).
-		Watches(&v1alpha1.Environment{}, r.queues.environments()).
+		Watches(&v1alpha1.Environment{}, r.queues.environments(r.runsOf)).
 		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
 		WatchesRawSource(r.queues.source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).

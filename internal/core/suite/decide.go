@@ -42,7 +42,7 @@ type Decision struct {
 	NotRolledOut string
 	RolledOut    bool
 
-	OnHold  bool // waits for the end of a hold of its Environment
+	OnHold  bool // waits for the end of a hold of its Environment, or for it to settle
 	Waiting bool // in the queue: only the message can change, so few of these are written at once
 	Stuck   bool // its pods cannot start: a thousand such runs must not hold up others
 }
@@ -154,6 +154,8 @@ func start(o Observation, now time.Time) Decision {
 			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.", o.Suite.Namespace))}
 	case o.Team.Spec.Suspended:
 		return Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")}
+	case settles(o, now):
+		return settle(o, now)
 	case !o.Environment.HeldUntil(now).IsZero():
 		return hold(o, now)
 	case older != nil:

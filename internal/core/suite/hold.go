@@ -25,12 +25,14 @@ func hold(o Observation, now time.Time) Decision {
 }
 
 // HoldEnd names the end of a hold, with its day unless that is today.
-func HoldEnd(until, now time.Time) string {
-	until, now = until.UTC(), now.UTC()
-	if until.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
-		return until.Format("15:04 UTC")
+func HoldEnd(until, now time.Time) string { return moment(until, now, "15:04 UTC") }
+
+func moment(t, now time.Time, layout string) string {
+	t, now = t.UTC(), now.UTC()
+	if t.Truncate(24 * time.Hour).Equal(now.Truncate(24 * time.Hour)) {
+		return t.Format(layout)
 	}
-	return until.Format("15:04 UTC on 2 January 2006")
+	return t.Format(layout + " on 2 January 2006")
 }
 
 // HoldWhy says why an Environment is on hold, and who put it there, as far as somebody has said so.

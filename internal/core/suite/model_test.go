@@ -46,6 +46,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 			"hold":      w.hold,
 			"rollout":   func(*rapid.T) { w.deployed++ },
 			"version":   w.comesAndGoes,
+			"deploy":    w.deploy,
 		})
 		w.settle(t)
 		w.checkAtRest(t)
@@ -65,8 +66,9 @@ type world struct {
 	saved   map[string]bool // in the archive
 	deleted map[string]bool
 
-	held   bool // the Environment is on hold
-	behind bool // the Environment does not have what was notified
+	held    bool // the Environment is on hold
+	settles bool // it has just been deployed to
+	behind  bool // the Environment does not have what was notified
 
 	deployed int            // counts rollouts
 	began    map[string]int // the rollout at the creation of the Job, and at its end
@@ -220,16 +222,27 @@ func (w *world) hold(*rapid.T) { w.held = !w.held }
 // comesAndGoes begins or completes the rollout of what was notified.
 func (w *world) comesAndGoes(*rapid.T) { w.behind = !w.behind }
 
+// deploy begins or ends a burst of deployments, after which the Environment has to settle.
+func (w *world) deploy(*rapid.T) { w.settles = !w.settles }
+
 func (w *world) environment() *v1alpha1.Environment {
 	e := anEnvironment()
 	if w.behind {
 		e = has(rollingOut("shop", newCommit, "It comes."))
 		e.Spec.Workloads[0].Repository, e.Status.Deployed[1].Repository = "", ""
 	}
+	e.Spec.Settle = settleIn(time.Minute, 0).Spec.Settle
 	if w.held {
 		e.Spec.Hold = heldUntil(t0.Add(time.Hour), "", "").Spec.Hold
 	}
 	return e
+}
+
+func (w *world) burst() suite.Burst {
+	if w.settles {
+		return burst(0, 0)
+	}
+	return suite.Burst{}
 }
 
 func (w *world) reconcileOne(t *rapid.T) {
@@ -251,7 +264,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	if s == nil {
 		return
 	}
-	o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: w.environment(), Team: aTeam()}
+	o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: w.environment(), Burst: w.burst(), Team: aTeam()}
 	for _, other := range cache {
 		o.Stream = append(o.Stream, other)
 	}
@@ -310,8 +323,8 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		w.jobs[name].stopping = true
 		o.StopRequested(t0.Add(10 * time.Second))
 	case action == suite.CreateJob && w.jobs[name] == nil:
-		if w.held || w.behind {
-			t.Fatalf("%s started during a hold, or without its version", name)
+		if w.held || w.settles || w.behind {
+			t.Fatalf("%s started during a hold, before the Environment has settled, or without its version", name)
 		}
 		if len(w.caches) == 1 && w.suites[name].Status.JobName != "" {
 			t.Fatalf("%s gets a second Job, after it was known to have had one", name)
@@ -419,7 +432,7 @@ func (w *world) check(t *rapid.T) {
 
 // settle continues until nothing changes any more, without crashes and with current caches.
 func (w *world) settle(t *rapid.T) {
-	w.held, w.behind = false, false
+	w.held, w.settles, w.behind = false, false, false
 	for range 20 {
 		for _, name := range slices.Sorted(maps.Keys(w.suites)) {
 			for leader, cache := range w.caches {

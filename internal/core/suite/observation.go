@@ -18,6 +18,7 @@ type Observation struct {
 	Recreated   bool                  // there is a Trigger of that name, with another UID
 	Incomplete  string                // why the Trigger lacks what it inherits, as sentences; empty: it has all of it
 	Environment *v1alpha1.Environment // nil: there is none
+	Burst       Burst                 // of the Environment, if it has spec.settle
 	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
 
 	Job           *batchv1.Job       // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache

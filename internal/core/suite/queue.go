@@ -20,9 +20,16 @@ type Queue struct {
 	streams map[stream]*sorted      // the members of each stream
 	groups  map[need]*group         // the runs that wait for slots and are not blocked
 	holds   map[string]time.Time    // until when Environments are on hold, by their name
+	waits   map[string]time.Time    // until when their runs wait: until the end of the hold, and until they have settled
+	nextEnd time.Time               // of these waits, or earlier; zero: there is none
+	now     time.Time               // the latest that EndHolds was told
 	taken   slots                   // by active runs
 	pass    *pass                   // what follows from the rest; nil: something changed
 	past    map[string][]finishedIn // the last runs of each Trigger, and of all under the empty name
+
+	settling     map[string]*settling        // Environments that have spec.settle, by their name
+	deployments  map[string]*settling        // where Suites count as deployments, by the name of the Suite
+	environments map[string]map[*member]bool // the members of each Environment
 }
 
 // sorted holds members in the order of Compare.
@@ -74,15 +81,17 @@ func NewQueue() *Queue {
 	return &Queue{
 		limits:  Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
 		members: map[string]*member{}, jobs: map[string]bool{}, streams: map[stream]*sorted{}, groups: map[need]*group{},
-		holds: map[string]time.Time{}, taken: newSlots(), past: map[string][]finishedIn{},
+		holds: map[string]time.Time{}, waits: map[string]time.Time{}, taken: newSlots(), past: map[string][]finishedIn{},
+		settling: map[string]*settling{}, deployments: map[string]*settling{}, environments: map[string]map[*member]bool{},
 	}
 }
 
 // Set adds or updates a Suite.
 func (q *Queue) Set(s *v1alpha1.Suite) {
+	q.deployed(s)
 	if s.Finished() {
 		q.remember(s)
-		q.Delete(s.Name)
+		q.drop(s.Name)
 		return
 	}
 	is := &member{sortKey: sortKeyOf(s), suite: s, yields: YieldsSlot(s)}
@@ -105,6 +114,11 @@ func (q *Queue) Set(s *v1alpha1.Suite) {
 
 // Delete removes a Suite.
 func (q *Queue) Delete(name string) {
+	q.undeployed(name)
+	q.drop(name)
+}
+
+func (q *Queue) drop(name string) {
 	if m := q.members[name]; m != nil {
 		q.remove(m)
 	}
@@ -150,6 +164,7 @@ func (q *Queue) Len() int { return len(q.members) }
 
 func (q *Queue) add(m *member) {
 	q.members[m.name] = m
+	q.joinEnvironment(m)
 	m.active = q.hasSlots(m)
 	if m.active {
 		q.taken.add(m, 1)
@@ -160,6 +175,7 @@ func (q *Queue) add(m *member) {
 
 func (q *Queue) remove(m *member) {
 	delete(q.members, m.name)
+	q.quitEnvironment(m)
 	q.quit(m)
 	if m.active {
 		q.taken.add(m, -1)

@@ -5,35 +5,70 @@ import "time"
 // SetHold sets until when an Environment is on hold; the zero time means that it is not. Its waiting runs neither take a slot nor count
 // for others. They keep their order.
 func (q *Queue) SetHold(environment string, until time.Time) {
-	switch was, held := q.holds[environment]; {
-	case held == !until.IsZero() && was.Equal(until):
-		return
-	case until.IsZero():
+	if until.IsZero() {
 		delete(q.holds, environment)
-	default:
+	} else {
 		q.holds[environment] = until
 	}
-	for _, m := range q.members {
-		if m.environment == environment {
-			m.announced = m.announced && m.active // a run that gave its claim back during the hold may start after it
-			q.settle(m)
+	q.setWait(environment)
+}
+
+// setWait sets until when the runs of an Environment wait: for the end of its hold, and until it has settled.
+func (q *Queue) setWait(environment string) {
+	until := q.holds[environment]
+	if settled := q.settled(environment); settled.After(until) {
+		until = settled
+	}
+	was := q.OnHold(environment)
+	if until.After(q.now) {
+		q.waits[environment] = until
+		if q.nextEnd.IsZero() || until.Before(q.nextEnd) {
+			q.nextEnd = until
 		}
+	} else {
+		delete(q.waits, environment)
+	}
+	if was == q.OnHold(environment) {
+		return
+	}
+	for m := range q.environments[environment] {
+		m.announced = m.announced && m.active // a run that gave its claim back during the hold may start after it
+		q.settle(m)
 	}
 }
 
-// EndHolds ends the holds that are over, which no event reports, and says whether there was one.
+// EndHolds ends the holds that are over, and the waits for Environments that have settled, which no event reports. It says whether there was
+// one.
 func (q *Queue) EndHolds(now time.Time) (ended bool) {
-	for environment, until := range q.holds {
-		if !now.Before(until) {
-			q.SetHold(environment, time.Time{})
-			ended = true
-		}
+	if now.After(q.now) {
+		q.now = now
+	}
+	if q.nextEnd.IsZero() || q.now.Before(q.nextEnd) {
+		return false
+	}
+	q.nextEnd = time.Time{}
+	for environment := range q.waits {
+		q.setWait(environment)
+		ended = ended || !q.OnHold(environment)
 	}
 	return ended
 }
 
-// OnHold reports whether an Environment is on hold.
+// OnHold reports whether the runs of an Environment wait for the end of a hold, or until it has settled.
 func (q *Queue) OnHold(environment string) bool {
-	_, held := q.holds[environment]
-	return held
+	_, waits := q.waits[environment]
+	return waits
+}
+
+func (q *Queue) joinEnvironment(m *member) {
+	if q.environments[m.environment] == nil {
+		q.environments[m.environment] = map[*member]bool{}
+	}
+	q.environments[m.environment][m] = true
+}
+
+func (q *Queue) quitEnvironment(m *member) {
+	if delete(q.environments[m.environment], m); len(q.environments[m.environment]) == 0 {
+		delete(q.environments, m.environment)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -24,7 +25,11 @@ type queueModel struct {
 	jobs    map[string]bool
 	claimed map[string]bool
 	limits  suite.Limits
-	held    map[string]bool // Environments
+	held    map[string]time.Time // until when Environments are on hold
+	ended   map[string]*v1alpha1.Suite
+	settle  map[string]*v1alpha1.EnvironmentSettle
+	rollout map[string]time.Time // when another commit came to an Environment last
+	now     time.Time
 	arrived int
 
 	announced map[string]bool // returned by Next as one that may start, which was not denied since
@@ -40,8 +45,10 @@ func TestQueueModel(t *testing.T) {
 		m := &queueModel{
 			queue: suite.NewQueue(), suites: map[string]*v1alpha1.Suite{}, jobs: map[string]bool{}, claimed: map[string]bool{},
 			limits: suite.Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
-			held:   map[string]bool{}, announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
+			held:   map[string]time.Time{}, ended: map[string]*v1alpha1.Suite{}, settle: map[string]*v1alpha1.EnvironmentSettle{},
+			rollout: map[string]time.Time{}, now: t0, announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
 		}
+		m.queue.EndHolds(m.now)
 		t.Repeat(map[string]func(*rapid.T){
 			"arrive":  m.arrive,
 			"crowd":   m.crowd,
@@ -55,6 +62,10 @@ func TestQueueModel(t *testing.T) {
 			"rename":  m.rename,
 			"limit":   m.limit,
 			"hold":    m.hold,
+			"settle":  m.settling,
+			"rollout": m.rolledOut,
+			"expire":  m.expire,
+			"pass":    m.pass,
 			"ask":     m.ask,
 			"":        m.check,
 		})
@@ -145,6 +156,7 @@ func (m *queueModel) end(t *rapid.T) {
 	in(v1alpha1.Passed(""))(s)
 	m.queue.Set(s)
 	m.forget(s.Name)
+	m.ended[s.Name] = s
 }
 
 func (m *queueModel) delete(t *rapid.T) {
@@ -211,16 +223,69 @@ func (m *queueModel) limit(t *rapid.T) {
 
 // hold begins, prolongs or ends a hold.
 func (m *queueModel) hold(t *rapid.T) {
-	environment := fmt.Sprintf("environment-%d", rapid.IntRange(0, 2).Draw(t, "environment"))
-	until := t0.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour)
-	if m.held[environment] = until.After(t0); !m.held[environment] {
+	environment := anyEnvironment(t)
+	until := m.now.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "of 10 seconds")) * 10 * time.Second)
+	if until.Equal(m.now) {
 		until = time.Time{}
 	}
+	m.held[environment] = until
 	m.queue.SetHold(environment, until)
-	if rapid.IntRange(0, 3).Draw(t, "over") == 0 {
-		m.queue.EndHolds(t0.Add(3 * time.Hour))
-		clear(m.held)
+}
+
+func anyEnvironment(t *rapid.T) string {
+	return fmt.Sprintf("environment-%d", rapid.IntRange(0, 2).Draw(t, "environment"))
+}
+
+// settling changes or removes spec.settle.
+func (m *queueModel) settling(t *rapid.T) {
+	environment := anyEnvironment(t)
+	quiet := rapid.IntRange(0, 8).Draw(t, "quiet")
+	if m.settle[environment] = nil; quiet > 0 {
+		m.settle[environment] = settleIn(time.Duration(quiet)*time.Second, time.Duration(rapid.IntRange(0, 20).Draw(t, "at most"))*time.Second).Spec.Settle
 	}
+	m.setSettle(environment)
+}
+
+func (m *queueModel) rolledOut(t *rapid.T) {
+	environment := anyEnvironment(t)
+	m.rollout[environment] = t0.Add(time.Duration(rapid.IntRange(0, m.arrived+1).Draw(t, "seconds")) * time.Second)
+	m.setSettle(environment)
+}
+
+func (m *queueModel) setSettle(environment string) {
+	m.queue.SetSettle(m.environment(environment), func() []*v1alpha1.Suite { return m.existing(environment) })
+}
+
+func (m *queueModel) environment(name string) *v1alpha1.Environment {
+	e := anEnvironment()
+	e.Name, e.Spec.Settle = name, m.settle[name]
+	if at, known := m.rollout[name]; known {
+		e.Status.Deployed = []v1alpha1.Deployed{{Since: new(metav1.NewTime(at))}}
+	}
+	return e
+}
+
+// existing returns all runs of an Environment, also those that have ended.
+func (m *queueModel) existing(environment string) []*v1alpha1.Suite {
+	all := slices.AppendSeq(slices.Collect(maps.Values(m.suites)), maps.Values(m.ended))
+	return slices.DeleteFunc(all, func(s *v1alpha1.Suite) bool { return s.Spec.Environment != environment })
+}
+
+// expire deletes a run that has ended.
+func (m *queueModel) expire(t *rapid.T) {
+	names := slices.Sorted(maps.Keys(m.ended))
+	if len(names) == 0 {
+		t.Skip("there is none")
+	}
+	name := rapid.SampledFrom(names).Draw(t, "run")
+	delete(m.ended, name)
+	m.queue.Delete(name)
+}
+
+// pass is time that passes.
+func (m *queueModel) pass(t *rapid.T) {
+	m.now = m.now.Add(time.Duration(rapid.IntRange(1, 20).Draw(t, "seconds")) * time.Second)
+	m.queue.EndHolds(m.now)
 }
 
 // ask compares the positions of all runs.
@@ -243,10 +308,19 @@ func (m *queueModel) position(s *v1alpha1.Suite) int {
 	if m.active(s) {
 		return 0
 	}
-	return min(suite.QueuePosition(s, m.all(), m.active, m.limits, m.onHold), exactPositions+1)
+	return min(suite.QueuePosition(s, m.all(), m.active, m.limits, m.waiting()), exactPositions+1)
 }
 
-func (m *queueModel) onHold(s *v1alpha1.Suite) bool { return m.held[s.Spec.Environment] }
+// waiting reports which runs wait for the end of a hold, or for their Environment to settle.
+func (m *queueModel) waiting() func(*v1alpha1.Suite) bool {
+	waits := map[string]bool{}
+	for i := range 3 {
+		e := m.environment(fmt.Sprintf("environment-%d", i))
+		settled, _ := suite.BurstOf(e, m.existing(e.Name)).Settled(e)
+		waits[e.Name] = settled.After(m.now) || m.held[e.Name].After(m.now)
+	}
+	return func(s *v1alpha1.Suite) bool { return waits[s.Spec.Environment] }
+}
 
 func (m *queueModel) all() []*v1alpha1.Suite { return slices.Collect(maps.Values(m.suites)) }
 
@@ -262,12 +336,12 @@ func (m *queueModel) check(t *rapid.T) {
 	if got, want := m.queue.Len(), len(m.suites); got != want {
 		t.Fatalf("%d runs, want %d", got, want)
 	}
-	blocked := suite.Blocked(m.all())
+	blocked, onHold := suite.Blocked(m.all()), m.waiting()
 	for name, s := range m.suites {
 		if m.claimed[name] || m.unlimited(s) {
 			continue
 		}
-		if m.active(s) || blocked(s) || m.onHold(s) {
+		if m.active(s) || blocked(s) || onHold(s) {
 			delete(m.announced, name)
 			continue
 		}

@@ -1,0 +1,114 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// Burst is a row of deployments of an Environment, up to the last one, of which each came within spec.settle.quiet of the one before. It is
+// zero if there is none, or if the Environment needs no time to settle.
+type Burst struct{ First, Last time.Time }
+
+// BurstOf finds the burst among all Suites of an Environment, in any order.
+func BurstOf(e *v1alpha1.Environment, suites []*v1alpha1.Suite) Burst {
+	if e.Spec.Settle == nil {
+		return Burst{}
+	}
+	times := rollouts(e)
+	for _, s := range suites {
+		times = append(times, deployments(s)...)
+	}
+	slices.SortFunc(times, func(a, b time.Time) int { return b.Compare(a) })
+	var b Burst
+	for _, t := range times {
+		if !b.precededBy(t, e.Spec.Settle.Quiet.Duration) {
+			break
+		}
+	}
+	return b
+}
+
+// precededBy adds an earlier deployment, or reports that it is of no burst, or of an earlier one.
+func (b *Burst) precededBy(t time.Time, quiet time.Duration) bool {
+	switch {
+	case b.Last.IsZero():
+		b.First, b.Last = t, t
+	case b.First.Sub(t) >= quiet:
+		return false
+	default:
+		b.First = t
+	}
+	return true
+}
+
+// deployments returns when a deployment was notified, of which a Suite is a run. One that was started again is of none.
+func deployments(s *v1alpha1.Suite) []time.Time {
+	if s.StartedAgain() || s.Restored() {
+		return nil
+	}
+	received, last := s.Received().Time, s.LastNotified().Time
+	if last.Equal(received) {
+		return []time.Time{received}
+	}
+	return []time.Time{received, last}
+}
+
+// rollouts returns when commits came to an Environment, also those that no run tests, or whose runs are gone.
+func rollouts(e *v1alpha1.Environment) (times []time.Time) {
+	for _, d := range e.Status.Deployed {
+		if d.Since != nil {
+			times = append(times, d.Since.Time)
+		}
+		if p := d.Previous; p != nil && p.Since != nil {
+			times = append(times, p.Since.Time)
+		}
+	}
+	return times
+}
+
+// Settled returns when runs start unless another deployment follows, and when they do at the latest; zero times: at once. The latest
+// counts from the first deployment of the burst: if it counted from each run, one would supersede the other, and none would ever start.
+func (b Burst) Settled(e *v1alpha1.Environment) (at, latest time.Time) {
+	if e.Spec.Settle == nil || b.Last.IsZero() {
+		return time.Time{}, time.Time{}
+	}
+	at, latest = b.Last.Add(e.Spec.Settle.Quiet.Duration), b.First.Add(e.Spec.Settle.Limit())
+	if latest.Before(at) {
+		at = latest
+	}
+	return at, latest
+}
+
+// settles reports whether a run waits for its Environment to settle, and not for a hold that ends later.
+func settles(o Observation, now time.Time) bool {
+	at, _ := o.Burst.Settled(o.Environment)
+	return at.After(now) && at.After(o.Environment.HeldUntil(now))
+}
+
+// settle waits with a timer. A deployment that comes meanwhile does not change the message, which would cost a write of every run that
+// waits: the message stays true, and the timer finds the new time.
+func settle(o Observation, now time.Time) Decision {
+	at, _ := o.Burst.Settled(o.Environment)
+	message := fmt.Sprintf("Waiting until %s has settled: %s.", o.Environment.Name, o.Burst.Describe(o.Environment, now))
+	return Decision{OnHold: true, Condition: v1alpha1.Queued(message), RequeueAfter: at.Sub(now)}
+}
+
+// Describe says until when runs wait for an Environment to settle, as a clause.
+func (b Burst) Describe(e *v1alpha1.Environment, now time.Time) string {
+	at, latest := b.Settled(e)
+	return SettleClause(b.Last, at, latest, now)
+}
+
+// SettleClause is Describe for clients, which have only the times.
+func SettleClause(last, at, latest, now time.Time) string {
+	text := fmt.Sprintf("the last deployment was at %s; runs start at %s", second(last, now), second(at, now))
+	if at.Before(latest) {
+		return text + fmt.Sprintf(" unless another follows, at %s at the latest", second(latest, now))
+	}
+	return text + ", also if another follows"
+}
+
+func second(t, now time.Time) string { return moment(t, now, "15:04:05 UTC") }
