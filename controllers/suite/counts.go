@@ -23,7 +23,7 @@ var (
 	suitesByTeam = prometheus.NewDesc("postflight_team_suites",
 		"Suites that have not ended, by team and state.", []string{"team", "state"}, nil)
 	oldestQueued = prometheus.NewDesc("postflight_suites_oldest_queued_timestamp_seconds",
-		"Since when the oldest queued Suite waits, in seconds since 1970: the receipt of its notification, or the end of a hold; absent if all queued ones are on hold.", nil, nil)
+		"Since when the oldest queued Suite waits, in seconds since 1970: the receipt of its notification, or the end of a hold or of settling; absent if all queued ones wait for that.", nil, nil)
 )
 
 func (c suiteCounts) Describe(out chan<- *prometheus.Desc) {

@@ -26,12 +26,12 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 		teams: teams,
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "postflight_suite_start_seconds",
-			Help:    "Seconds from the receipt of a notification, the end of a hold or a rollout that it waited for, to the Job of its run.",
+			Help:    "Seconds from the receipt of a notification, the end of a hold, of settling or of a rollout that it waited for, to the Job of its run.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800},
 		}),
 		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "postflight_suite_seconds",
-			Help:    "Seconds from the receipt of a notification, the end of a hold or a rollout that it waited for, to the end of its run, by how it ended.",
+			Help:    "Seconds from the receipt of a notification, the end of a hold, of settling or of a rollout that it waited for, to the end of its run, by how it ended.",
 			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400},
 		}, []string{"state"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -63,8 +63,8 @@ func waited(s *v1alpha1.Suite, now time.Time) float64 {
 	return max(0, now.Sub(waitsSince(s)).Seconds())
 }
 
-// waitsSince is the receipt of a run, the end of the last hold of its Environment, or when that had its version: before, Postflight did
-// not delay it.
+// waitsSince is the receipt of a run, the end of the last hold of its Environment or of its settling, or when that had its version: before,
+// Postflight did not delay it.
 func waitsSince(s *v1alpha1.Suite) time.Time {
 	since := s.Received().Time
 	for _, condition := range []string{v1alpha1.ConditionOnHold, v1alpha1.ConditionDeploymentReady} {
