@@ -14,6 +14,23 @@ type EnvironmentStatus struct {
 	Message   string     `json:"message,omitempty"`   // why they cannot
 	Deployed  []Deployed `json:"deployed"`            // by repository
 	PageURL   string     `json:"pageUrl,omitempty"`
+
+	Hold     *EnvironmentHold     `json:"hold,omitempty"`     // keeps its runs in the queue; absent if it is over
+	Settling *EnvironmentSettling `json:"settling,omitempty"` // after deployments; absent if its runs need not wait for that
+}
+
+// EnvironmentHold is why and until when an Environment is on hold.
+type EnvironmentHold struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason,omitempty"`
+	HeldBy string    `json:"heldBy,omitempty"`
+}
+
+// EnvironmentSettling is until when runs wait for an Environment to settle.
+type EnvironmentSettling struct {
+	LastDeployment time.Time `json:"lastDeployment"`
+	Until          time.Time `json:"until"`  // unless another deployment follows
+	Latest         time.Time `json:"latest"` // also if others follow
 }
 
 // Deployed is what an Environment has of a repository.

@@ -34,7 +34,7 @@ func stagingEnvironment() *v1alpha1.Environment {
 }
 
 func TestEnvironmentsByServer(t *testing.T) {
-	staging := record.EnvironmentOf("acme", stagingEnvironment())
+	staging := record.EnvironmentOf("acme", stagingEnvironment(), noon)
 	staging.PageURL = "/environments/acme/staging"
 	empty := httpapi.EnvironmentStatus{Name: "production", Team: "acme", Namespace: "acme", Deployed: []httpapi.Deployed{}}
 	for name, tc := range map[string]struct {
@@ -92,7 +92,7 @@ func environmentsOn(c access.Cluster) environments.Options {
 // TestEnvironmentsAreTheSameBothWays compares what commands print through the server and through the kubeconfig.
 func TestEnvironmentsAreTheSameBothWays(t *testing.T) {
 	team := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "acme"}}
-	(&anAPI{deployed: []httpapi.EnvironmentStatus{record.EnvironmentOf("acme", stagingEnvironment())}}).start(t)
+	(&anAPI{deployed: []httpapi.EnvironmentStatus{record.EnvironmentOf("acme", stagingEnvironment(), noon)}}).start(t)
 	for args, run := range map[string]func(environments.Options) error{
 		"list": func(o environments.Options) error {
 			return (&environments.ListOptions{Options: o}).Run(t.Context())
@@ -116,6 +116,35 @@ func TestEnvironmentsAreTheSameBothWays(t *testing.T) {
 				t.Errorf("through the server (-) and the kubeconfig (+):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestEnvironmentsThatWait: both commands say why runs wait.
+func TestEnvironmentsThatWait(t *testing.T) {
+	e := stagingEnvironment()
+	e.Annotations = map[string]string{v1alpha1.AnnotationHeldBy: "ben"}
+	e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(time.Hour)), Reason: "debugging 812"}
+	e.Spec.Settle = &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 2 * time.Minute}}
+	run := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "run"}, Spec: v1alpha1.SuiteSpec{Environment: "staging", ReceivedAt: new(metav1.NewMicroTime(noon.Add(-time.Minute)))}}
+	const hold = "until 13:00 UTC: debugging 812, by ben"
+	const settling = "the last deployment was at 11:59:00 UTC; runs start at 12:01:00 UTC unless another follows, at 12:09:00 UTC at the latest"
+	c, out, log := newTestConsole()
+	o := environmentsOn(testCluster(c, true, e, run))
+	if err := (&environments.ListOptions{Options: o}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"staging is on hold " + hold + ".\n", "staging has to settle: " + settling + ".\n"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("list says\n%s, and not %q", log, want)
+		}
+	}
+	if err := (&environments.ShowOptions{Options: o}).Run(t.Context(), "staging"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"On hold:       " + hold + "\n", "Settling:      " + settling + "\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("show says\n%s, and not %q", out, want)
+		}
 	}
 }
 

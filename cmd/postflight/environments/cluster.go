@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Cluster has the Environments of a namespace.
@@ -27,7 +28,11 @@ func (c *Cluster) Environment(ctx context.Context, name string) (*client.Environ
 	if err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: c.Namespace, Name: name}, e); err != nil {
 		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", name))
 	}
-	return new(record.EnvironmentOf(c.Teams(ctx)[e.Namespace], e)), nil
+	all, err := c.status(ctx, c.Namespace, []v1alpha1.Environment{*e})
+	if err != nil {
+		return nil, err
+	}
+	return &all[0], nil
 }
 
 func (c *Cluster) Environments(ctx context.Context) iter.Seq2[client.EnvironmentStatus, error] {
@@ -56,13 +61,34 @@ func (c *Cluster) list(ctx context.Context) ([]client.EnvironmentStatus, error) 
 	if len(list.Items) == 0 && !c.All {
 		return nil, c.CheckNamespace(ctx)
 	}
-	teams := c.Teams(ctx)
-	all := make([]client.EnvironmentStatus, 0, len(list.Items))
-	for i := range list.Items {
-		all = append(all, record.EnvironmentOf(teams[list.Items[i].Namespace], &list.Items[i]))
-	}
+	all, err := c.status(ctx, namespace, list.Items)
 	slices.SortFunc(all, func(a, b client.EnvironmentStatus) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	return all, err
+}
+
+// status lists the runs only if an Environment may have to settle.
+func (c *Cluster) status(ctx context.Context, namespace string, of []v1alpha1.Environment) ([]client.EnvironmentStatus, error) {
+	runs := &v1alpha1.SuiteList{}
+	if slices.ContainsFunc(of, func(e v1alpha1.Environment) bool { return e.Spec.Settle != nil }) {
+		if err := c.Client.List(ctx, runs, crclient.InNamespace(namespace)); err != nil {
+			return nil, c.ExplainError(err, "Suites")
+		}
+	}
+	type key struct{ namespace, environment string }
+	own := map[key][]*v1alpha1.Suite{}
+	for i := range runs.Items {
+		k := key{runs.Items[i].Namespace, runs.Items[i].Spec.Environment}
+		own[k] = append(own[k], &runs.Items[i])
+	}
+	teams, now := c.Teams(ctx), c.Clock.Now()
+	all := make([]client.EnvironmentStatus, 0, len(of))
+	for i := range of {
+		e := &of[i]
+		s := record.EnvironmentOf(teams[e.Namespace], e, now)
+		s.Settling = suite.SettlingOf(e, suite.BurstOf(e, own[key{e.Namespace, e.Name}]), now)
+		all = append(all, s)
+	}
 	return all, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with the key of $POSTFLIGHT_API_KEY. Otherwise, and always with -n, -A,
@@ -102,4 +103,27 @@ func (o *Options) since(d client.Deployed) string {
 		return "-"
 	}
 	return cli.Age(*d.Since, o.Now())
+}
+
+// hold says until when an Environment is on hold, why, and who holds it; empty: it is not.
+func (o *Options) hold(e client.EnvironmentStatus) string {
+	h := e.Hold
+	if h == nil {
+		return ""
+	}
+	text := "until " + suite.HoldEnd(h.Until, o.Now())
+	for _, more := range []struct{ before, text string }{{": ", h.Reason}, {", by ", h.HeldBy}} {
+		if more.text != "" {
+			text += more.before + more.text
+		}
+	}
+	return text
+}
+
+// settling says until when runs wait for an Environment to settle; empty: they do not.
+func (o *Options) settling(e client.EnvironmentStatus) string {
+	if e.Settling == nil {
+		return ""
+	}
+	return suite.SettlingClause(*e.Settling, o.Now())
 }

@@ -21,13 +21,16 @@ func newList() *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List Environments with what is deployed there",
 		Long: `Lists Environments by name, with a line for each repository that is deployed there. AGE is since when, and ROLLOUT whether all
-workloads run the commit.
+workloads run the commit. Below are those that are on hold, or that have to settle.
 
 ` + twoWays,
 		Example: `  postflight environments list
 
   # What is not rolled out?
   postflight environments list -o json | jq -r '.[] | select(any(.deployed[]; .ready == false)).name'
+
+  # What is on hold?
+  postflight environments list -o json | jq -r '.[] | select(.hold).name'
 
   # All teams of the kubeconfig's cluster
   postflight environments list -A`,
@@ -58,6 +61,12 @@ func (o *ListOptions) Run(ctx context.Context) error {
 		for _, e := range all {
 			if e.Ready != nil && !*e.Ready {
 				o.Console.Note("%s: %s", e.Name, e.Message)
+			}
+			if hold := o.hold(e); hold != "" {
+				o.Console.Note("%s is on hold %s.", e.Name, hold)
+			}
+			if settling := o.settling(e); settling != "" {
+				o.Console.Note("%s has to settle: %s.", e.Name, settling)
 			}
 		}
 		return nil

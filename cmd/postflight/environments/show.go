@@ -46,7 +46,7 @@ func (o *ShowOptions) rows(e *client.EnvironmentStatus) [][]string {
 	if e.Ready != nil && !*e.Ready {
 		problem = e.Message
 	}
-	rows := [][]string{{"Environment:", e.Name}, {"Problem:", problem}, {"URL:", e.URL}}
+	rows := [][]string{{"Environment:", e.Name}, {"Problem:", problem}, {"On hold:", o.hold(*e)}, {"Settling:", o.settling(*e)}, {"URL:", e.URL}}
 	if e.ExpiresAt != nil {
 		rows = append(rows, []string{"Expires:", e.ExpiresAt.UTC().Format(time.RFC3339)})
 	}

@@ -46,7 +46,7 @@ It talks to the cluster of the kubeconfig, where you need the right to change th
   postflight hold staging --release
 
   # What is on hold?
-  kubectl get environments -n shop`,
+  postflight environments list -n shop`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
 			return o.check()

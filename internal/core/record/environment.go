@@ -13,14 +13,17 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// EnvironmentOf returns an Environment as the HTTP API shows it, without the URL of its page.
-func EnvironmentOf(team string, e *v1alpha1.Environment) httpapi.EnvironmentStatus {
+// EnvironmentOf returns an Environment as the HTTP API shows it, without the URL of its page, and whether it settles.
+func EnvironmentOf(team string, e *v1alpha1.Environment, now time.Time) httpapi.EnvironmentStatus {
 	s := httpapi.EnvironmentStatus{Name: e.Name, Team: team, Namespace: e.Namespace, URL: e.Spec.URL, Deployed: []httpapi.Deployed{}}
 	if of := e.Spec.Ephemeral; of != nil {
 		s.URL, s.Ephemeral, s.ExpiresAt = of.DeploymentURL, true, new(of.ExpiresAt.UTC())
 	}
 	if c := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionUnknown {
 		s.Ready, s.Message = new(c.Status == metav1.ConditionTrue), c.Message
+	}
+	if until := e.HeldUntil(now); !until.IsZero() {
+		s.Hold = &httpapi.EnvironmentHold{Until: until.UTC(), Reason: e.Spec.Hold.Reason, HeldBy: e.Annotations[v1alpha1.AnnotationHeldBy]}
 	}
 	for i := range e.Status.Deployed {
 		s.Deployed = append(s.Deployed, deployedOf(&e.Status.Deployed[i]))

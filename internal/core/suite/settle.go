@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
@@ -99,14 +100,23 @@ func settle(o Observation, now time.Time) Decision {
 // Describe says until when runs wait for an Environment to settle, as a clause.
 func (b Burst) Describe(e *v1alpha1.Environment, now time.Time) string {
 	at, latest := b.Settled(e)
-	return SettleClause(b.Last, at, latest, now)
+	return SettlingClause(httpapi.EnvironmentSettling{LastDeployment: b.Last, Until: at, Latest: latest}, now)
 }
 
-// SettleClause is Describe for clients, which have only the times.
-func SettleClause(last, at, latest, now time.Time) string {
-	text := fmt.Sprintf("the last deployment was at %s; runs start at %s", second(last, now), second(at, now))
-	if at.Before(latest) {
-		return text + fmt.Sprintf(" unless another follows, at %s at the latest", second(latest, now))
+// SettlingOf returns until when runs wait for an Environment to settle, as the HTTP API shows it; nil: they need not wait.
+func SettlingOf(e *v1alpha1.Environment, b Burst, now time.Time) *httpapi.EnvironmentSettling {
+	at, latest := b.Settled(e)
+	if !at.After(now) {
+		return nil
+	}
+	return &httpapi.EnvironmentSettling{LastDeployment: b.Last.UTC(), Until: at.UTC(), Latest: latest.UTC()}
+}
+
+// SettlingClause says it for people.
+func SettlingClause(s httpapi.EnvironmentSettling, now time.Time) string {
+	text := fmt.Sprintf("the last deployment was at %s; runs start at %s", second(s.LastDeployment, now), second(s.Until, now))
+	if s.Until.Before(s.Latest) {
+		return text + fmt.Sprintf(" unless another follows, at %s at the latest", second(s.Latest, now))
 	}
 	return text + ", also if another follows"
 }

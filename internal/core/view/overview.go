@@ -90,6 +90,7 @@ type Environment struct {
 	Ephemeral       bool
 	Expires         *Time
 	Hold            string // until when it is on hold, and why; empty: it is not
+	Settling        string // until when runs wait for it to settle; empty: they do not
 	Problem         string // why its workloads cannot be read; empty if they can, or if it names none
 	Deployed        []Deployed
 	Latest          *Run  // of the last deployment; nil: no run says what that was
@@ -130,11 +131,19 @@ func holdOf(e *v1alpha1.Environment, now time.Time) string {
 	return text + "."
 }
 
+func settlingOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) string {
+	s := suite.SettlingOf(e, suite.BurstOf(e, own), now)
+	if s == nil {
+		return ""
+	}
+	return "Settling: " + suite.SettlingClause(*s, now) + "."
+}
+
 // environmentWith takes the runs of the Environment, newest first.
 func environmentWith(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Environment {
 	v := Environment{
 		Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL),
-		Hold: holdOf(e, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
+		Hold: holdOf(e, now), Settling: settlingOf(e, own, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
 	}
 	if e.Spec.Ephemeral != nil {
 		v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)

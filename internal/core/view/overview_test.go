@@ -70,3 +70,33 @@ func TestEnvironmentOnHold(t *testing.T) {
 		})
 	}
 }
+
+func TestEnvironmentSettling(t *testing.T) {
+	settle := func(quiet time.Duration) *v1alpha1.Environment {
+		e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}}
+		e.Spec.Settle = &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: quiet}}
+		return e
+	}
+	received := metav1.NewMicroTime(now.Add(-time.Minute))
+	run := func(environment string) *v1alpha1.Suite {
+		return &v1alpha1.Suite{Spec: v1alpha1.SuiteSpec{Environment: environment, ReceivedAt: &received}}
+	}
+	clock := func(d time.Duration) string { return received.Add(d).UTC().Format("15:04:05 UTC") }
+	for name, tc := range map[string]struct {
+		environment *v1alpha1.Environment
+		run         *v1alpha1.Suite
+		want        string
+	}{
+		"without settle":   {&v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}}, run("staging"), ""},
+		"settled":          {settle(time.Minute), run("staging"), ""},
+		"another was busy": {settle(2 * time.Minute), run("production"), ""},
+		"has not settled yet": {settle(2 * time.Minute), run("staging"), "Settling: the last deployment was at " + clock(0) + "; runs start at " + clock(2*time.Minute) +
+			" unless another follows, at " + clock(10*time.Minute) + " at the latest."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := view.EnvironmentsOf([]*v1alpha1.Environment{tc.environment}, []*v1alpha1.Suite{tc.run}, now)[0].Settling; got != tc.want {
+				t.Errorf("got  %q\nwant %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 func (a *API) listEnvironments(w http.ResponseWriter, r *Request) error {
@@ -30,7 +32,11 @@ func (a *API) listEnvironments(w http.ResponseWriter, r *Request) error {
 	found, more := record.EnvironmentsAfter(p["cursor"], all, limit, maxPageWorkloads)
 	page := httpapi.EnvironmentList{Environments: []httpapi.EnvironmentStatus{}}
 	for _, e := range found {
-		page.Environments = append(page.Environments, a.shownEnvironment(r, e))
+		shown, err := a.shownEnvironment(r, e)
+		if err != nil {
+			return environmentsUnavailable(err)
+		}
+		page.Environments = append(page.Environments, shown)
 	}
 	if more {
 		page.Next = found[len(found)-1].Name
@@ -66,15 +72,26 @@ func (a *API) getEnvironment(w http.ResponseWriter, r *Request) error {
 	case err != nil:
 		return environmentsUnavailable(err)
 	}
+	shown, err := a.shownEnvironment(r, e)
+	if err != nil {
+		return environmentsUnavailable(err)
+	}
 	r.audit = append(r.audit, "environment", e.Name)
-	writeJSON(w, "application/json", http.StatusOK, a.shownEnvironment(r, e))
+	writeJSON(w, "application/json", http.StatusOK, shown)
 	return nil
 }
 
-func (a *API) shownEnvironment(r *Request, e *v1alpha1.Environment) httpapi.EnvironmentStatus {
-	shown := record.EnvironmentOf(r.team(), e)
+// shownEnvironment reads the runs only of an Environment that may have to settle.
+func (a *API) shownEnvironment(r *Request, e *v1alpha1.Environment) (httpapi.EnvironmentStatus, error) {
+	now := a.Clock.Now()
+	shown := record.EnvironmentOf(r.team(), e, now)
 	shown.PageURL = publicurl.Join(a.PublicURL, "/environments/"+e.Namespace+"/"+e.Name)
-	return shown
+	if e.Spec.Settle == nil {
+		return shown, nil
+	}
+	runs, err := index.Suites(r.Context(), a.Cache, e.Namespace, index.Deployed, e.Name)
+	shown.Settling = suite.SettlingOf(e, suite.BurstOf(e, runs), now)
+	return shown, err
 }
 
 func environmentNotFound(err error) error {

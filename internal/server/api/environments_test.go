@@ -66,6 +66,44 @@ func TestGetEnvironment(t *testing.T) {
 	}
 }
 
+// TestEnvironmentsThatWait: an Environment says why its runs wait. Runs of others do not matter.
+func TestEnvironmentsThatWait(t *testing.T) {
+	waits := func(name string, hold time.Duration) *v1alpha1.Environment {
+		e := anEnvironment(name)
+		e.Annotations = map[string]string{v1alpha1.AnnotationHeldBy: "ben"}
+		e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(hold)), Reason: "debugging 812"}
+		e.Spec.Settle = &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 2 * time.Minute}}
+		return e
+	}
+	run := func(environment string, ago time.Duration) *v1alpha1.Suite {
+		s := aRun(environment, 0)
+		s.Namespace, s.Spec.Environment = namespace, environment
+		s.CreationTimestamp = metav1.NewTime(noon.Add(-ago))
+		s.Spec.ReceivedAt = new(metav1.NewMicroTime(noon.Add(-ago)))
+		return s
+	}
+	h := start(t, setup{objects: acme(waits("busy", time.Hour), waits("calm", 0), run("busy", time.Minute), run("calm", 2*time.Minute))})
+	page := decode[httpapi.EnvironmentList](t, h.exchange(get(environmentsPath)))
+	want := map[string]httpapi.EnvironmentStatus{"calm": {}, "busy": {
+		Hold:     &httpapi.EnvironmentHold{Until: noon.Add(time.Hour).Truncate(time.Second), Reason: "debugging 812", HeldBy: "ben"},
+		Settling: &httpapi.EnvironmentSettling{LastDeployment: noon.Add(-time.Minute), Until: noon.Add(time.Minute), Latest: noon.Add(9 * time.Minute)},
+	}}
+	for _, e := range page.Environments {
+		if is, ok := want[e.Name]; ok {
+			one := decode[httpapi.EnvironmentStatus](t, h.exchange(get(environmentsPath+"/"+e.Name)))
+			for _, e := range []httpapi.EnvironmentStatus{e, one} {
+				if diff := cmp.Diff(is, httpapi.EnvironmentStatus{Hold: e.Hold, Settling: e.Settling}); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", e.Name, diff)
+				}
+			}
+			delete(want, e.Name)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("the list lacks %v", want)
+	}
+}
+
 func TestListEnvironments(t *testing.T) {
 	many := v1alpha1.Deployed{Workloads: make([]v1alpha1.DeployedWorkload, 2001)}
 	for i := range many.Workloads {
