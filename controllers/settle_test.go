@@ -190,3 +190,25 @@ func TestRolloutHasToSettle(t *testing.T) {
 	w.touch("again")
 	w.runs("again")
 }
+
+// TestSettlesAfterAnEndedRun: a deployment counts although its run has ended, and although it was before spec.settle was set, or before this
+// leader.
+func TestSettlesAfterAnEndedRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aSuite("deployed", 0, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "" })) // status.deployed does not have it
+	w.runs("deployed")
+	w.passes("deployed")
+	w.reaches("deployed", v1alpha1.ReasonPassed, "")
+	w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 10 * time.Minute}})
+	again := func(name string) *v1alpha1.Suite {
+		return aSuite(name, 1, func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"} })
+	}
+	w.create(again("again"))
+	w.isSettling("again")
+	w.stop()
+	w.startManager()
+	w.create(again("once-more"))
+	w.isSettling("once-more")
+	w.hasNoJob("again")
+}

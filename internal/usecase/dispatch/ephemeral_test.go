@@ -111,6 +111,9 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 			writes := 0
 			base := environmentNamed("staging")
 			base.Spec.Variables = v1alpha1.Variables{"REGION": tc.region}
+			if tc.region == "changed" {
+				base.Spec.Settle = &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: time.Minute}}
+			}
 			is := previewEnvironment(noon)
 			is.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(time.Hour)), Reason: "debugging"}
 			h := start(t, setup{objects: []client.Object{team(namespace), base, trigger("smoke"), is},
@@ -126,6 +129,9 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 			}
 			if got.Spec.Variables["REGION"] != tc.region {
 				t.Errorf("variables %v, want those of the base as they are now", got.Spec.Variables)
+			}
+			if diff := cmp.Diff(base.Spec.Settle, got.Spec.Settle); diff != "" {
+				t.Errorf("settle, want that of the base as it is now (-want +got):\n%s", diff)
 			}
 			if got.Spec.Hold == nil || got.Spec.Hold.Reason != "debugging" {
 				t.Errorf("hold %+v, want it to be left alone", got.Spec.Hold)
