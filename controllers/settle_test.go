@@ -202,7 +202,9 @@ func TestSettlesAfterAnEndedRun(t *testing.T) {
 	w.reaches("deployed", v1alpha1.ReasonPassed, "")
 	w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 10 * time.Minute}})
 	again := func(name string) *v1alpha1.Suite {
-		return aSuite(name, 1, func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"} })
+		return aSuite(name, 1, func(s *v1alpha1.Suite) {
+			s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
+		})
 	}
 	w.create(again("again"))
 	w.isSettling("again")

@@ -113,8 +113,8 @@ func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b suite.Burst)
 	return b
 }
 
-// endHolds is for the first run that is reconciled after the end of a hold, or once its Environment has settled: the others may now start, or
-// move.
+// endHolds is for the first run that is reconciled after the end of a hold, or once its Environment has settled: the others may now
+// start, or move.
 func (q *queues) endHolds(namespace string) {
 	ended := false
 	q.read(namespace, func(queue *suite.Queue) { ended = queue.EndHolds(q.clock.Now()) })

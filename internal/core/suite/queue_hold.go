@@ -37,8 +37,8 @@ func (q *Queue) setWait(environment string) {
 	}
 }
 
-// EndHolds ends the holds that are over, and the waits for Environments that have settled, which no event reports. It says whether there was
-// one.
+// EndHolds ends the holds that are over, and the waits for Environments that have settled, which no event reports. It says whether
+// there was one.
 func (q *Queue) EndHolds(now time.Time) (ended bool) {
 	if now.After(q.now) {
 		q.now = now
