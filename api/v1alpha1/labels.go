@@ -61,6 +61,9 @@ const (
 	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
 	AnnotationRerunBy = "postflight.dev/rerun-by"
 
+	// AnnotationScheduledFor holds the time of the schedule of a Trigger, in RFC 3339, on a Suite that was created for it.
+	AnnotationScheduledFor = "postflight.dev/scheduled-for"
+
 	// AnnotationRecordsSince is the time, in RFC 3339, from which the records in the store belong to a Team that was restored from
 	// a backup. It is earlier than its creation.
 	AnnotationRecordsSince = "postflight.dev/records-since"

@@ -40,6 +40,10 @@ type TriggerStatus struct {
 	// +optional
 	LastSuite *LastSuite `json:"lastSuite,omitempty"`
 
+	// schedule is the observed state of spec.schedule. A Trigger that is paused lacks it.
+	// +optional
+	Schedule *ScheduleStatus `json:"schedule,omitempty"`
+
 	// notifiedSince is when spec.notify was set. Nobody is notified of earlier ends.
 	// +optional
 	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
@@ -52,7 +56,7 @@ type TriggerStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
 
-	// conditions of the Trigger; Ready is False if it cannot match, with the reason.
+	// conditions of the Trigger; Ready is False if it cannot match or its schedule is invalid, with the reason.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -52,7 +52,7 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	TriggerClassName string `json:"triggerClassName,omitempty"`
 
-	// paused stops the Trigger from matching while it is true. Existing runs continue.
+	// paused stops the Trigger from matching while it is true, and its schedule. Existing runs continue.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
@@ -60,6 +60,11 @@ type TriggerSpec struct {
 	// Without any, every notification of the team starts a run.
 	// +optional
 	Match TriggerMatch `json:"match,omitempty"`
+
+	// schedule tests again what is deployed in the Environment, at the times of a cron expression. Without it, only
+	// notifications start runs.
+	// +optional
+	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 
 	// repository is where the outcome of a run is posted, as a check of its commit. Without it, nothing is posted.
 	// +optional
@@ -195,6 +200,8 @@ type Retention struct {
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=='Ready')].message`
 // +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeSuites`
 // +kubebuilder:printcolumn:name="Last",type=string,JSONPath=`.status.lastSuite.state`
+// +kubebuilder:printcolumn:name="Schedule",type=string,priority=1,JSONPath=`.spec.schedule.cron`
+// +kubebuilder:printcolumn:name="Next",type=string,priority=1,JSONPath=`.status.schedule.nextTime`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a Trigger must be a DNS label: at most 63 of a-z, 0-9 and '-', no dots"
 type Trigger struct {

@@ -39,6 +39,9 @@ var fields = map[string]map[string]field{
 		"environment":                           {value: `"other"`, pod: "chooses the variables and Secrets that the pod gets"},
 		"triggerClassName":                      {value: `"other"`, pod: "chooses the template that the pod's is merged over"},
 		"paused":                                {value: `true`, not: "but false starts the pods of a Trigger that its author stopped"},
+		"schedule.cron":                         {value: `"0 3 * * *"`, not: "but starts pods"},
+		"schedule.timeZone":                     {value: `"Europe/Berlin"`, not: "but decides when pods start"},
+		"schedule.jitter":                       {value: `"10m"`, not: "but decides when pods start"},
 		"match.branches":                        {value: `["main"]`, not: "but decides who starts pods"},
 		"match.deploymentTypes":                 {value: `["staging"]`, not: "but decides who starts pods"},
 		"match.repositories":                    {value: `["acme/shop"]`, not: "but decides who starts pods"},
@@ -139,6 +142,8 @@ var least = map[string]string{
 
 // companions are fields that the schema requires together with another one.
 var companions = map[string]string{
+	"Trigger schedule.timeZone":                     `{"schedule":{"cron":"0 4 * * *"}}`,
+	"Trigger schedule.jitter":                       `{"schedule":{"cron":"0 4 * * *"}}`,
 	"Trigger repository.hostingService":             `{"repository":{"name":"acme/shop"}}`,
 	"Trigger repository.credentials.secretRef.name": `{"repository":{"name":"acme/shop"}}`,
 	"Trigger repository.deployments":                `{"repository":{"name":"acme/shop"}}`,
