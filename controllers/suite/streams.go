@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// streams remember the newest run of each listed stream. Without them, each reconcile would list all ended runs of its stream: a branch
+// streams remember the newest run of each listed stream that may supersede others. Without them, each reconcile would list all ended runs of its stream: a branch
 // may have thousands.
 type streams struct {
 	mu     sync.Mutex
@@ -29,6 +29,7 @@ func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) 
 		return s, nil
 	}
 	all, err := list()
+	all = slices.DeleteFunc(all, (*v1alpha1.Suite).Scheduled)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (x *streams) enter(s *v1alpha1.Suite) {
 	id := streamIDOf(s)
 	switch newest := x.newest[id]; {
 	case newest == nil: // it is listed when somebody asks
-	case suite.Compare(s, newest) >= 0:
+	case !s.Scheduled() && suite.Compare(s, newest) >= 0:
 		x.newest[id] = s
 	case s.Name == newest.Name: // it counts as older now, and another may be the newest
 		delete(x.newest, id)

@@ -112,4 +112,8 @@ func notify(repository, sha string, minute int, change ...func(*v1alpha1.Suite))
 	return s
 }
 
+func scheduled(s *v1alpha1.Suite) {
+	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z"}
+}
+
 func rerun(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna"} }

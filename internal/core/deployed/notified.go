@@ -16,7 +16,7 @@ type notified struct {
 	commits    []string // that were notified, the newest first
 }
 
-// notifications leaves out runs that somebody started again, which test what was deployed before, and those that rollouts started. A
+// notifications leaves out runs that somebody or a schedule started again, which test what was deployed before, and those that rollouts started. A
 // notification without a repository is of the only one that the workloads name, if there is one.
 func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified {
 	all := map[string]notified{}

@@ -254,6 +254,7 @@ func TestBefore(t *testing.T) {
 		"CI was earlier":      {"and may have notified this one before that was complete", is, []*v1alpha1.Suite{received("aaaa", 6), received("bbbb", 8)}, minutes(6)},
 		"the rollout started": {"its run is newer", is, []*v1alpha1.Suite{received("aaaa", 11)}, minutes(10)},
 		"it was there twice":  {"the run of the last time counts", is, []*v1alpha1.Suite{received("aaaa", 2), received("aaaa", 11)}, minutes(10)},
+		"by a schedule":       {"that was no deployment", is, []*v1alpha1.Suite{received("aaaa", 6), received("aaaa", 15, scheduled)}, minutes(6)},
 		"started again":       {"that was no deployment", is, []*v1alpha1.Suite{received("aaaa", 6), received("aaaa", 15, rerun)}, minutes(6)},
 		"another repository":  {"has commits of its own", is, []*v1alpha1.Suite{notify("acme/pay", "aaaa", 3)}, minutes(10)},
 	} {

@@ -104,6 +104,7 @@ func TestStatus(t *testing.T) {
 		"notified again":         {"the same commit is not newer", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, nil, told(notify(shop, "aaaa", 8))}}, "acme/shop aaaa since 12:01 by Notification of main push"},
 		"run deleted":            {"the commit stays", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, nil, nil}}, "acme/shop aaaa since 12:01 by Notification of main push"},
 		"newer run deleted":      {"an older run says nothing new", []step{{2, nil, told(notify(shop, "aaaa", 1), notify(shop, "bbbb", 2))}, {9, nil, told(notify(shop, "aaaa", 1))}}, "acme/shop bbbb since 12:02 by Notification of main push"},
+		"schedule":               {"it tests what was deployed before", []step{{9, nil, told(notify(shop, "bbbb", 2), notify(shop, "aaaa", 8, scheduled))}}, "acme/shop bbbb since 12:02 by Notification of main push"},
 		"rerun":                  {"it tests what was deployed before", []step{{9, nil, told(notify(shop, "bbbb", 2), notify(shop, "aaaa", 8, rerun))}}, "acme/shop bbbb since 12:02 by Notification of main push"},
 		"no commit":              {"a notification may name none", []step{{9, nil, told(notify(shop, "aaaa", 1), notify(shop, "", 2))}}, "acme/shop aaaa since 12:01 by Notification of main push"},
 		"no repository":          {"and there is no other", []step{{9, nil, told(notify("", "aaaa", 1))}}, " aaaa since 12:01 by Notification of main push"},

@@ -12,7 +12,8 @@ import (
 )
 
 // Relevant is root, the run that repeats it because it was Inconclusive, or, once that was superseded, the newest later run of its stream and
-// Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself.
+// Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. What a schedule
+// started supersedes none.
 func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
 	root = repeated(root, successors)
 	if root.State() != v1alpha1.ReasonSuperseded {
@@ -20,7 +21,7 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 	}
 	relevant := root
 	for _, other := range successors {
-		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && suite.Compare(other, relevant) > 0 {
+		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && !other.Scheduled() && suite.Compare(other, relevant) > 0 {
 			relevant = other
 		}
 	}

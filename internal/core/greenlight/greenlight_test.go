@@ -65,6 +65,11 @@ func TestStages(t *testing.T) {
 	}
 }
 
+func scheduled(s *v1alpha1.Suite) *v1alpha1.Suite {
+	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z"}
+	return s
+}
+
 func TestRelevant(t *testing.T) {
 	superseded := v1alpha1.Superseded("Superseded by c.")
 	newer, newest := run("b", 1, superseded), run("c", 2, v1alpha1.Running(""))
@@ -91,6 +96,8 @@ func TestRelevant(t *testing.T) {
 			stream: []*v1alpha1.Suite{newest, otherNewer}, want: "c"},
 		"another Trigger's run is newer still": {reason: "the newest of its own Trigger counts, however it ends", root: run("a", 0, superseded),
 			stream: []*v1alpha1.Suite{otherNewest, newer, otherNewer}, want: "b"},
+		"a schedule's run is newer still": {reason: "it superseded nothing", root: run("a", 0, superseded),
+			stream: []*v1alpha1.Suite{newest, scheduled(run("d", 3, v1alpha1.Passed("")))}, want: "c"},
 		"its own Trigger's run is older": {reason: "it tested an earlier deployment", root: run("b", 1, superseded),
 			stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), otherNewest}, want: "b"},
 	}

@@ -71,7 +71,7 @@ func weight(s *v1alpha1.Suite) int {
 func superseded(s *v1alpha1.Suite, others []Run) bool {
 	return slices.ContainsFunc(others, func(r Run) bool {
 		other := r.Suite
-		return other.SameTest(s) && other.Spec.Deployment.SHA != s.Spec.Deployment.SHA && suite.Compare(other, s) > 0
+		return other.SameTest(s) && !other.Scheduled() && other.Spec.Deployment.SHA != s.Spec.Deployment.SHA && suite.Compare(other, s) > 0
 	})
 }
 

@@ -38,6 +38,7 @@ func TestDeploymentOf(t *testing.T) {
 		"a Trigger that does not ask":     {self: named("a", "smoke", 0, passed), others: []report.Run{notAsking(named("b", "e2e", 0, wrong))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"a Trigger that is gone":          {self: named("a", "smoke", 0, passed), others: []report.Run{{Suite: named("b", "e2e", 0, wrong).Suite}}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"an earlier commit":               {self: named("a", "smoke", 1, passed), others: []report.Run{named("b", "smoke", 0, wrong, commit("a"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"a schedule of another commit":    {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, running, commit("b"), scheduled)}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"a later commit":                  {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, running, commit("b"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s", older: true},
 	}
 	for name, tc := range cases {
@@ -49,6 +50,10 @@ func TestDeploymentOf(t *testing.T) {
 			}
 		})
 	}
+}
+
+func scheduled(s *v1alpha1.Suite) {
+	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z"}
 }
 
 func TestDeploymentIsShared(t *testing.T) {

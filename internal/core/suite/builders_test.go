@@ -59,6 +59,10 @@ func commit(sha string) func(*v1alpha1.Suite) {
 
 func canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
 
+func scheduled(s *v1alpha1.Suite) {
+	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T17:00:00Z"}
+}
+
 func of(trigger string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Trigger = v1alpha1.TriggerReference{Name: trigger} }
 }

@@ -20,7 +20,9 @@ type Repetition struct {
 	Stream      []*v1alpha1.Suite     // the known part of the run's stream
 	Environment []*v1alpha1.Suite     // of the run; only Deployment needs it
 
-	Rollout bool // the workloads of the Environment made the notification, not a client
+	Rollout   bool // the workloads of the Environment made the notification, not a client
+	Scheduled bool // the schedule of the Trigger made the notification: the commit is tested again, but never beside a run of it
+
 	// RolledOutSince is when the commit came that was deployed before this rollout; zero: it is not known.
 	RolledOutSince time.Time
 }
@@ -32,8 +34,10 @@ type Repetition struct {
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || newerThan(existing, r.Stream) != nil
 	switch {
-	case r.Rollout && sameNotification(existing, desired): // it is made again until all Triggers are notified
+	case (r.Rollout || r.Scheduled) && sameNotification(existing, desired): // it is made again until all Triggers are notified
 		return false
+	case r.Scheduled:
+		return existing.Finished() || existing.Restored() || existing.DeletionTimestamp != nil
 	case hasResult(existing) && existing.Status.SupersededBy != "": // just before its end, another request may have started an attempt
 		return !sameNotification(existing, desired) || resultRepeats(existing, desired, r)
 	case hasResult(existing):

@@ -102,6 +102,9 @@ func (w *world) notify(t *rapid.T) {
 		t.Skip("enough")
 	}
 	s := aSuite(fmt.Sprintf("s%d", len(w.suites)), rapid.IntRange(0, 3).Draw(t, "received"))
+	if rapid.IntRange(0, 3).Draw(t, "scheduled") == 0 {
+		scheduled(s)
+	}
 	w.store(s)
 }
 
@@ -387,19 +390,23 @@ func (w *world) checkAlone(t failer, leader int, name string) {
 	}
 }
 
-// ofNewest reports whether a Suite answers the newest notification.
+// ofNewest reports whether a Suite answers the newest notification, or a schedule that came later.
 func (w *world) ofNewest(name string) bool {
-	return name == w.newest() || !w.replaced[name] && together(w.suites[name], w.suites[w.newest()])
+	s, newest := w.suites[name], w.newest()
+	if newest == nil || s.Scheduled() && suite.Compare(s, newest) > 0 {
+		return true
+	}
+	return name == newest.Name || !w.replaced[name] && together(s, newest)
 }
 
-func (w *world) newest() string {
-	var newest *v1alpha1.Suite
+// newest is nil if a schedule started all.
+func (w *world) newest() (newest *v1alpha1.Suite) {
 	for _, s := range w.suites {
-		if newest == nil || suite.Compare(s, newest) > 0 {
+		if !s.Scheduled() && (newest == nil || suite.Compare(s, newest) > 0) {
 			newest = s
 		}
 	}
-	return newest.Name
+	return newest
 }
 
 // check tests what must be true at any time.
@@ -419,8 +426,8 @@ func (w *world) check(t *rapid.T) {
 		if s.State() == v1alpha1.ReasonSuperseded && w.ofNewest(name) {
 			t.Fatalf("%s is of the newest notification and superseded by %s", name, s.Status.SupersededBy)
 		}
-		if by := s.Status.SupersededBy; by != "" && suite.Compare(w.suites[by], s) <= 0 {
-			t.Fatalf("%s is superseded by %s, which is not newer", name, by)
+		if by := s.Status.SupersededBy; by != "" && (suite.Compare(w.suites[by], s) <= 0 || w.suites[by].Scheduled()) {
+			t.Fatalf("%s is superseded by %s, which is not newer, or is no deployment", name, by)
 		}
 	}
 	for name, n := range w.created {

@@ -38,6 +38,8 @@ type Request struct {
 	Attempt        int32 // from 1
 
 	Traceparent string // of the span that creates the Suite; empty: there is no trace
+
+	ScheduledFor time.Time // of the Trigger's schedule; zero: somebody notified
 }
 
 // New returns the Suite that answers a Request. Without a SHA, the idempotency key or the request identifies the run.
@@ -71,6 +73,9 @@ func New(r Request) *v1alpha1.Suite {
 	}
 	if r.IdempotencyKey != "" {
 		s.Annotations[AnnotationIdempotencyKey] = r.IdempotencyKey
+	}
+	if !r.ScheduledFor.IsZero() {
+		s.Annotations[v1alpha1.AnnotationScheduledFor] = r.ScheduledFor.UTC().Format(time.RFC3339)
 	}
 	if r.Traceparent != "" {
 		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent

@@ -41,10 +41,12 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return slices.MaxFunc(stream, Compare)
 }
 
-// newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. The run that
-// repeats s, which exists before the end of s is written, does not supersede it.
+// newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What a
+// schedule started is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
 func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	stream = slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool { return other.Annotations[v1alpha1.AnnotationRepeats] == s.Name })
+	stream = slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
+		return other.Scheduled() || other.Annotations[v1alpha1.AnnotationRepeats] == s.Name
+	})
 	if n := newest(stream); n == nil || Compare(n, s) <= 0 || Siblings(n, s) {
 		return nil
 	}

@@ -95,6 +95,6 @@ func labelsOfRun(s *v1alpha1.Suite) map[string]string {
 func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
 		sha := s.Spec.Deployment.SHA
-		return Compare(other, s) <= 0 || Siblings(other, s) || sha != "" && sha == other.Spec.Deployment.SHA
+		return Compare(other, s) <= 0 || Siblings(other, s) || other.Scheduled() || sha != "" && sha == other.Spec.Deployment.SHA
 	}))
 }

@@ -64,6 +64,7 @@ func TestNewerDeployment(t *testing.T) {
 		"newer":              {"the newest is named", s, []*v1alpha1.Suite{aSuite("new", 8, sha("b")), aSuite("newest", 9, sha("c")), s}, "newest"},
 		"another attempt":    {"it tests the same commit", s, []*v1alpha1.Suite{s, aSuite("again", 9, sha("a"))}, ""},
 		"another Trigger":    {"in the stream of an Environment it tests the same notification", aSuite("r", 5, sha(""), request), []*v1alpha1.Suite{aSuite("v", 9, sha(""), request, visual)}, ""},
+		"of a schedule":      {"what it tests was deployed before", s, []*v1alpha1.Suite{s, aSuite("nightly", 9, sha("b"), scheduled)}, ""},
 		"newer without SHA":  {"it may be any commit", s, []*v1alpha1.Suite{s, aSuite("new", 9, sha(""))}, "new"},
 		"both without a SHA": {"they may be any commits", aSuite("r", 5, sha("")), []*v1alpha1.Suite{aSuite("new", 9, sha(""))}, "new"},
 	}

@@ -27,6 +27,10 @@ func again(s *v1alpha1.Suite) {
 	s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
 }
 
+func nightly(s *v1alpha1.Suite) {
+	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-25T03:00:00Z"}
+}
+
 // drawn writes lanes as name: title | title.
 func drawn(lanes []view.Lane) string {
 	var all []string
@@ -64,6 +68,7 @@ func TestDeploymentsOfADay(t *testing.T) {
 		"of the day before":     {"", []v1alpha1.Deployed{since("b", -3, 0)}, nil, "acme/shop: b on main, since 24 November, 21:00"},
 		"runs":                  {"Two Triggers test one deployment.", nil, []*v1alpha1.Suite{shop("b", 10, 0), shop("b", 9, 59), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:59 | b on main, since 09:59"},
 		"a rollback":            {"", nil, []*v1alpha1.Suite{shop("a", 10, 0), shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:00 | b on main, since 09:00 until 10:00 | a on main, since 10:00"},
+		"a schedule":            {"Nobody deployed a again.", nil, []*v1alpha1.Suite{shop("a", 10, 0, nightly), shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:00 | b on main, since 09:00"},
 		"a rerun":               {"Nobody deployed a again.", nil, []*v1alpha1.Suite{shop("a", 10, 0, again), shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:00 | b on main, since 09:00"},
 		"a rollout":             {"The notification came before it was complete.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:04 | b on main, since 09:04"},
 		"a rollout in progress": {"c was notified, and is not complete.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("c", 11, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:04 | b on main, since 09:04"},

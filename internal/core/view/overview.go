@@ -74,7 +74,7 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	return all
 }
 
-// lastDeployment returns the newest run that a deployment started, or nil. Somebody started the others again. The runs come newest first.
+// lastDeployment returns the newest run that a deployment started, or nil. Somebody or a schedule started the others again. The runs come newest first.
 func lastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
 	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool { return !s.StartedAgain() })
 	if i < 0 {

@@ -25,6 +25,7 @@ func TestLastDeployment(t *testing.T) {
 	}{
 		"nothing":     {"It is new.", nil, ""},
 		"a newer one": {"", []*v1alpha1.Suite{run("b", passed, deployed("bbbb")), run("a", passed, deployed("aaaa"))}, "bbbb"},
+		"a schedule":  {"Nobody deployed a again.", []*v1alpha1.Suite{run("a2", passed, deployed("aaaa"), nightly), run("b", passed, deployed("bbbb")), run("a", failed, deployed("aaaa"))}, "bbbb"},
 		"a rerun":     {"Nobody deployed a again.", []*v1alpha1.Suite{run("a2", passed, deployed("aaaa"), again), run("b", passed, deployed("bbbb")), run("a", failed, deployed("aaaa"))}, "bbbb"},
 		"reruns only": {"The run of the deployment was deleted.", []*v1alpha1.Suite{run("a2", passed, deployed("aaaa"), again)}, ""},
 	} {
