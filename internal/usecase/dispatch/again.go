@@ -50,7 +50,10 @@ func (d *duplicate) attempt(ctx context.Context) error {
 }
 
 func (d *duplicate) note(r suite.Repetition) bool {
-	if d.again {
+	switch {
+	case r.Scheduled: // it is no deployment, and makes no run the newest
+		return false
+	case d.again:
 		return suite.NoteSuperseded(d.existing, r.Stream)
 	}
 	return suite.NoteDuplicate(d.existing, d.desired, d.differs)
@@ -67,8 +70,8 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 			return r, err
 		}
 	}
-	if d.Rollout != nil {
-		d.again = suite.RunsAgain(d.existing, d.desired, r) // it says nothing of URLs, variables and files
+	if d.Rollout != nil || d.Schedule != nil {
+		d.again = suite.RunsAgain(d.existing, d.desired, r) // they say nothing of URLs, variables and files
 		return r, nil
 	}
 	r.Differences = suite.Differences(d.existing, d.desired)
@@ -81,7 +84,7 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 }
 
 func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
-	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
+	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat, Scheduled: o.Schedule != nil}
 	if o.Rollout != nil {
 		r.Rollout, r.RolledOutSince = true, o.Rollout.Since
 	}

@@ -115,6 +115,13 @@ type Request struct {
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
 	Rollout        *Rollout  // was seen; nil: a client sent the notification
+	Schedule       *Schedule // asks for a run; nil: the same
+}
+
+// Schedule is a time of the schedule of a Trigger that has come. The Trigger matches the notification.
+type Schedule struct {
+	Trigger *v1alpha1.Trigger // which alone is notified; only read
+	At      time.Time
 }
 
 // Rollout is a notification that the workloads of an Environment make.

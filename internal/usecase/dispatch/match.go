@@ -25,6 +25,9 @@ type Matcher interface {
 
 // match stops if the client leaves, or the time budget is spent.
 func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, err error) {
+	if o.Schedule != nil {
+		return []*v1alpha1.Trigger{o.Schedule.Trigger}, nil
+	}
 	ctx, span := o.Tracer.Start(ctx, "match")
 	defer func() { endMatch(span, triggers, err) }()
 	release, err := o.acquire(ctx)

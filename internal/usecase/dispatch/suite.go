@@ -52,7 +52,7 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 	if environment.Spec.Ephemeral != nil {
 		ephemeral = environment.UID
 	}
-	return suite.New(suite.Request{
+	r := suite.Request{
 		Trigger:        t,
 		Environment:    environment.Name,
 		EphemeralUID:   ephemeral,
@@ -62,7 +62,11 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 		ReceivedAt:     o.serverTime,
 		Attempt:        attempt,
 		Traceparent:    traceparent(ctx),
-	})
+	}
+	if o.Schedule != nil {
+		r.ScheduledFor = o.Schedule.At
+	}
+	return suite.New(r)
 }
 
 // owns reports whether this call created the Suite.
@@ -70,7 +74,8 @@ func (o *operation) owns(s *v1alpha1.Suite) bool {
 	return s.Annotations[suite.AnnotationRequestID] == o.RequestID
 }
 
-// firstAttempt is the cached attempt for this notification, or the latest: deleted earlier ones have freed their names.
+// firstAttempt is the cached attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins with
+// one that has not ended, which may be an earlier one that still stops.
 func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
 	if o.Notification.SHA == "" {
 		return 1, nil
@@ -80,12 +85,15 @@ func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, envir
 	if err := o.Cache.List(ctx, &suites, client.InNamespace(o.namespace), key, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("look up earlier attempts: %w", err)
 	}
-	own, latest := int32(0), int32(1)
+	own, unfinished, latest := int32(0), int32(0), int32(1)
 	for _, s := range suites.Items {
 		latest = max(latest, s.Spec.Attempt)
 		if suite.NotifiedBy(&s, o.IdempotencyKey) {
 			own = max(own, s.Spec.Attempt)
 		}
+		if o.Schedule != nil && !s.Finished() {
+			unfinished = max(unfinished, s.Spec.Attempt)
+		}
 	}
-	return cmp.Or(own, latest), nil
+	return cmp.Or(own, unfinished, latest), nil
 }

@@ -1,0 +1,180 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// scheduled makes a notification that of a schedule, whose time is now.
+func (h *harness) scheduled(t *v1alpha1.Trigger) func(*Request) {
+	at := h.clock.Now().Truncate(time.Second)
+	return func(r *Request) {
+		r.IdempotencyKey = "schedule/" + at.Format(time.RFC3339)
+		r.Schedule = &Schedule{Trigger: t, At: at}
+	}
+}
+
+// TestSchedules makes notifications a minute after each other; want has a letter for each, as TestRollouts has.
+func TestSchedules(t *testing.T) {
+	const due, again, other, ci = "due", "again", "again, by another replica", "CI"
+	type step struct {
+		how  string
+		body string
+		end  string // of its run, before the next step
+	}
+	const a, b = `{"sha":"a","branch":"main"}`, `{"sha":"b","branch":"main"}`
+	for name, tc := range map[string]struct {
+		reason string
+		policy v1alpha1.DuplicatePolicy
+		steps  []step
+		want   string
+	}{
+		"after CI":                      {"a result is no reason not to test again", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {due, a, ""}}, "cc"},
+		"without a run":                 {"runs expire", v1alpha1.DuplicatesCommit, []step{{due, a, ""}}, "c"},
+		"each time":                     {"each is tested", v1alpha1.DuplicatesCommit, []step{{due, a, "Passed"}, {due, a, "Failed"}, {due, a, "Error"}, {due, a, ""}}, "cccc"},
+		"beside a run":                  {"it is the answer", v1alpha1.DuplicatesCommit, []step{{ci, a, ""}, {due, a, ""}}, "cd"},
+		"beside that of the last time":  {"it takes long", v1alpha1.DuplicatesDeployment, []step{{due, a, ""}, {due, a, ""}, {due, a, ""}}, "cdd"},
+		"beside one that is superseded": {"it has not ended", v1alpha1.DuplicatesCommit, []step{{ci, a, ""}, {ci, b, ""}, {due, a, ""}}, "ccd"},
+		"the same time":                 {"it has a run", v1alpha1.DuplicatesRerunUnsuccessful, []step{{due, a, ""}, {again, a, "Failed"}, {again, a, ""}, {other, a, ""}}, "cddd"},
+		"the same time, canceled":       {"somebody does not want it", v1alpha1.DuplicatesCommit, []step{{due, a, "Canceled"}, {again, a, ""}, {other, a, ""}}, "cdd"},
+		"the same time, after CI":       {"the second attempt is its run", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {due, a, "Failed"}, {again, a, ""}, {other, a, ""}}, "ccdd"},
+		"CI afterwards":                 {"the commit has a result", v1alpha1.DuplicatesCommit, []step{{due, a, "Passed"}, {ci, a, ""}}, "cd"},
+		"after another deployment":      {"it was rolled back", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {ci, b, "Passed"}, {due, a, ""}}, "ccc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			smoke := trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = tc.policy })
+			h := start(t, setup{objects: acme(smoke, trigger("other"))})
+			got, created := "", map[string]bool{}
+			var schedule func(*Request)
+			for i, s := range tc.steps {
+				h.clock.now = noon.Add(time.Duration(i+1) * time.Minute)
+				from, change := h, schedule
+				switch s.how {
+				case ci:
+					change = func(*Request) {}
+				case other:
+					from = h.elsewhere()
+				case due:
+					schedule = h.scheduled(smoke)
+					change = schedule
+				}
+				result := from.notify(s.body, change)
+				if s.how != ci && len(result.Triggers) != 1 {
+					t.Fatalf("%d Triggers are notified", len(result.Triggers))
+				}
+				of := result.Triggers[slices.IndexFunc(result.Triggers, func(r TriggerResult) bool { return r.Trigger == "smoke" })]
+				got += letter(of)
+				created[of.SuiteID] = true
+				h.finish(of.SuiteID, "", s.end)
+			}
+			smokes := 0
+			for _, s := range h.suites() {
+				if s.Spec.Trigger.Name == "smoke" {
+					smokes++
+				}
+				if s.ScheduledFor() != "" && s.Status.NotifiedAgainAt != nil {
+					t.Errorf("%s was notified again", s.Name)
+				}
+			}
+			if got != tc.want || smokes != len(created) {
+				t.Errorf("%s: got %s and %d Suites, want %s", tc.reason, got, smokes, tc.want)
+			}
+		})
+	}
+}
+
+// TestScheduleMarksItsRuns, and makes no run the newest of its stream.
+func TestScheduleMarksItsRuns(t *testing.T) {
+	smoke := trigger("smoke")
+	h := start(t, setup{objects: acme(smoke)})
+	id := h.notify(withSHA, h.scheduled(smoke)).Triggers[0].created()
+	h.clock.now = noon.Add(time.Minute)
+	if got := h.notify(withSHA, h.scheduled(smoke)).Triggers[0].duplicate(); got != id {
+		t.Fatalf("%s, want %s", got, id)
+	}
+	s := h.suites()[0]
+	if s.ScheduledFor() != "2026-11-20T12:00:00Z" || !s.Repeats() || s.Status.NotifiedAgainAt != nil || s.Status.NotifiedAgainBy != "" {
+		t.Errorf("%q, notified again %v by %q", s.ScheduledFor(), s.Status.NotifiedAgainAt, s.Status.NotifiedAgainBy)
+	}
+}
+
+// TestScheduleForMonths: the runs of a commit that stays deployed are deleted after a while, and their attempts still differ.
+func TestScheduleForMonths(t *testing.T) {
+	smoke := trigger("smoke")
+	h := start(t, setup{objects: acme(smoke)})
+	for night := range 100 {
+		h.clock.now = noon.Add(time.Duration(night) * 24 * time.Hour)
+		result := h.notify(withSHA, h.scheduled(smoke)).Triggers[0]
+		if result.created() == "" {
+			t.Fatalf("night %d: %s, %s", night, result.Decision, result.Reason)
+		}
+		h.finish(result.SuiteID, "", "Passed")
+		for _, s := range h.suites() {
+			if s.Spec.Attempt <= int32(night)-6 {
+				if err := h.cluster.Delete(context.Background(), &s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if got := len(h.suites()); got != 7 {
+		t.Errorf("%d Suites", got)
+	}
+}
+
+// TestScheduleBesideAnEarlierAttempt: an attempt that still stops is a run of the commit, even if a later one has ended.
+func TestScheduleBesideAnEarlierAttempt(t *testing.T) {
+	smoke := trigger("smoke")
+	h := start(t, setup{objects: acme(smoke)})
+	first := h.notify(withSHA).Triggers[0].created()
+	s := h.suites()[0]
+	second := s.DeepCopy()
+	second.ObjectMeta = metav1.ObjectMeta{Namespace: s.Namespace, Name: "second"}
+	second.Spec.Attempt = 2
+	if err := h.cluster.Create(context.Background(), second); err != nil {
+		t.Fatal(err)
+	}
+	h.finish("second", "", "Passed")
+	if got := h.notify(withSHA, h.scheduled(smoke)).Triggers[0].duplicate(); got != first {
+		t.Errorf("the answer is %q, want %q", got, first)
+	}
+}
+
+// TestScheduleThroughAnOutage: the API server fails for a while, in each way, while the schedule asks again and again. It has one run.
+func TestScheduleThroughAnOutage(t *testing.T) {
+	for name, creates := range map[string][]fault{
+		"refused":     repeat(9, fault{err: refusedConnection}),
+		"answer lost": {{write: true, err: refusedConnection}},
+		"no answer":   {{write: true, hang: true}},
+		"no answers":  {{hang: true}, {write: true, hang: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &faults{creates: creates}
+				smoke := trigger("smoke")
+				h := start(t, setup{objects: acme(smoke), faults: interceptor.Funcs{Create: f.create}})
+				schedule := h.scheduled(smoke)
+				got := ""
+				for range 4 {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					if result, err := h.dispatchIn(ctx, withSHA, schedule); err == nil {
+						got += letter(result.Triggers[0])
+					}
+					cancel()
+				}
+				if n := len(h.suites()); n != 1 || got == "" {
+					t.Errorf("%s", fmt.Sprint(n, " Suites, decisions ", got))
+				}
+			})
+		})
+	}
+}
