@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/controllers/deployed"
 	"github.com/postflight-dev/postflight/controllers/report"
+	"github.com/postflight-dev/postflight/controllers/schedule"
 	"github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/controllers/tenancy"
 	"github.com/postflight-dev/postflight/controllers/trigger"
@@ -31,10 +32,11 @@ type Config struct {
 	Reports      report.Config
 	Announce     announce.Config
 	Notifier     deployed.Notifier // of rollouts
-	Scope        scope.Scope       // as it limited the options of the manager
-	Trace        suite.SendTrace   // nil: traces are off
-	PodGoneAfter time.Duration     // see suite.Config
-	UntouchedFor time.Duration     // see suite.Config
+	Schedules    schedule.Notifier
+	Scope        scope.Scope     // as it limited the options of the manager
+	Trace        suite.SendTrace // nil: traces are off
+	PodGoneAfter time.Duration   // see suite.Config
+	UntouchedFor time.Duration   // see suite.Config
 }
 
 // ClientOptions make each reconcile see what the previous one wrote: reads wait until the cache has caught up.
@@ -60,6 +62,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),
 		deployed.Add(mgr, workloads, clock, config.Notifier),
+		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),

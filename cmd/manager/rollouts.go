@@ -22,14 +22,20 @@ type rollouts struct {
 }
 
 // Notify implements deployed.Notifier.
-func (r *rollouts) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, of deployed.Rollout) (o deployed.Outcome, known bool) {
+func (r *rollouts) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, of deployed.Rollout) (deployed.Outcome, bool) {
+	return r.dispatch(ctx, dispatch.Request{
+		Team: team, Notification: n, IdempotencyKey: of.Key, RequestID: "rollout." + rand.Text(),
+		Rollout: &dispatch.Rollout{Environment: of.Environment, Since: of.Before},
+	})
+}
+
+// dispatch returns false if the notification has to be made again.
+func (r *rollouts) dispatch(ctx context.Context, request dispatch.Request) (o deployed.Outcome, known bool) {
 	if !r.synced() {
 		return o, false
 	}
-	result, err := r.dispatcher.Dispatch(ctx, dispatch.Request{
-		Team: team, Notification: n, IdempotencyKey: of.Key, RequestID: "rollout." + rand.Text(), ReceivedAt: r.steady.Now(),
-		Rollout: &dispatch.Rollout{Environment: of.Environment, Since: of.Before},
-	})
+	request.ReceivedAt = r.steady.Now()
+	result, err := r.dispatcher.Dispatch(ctx, request)
 	if failure, ok := errors.AsType[*dispatch.Error](err); ok && failure.Kind == dispatch.NamespaceGone {
 		return o, true
 	}

@@ -20,13 +20,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// Reconciler reports whether each Trigger can match, and counts its runs.
+// Reconciler reports whether each Trigger can match and its schedule is valid, and counts its runs.
 type Reconciler struct {
 	client.Client
 	Recorder events.EventRecorder
@@ -148,7 +149,7 @@ func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete st
 	is := triggerReady(t, e, incomplete)
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
-	if is.Reason == reasonMatchInvalid { // only a change of the Trigger fixes it
+	if is.Reason == reasonMatchInvalid || is.Reason == reasonScheduleInvalid { // only a change of the Trigger fixes it
 		is.Type, is.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
 		meta.SetStatusCondition(&t.Status.Conditions, is)
 	} else {
@@ -177,13 +178,18 @@ func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
 	}
 }
 
-const reasonMatchInvalid = "MatchInvalid"
+const (
+	reasonMatchInvalid    = "MatchInvalid"
+	reasonScheduleInvalid = "ScheduleInvalid"
+)
 
 func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete string) metav1.Condition {
 	_, err := match.Compile(t)
 	switch {
 	case err != nil:
 		return reconcile.NotReady(reasonMatchInvalid, err.Error())
+	case schedule.Problem(t.Spec.Schedule) != "":
+		return reconcile.NotReady(reasonScheduleInvalid, schedule.Problem(t.Spec.Schedule))
 	case e == nil:
 		return reconcile.NotReady("EnvironmentMissing", fmt.Sprintf(
 			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers/deployed"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/schedule"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+)
+
+// schedules start the runs of schedules as the HTTP API starts those of clients.
+type schedules struct{ *rollouts }
+
+// Notify implements controllers/schedule.Notifier.
+func (s schedules) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool) {
+	return s.dispatch(ctx, dispatch.Request{
+		Team: team, Notification: n, IdempotencyKey: schedule.Key(due), RequestID: "schedule." + rand.Text(),
+		Schedule: &dispatch.Schedule{Trigger: t, At: due},
+	})
+}

@@ -1,0 +1,130 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers/deployed"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/schedule"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// Notifier creates the runs of schedules.
+type Notifier interface {
+	// Notify creates the run of the Trigger for a time, or finds the one that is its answer. It returns false if it is to be called again,
+	// because the API server is unavailable.
+	Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool)
+}
+
+// Reconciler starts runs, and keeps Trigger.status.schedule.
+type Reconciler struct {
+	client.Client
+	Clock clock.PassiveClock
+	Notifier
+	Recorder events.EventRecorder
+}
+
+const (
+	// startAgain is how long after a failure runs are started again.
+	startAgain = 2 * time.Second
+
+	// startWithin keeps one Trigger from delaying the others for long.
+	startWithin = 10 * time.Second
+)
+
+// Reconcile starts runs before it writes that into the status. If the manager ends in between, the next one finds them by their key.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
+	if err != nil || was == nil {
+		return ctrl.Result{}, err
+	}
+	d := schedule.Decide(was, r.Clock.Now())
+	due, outcome := d.Due, deployed.Outcome{}
+	if !due.IsZero() {
+		message, ok, err := r.start(ctx, was, due, &outcome)
+		if err != nil || !ok {
+			return ctrl.Result{RequeueAfter: startAgain}, err
+		}
+		d.Done(message)
+	}
+	if err := r.write(ctx, was, d.Status); err != nil {
+		return ctrl.Result{}, err
+	}
+	if !due.IsZero() {
+		r.record(was, due, outcome, d.Status.Message)
+	}
+	return ctrl.Result{RequeueAfter: d.After}, nil
+}
+
+// write needs no lock: no other reconciler writes this part of the status.
+func (r *Reconciler) write(ctx context.Context, was *v1alpha1.Trigger, status *v1alpha1.ScheduleStatus) error {
+	if equality.Semantic.DeepEqual(was.Status.Schedule, status) {
+		return nil
+	}
+	is := was.DeepCopy()
+	is.Status.Schedule = status
+	return apierror.IgnoreNotFound(r.Status().Patch(ctx, is, client.MergeFrom(was)))
+}
+
+// start returns why no run was started, and false if that is to be tried again.
+func (r *Reconciler) start(ctx context.Context, t *v1alpha1.Trigger, due time.Time, outcome *deployed.Outcome) (message string, ok bool, err error) {
+	observed, err := r.observe(ctx, t)
+	if err != nil {
+		return "", false, err
+	}
+	notifications, why := schedule.Notifications(observed)
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	for _, n := range notifications {
+		o, ok := r.Notify(ctx, observed.Team, n, t, due)
+		if !ok {
+			return "", false, nil
+		}
+		outcome.Started, outcome.Existing = append(outcome.Started, o.Started...), append(outcome.Existing, o.Existing...)
+		outcome.Problems = append(outcome.Problems, o.Problems...)
+	}
+	if len(outcome.Problems) > 0 {
+		why = strings.TrimSpace(strings.Join(outcome.Problems, " ") + " " + why)
+	}
+	ctrl.LoggerFrom(ctx).Info("a time of the schedule has come", "due", due, "started", outcome.Started, "existing", outcome.Existing, "problem", why)
+	return why, true, nil
+}
+
+func (r *Reconciler) observe(ctx context.Context, t *v1alpha1.Trigger) (o schedule.Observed, err error) {
+	o.Trigger = t
+	if o.Team, err = index.Owner(ctx, r, t.Namespace); err != nil {
+		return o, err
+	}
+	if o.Environment, err = reconcile.Shared[v1alpha1.Environment](ctx, r, t.Namespace, t.Spec.Environment); err != nil {
+		return o, err
+	}
+	o.Suites, err = index.Suites(ctx, r, t.Namespace, index.Deployed, t.Spec.Environment)
+	return o, err
+}
+
+func (r *Reconciler) record(t *v1alpha1.Trigger, due time.Time, outcome deployed.Outcome, message string) {
+	kind, text := corev1.EventTypeNormal, fmt.Sprintf("It is %s.", due.UTC().Format(time.RFC3339))
+	if len(outcome.Started) > 0 {
+		text += " Started " + strings.Join(outcome.Started, ", ") + "."
+	}
+	if len(outcome.Existing) > 0 {
+		text += " These runs test what is deployed already: " + strings.Join(outcome.Existing, ", ") + "."
+	}
+	if message != "" {
+		kind, text = corev1.EventTypeWarning, text+" "+message
+	}
+	r.Recorder.Eventf(t, nil, kind, "Scheduled", "Schedule", "%s", reconcile.ClipNote(text))
+}

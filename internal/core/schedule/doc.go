@@ -1,0 +1,2 @@
+// Package schedule decides when the schedule of a Trigger starts runs, and which of what is deployed they test.
+package schedule

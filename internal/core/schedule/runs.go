@@ -1,0 +1,127 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// Observed is what is known when a time of a schedule has come.
+type Observed struct {
+	Trigger     *v1alpha1.Trigger
+	Environment *v1alpha1.Environment // of the Trigger; nil: there is none
+	Team        *v1alpha1.Team        // of the namespace; nil: there is none
+	Suites      []*v1alpha1.Suite     // of the Environment
+}
+
+// candidate is a repository that the Trigger matches.
+type candidate struct {
+	deployed     v1alpha1.Deployed
+	notification *notification.Notification
+	stream       string
+}
+
+// Notifications returns what to test, as CI would notify it, or why there is nothing, as sentences. Of several repositories whose runs would
+// supersede each other, the one that was deployed last is tested: so did their deployments.
+func Notifications(o Observed) (all []*notification.Notification, why string) {
+	switch {
+	case o.Team == nil:
+		return nil, "No Team claims this namespace, or several do."
+	case o.Team.Spec.Suspended:
+		return nil, "The team is suspended."
+	case o.Environment == nil:
+		return nil, fmt.Sprintf("There is no Environment %q in this namespace.", o.Trigger.Spec.Environment)
+	case len(o.Environment.Status.Deployed) == 0:
+		return nil, fmt.Sprintf("Nothing is deployed in %s, as far as is known: status.deployed of the Environment is empty. "+
+			"It is filled by notifications, or by workloads that the Environment names.", o.Environment.Name)
+	}
+	candidates := o.candidates()
+	if len(candidates) == 0 {
+		return nil, fmt.Sprintf("The Trigger matches nothing of what is deployed in %s. Repository, branch, deployment type and commit of status.deployed "+
+			"of the Environment are matched; a deployment URL and variables are absent.", o.Environment.Name)
+	}
+	var reasons []string
+	for _, c := range candidates {
+		if newer := o.newer(c.deployed); newer != nil {
+			reasons = append(reasons, fmt.Sprintf("The run %s of a newer deployment has not ended.", newer.Name))
+			continue
+		}
+		all = append(all, c.notification)
+	}
+	return all, strings.Join(reasons, " ")
+}
+
+// candidates has one for each stream, in the order of the status.
+func (o Observed) candidates() (all []candidate) {
+	matcher, err := match.Compile(o.Trigger)
+	if err != nil {
+		return nil
+	}
+	for _, d := range o.Environment.Status.Deployed {
+		n := o.notificationOf(d)
+		if d.SHA == "" || !matcher.Matches(n) {
+			continue
+		}
+		run := suite.New(suite.Request{Trigger: o.Trigger, Environment: o.Environment.Name, Notification: n})
+		c := candidate{deployed: d, notification: n, stream: suite.StreamKey(run)}
+		i := slices.IndexFunc(all, func(other candidate) bool { return c.stream != "" && other.stream == c.stream })
+		switch {
+		case i < 0:
+			all = append(all, c)
+		case since(c.deployed).After(since(all[i].deployed)):
+			all[i] = c
+		}
+	}
+	return all
+}
+
+func since(d v1alpha1.Deployed) time.Time {
+	if d.Since == nil {
+		return time.Time{}
+	}
+	return d.Since.Time
+}
+
+// notificationOf takes over what the last run of the commit shows about it. The run's URL and variables may be outdated.
+func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification {
+	n := deployed.Notification(o.Environment, d)
+	if last := o.lastOf(d); last != nil {
+		of := last.Spec.Deployment
+		n.CommitURL, n.CommitMessage, n.CommitAuthor = of.CommitURL, of.CommitMessage, of.CommitAuthor
+		n.PullRequestNumber, n.PipelineID = of.PullRequestNumber, of.PipelineID
+		if of.HostingService != "" {
+			n.HostingService = of.HostingService
+		}
+	}
+	return n
+}
+
+func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
+	for _, s := range o.Suites {
+		of := s.Spec.Deployment
+		if of.SHA == d.SHA && of.Repository == d.Repository && (last == nil || suite.Compare(s, last) > 0) {
+			last = s
+		}
+	}
+	return last
+}
+
+// newer returns an unfinished run of a commit of the repository that was notified after the one that is deployed, and so is about to be. The
+// schedule must not test the outgoing one beside it.
+func (o Observed) newer(d v1alpha1.Deployed) *v1alpha1.Suite {
+	i := slices.IndexFunc(o.Suites, func(s *v1alpha1.Suite) bool {
+		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && s.Spec.Deployment.Repository == d.Repository && s.Spec.Deployment.SHA != d.SHA &&
+			!s.Repeats() && s.LastNotified().After(since(d))
+	})
+	if i < 0 {
+		return nil
+	}
+	return o.Suites[i]
+}

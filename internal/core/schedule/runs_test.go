@@ -1,0 +1,136 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+func minutes(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+
+// has is what an Environment has of a repository since so many minutes after noon.
+func has(repository, sha string, since int) v1alpha1.Deployed {
+	return v1alpha1.Deployed{Repository: repository, SHA: sha, Branch: "main", DeploymentType: "staging", Since: new(metav1.NewTime(minutes(since)))}
+}
+
+func onBranch(d v1alpha1.Deployed, branch string) v1alpha1.Deployed {
+	d.Branch = branch
+	return d
+}
+
+// aRun of the Trigger e2e, received so many minutes after noon.
+func aRun(repository, sha string, minute int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "run-" + sha, CreationTimestamp: metav1.NewTime(minutes(minute)), Annotations: map[string]string{}}}
+	s.Spec.Trigger.Name, s.Spec.Environment = "e2e", "staging"
+	s.Spec.ReceivedAt = new(metav1.NewMicroTime(minutes(minute)))
+	s.Spec.Deployment = v1alpha1.Deployment{Repository: repository, SHA: sha, Branch: "main"}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func ended(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Passed("")} }
+
+func scheduled(s *v1alpha1.Suite) {
+	s.Annotations[v1alpha1.AnnotationScheduledFor] = "2026-11-20T03:00:00Z"
+}
+
+func TestNotifications(t *testing.T) {
+	type all = []v1alpha1.Deployed
+	const newer = "The run run-b of a newer deployment has not ended."
+	none := func(*v1alpha1.Trigger) {}
+	matching := func(repositories ...string) func(*v1alpha1.Trigger) {
+		return func(t *v1alpha1.Trigger) { t.Spec.Match.Repositories = repositories }
+	}
+	expression := func(text string) func(*v1alpha1.Trigger) {
+		return func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = text }
+	}
+	superseding := func(p v1alpha1.SupersedePolicy) func(*v1alpha1.Trigger) {
+		return func(t *v1alpha1.Trigger) { t.Spec.Supersede = p }
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		trigger  func(*v1alpha1.Trigger)
+		deployed all
+		suites   []*v1alpha1.Suite
+		want     []string // the commits
+		why      string
+	}{
+		"one":                        {"it is tested", none, all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
+		"one without a repository":   {"a pipeline need not name it", none, all{has("", "a", 0)}, nil, []string{"a"}, ""},
+		"nothing":                    {"there is nothing to test", none, nil, nil, nil, "status.deployed of the Environment is empty"},
+		"several commits at once":    {"which one?", none, all{has("shop", "", 0)}, nil, nil, "matches nothing of what is deployed in staging"},
+		"another repository":         {"the Trigger is not for it", matching("shop"), all{has("docs", "a", 0)}, nil, nil, "matches nothing of what is deployed in staging"},
+		"a repository of two":        {"the Trigger is for one", matching("shop"), all{has("docs", "a", 5), has("shop", "b", 0)}, nil, []string{"b"}, ""},
+		"two of one stream":          {"the last deployment has superseded the other", none, all{has("docs", "a", 0), has("shop", "b", 5)}, nil, []string{"b"}, ""},
+		"two of one stream, swapped": {"the order of the status does not matter", none, all{has("docs", "a", 5), has("shop", "b", 0)}, nil, []string{"a"}, ""},
+		"two branches":               {"both have a run after each deployment", none, all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"a", "b"}, ""},
+		"two branches, one stream":   {"the Environment has one run", superseding(v1alpha1.SupersedeEnvironment), all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"b"}, ""},
+		"two without a stream":       {"each is tested", superseding(v1alpha1.SupersedeNone), all{has("docs", "a", 0), has("shop", "b", 5)}, nil, []string{"a", "b"}, ""},
+		"a branch":                   {"it is known", expression("notification.branch == 'main' && notification.deployment_type == 'staging'"), all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
+		"an expression of variables": {"they are not known", expression("notification.variables['region'] == 'eu'"), all{has("shop", "a", 0)}, nil, nil, "a deployment URL and variables are absent"},
+		"an invalid expression":      {"the Ready condition says so", expression("((("), all{has("shop", "a", 0)}, nil, nil, "matches nothing"},
+		"tested before":              {"it is tested again", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "a", 0, ended)}, []string{"a"}, ""},
+		"a newer deployment":         {"it supersedes the one that is deployed", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5)}, nil, newer},
+		"a newer one, ended":         {"it may have failed, and what is deployed counts", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, ended)}, []string{"a"}, ""},
+		"an older deployment":        {"it was before", none, all{has("shop", "a", 5)}, []*v1alpha1.Suite{aRun("shop", "b", 0)}, []string{"a"}, ""},
+		"one of another repository":  {"it changes other workloads", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("docs", "b", 5)}, []string{"a"}, ""},
+		"one of another Trigger":     {"it has its own schedule", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "smoke" })}, []string{"a"}, ""},
+		"another commit's schedule":  {"it is no deployment", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, scheduled)}, []string{"a"}, ""},
+		"a newer one of two": {"the other is tested", superseding(v1alpha1.SupersedeNone), all{has("docs", "c", 0), has("shop", "a", 0)},
+			[]*v1alpha1.Suite{aRun("shop", "b", 5)}, []string{"c"}, newer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: tc.deployed}}
+			notifications, why := Notifications(Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites})
+			var got []string
+			for _, n := range notifications {
+				got = append(got, n.SHA)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if tc.why == "" && why != "" || !strings.Contains(why, tc.why) {
+				t.Errorf("%s: %q, want %q", tc.reason, why, tc.why)
+			}
+		})
+	}
+}
+
+// TestNoNotifications: without a team or an Environment, nothing can run.
+func TestNoNotifications(t *testing.T) {
+	e := &v1alpha1.Environment{Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
+	suspended := &v1alpha1.Team{Spec: v1alpha1.TeamSpec{Suspended: true}}
+	for want, o := range map[string]Observed{
+		"No Team claims this namespace, or several do.":        {Trigger: aTrigger(), Environment: e},
+		"The team is suspended.":                               {Trigger: aTrigger(), Environment: e, Team: suspended},
+		`There is no Environment "staging" in this namespace.`: {Trigger: aTrigger(), Team: &v1alpha1.Team{}},
+	} {
+		if all, why := Notifications(o); len(all) > 0 || why != want {
+			t.Errorf("%v, %q, want %q", all, why, want)
+		}
+	}
+}
+
+// TestNotificationIsOfTheLastRun: what the code host needs is that of the last run, and what may be outdated is not.
+func TestNotificationIsOfTheLastRun(t *testing.T) {
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
+	last := aRun("shop", "a", 5, ended)
+	last.Spec.Deployment.HostingService, last.Spec.Deployment.CommitMessage, last.Spec.Deployment.PipelineID = v1alpha1.GitLab, "Fix", 7
+	last.Spec.Deployment.URL, last.Spec.Variables = "https://blue.example.com", map[string]string{"A": "b"}
+	others := []*v1alpha1.Suite{aRun("shop", "a", 0, ended), last, aRun("docs", "a", 9, ended), aRun("shop", "b", 9, ended)}
+	all, why := Notifications(Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: others})
+	if len(all) != 1 {
+		t.Fatal(all, why)
+	}
+	n := all[0]
+	if n.HostingService != v1alpha1.GitLab || n.CommitMessage != "Fix" || n.PipelineID != 7 || n.DeploymentURL != "" || n.Variables != nil || n.Repository != "shop" || n.Branch != "main" {
+		t.Errorf("%+v", n)
+	}
+}
