@@ -29,6 +29,8 @@ type Run struct {
 	RepeatedBy   string `json:"repeatedBy,omitempty"`   // the id of the run that repeats this one, which is Inconclusive
 	Repeats      string `json:"repeats,omitempty"`      // the id of the Inconclusive run that this one repeats
 
+	ScheduledFor *time.Time `json:"scheduledFor,omitempty"` // the time of the Trigger's schedule that started it; absent: somebody did
+
 	CreatedAt       time.Time  `json:"createdAt"`
 	ReceivedAt      *time.Time `json:"receivedAt,omitempty"`
 	StartedAt       *time.Time `json:"startedAt,omitempty"`

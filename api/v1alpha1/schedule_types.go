@@ -44,8 +44,8 @@ type ScheduleStatus struct {
 	// +required
 	Since metav1.Time `json:"since"`
 
-	// lastTime is the last time of the schedule that has come, without the jitter. Runs were started for it, unless message
-	// says why not.
+	// lastTime is the last time of the schedule that has come, without the jitter. A run was started for it, or one that had
+	// not ended is its answer, unless message says why not.
 	// +optional
 	LastTime *metav1.Time `json:"lastTime,omitempty"`
 
@@ -53,7 +53,7 @@ type ScheduleStatus struct {
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
 
-	// message says why no run was started for the lastTime, as sentences. It is empty if there was one.
+	// message says why there is no run for the lastTime, or for a part of what is deployed, as sentences.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -67,11 +67,21 @@ func (s *ScheduleStatus) DueSince() time.Time {
 	return s.Since.Time
 }
 
-// ScheduledFor returns the time of the schedule for which a Suite was created, in RFC 3339, or "".
-func (s *Suite) ScheduledFor() string { return s.Annotations[AnnotationScheduledFor] }
+// ScheduledFor returns the time of the schedule for which a Suite was created, or the zero time.
+func (s *Suite) ScheduledFor() time.Time {
+	text := s.Annotations[AnnotationScheduledFor]
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil { // somebody wrote that, no manager did
+		return time.Time{}
+	}
+	return at.UTC()
+}
 
 // Scheduled reports whether the schedule of its Trigger alone started a run, and nobody has notified it since. It supersedes no other.
-func (s *Suite) Scheduled() bool { return s.ScheduledFor() != "" && s.Status.NotifiedAgainAt == nil }
+func (s *Suite) Scheduled() bool { return !s.ScheduledFor().IsZero() && s.Status.NotifiedAgainAt == nil }
 
 // Repeats reports whether a run tests what was deployed before: somebody started it again, or the schedule did.
 func (s *Suite) Repeats() bool { return s.Annotations[AnnotationRerunBy] != "" || s.Scheduled() }

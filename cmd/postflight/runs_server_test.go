@@ -28,6 +28,10 @@ func withResults(s *v1alpha1.Suite) {
 	s.Status.Artifacts = &v1alpha1.Artifacts{Count: 3, Bytes: 4_200_000, Prefix: "acme/x/"}
 }
 
+func scheduled(s *v1alpha1.Suite) {
+	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z"}
+}
+
 // withTexts are results with texts of failures, one of which is hostile to terminals and CI systems.
 func withTexts() *httpapi.RunResults {
 	return &httpapi.RunResults{Run: "smoke-1", State: "Failed", Problem: "The store is away.", Results: &httpapi.TestResults{
@@ -59,10 +63,11 @@ func TestRunsByServer(t *testing.T) {
 		"list of none":       {api: &anAPI{runs: []httpapi.Run{}}, args: "runs list", log: []string{"There are no such runs of the team of the API key."}, empty: true},
 		"list without the archive": {api: &anAPI{problem: "The store does not answer."}, args: "runs list", out: []string{"smoke-2"},
 			log: []string{"Warning: archived runs are missing. The store does not answer."}},
-		"show":                {args: "runs show smoke-1", out: []string{"3 of 120 tests failed, 1 new, 2 fixed, 4 skipped", "Files:         3, 4.2 MB", "https://postflight.example.com/runs/acme/smoke-1"}},
-		"show another team's": {args: "runs show nope", code: 1, log: []string{"Error: The team has no such run. [404 run_not_found, eventId E1]"}},
-		"logs":                {args: "runs logs smoke-1 --pod p -c test --tail 5 --previous", out: []string{"hello \x1b[31mred\x1b[2J\n"}, sent: []string{"GET /api/v0/runs/smoke-1/logs?container=test&pod=p&previous=true&tail=5"}},
-		"logs that are gone":  {args: "runs logs smoke-2", code: 1, log: []string{"The log ended with its pod"}},
+		"show":                 {args: "runs show smoke-1", out: []string{"3 of 120 tests failed, 1 new, 2 fixed, 4 skipped", "Files:         3, 4.2 MB", "https://postflight.example.com/runs/acme/smoke-1"}},
+		"show a scheduled one": {api: &anAPI{runs: []httpapi.Run{apiRun("nightly-1", scheduled)}}, args: "runs show nightly-1", out: []string{"the schedule of the Trigger, for 2026-11-20T03:00:00Z"}},
+		"show another team's":  {args: "runs show nope", code: 1, log: []string{"Error: The team has no such run. [404 run_not_found, eventId E1]"}},
+		"logs":                 {args: "runs logs smoke-1 --pod p -c test --tail 5 --previous", out: []string{"hello \x1b[31mred\x1b[2J\n"}, sent: []string{"GET /api/v0/runs/smoke-1/logs?container=test&pod=p&previous=true&tail=5"}},
+		"logs that are gone":   {args: "runs logs smoke-2", code: 1, log: []string{"The log ended with its pod"}},
 		"followed logs go on after they broke off": {api: &anAPI{logFaults: 1}, args: "runs logs -f smoke-1", out: []string{"begin\nhello"}, log: []string{"The log broke off."},
 			sent: []string{"GET /api/v0/runs/smoke-1", "GET /api/v0/runs/smoke-1/logs?follow=true", "GET /api/v0/runs/smoke-1", "GET /api/v0/runs/smoke-1/logs?follow=true&tail=20"}},
 		"logs that are followed and gone":    {args: "runs logs -f gone", code: 1, log: []string{"The log ended with its pod"}},

@@ -87,6 +87,9 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected); c != nil && c.Status == metav1.ConditionFalse && s.Finished() {
 		r.ResultsProblem = c.Message
 	}
+	if at := s.ScheduledFor(); !at.IsZero() {
+		r.ScheduledFor = new(at)
+	}
 	if at := s.Spec.ReceivedAt; at != nil {
 		r.ReceivedAt = new(at.UTC())
 	}

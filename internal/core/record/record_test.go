@@ -49,9 +49,13 @@ func TestSuiteOf(t *testing.T) {
 	saved.Spec.Deployment = v1alpha1.Deployment{Branch: "b", SHA: "s", Type: "t", URL: "https://u", CommitURL: "https://c", Repository: "a/b", PullRequestNumber: 7}
 	saved.Status.Conditions = append(saved.Status.Conditions, v1alpha1.Saved())
 	saved.Status.SupersededBy = "smoke-2"
+	saved.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z"}
 	for name, s := range map[string]*v1alpha1.Suite{"ended": finished(), "waiting": waiting, "saved": saved} {
 		run := record.RunOf("acme", s)
 		again := record.SuiteOf(run)
+		if (run.ScheduledFor != nil) != s.Repeats() {
+			t.Errorf("%s: scheduled for %v", name, run.ScheduledFor)
+		}
 		if diff := cmp.Diff(run, record.RunOf("acme", again)); diff != "" || again.Finished() != s.Finished() {
 			t.Errorf("%s: %s", name, diff)
 		}

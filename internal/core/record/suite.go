@@ -30,6 +30,9 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	if r.ReceivedAt != nil {
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(*r.ReceivedAt))
 	}
+	if r.ScheduledFor != nil {
+		s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: r.ScheduledFor.UTC().Format(time.RFC3339)}
+	}
 	if a := r.Artifacts; a != nil {
 		s.Status.Artifacts = &v1alpha1.Artifacts{Count: a.Count, Bytes: a.Bytes, Prefix: a.Prefix}
 	}

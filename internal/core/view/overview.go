@@ -15,15 +15,40 @@ import (
 type Trigger struct {
 	Name, Namespace, Environment string
 
-	Class   string // its TriggerClass; may be empty
-	Paused  bool
-	Problem string // why it cannot match; empty if it can
-	Matches []Condition
-	Timeout string
-	Queued  int32
-	Active  int32
-	Last    *Row
-	History History
+	Class    string // its TriggerClass; may be empty
+	Paused   bool
+	Problem  string // why it cannot match; empty if it can
+	Matches  []Condition
+	Schedule *Schedule // nil: it has none
+	Timeout  string
+	Queued   int32
+	Active   int32
+	Last     *Row
+	History  History
+}
+
+// Schedule is the schedule of a Trigger.
+type Schedule struct {
+	Times   string // the cron expression and its time zone
+	Next    string // when the next run starts; empty: it does not run
+	Problem string // when a run was not started, and why; empty: it was
+}
+
+func scheduleOf(t *v1alpha1.Trigger) *Schedule {
+	if t.Spec.Schedule == nil {
+		return nil
+	}
+	s := &Schedule{Times: t.Spec.Schedule.Cron + " " + cmp.Or(t.Spec.Schedule.TimeZone, "UTC")}
+	if status := t.Status.Schedule; status != nil {
+		s.Problem = status.Message
+		if status.NextTime != nil {
+			s.Next = status.NextTime.UTC().Format("Mon 2 Jan, 15:04 UTC")
+		}
+		if s.Problem != "" && status.LastTime != nil {
+			s.Problem = status.LastTime.UTC().Format("Mon 2 Jan, 15:04 UTC") + ": a run was not started. " + s.Problem
+		}
+	}
+	return s
 }
 
 // Condition is a condition of a Trigger, in words.
@@ -47,7 +72,7 @@ func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.T
 func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigger {
 	v := Trigger{
 		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Class: t.Spec.TriggerClassName, Paused: t.Spec.Paused,
-		Matches: conditionsOf(t.Spec.Match), Timeout: Duration(t.RunTimeout()),
+		Matches: conditionsOf(t.Spec.Match), Schedule: scheduleOf(t), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
 	}
 	v.Problem = v1alpha1.ReadyProblem(t.Status.Conditions)

@@ -1,0 +1,54 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+func TestScheduleOfTrigger(t *testing.T) {
+	three := metav1.NewTime(time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC))
+	nightly := &v1alpha1.TriggerSchedule{Cron: "0 3 * * *"}
+	for name, tc := range map[string]struct {
+		spec   *v1alpha1.TriggerSchedule
+		status *v1alpha1.ScheduleStatus
+		want   *view.Schedule
+	}{
+		"none":     {nil, nil, nil},
+		"paused":   {nightly, nil, &view.Schedule{Times: "0 3 * * * UTC"}},
+		"waiting":  {nightly, &v1alpha1.ScheduleStatus{NextTime: &three}, &view.Schedule{Times: "0 3 * * * UTC", Next: "Wed 25 Nov, 03:00 UTC"}},
+		"in Tokyo": {&v1alpha1.TriggerSchedule{Cron: "0 12 * * *", TimeZone: "Asia/Tokyo"}, &v1alpha1.ScheduleStatus{NextTime: &three}, &view.Schedule{Times: "0 12 * * * Asia/Tokyo", Next: "Wed 25 Nov, 03:00 UTC"}},
+		"no run":   {nightly, &v1alpha1.ScheduleStatus{LastTime: &three, Message: "It is bad."}, &view.Schedule{Times: "0 3 * * * UTC", Problem: "Wed 25 Nov, 03:00 UTC: a run was not started. It is bad."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trigger := &v1alpha1.Trigger{Spec: v1alpha1.TriggerSpec{Schedule: tc.spec}, Status: v1alpha1.TriggerStatus{Schedule: tc.status}}
+			if diff := cmp.Diff(tc.want, view.TriggerOf(trigger, nil, noon).Schedule); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestScheduledRun says which time started it, unless somebody wrote anything else there.
+func TestScheduledRun(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                          "",
+		"2026-11-25T03:00:00Z":      "Wednesday, 25 November 2026, 03:00:00 UTC",
+		"2026-11-25T04:00:00+01:00": "Wednesday, 25 November 2026, 03:00:00 UTC",
+		"soon":                      "",
+	} {
+		s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationScheduledFor: text}}}
+		got := ""
+		if at := view.RunOf(view.Subject{Suite: s}, noon).ScheduledFor; at != nil {
+			got = at.Exact
+		}
+		if got != want || s.Repeats() != (want != "") {
+			t.Errorf("%q: %q, %t, want %q", text, got, s.Repeats(), want)
+		}
+	}
+}
