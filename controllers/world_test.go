@@ -55,6 +55,7 @@ type world struct {
 	hosts   reportcontroller.Config
 	tells   announcecontroller.Config // nobody, by default
 	bell    *bell                     // of rollouts; nil: no workload has notify
+	starter *starter                  // of schedules; nil: no Trigger has one
 	late    time.Duration             // at which a Job that no controller has changed is reported; 0: at once
 	log     logr.LogSink              // of the manager; nil: silent
 	metrics *prometheus.Registry      // of the manager
@@ -120,9 +121,12 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	w.metrics = prometheus.NewRegistry()
 	metrics, err := controllers.NewMetrics(w.metrics, mgr.GetCache(), fairness.NewLabels(2), w.clock)
 	w.must(err)
+	if w.starter != nil {
+		w.must(w.starter.serves(mgr))
+	}
 	return controllers.Config{
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
-		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell,
+		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter,
 	}
 }
 

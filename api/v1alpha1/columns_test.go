@@ -54,7 +54,7 @@ func TestColumns(t *testing.T) {
 		"Trigger": {"triggers",
 			[]string{"Name", "Environment", "Branches", "Types", "Paused", "Ready", "Active", "Last", "Age"},
 			[]string{"subject", "staging", `["main","release/**"]`, `["staging"]`, "true", "True", "3", "Passed", "<age>"},
-			[]string{"Reason", "Message"}},
+			[]string{"Reason", "Message", "Schedule", "Next"}},
 		"APIKey": {"apikeys",
 			[]string{"Name", "Description", "Expires", "Suspended", "Ready", "Last used", "Age"},
 			[]string{"subject", "<nil>", "<nil>", "<nil>", "False", "<age>", "<age>"},
