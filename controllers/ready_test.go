@@ -57,6 +57,9 @@ func TestTriggerReady(t *testing.T) {
 		reason  string
 		message string
 	}{
+		"Scheduled": {aTrigger("scheduled", func(t *v1alpha1.Trigger) {
+			t.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 3 * * *", Only: true}
+		}), "True", "Scheduled", "matches no notification"},
 		"Good":       {aTrigger("good", matching("notification.sha != ''")), "True", "Watching", ""},
 		"Paused":     {aTrigger("paused", func(t *v1alpha1.Trigger) { t.Spec.Paused = true }), "True", "Paused", "matches no notification"},
 		"Expression": {aTrigger("broken", matching("notification.brunch == 'main'")), "False", "MatchInvalid", "brunch"},

@@ -31,6 +31,10 @@ type TriggerSchedule struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="jitter must be from 0s to 1h"
 	Jitter *metav1.Duration `json:"jitter,omitempty"`
+
+	// only is true if nothing but the schedule starts runs. The Trigger matches no notification then.
+	// +optional
+	Only bool `json:"only,omitempty"`
 }
 
 // ScheduleStatus is the observed state of the schedule of a Trigger that is not paused.
@@ -81,7 +85,9 @@ func (s *Suite) ScheduledFor() time.Time {
 }
 
 // Scheduled reports whether the schedule of its Trigger alone started a run, and nobody has notified it since. It supersedes no other.
-func (s *Suite) Scheduled() bool { return !s.ScheduledFor().IsZero() && s.Status.NotifiedAgainAt == nil }
+func (s *Suite) Scheduled() bool {
+	return !s.ScheduledFor().IsZero() && s.Status.NotifiedAgainAt == nil
+}
 
 // Repeats reports whether a run tests what was deployed before: somebody started it again, or the schedule did.
 func (s *Suite) Repeats() bool { return s.Annotations[AnnotationRerunBy] != "" || s.Scheduled() }

@@ -41,6 +41,7 @@ func TestScheduleValidation(t *testing.T) {
 		"JitterLongest":    {"the bound itself", with("jitter", "1h"), ""},
 		"JitterTooLong":    {"a bit more", with("jitter", "1h1s"), jitter},
 		"JitterNegative":   {"not before the time", with("jitter", "-1m"), "should match"},
+		"Only":             {"no notification starts it", with("only", true), ""},
 		"UnknownField":     {"a misspelt field is rejected", with("timezone", "UTC"), `unknown field "spec.schedule.timezone"`},
 	})
 	submit(t, kind("TriggerClass", fields{}), map[string]row{

@@ -61,8 +61,8 @@ type TriggerSpec struct {
 	// +optional
 	Match TriggerMatch `json:"match,omitempty"`
 
-	// schedule tests again what is deployed in the Environment, at the times of a cron expression. Without it, only
-	// notifications start runs.
+	// schedule tests again what is deployed in the Environment and matches, at the times of a cron expression. Without it,
+	// only notifications start runs.
 	// +optional
 	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 

@@ -18,7 +18,8 @@ func Add(mgr ctrl.Manager, clock clock.PassiveClock, notifier Notifier) error {
 	r := &Reconciler{Client: mgr.GetClient(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight")}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("schedule").
-		For(&v1alpha1.Trigger{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasSchedule)), reconcile.SpecChanged).
+		For(&v1alpha1.Trigger{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasSchedule),
+			predicate.Or(predicate.GenerationChangedPredicate{}, reconcile.Replaced))).
 		Complete(retry.Conflicts(r))
 }
 

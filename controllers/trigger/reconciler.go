@@ -197,6 +197,8 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete strin
 		return reconcile.NotReady("Incomplete", incomplete)
 	case t.Spec.Paused:
 		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
+	case t.Spec.Schedule != nil && t.Spec.Schedule.Only:
+		return reconcile.Ready("Scheduled", "The Trigger waits for the times of its schedule, and matches no notification.")
 	case suite.WaitsForNothing(t, e):
 		return reconcile.Ready("Watching", fmt.Sprintf(
 			"The Trigger waits for notifications. Its spec.ready has no effect: name the workloads of the Environment %q in its spec, or set ready.http.", e.Name))

@@ -42,6 +42,7 @@ var fields = map[string]map[string]field{
 		"schedule.cron":                         {value: `"0 3 * * *"`, not: "but starts pods"},
 		"schedule.timeZone":                     {value: `"Europe/Berlin"`, not: "but decides when pods start"},
 		"schedule.jitter":                       {value: `"10m"`, not: "but decides when pods start"},
+		"schedule.only":                         {value: `true`, not: "but decides who starts pods"},
 		"match.branches":                        {value: `["main"]`, not: "but decides who starts pods"},
 		"match.deploymentTypes":                 {value: `["staging"]`, not: "but decides who starts pods"},
 		"match.repositories":                    {value: `["acme/shop"]`, not: "but decides who starts pods"},
@@ -143,6 +144,7 @@ var least = map[string]string{
 // companions are fields that the schema requires together with another one.
 var companions = map[string]string{
 	"Trigger schedule.timeZone":                     `{"schedule":{"cron":"0 4 * * *"}}`,
+	"Trigger schedule.only":                         `{"schedule":{"cron":"0 4 * * *"}}`,
 	"Trigger schedule.jitter":                       `{"schedule":{"cron":"0 4 * * *"}}`,
 	"Trigger repository.hostingService":             `{"repository":{"name":"acme/shop"}}`,
 	"Trigger repository.credentials.secretRef.name": `{"repository":{"name":"acme/shop"}}`,

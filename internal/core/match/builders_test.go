@@ -46,6 +46,13 @@ func expressionOf(source string) option {
 	return func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = source }
 }
 
+func scheduled(t *v1alpha1.Trigger) { t.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 3 * * *"} }
+
+func scheduledOnly(t *v1alpha1.Trigger) {
+	scheduled(t)
+	t.Spec.Schedule.Only = true
+}
+
 func paused(t *v1alpha1.Trigger) { t.Spec.Paused = true }
 
 // never is a stop function that lets matching finish.

@@ -24,6 +24,7 @@ var definitions = []struct {
 	compile func(*v1alpha1.TriggerSpec) (criterion, error)
 }{
 	{"paused", compilePaused},
+	{"schedule", compileSchedule},
 	{"branches", compileBranches},
 	{"deploymentTypes", compileDeploymentTypes},
 	{"repositories", compileRepositories},

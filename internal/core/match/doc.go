@@ -1,7 +1,8 @@
 // Package match decides which Triggers match a notification, and explains why.
 //
 // A Trigger matches if all conditions hold that it sets; one without conditions matches everything. A condition on a field that is
-// missing from the notification fails. A paused Trigger matches nothing, and neither does one that does not compile.
+// missing from the notification fails. A paused Trigger matches nothing, and neither do one that does not compile and one that only its
+// schedule starts.
 //
 //   - branches are doublestar globs, case-sensitive, of which one must match. "!" before a glob excludes branches, wherever the glob
 //     is in the list. If there are only exclusions, every other branch matches, but there must be a branch. "refs/heads/" is removed

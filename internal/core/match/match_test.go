@@ -18,6 +18,8 @@ var matchesCases = map[string]struct {
 	want    bool
 }{
 	"no conditions":         {reason: "a Trigger without conditions matches everything", trigger: all(), want: true},
+	"only scheduled":        {reason: "no notification starts it", trigger: scheduledOnly},
+	"also scheduled":        {reason: "notifications start it, too", trigger: scheduled, want: true},
 	"paused":                {reason: "a paused Trigger matches nothing", trigger: paused},
 	"branch":                {reason: "an equal branch", trigger: branches("main"), with: n{Branch: "main"}, want: true},
 	"branch ref":            {reason: "a ref is a branch", trigger: branches("main"), with: n{Branch: "refs/heads/main"}, want: true},
@@ -142,6 +144,7 @@ func TestExplain(t *testing.T) {
 		with    n
 		want    CriterionResult
 	}{
+		"only scheduled":      {reason: "says how to go on", trigger: scheduledOnly, want: CriterionResult{"schedule", false, "Only the schedule of the Trigger starts runs; it matches no notification until spec.schedule.only is false."}},
 		"paused":              {reason: "says how to go on", trigger: paused, want: CriterionResult{"paused", false, "The Trigger is paused; it matches nothing until spec.paused is false."}},
 		"branch":              {reason: "names the glob", trigger: branches("a", "m*"), with: n{Branch: "refs/heads/main"}, want: CriterionResult{"branches", true, `The branch "main" matches "m*".`}},
 		"branch other":        {reason: "names the globs", trigger: branches("a", "!b", "c"), with: n{Branch: "x"}, want: CriterionResult{"branches", false, `The branch "x" matches none of "a" or "c".`}},
@@ -179,7 +182,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainGoesThroughAllConditions(t *testing.T) {
-	m, err := Compile(trigger("t", all(paused, branches("a"), deploymentTypes("b"), repositories("c/d"), pullRequests("Only"), expressionOf("false"))))
+	m, err := Compile(trigger("t", all(paused, scheduledOnly, branches("a"), deploymentTypes("b"), repositories("c/d"), pullRequests("Only"), expressionOf("false"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +193,7 @@ func TestExplainGoesThroughAllConditions(t *testing.T) {
 			t.Errorf("%s is held", c.Name)
 		}
 	}
-	if want := []string{"paused", "branches", "deploymentTypes", "repositories", "pullRequest", "expression"}; !slices.Equal(names, want) {
+	if want := []string{"paused", "schedule", "branches", "deploymentTypes", "repositories", "pullRequest", "expression"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }

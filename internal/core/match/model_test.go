@@ -38,6 +38,9 @@ func anyTrigger(names []string) *rapid.Generator[*v1alpha1.Trigger] {
 	}
 	return rapid.Custom(func(t *rapid.T) *v1alpha1.Trigger {
 		drawn := trigger(rapid.SampledFrom(names).Draw(t, "name"))
+		if rapid.IntRange(0, 9).Draw(t, "only scheduled") == 0 {
+			scheduledOnly(drawn)
+		}
 		drawn.Spec.Paused = rapid.IntRange(0, 9).Draw(t, "paused") == 0
 		drawn.Spec.Match = v1alpha1.TriggerMatch{
 			Branches:        few(t, "branches", someGlobs),

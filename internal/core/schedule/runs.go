@@ -60,7 +60,9 @@ func Notifications(o Observed) (all []*notification.Notification, why string) {
 
 // candidates has one for each stream, in the order of the status.
 func (o Observed) candidates() (all []candidate) {
-	matcher, err := match.Compile(o.Trigger)
+	matching := *o.Trigger
+	matching.Spec.Schedule = nil // with schedule.only, it would match nothing
+	matcher, err := match.Compile(&matching)
 	if err != nil {
 		return nil
 	}

@@ -64,6 +64,7 @@ func TestNotifications(t *testing.T) {
 	}{
 		"one":                        {"it is tested", none, all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
 		"one without a repository":   {"a pipeline need not name it", none, all{has("", "a", 0)}, nil, []string{"a"}, ""},
+		"only the schedule":          {"it matches as if it were notified", func(t *v1alpha1.Trigger) { t.Spec.Schedule.Only, t.Spec.Match.Repositories = true, []string{"shop"} }, all{has("shop", "a", 0), has("docs", "b", 5)}, nil, []string{"a"}, ""},
 		"nothing":                    {"there is nothing to test", none, nil, nil, nil, "status.deployed of the Environment is empty"},
 		"several commits at once":    {"which one?", none, all{has("shop", "", 0)}, nil, nil, "matches nothing of what is deployed in staging"},
 		"another repository":         {"the Trigger is not for it", matching("shop"), all{has("docs", "a", 0)}, nil, nil, "matches nothing of what is deployed in staging"},

@@ -75,6 +75,9 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 		Matches: conditionsOf(t.Spec.Match), Schedule: scheduleOf(t), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
 	}
+	if v.Schedule != nil && t.Spec.Schedule.Only {
+		v.Matches = append([]Condition{{"notifications", []string{"none, only the schedule"}}}, v.Matches...)
+	}
 	v.Problem = v1alpha1.ReadyProblem(t.Status.Conditions)
 	if len(runs) > 0 {
 		v.Last = new(RowOf(runs[0], v.History.Typical, now))

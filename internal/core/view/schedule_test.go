@@ -34,6 +34,14 @@ func TestScheduleOfTrigger(t *testing.T) {
 	}
 }
 
+func TestOnlyScheduled(t *testing.T) {
+	only := &v1alpha1.Trigger{Spec: v1alpha1.TriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "0 3 * * *", Only: true}, Match: v1alpha1.TriggerMatch{Branches: []string{"main"}}}}
+	want := []view.Condition{{Name: "notifications", Values: []string{"none, only the schedule"}}, {Name: "branch", Values: []string{"main"}}}
+	if diff := cmp.Diff(want, view.TriggerOf(only, nil, noon).Matches); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestScheduledRun says which time started it, unless somebody wrote anything else there.
 func TestScheduledRun(t *testing.T) {
 	for text, want := range map[string]string{
