@@ -15,7 +15,7 @@ import (
 // schedules start the runs of schedules as the HTTP API starts those of clients.
 type schedules struct{ *rollouts }
 
-// Notify implements controllers/schedule.Notifier.
+// Notify implements the Notifier of controllers/schedule.
 func (s schedules) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool) {
 	return s.dispatch(ctx, dispatch.Request{
 		Team: team, Notification: n, IdempotencyKey: schedule.Key(due), RequestID: "schedule." + rand.Text(),

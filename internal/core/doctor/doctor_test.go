@@ -123,6 +123,9 @@ func TestFindings(t *testing.T) {
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop in namespace acme."}},
 		}}}), Warning, "The workloads of the Environment acme/staging are not known: There is no Deployment shop in namespace acme."},
 		"Environments without workloads": {Environments(make([]v1alpha1.Environment, 2)), OK, "All 2 work."},
+		"a schedule that started no run": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
+			Schedule: &v1alpha1.ScheduleStatus{Message: "Nothing is deployed."},
+		}}}), Warning, "The schedule of the Trigger acme/smoke did not start a run: Nothing is deployed."},
 		"no Trigger":                     {Triggers(nil), OK, "All 0 work."},
 
 		"runs go on": {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Running("")), run(time.Minute, v1alpha1.Queued("")), run(day, v1alpha1.Passed(""))}, noon), OK,

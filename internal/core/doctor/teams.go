@@ -103,12 +103,14 @@ func Environments(environments []v1alpha1.Environment) (findings []Finding) {
 	return findings
 }
 
-// Triggers names those that cannot match.
+// Triggers names those that cannot match, and those whose schedule started no run the last time.
 func Triggers(triggers []v1alpha1.Trigger) (findings []Finding) {
 	for i := range triggers {
 		t := &triggers[i]
 		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, problem))
+		} else if s := t.Status.Schedule; s != nil && s.Message != "" {
+			findings = append(findings, warning(checkTriggers, "", "The schedule of the Trigger %s/%s did not start a run: %s", t.Namespace, t.Name, s.Message))
 		}
 	}
 	if len(findings) == 0 {
