@@ -36,6 +36,11 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 	return all
 }
 
+// RepositoryOf returns whose code a run of an Environment tests.
+func RepositoryOf(e *v1alpha1.Environment, s *v1alpha1.Suite) string {
+	return repositoryOf(s, namedRepositories(e))
+}
+
 func repositoryOf(s *v1alpha1.Suite, named []string) string {
 	if s.Spec.Deployment.Repository == "" && len(named) == 1 {
 		return named[0]

@@ -107,19 +107,22 @@ func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification
 
 func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 	for _, s := range o.Suites {
-		of := s.Spec.Deployment
-		if of.SHA == d.SHA && of.Repository == d.Repository && (last == nil || suite.Compare(s, last) > 0) {
+		if s.Spec.Deployment.SHA == d.SHA && o.isOf(s, d) && (last == nil || suite.Compare(s, last) > 0) {
 			last = s
 		}
 	}
 	return last
 }
 
+func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
+	return deployed.RepositoryOf(o.Environment, s) == d.Repository
+}
+
 // newer returns an unfinished run of a commit of the repository that was notified after the one that is deployed, and so is about to be. The
 // schedule must not test the outgoing one beside it.
 func (o Observed) newer(d v1alpha1.Deployed) *v1alpha1.Suite {
 	i := slices.IndexFunc(o.Suites, func(s *v1alpha1.Suite) bool {
-		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && s.Spec.Deployment.Repository == d.Repository && s.Spec.Deployment.SHA != d.SHA &&
+		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && s.Spec.Deployment.SHA != d.SHA &&
 			!s.Repeats() && s.LastNotified().After(since(d))
 	})
 	if i < 0 {

@@ -104,6 +104,19 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
+// TestNewerWithoutRepository: a notification that names none is of the one that the workloads name.
+func TestNewerWithoutRepository(t *testing.T) {
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
+	o := Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: []*v1alpha1.Suite{aRun("", "b", 5)}}
+	if all, why := Notifications(o); len(all) != 1 {
+		t.Errorf("without workloads: %v, %q", all, why)
+	}
+	e.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: "shop"}}
+	if all, why := Notifications(o); len(all) != 0 || why != "The run run-b of a newer deployment has not ended." {
+		t.Errorf("with a workload: %v, %q", all, why)
+	}
+}
+
 // TestNoNotifications: without a team or an Environment, nothing can run.
 func TestNoNotifications(t *testing.T) {
 	e := &v1alpha1.Environment{Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
