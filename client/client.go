@@ -61,6 +61,8 @@ type (
 	Artifact = httpapi.Artifact
 	// EnvironmentStatus is an Environment with what is deployed there.
 	EnvironmentStatus = httpapi.EnvironmentStatus
+	// DeploymentHistory is what an Environment had, newest first.
+	DeploymentHistory = httpapi.DeploymentHistory
 	// Deployed is what an Environment has of a repository.
 	Deployed = httpapi.Deployed
 	// DeployedWorkload is an object of the cluster that runs in an Environment.

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 )
@@ -28,9 +30,31 @@ func (c *Client) Environments(ctx context.Context) iter.Seq2[EnvironmentStatus, 
 
 // Environment returns an Environment of the team.
 func (c *Client) Environment(ctx context.Context, name string) (*EnvironmentStatus, error) {
-	e, err := request[EnvironmentStatus](ctx, c, http.MethodGet, environmentsPath+"/"+url.PathEscape(name), nil, nil)
+	return c.environment(ctx, name, nil)
+}
+
+// EnvironmentAt returns what an Environment of the team had at a time that is over. It may have been deleted since.
+func (c *Client) EnvironmentAt(ctx context.Context, name string, at time.Time) (*EnvironmentStatus, error) {
+	return c.environment(ctx, name, url.Values{"at": {at.UTC().Format(time.RFC3339)}})
+}
+
+func (c *Client) environment(ctx context.Context, name string, query url.Values) (*EnvironmentStatus, error) {
+	path := environmentsPath + "/" + url.PathEscape(name)
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	e, err := request[EnvironmentStatus](ctx, c, http.MethodGet, path, nil, nil)
 	if e != nil {
 		c.resolveLink(&e.PageURL)
 	}
 	return e, err
+}
+
+// EnvironmentHistory returns up to limit deployments that an Environment of the team had after a time, newest first.
+func (c *Client) EnvironmentHistory(ctx context.Context, name string, since time.Time, limit int) (*DeploymentHistory, error) {
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	if !since.IsZero() {
+		query.Set("since", since.UTC().Format(time.RFC3339))
+	}
+	return request[DeploymentHistory](ctx, c, http.MethodGet, environmentsPath+"/"+url.PathEscape(name)+"/deployments?"+query.Encode(), nil, nil)
 }

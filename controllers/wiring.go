@@ -33,6 +33,7 @@ type Config struct {
 	Announce     announce.Config
 	Notifier     deployed.Notifier // of rollouts
 	Schedules    schedule.Notifier
+	Deployments  deployed.Store  // nil: none is configured
 	Scope        scope.Scope     // as it limited the options of the manager
 	Trace        suite.SendTrace // nil: traces are off
 	PodGoneAfter time.Duration   // see suite.Config
@@ -61,7 +62,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),
-		deployed.Add(mgr, workloads, clock, config.Notifier),
+		deployed.Add(mgr, workloads, clock, config.Notifier, config.Deployments),
 		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),

@@ -13,6 +13,7 @@ type EnvironmentStatus struct {
 	Ready     *bool      `json:"ready,omitempty"`     // whether its workloads can be read; absent if it names none
 	Message   string     `json:"message,omitempty"`   // why they cannot
 	Deployed  []Deployed `json:"deployed"`            // by repository
+	At        *time.Time `json:"at,omitempty"`        // when that was deployed; absent: it is now
 	PageURL   string     `json:"pageUrl,omitempty"`
 
 	Hold     *EnvironmentHold     `json:"hold,omitempty"`     // keeps its runs in the queue; absent if it is over
@@ -75,4 +76,23 @@ type ImageDigest struct {
 type EnvironmentList struct {
 	Environments []EnvironmentStatus `json:"environments"`
 	Next         string              `json:"next,omitempty"` // cursor of the next page; absent on the last
+}
+
+// Deployment is what an Environment had of a repository for some time.
+type Deployment struct {
+	Repository     string             `json:"repository,omitempty"`
+	SHA            string             `json:"sha,omitempty"` // absent if it is not known, or if workloads that belong together had several
+	Branch         string             `json:"branch,omitempty"`
+	DeploymentType string             `json:"deploymentType,omitempty"`
+	Since          time.Time          `json:"since"`
+	Until          *time.Time         `json:"until,omitempty"`      // when something else was deployed, or the Environment deleted; absent: it is there now
+	ReportedBy     string             `json:"reportedBy,omitempty"` // Notification or Workload
+	Message        string             `json:"message,omitempty"`    // why there is no commit
+	Workloads      []DeployedWorkload `json:"workloads,omitempty"`  // that had it, once all had it
+}
+
+// DeploymentHistory is what an Environment had, newest first.
+type DeploymentHistory struct {
+	Deployments []Deployment `json:"deployments"`
+	More        bool         `json:"more"` // there are older ones
 }

@@ -146,6 +146,13 @@ type EnvironmentStatus struct {
 	// +kubebuilder:validation:MaxItems=50
 	Deployed []Deployed `json:"deployed,omitempty"`
 
+	// unarchived are deployments that are over, the oldest first, and that the object store has not taken yet: at most 50. There are none
+	// without a store.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Unarchived []EarlierDeployment `json:"unarchived,omitempty"`
+
 	// conditions of the Environment: with workloads, Ready is False if one of them cannot be read.
 	// +optional
 	// +listType=map

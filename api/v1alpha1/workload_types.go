@@ -206,6 +206,41 @@ type PreviousDeployment struct {
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
+// EarlierDeployment is what an Environment had of a repository until something else was deployed.
+type EarlierDeployment struct {
+	// repository as owner/name; empty if none was named.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Repository string `json:"repository,omitempty"`
+
+	// sha of the commit. Empty if workloads that belong together had several.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	SHA string `json:"sha,omitempty"`
+
+	// branch of the commit, if that was known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Branch string `json:"branch,omitempty"`
+
+	// deploymentType, if that was known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	DeploymentType string `json:"deploymentType,omitempty"`
+
+	// since is when it was reported first.
+	// +required
+	Since metav1.Time `json:"since"`
+
+	// reportedBy is Notification or Workload.
+	// +optional
+	ReportedBy DeploymentReporter `json:"reportedBy,omitempty"`
+
+	// unknown says that this stands for several deployments, which were too many to keep until the store took them.
+	// +optional
+	Unknown bool `json:"unknown,omitempty"`
+}
+
 // DeployedWorkload is an object that runs in an Environment, as it was seen last.
 type DeployedWorkload struct {
 	// kind of the object.

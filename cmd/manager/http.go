@@ -103,6 +103,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 		Log:             ctrl.Log.WithName("http"),
 		Audit:           in.audit,
 		Runs:            b.reader,
+		Deployments:     pastDeployments(bucket),
 		Tracer:          in.traces.Tracer(),
 	})
 }

@@ -123,7 +123,7 @@ func setupReconciling(
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: inputs, Image: image, Archive: records, Collector: collector(inputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
-		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts},
+		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
 	}, cleaners...)
 }
 

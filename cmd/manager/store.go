@@ -23,7 +23,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
+	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
@@ -31,6 +33,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/environments"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -129,6 +132,7 @@ func newCleaners(mgr ctrl.Manager, bucket *objectstore.Bucket, clock clock.Passi
 		return nil, nil
 	}
 	cleaner := archive.NewCleaner(&archive.Archive{Bucket: bucket}, recordLifetimes(mgr.GetCache()), clock)
+	cleaner.EnvironmentExists = environmentExists(mgr.GetCache())
 	return []manager.Runnable{cleaner}, cleaner.Register(metrics)
 }
 
@@ -142,6 +146,18 @@ func recordLifetimes(cache client.Reader) func(context.Context) (map[string]time
 			all[t.Name] = t.RecordLifetime()
 		}
 		return all, err
+	}
+}
+
+// environmentExists asks the cache, which had each Environment before the archive had its deployments.
+func environmentExists(cache client.Reader) func(ctx context.Context, team, environment string) (bool, error) {
+	return func(ctx context.Context, team, environment string) (bool, error) {
+		t := &v1alpha1.Team{}
+		if err := cache.Get(ctx, client.ObjectKey{Name: team}, t); err != nil {
+			return false, err
+		}
+		err := cache.Get(ctx, client.ObjectKey{Namespace: t.NamespaceName(), Name: environment}, &v1alpha1.Environment{})
+		return err == nil, apierror.IgnoreNotFound(err)
 	}
 }
 
@@ -179,6 +195,22 @@ func artifacts(bucket *objectstore.Bucket) podfiles.Store {
 
 // pastRuns is nil without a store.
 func pastRuns(bucket *objectstore.Bucket) runs.Archive {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
+// pastDeployments is nil without a store.
+func pastDeployments(bucket *objectstore.Bucket) environments.Archive {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
+// deploymentStore is nil without a store.
+func deploymentStore(bucket *objectstore.Bucket) deployedcontroller.Store {
 	if bucket == nil {
 		return nil
 	}

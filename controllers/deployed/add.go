@@ -34,8 +34,8 @@ func NewWorkloads(mgr ctrl.Manager) (dynamic.Interface, error) {
 	return workloads, nil
 }
 
-// Add registers the reconciler with a manager, and its watches.
-func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock, notifier Notifier) error {
+// Add registers the reconciler with a manager, and its watches. Without a store, only what is deployed now is known.
+func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock, notifier Notifier, store Store) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
 		watches: newWatches(workloads, mgr.GetRESTMapper(), clock), pace: reconcile.NewPace(clock),
@@ -43,12 +43,20 @@ func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock
 	if err := mgr.Add(r.watches); err != nil {
 		return err
 	}
+	if store != nil {
+		r.ledger = newLedger()
+		archiver := &Archiver{Client: mgr.GetClient(), Store: store, Clock: clock, ledger: r.ledger}
+		if err := archiver.SetupWithManager(mgr); err != nil {
+			return err
+		}
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("deployed").
 		For(&v1alpha1.Environment{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, afterNotification(), builder.WithPredicates(predicate.Funcs{UpdateFunc: notifiedAgain})).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.environmentsOfTeam), reconcile.SpecChanged).
 		WatchesRawSource(source.Func(r.watches.feed)).
+		WatchesRawSource(source.Func(r.ledger.feed)).
 		Complete(retry.Conflicts(r))
 }
 

@@ -33,6 +33,7 @@ type Reconciler struct {
 
 	watches *watches
 	pace    *reconcile.Pace
+	ledger  *ledger // nil: there is no store
 }
 
 const (
@@ -71,6 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	is := was.DeepCopy()
 	var problems []string
 	is.Status.Deployed, problems = deployed.Status(observed)
+	is.Status.Unarchived = r.unarchived(was, is)
 	setReady(is, problems)
 	late := r.notify(ctx, observed, is)
 	wait, err := r.write(ctx, was, is)
@@ -95,6 +97,13 @@ func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (
 	}
 	r.pace.Wrote(key)
 	return 0, nil
+}
+
+func (r *Reconciler) unarchived(was, is *v1alpha1.Environment) []v1alpha1.EarlierDeployment {
+	if r.ledger == nil {
+		return nil
+	}
+	return deployed.Unarchived(was, is, r.ledger.archived(client.ObjectKeyFromObject(is)))
 }
 
 // setReady leaves an Environment without workloads without a condition: nothing has to become ready.

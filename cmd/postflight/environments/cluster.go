@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,15 +25,45 @@ type Cluster struct {
 }
 
 func (c *Cluster) Environment(ctx context.Context, name string) (*client.EnvironmentStatus, error) {
-	e := &v1alpha1.Environment{}
-	if err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: c.Namespace, Name: name}, e); err != nil {
-		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", name))
+	e, err := c.get(ctx, name)
+	if err != nil {
+		return nil, err
 	}
 	all, err := c.status(ctx, c.Namespace, []v1alpha1.Environment{*e})
 	if err != nil {
 		return nil, err
 	}
 	return &all[0], nil
+}
+
+func (c *Cluster) get(ctx context.Context, name string) (*v1alpha1.Environment, error) {
+	e := &v1alpha1.Environment{}
+	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: c.Namespace, Name: name}, e)
+	return e, c.ExplainError(err, fmt.Sprintf("Environment %q", name))
+}
+
+// EnvironmentAt knows the present and the previous deployment. The archive is behind the server.
+func (c *Cluster) EnvironmentAt(ctx context.Context, name string, at time.Time) (*client.EnvironmentStatus, error) {
+	e, err := c.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s := record.EnvironmentAt(c.Teams(ctx)[e.Namespace], e, nil, at)
+	if len(s.Deployed) == 0 {
+		return nil, fmt.Errorf("the cluster does not know what %s had on %s. %s", name, at.UTC().Format(time.RFC3339), askServer)
+	}
+	return &s, nil
+}
+
+const askServer = "Earlier deployments are in the archive: set POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server"
+
+func (c *Cluster) EnvironmentHistory(ctx context.Context, name string, since time.Time, limit int) (*client.DeploymentHistory, error) {
+	e, err := c.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	c.Console.Note("The cluster knows only the last deployments. %s.", askServer)
+	return new(record.HistoryOf(c.Teams(ctx)[e.Namespace], e, nil, since, limit)), nil
 }
 
 func (c *Cluster) Environments(ctx context.Context) iter.Seq2[client.EnvironmentStatus, error] {

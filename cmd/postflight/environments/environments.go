@@ -22,7 +22,7 @@ func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:     "environments",
 		Aliases: []string{"environment", "env"},
-		Short:   "List Environments, and show what is deployed there",
+		Short:   "List Environments, and show what is and was deployed there",
 		Long: `Shows which commit of which repository an Environment has, since when, who said so, and whether it is rolled out.
 
 Postflight knows it from the notifications of your pipeline, and from the workloads that the Environment names in
@@ -34,14 +34,19 @@ spec.workloads.
   postflight environments list
 
   # Which commit of acme/shop does staging have?
-  postflight environments show staging -o json | jq -r '.deployed[] | select(.repository == "acme/shop").sha'`,
-	}, newList(), newShow())
+  postflight environments show staging -o json | jq -r '.deployed[] | select(.repository == "acme/shop").sha'
+
+  # What was on staging on Tuesday at 10?
+  postflight environments show staging --at 2026-11-24T10:00Z`,
+	}, newList(), newShow(), newHistory())
 }
 
 // Source is a way to the Environments of a team. A *client.Client is one.
 type Source interface {
 	Environments(ctx context.Context) iter.Seq2[client.EnvironmentStatus, error]
 	Environment(ctx context.Context, name string) (*client.EnvironmentStatus, error)
+	EnvironmentAt(ctx context.Context, name string, at time.Time) (*client.EnvironmentStatus, error)
+	EnvironmentHistory(ctx context.Context, name string, since time.Time, limit int) (*client.DeploymentHistory, error)
 }
 
 // Options are those of all commands about Environments.

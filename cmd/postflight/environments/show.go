@@ -10,35 +10,58 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-type ShowOptions struct{ Options }
+type ShowOptions struct {
+	Options
+	At string
+}
 
 func newShow() *cobra.Command {
 	o := &ShowOptions{}
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show what is deployed in an Environment",
+		Short: "Show what is deployed in an Environment, or was",
 		Long: `Shows an Environment: which commits it has, since when and who said so, and how far each of its workloads is.
+
+With --at, it shows which commits it had at that time, also if it was deleted since. The server knows that from the archive, if there is
+one, and the cluster only for the present and the previous deployment. Times without a zone are in UTC.
 
 ` + twoWays,
 		Example: `  postflight environments show staging
 
   # Is it rolled out? For a script
-  postflight environments show staging -o json | jq -e 'all(.deployed[]; .ready != false)'`,
+  postflight environments show staging -o json | jq -e 'all(.deployed[]; .ready != false)'
+
+  # What was there on Tuesday at 10, and three hours ago?
+  postflight environments show staging --at "2026-11-24 10:00"
+  postflight environments show staging --at 3h`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = o.command(nil, func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) })
+	cmd.Flags().StringVar(&o.At, "at", "", "show what was deployed at this time, e.g. 2026-11-24T10:00Z, or so long ago, e.g. 3h or 7d")
 	o.addFlags(cmd)
 	return cmd
 }
 
 func (o *ShowOptions) Run(ctx context.Context, name string) error {
-	e, err := o.Source.Environment(ctx, name)
+	e, err := o.read(ctx, name)
 	if err != nil {
 		return err
 	}
 	return o.Console.Result(e, func() error { return o.Console.Table(o.rows(e)) })
+}
+
+func (o *ShowOptions) read(ctx context.Context, name string) (*client.EnvironmentStatus, error) {
+	if o.At == "" {
+		return o.Source.Environment(ctx, name)
+	}
+	at, err := record.ParseMoment(o.At, o.Now())
+	if err != nil {
+		return nil, cli.Exitf(cli.ExitTrouble, "--at: %v", err)
+	}
+	return o.Source.EnvironmentAt(ctx, name, at)
 }
 
 func (o *ShowOptions) rows(e *client.EnvironmentStatus) [][]string {
@@ -51,7 +74,13 @@ func (o *ShowOptions) rows(e *client.EnvironmentStatus) [][]string {
 		rows = append(rows, []string{"Expires:", e.ExpiresAt.UTC().Format(time.RFC3339)})
 	}
 	rows = append(rows, []string{"Page:", e.PageURL})
-	if len(e.Deployed) == 0 {
+	if e.At != nil {
+		rows = append(rows, []string{"At:", e.At.UTC().Format(time.RFC3339)})
+	}
+	switch {
+	case len(e.Deployed) == 0 && e.At != nil:
+		rows = append(rows, []string{"Deployed:", "nothing is known of that time"})
+	case len(e.Deployed) == 0:
 		rows = append(rows, []string{"Deployed:", "nothing is known: notify after each deployment, or name the workloads in spec.workloads of the Environment"})
 	}
 	rows = withValue(rows)
@@ -81,7 +110,11 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 	} else if d.Message != "" {
 		state += ": " + d.Message
 	}
-	rows := [][]string{{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", cmp.Or(d.SHA, commit(d))}, {"Branch:", d.Branch},
+	sha := cmp.Or(d.SHA, commit(d))
+	if d.SHA == "" && d.Ready == nil && d.Message != "" {
+		sha = "not known: " + d.Message
+	}
+	rows := [][]string{{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", sha}, {"Branch:", d.Branch},
 		{"Type:", d.DeploymentType}, {"Since:", since}, {"Before:", previous}, {"Reported by:", d.ReportedBy}, {"Rollout:", state}}
 	for _, w := range d.Workloads {
 		rows = append(rows, []string{"Workload:", workload(d, w)})

@@ -169,7 +169,7 @@ func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says nam
 	*d.Ready = len(shas) == 1
 	if d.SHA != was.SHA || d.Since == nil {
 		d.Previous = previous(was)
-		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = stored(now), v1alpha1.ReportedByWorkload, "", ""
+		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = following(was, now), v1alpha1.ReportedByWorkload, "", ""
 		if *d.Ready && n.deployment.SHA == d.SHA && (was.Since == nil || n.at.After(was.Since.Time)) {
 			d.Since, d.ReportedBy = stored(n.at.Time), v1alpha1.ReportedByNotification
 		}
@@ -218,6 +218,14 @@ func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
 
 // stored is a time as the API server keeps it, in whole seconds.
 func stored(t time.Time) *metav1.Time { return new(metav1.NewTime(t.Truncate(time.Second))) }
+
+// following is when a rollout is complete that follows another one: later, though the clock may have been set back.
+func following(was v1alpha1.Deployed, now time.Time) *metav1.Time {
+	if was.Since != nil && now.Before(was.Since.Add(time.Second)) {
+		now = was.Since.Add(time.Second)
+	}
+	return stored(now)
+}
 
 func since(d v1alpha1.Deployed) time.Time {
 	if d.Since == nil {

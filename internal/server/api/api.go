@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/environments"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	Artifacts podfiles.Store
 	// Runs is told about every change of a Suite.
 	Runs *runs.Reader
+	// Deployments are those of the past; nil if no store is configured.
+	Deployments environments.Archive
 	// PublicURL starts the links in answers; empty: they are paths. The Host header is not used, because a sender could choose the link.
 	PublicURL string
 	Limits    Limits
@@ -69,6 +72,7 @@ type API struct {
 	collects *fairness.Semaphore
 	listing  *fairness.TeamLimiter
 	signer   *podfiles.Signer
+	earlier  *environments.Reader
 }
 
 // New returns an API with its routes and metrics.
@@ -91,6 +95,7 @@ func New(c Config) (*API, error) {
 		signer: podfiles.New(podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}),
+		earlier: &environments.Reader{Cache: c.Cache, Archive: c.Deployments, LookupTimeout: c.Limits.LookupTimeout},
 	}
 	a.mux = a.newMux(a.routes())
 	return a, a.register()

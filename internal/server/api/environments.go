@@ -2,7 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/usecase/environments"
 )
 
 func (a *API) listEnvironments(w http.ResponseWriter, r *Request) error {
@@ -60,12 +65,19 @@ func (a *API) environmentsOf(ctx context.Context, team *v1alpha1.Team) ([]*v1alp
 }
 
 func (a *API) getEnvironment(w http.ResponseWriter, r *Request) error {
+	p, err := parametersOf(r.URL.RawQuery, "at")
+	if err != nil {
+		return err
+	}
 	name := types.NamespacedName{Namespace: r.Principal.Team.NamespaceName(), Name: r.PathValue("name")}
 	if r.PathValue("rest") != "" {
 		return environmentNotFound(nil)
 	}
+	if text, asked := p["at"]; asked {
+		return a.getEnvironmentAt(w, r, text)
+	}
 	e := &v1alpha1.Environment{}
-	err := a.Cache.Get(r.Context(), name, e)
+	err = a.Cache.Get(r.Context(), name, e)
 	switch {
 	case apierrors.IsNotFound(err):
 		return environmentNotFound(err)
@@ -85,7 +97,7 @@ func (a *API) getEnvironment(w http.ResponseWriter, r *Request) error {
 func (a *API) shownEnvironment(r *Request, e *v1alpha1.Environment) (httpapi.EnvironmentStatus, error) {
 	now := a.Clock.Now()
 	shown := record.EnvironmentOf(r.team(), e, now)
-	shown.PageURL = publicurl.Join(a.PublicURL, "/environments/"+e.Namespace+"/"+e.Name)
+	shown.PageURL = a.environmentURL(shown)
 	if e.Spec.Settle == nil {
 		return shown, nil
 	}
@@ -94,9 +106,80 @@ func (a *API) shownEnvironment(r *Request, e *v1alpha1.Environment) (httpapi.Env
 	return shown, err
 }
 
+func (a *API) getEnvironmentAt(w http.ResponseWriter, r *Request, text string) error {
+	name := strings.Clone(r.PathValue("name"))
+	at, err := record.ParseMoment(text, a.Clock.Now())
+	if err != nil {
+		return invalidRequest("Send at as a time that is over: %v.", err)
+	}
+	if err := a.mayAskArchive(r); err != nil {
+		return err
+	}
+	s, err := a.earlier.At(r.Context(), r.Principal.Team, name, at)
+	if err != nil {
+		return environmentFailure(err)
+	}
+	s.PageURL = a.environmentURL(s)
+	r.audit = append(r.audit, "environment", name, "at", at)
+	writeJSON(w, "application/json", http.StatusOK, s)
+	return nil
+}
+
+func (a *API) listDeployments(w http.ResponseWriter, r *Request) error {
+	p, err := parametersOf(r.URL.RawQuery, "since", "limit")
+	if err != nil {
+		return err
+	}
+	limit, err := p.number("limit", 1, maxDeployments, defaultDeployments)
+	if err != nil {
+		return err
+	}
+	name := strings.Clone(r.PathValue("name"))
+	after := time.Time{}
+	if text, asked := p["since"]; asked {
+		if after, err = record.ParseMoment(text, a.Clock.Now()); err != nil {
+			return invalidRequest("Send since as a time that is over: %v.", err)
+		}
+	}
+	if err := a.mayAskArchive(r); err != nil {
+		return err
+	}
+	history, err := a.earlier.History(r.Context(), r.Principal.Team, name, after, limit)
+	if err != nil {
+		return environmentFailure(err)
+	}
+	r.audit = append(r.audit, "environment", name, "deployments", len(history.Deployments))
+	writeJSON(w, "application/json", http.StatusOK, history)
+	return nil
+}
+
+// mayAskArchive takes one of the places of requests that read from it.
+func (a *API) mayAskArchive(r *Request) error {
+	if a.Deployments == nil || r.acquire(a.listing) {
+		return nil
+	}
+	return overloaded("The server is reading from the archive for as many requests as it can, or for as many of this team as leave room " +
+		"for others. Send the request again in a few seconds.")
+}
+
+func (a *API) environmentURL(e httpapi.EnvironmentStatus) string {
+	return publicurl.Join(a.PublicURL, "/environments/"+e.Namespace+"/"+e.Name)
+}
+
+func environmentFailure(err error) error {
+	if errors.Is(err, environments.ErrNotFound) {
+		return environmentNotFound(err)
+	}
+	if away, ok := errors.AsType[*environments.ArchiveError](err); ok {
+		return &failure{code: "unavailable", cause: err, message: fmt.Sprintf("What was deployed earlier cannot be read from the archive at the moment: the store: %v. "+
+			"Ask again in a few seconds.", away)}
+	}
+	return environmentsUnavailable(err)
+}
+
 func environmentNotFound(err error) error {
 	return &failure{code: "environment_not_found", cause: err, message: "Environment not found: this team has no Environment of that name. " +
-		"Check the name and the API key; ephemeral Environments are deleted after a while."}
+		"Check the name and the API key; ephemeral Environments are deleted after a while, and ?at= says what they had before."}
 }
 
 func environmentsUnavailable(err error) error {

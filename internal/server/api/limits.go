@@ -114,6 +114,8 @@ const (
 	// defaultEnvironments and maxEnvironments bound a page of Environments, which ends early with more than maxPageWorkloads:
 	// one takes half a KiB, of the images of its containers.
 	defaultEnvironments, maxEnvironments, maxPageWorkloads = 50, 100, 2000
+	// defaultDeployments and maxDeployments bound a list of deployments: the archive has an object for each.
+	defaultDeployments, maxDeployments = 50, 200
 	// defaultArtifacts and maxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.
 	defaultArtifacts, maxArtifacts = 100, 1000
 	maxTail                        = 100_000 // more lines than a person reads

@@ -27,6 +27,7 @@ func (a *API) routes() []Route {
 		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, true},
 		{http.MethodGet, "/api/v0/environments", a.listEnvironments, true},
 		{http.MethodGet, "/api/v0/environments/{name}", a.getEnvironment, true},
+		{http.MethodGet, "/api/v0/environments/{name}/deployments", a.listDeployments, true},
 		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, true},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, true},
 		{http.MethodPost, "/api/v0/collect", a.byPod(a.collect), false},

@@ -11,8 +11,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
-// Cleaner deletes what runs left behind when its lifetime is over.
+// Cleaner deletes what runs left behind when its lifetime is over, and what is known of deployments that were over by then.
 type Cleaner struct {
+	// EnvironmentExists says whether a team has an Environment; nil: deployments are not looked at.
+	EnvironmentExists func(ctx context.Context, team, environment string) (bool, error)
+
 	archive   *Archive
 	lifetimes func(context.Context) (map[string]time.Duration, error)
 	clock     clock.PassiveClock
@@ -58,5 +61,22 @@ func (c *Cleaner) Clean(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			log.Info("not all records of old runs could be deleted", "team", team, "problem", err.Error())
 		}
+		c.cleanDeployments(ctx, team, before)
+	}
+}
+
+func (c *Cleaner) cleanDeployments(ctx context.Context, team string, before time.Time) {
+	if c.EnvironmentExists == nil {
+		return
+	}
+	exists := func(ctx context.Context, environment string) (bool, error) {
+		return c.EnvironmentExists(ctx, team, environment)
+	}
+	deleted, err := c.archive.ClearDeployments(ctx, team, before, c.clock.Now(), exists)
+	if deleted > 0 {
+		log.FromContext(ctx).Info("deleted what was known of old deployments", "team", team, "deployments", deleted, "before", before.UTC().Format(time.RFC3339))
+	}
+	if err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Info("not all old deployments could be looked at", "team", team, "problem", err.Error())
 	}
 }
