@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 			"Records": records, "ManyRecords": manyRecords, "SameID": sameID, "NoRecord": noRecord, "NoBucket": noBucket,
 			"Collected": collected, "UploadsRefused": uploadsRefused, "UploadExpired": uploadExpired, "BadNames": badNames,
 			"ManyArtifacts": manyArtifacts, "ArtifactsAfter": artifactsAfter, "Results": results,
+			"Deployments": deployments, "DeploymentLine": deploymentLine, "DeletedEnvironment": deletedEnvironment, "ClearDeployments": clearDeployments,
 			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
 			"NarrowKey": narrowKey,
 		} {
