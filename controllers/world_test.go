@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
+	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/fairness"
@@ -59,8 +60,10 @@ type world struct {
 	late    time.Duration             // at which a Job that no controller has changed is reported; 0: at once
 	log     logr.LogSink              // of the manager; nil: silent
 	metrics *prometheus.Registry      // of the manager
-	began   time.Time                 // when the first Suite of this test was received
-	stop    func()                    // the manager
+
+	deployments deployedcontroller.Store // nil: there is none
+	began       time.Time                // when the first Suite of this test was received
+	stop        func()                   // the manager
 }
 
 // newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.
@@ -126,7 +129,7 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	}
 	return controllers.Config{
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
-		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter,
+		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments,
 	}
 }
 

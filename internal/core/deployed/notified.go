@@ -38,7 +38,7 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 
 // RepositoryOf returns whose code a run of an Environment tests.
 func RepositoryOf(e *v1alpha1.Environment, s *v1alpha1.Suite) string {
-	return repositoryOf(s, namedRepositories(e))
+	return repositoryOf(s, suite.NamedRepositories(e))
 }
 
 func repositoryOf(s *v1alpha1.Suite, named []string) string {

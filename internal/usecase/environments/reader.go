@@ -77,7 +77,7 @@ func (r *Reader) known(
 		return nil, nil, err
 	}
 	var lines []record.Deployment
-	archiveErr := error(fs.ErrNotExist)
+	archiveErr := fs.ErrNotExist
 	if r.Archive != nil {
 		ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 		defer cancel()
