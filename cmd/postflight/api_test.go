@@ -117,6 +117,10 @@ func (a *anAPI) serve(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusNotFound, "environment_not_found", "The team has no such Environment.")
 			return
 		}
+		if strings.HasSuffix(r.URL.Path, "/deployments") {
+			reply(w, http.StatusOK, httpapi.DeploymentHistory{Deployments: []httpapi.Deployment{{Repository: "acme/shop", SHA: "4c2f", Since: noon.Add(-2 * time.Hour)}}, More: true})
+			return
+		}
 		reply(w, http.StatusOK, a.deployed[i])
 	case r.URL.Path == "/api/v0/runs":
 		reply(w, http.StatusOK, httpapi.Runs{Runs: a.runs, ArchiveProblem: a.problem})

@@ -161,3 +161,49 @@ func TestEnvironmentsByCluster(t *testing.T) {
 		t.Errorf("an unknown namespace: %v", err)
 	}
 }
+
+// TestEnvironmentsThen: what was deployed, through the server and through the kubeconfig.
+func TestEnvironmentsThen(t *testing.T) {
+	then := httpapi.EnvironmentStatus{Name: "staging", Team: "acme", Namespace: "acme", At: new(noon.Add(-time.Hour)),
+		Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: "4c2f", Since: new(noon.Add(-2 * time.Hour)), ReportedBy: "Workload"}, {Repository: "acme/pay", Message: "The workloads had several commits."}}}
+	nothing := httpapi.EnvironmentStatus{Name: "staging", Team: "acme", Namespace: "acme", At: new(noon.Add(-time.Hour)), Deployed: []httpapi.Deployed{}}
+	for name, tc := range map[string]struct {
+		e        httpapi.EnvironmentStatus
+		args     []string
+		code     int
+		out, log string
+		sent     string
+	}{
+		"at a time":      {then, []string{"show", "staging", "--at", "2025-11-24 10:00"}, 0, "Commit:        4c2f", "", "GET /api/v0/environments/staging?at=2025-11-24T10%3A00%3A00Z"},
+		"several":        {then, []string{"show", "staging", "--at", "2025-11-24T11:00+01:00"}, 0, "not known: The workloads had several commits.", "", "GET /api/v0/environments/staging?at=2025-11-24T10%3A00%3A00Z"},
+		"nothing":        {nothing, []string{"show", "staging", "--at", "2025-11-24"}, 0, "nothing is known of that time", "", "GET /api/v0/environments/staging?at=2025-11-24T00%3A00%3A00Z"},
+		"no time":        {then, []string{"show", "staging", "--at", "tuesday"}, 3, "", "--at: \"tuesday\" is no time", ""},
+		"in the future":  {then, []string{"show", "staging", "--at", "2099-01-01"}, 3, "", "in the future", ""},
+		"history":        {then, []string{"history", "staging", "--since", "2025-11-24", "--limit", "2"}, 0, "2026-11-20T10:00:00Z   now ", "There are older ones", "GET /api/v0/environments/staging/deployments?limit=2&since=2025-11-24T00%3A00%3A00Z"},
+		"too many":       {then, []string{"history", "staging", "--limit", "1000"}, 3, "", "from 1 to 200", ""},
+		"without a name": {then, []string{"history"}, 3, "", "history NAME", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := &anAPI{deployed: []httpapi.EnvironmentStatus{tc.e}}
+			api.start(t)
+			out, log, code := invoke(t, append([]string{"environments"}, tc.args...)...)
+			if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(log, tc.log) || tc.sent != "" && !cmp.Equal(api.requests, []string{tc.sent}) {
+				t.Errorf("exit code %d, requests %q\n%s\n%s", code, api.requests, out, log)
+			}
+		})
+	}
+	for at, want := range map[string]string{"10m": "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", "3h": "the cluster does not know"} {
+		console, out, _ := newTestConsole()
+		err := (&environments.ShowOptions{Options: environmentsOn(testCluster(console, true, stagingEnvironment())), At: at}).Run(t.Context(), "staging")
+		if err != nil {
+			out.WriteString(err.Error())
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", at, out)
+		}
+	}
+	console, out, log := newTestConsole()
+	if err := (&environments.HistoryOptions{Options: environmentsOn(testCluster(console, true, stagingEnvironment())), Limit: 5}).Run(t.Context(), "staging"); err != nil || !strings.Contains(out.String(), "5ca1ab1e0ddb") || !strings.Contains(log.String(), "POSTFLIGHT_URL") {
+		t.Errorf("%v\n%s\n%s", err, out, log)
+	}
+}

@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 
 notify, wait, upload and explain talk to the server of $POSTFLIGHT_URL with the key of
 $POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold and doctor talk to the
-cluster of the kubeconfig, as kubectl does. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to
+cluster of the kubeconfig, as kubectl does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to
 the cluster otherwise.
 Named kubectl-postflight, the program is a plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
@@ -42,8 +42,10 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
+	explain := gate.NewExplain()
+	explain.AddCommand(environments.NewExplain())
 	root.AddCommand(
-		gate.NewNotify(), gate.NewWait(), gate.NewExplain(), upload.New(), keys.New(), runs.New(), environments.New(), triggers.New(), hold.New(),
+		gate.NewNotify(), gate.NewWait(), explain, upload.New(), keys.New(), runs.New(), environments.New(), triggers.New(), hold.New(),
 		doctor.New(), newVersion(),
 	)
 	return root

@@ -234,11 +234,11 @@ func unknown(mapper meta.RESTMapper, s deployed.Source) string {
 	mapping, err := mapper.RESTMapping(s.GroupKind(), s.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		return fmt.Sprintf("The cluster has no kind %s in %s.", s.Kind, s.GroupVersion())
+		return deployed.NoKind(s)
 	case err != nil:
 		return fmt.Sprintf("It cannot be found out whether the cluster has the kind %s: %s.", s.Kind, err)
 	default:
-		return fmt.Sprintf("Objects of kind %s belong to no namespace: their scope is %s.", s.Kind, mapping.Scope.Name())
+		return deployed.NotNamespaced(s, string(mapping.Scope.Name()))
 	}
 }
 
@@ -247,12 +247,5 @@ func explain(s deployed.Source, err error) string {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), "."))
 	}
-	role := "a Role that lists and watches them"
-	switch s.Group {
-	case "apps":
-		role = "the ClusterRole postflight-workloads-reader"
-	case "argoproj.io", "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io":
-		role = "the ClusterRole postflight-gitops-reader"
-	}
-	return fmt.Sprintf("The manager may not read objects of kind %s in namespace %s. Allow it there with a RoleBinding to %s.", s.Kind, s.Namespace, role)
+	return deployed.MayNotRead(s)
 }

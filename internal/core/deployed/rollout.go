@@ -16,6 +16,7 @@ import (
 type rollout struct {
 	revision string
 	ready    bool
+	failed   bool   // it goes on only if somebody changes something
 	message  string // how far it is, as a sentence; empty if it is ready
 }
 
@@ -45,7 +46,7 @@ func byStatus(o *unstructured.Unstructured, revision string) rollout {
 	case result.Status == status.CurrentStatus && !partial(o):
 		return rollout{revision: revision, ready: true}
 	case result.Status == status.FailedStatus:
-		return rollout{revision: revision, message: fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(result.Message))}
+		return rollout{revision: revision, failed: true, message: fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(result.Message))}
 	default:
 		return rollout{revision: revision, message: progress(o, clause(result.Message))}
 	}
@@ -135,7 +136,7 @@ func argoRollout(o *unstructured.Unstructured) rollout {
 	case phase == "Healthy":
 		r.ready = true
 	case phase == "Degraded":
-		r.message = fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(cmp.Or(text(o, "status", "message"), phase)))
+		r.failed, r.message = true, fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(cmp.Or(text(o, "status", "message"), phase)))
 	default:
 		r.message = fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), clause(cmp.Or(text(o, "status", "message"), phase, "it has no status")))
 	}
@@ -172,7 +173,7 @@ func argoApplication(o *unstructured.Unstructured) rollout {
 	case sync == "Synced" && health == "Healthy":
 		r.ready = true
 	case health == "Degraded":
-		r.message = fmt.Sprintf("%s is degraded: %s.", capital(title(o)), clause(text(o, "status", "health", "message")))
+		r.failed, r.message = true, fmt.Sprintf("%s is degraded: %s.", capital(title(o)), clause(text(o, "status", "health", "message")))
 	default:
 		r.message = fmt.Sprintf("%s is %s and %s.", capital(title(o)), cmp.Or(sync, "not synced"), cmp.Or(health, "of unknown health"))
 	}

@@ -30,6 +30,7 @@ type Found struct {
 	Source   Source
 	Object   *unstructured.Unstructured // nil: there is a Problem
 	Problem  string                     // a sentence
+	Do       string                     // what to do about it, for Explain; empty: the Problem says it
 	// Digests are those of its pods, if the rollout is complete and they were read; nil: those that the status has of the revision.
 	Digests []v1alpha1.ImageDigest
 }
