@@ -11,5 +11,6 @@
 //	acme/postflight-runs/environments/staging/acme-shop-d21b2cdf12b7/8204485599-2026-11-24T100000Z-61be55a8.json
 //
 // The day and the time are those of the Suite's creation, so that every part of Postflight derives the same key at
-// any time, and a listing is in the order of time, and that of deployments the newest first. The empty object below ids finds a run whose Suite is gone.
+// any time, and a listing is in the order of time. That of deployments has the newest first. The empty object below
+// ids finds a run whose Suite is gone.
 package record

@@ -56,3 +56,32 @@ func TestCleaner(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanerEndsDeployments of Environments that nobody noticed to be deleted, and deletes old ones. It does not guess.
+func TestCleanerEndsDeployments(t *testing.T) {
+	stores.Credentials(t)
+	s := stores.Rclone(t)
+	w := world{s, &archive.Archive{Bucket: s.Bucket(t)}}
+	w.deploy(t, deployed("acme", "staging", "acme/shop", "a", minute(0)), deployed("acme", "staging", "acme/shop", "b", minute(1)), deployed("acme", "gone", "acme/shop", "a", minute(0)))
+	lifetimes := func(context.Context) (map[string]time.Duration, error) {
+		return map[string]time.Duration{"acme": time.Hour}, nil
+	}
+	for _, step := range []struct {
+		reason string
+		now    int
+		exists func(context.Context, string, string) (bool, error)
+		left   int
+	}{
+		{"Without anybody to ask, nothing is looked at.", 0, nil, 3},
+		{"The cluster does not answer.", 10, func(context.Context, string, string) (bool, error) { return false, errors.New("away") }, 3},
+		{"The other one is gone.", 10, func(_ context.Context, team, name string) (bool, error) { return team == "acme" && name == "staging", nil }, 4},
+		{"An hour later, what is over goes.", 80, func(_ context.Context, _, name string) (bool, error) { return name == "staging", nil }, 1},
+	} {
+		c := archive.NewCleaner(w.Archive, lifetimes, clocktesting.NewFakePassiveClock(minute(step.now)))
+		c.EnvironmentExists = step.exists
+		c.Clean(log.IntoContext(t.Context(), logr.Discard()))
+		if keys := w.keys(t, "acme/"); len(keys) != step.left {
+			t.Errorf("%s %d objects are left, want %d: %q", step.reason, len(keys), step.left, keys)
+		}
+	}
+}
