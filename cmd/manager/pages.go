@@ -16,10 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/listen"
@@ -27,6 +29,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/environments"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, b backend, in surroundings) (*pages.UI, error) {
@@ -41,10 +45,19 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *object
 		Provider:      signin.Provider{Source: o.signIn, Sessions: sessions}, SealingKey: sessions.Key,
 		Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket),
 		Explain: explainer(b.dispatcher, in.steady), Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated,
-		OpenAPI:   api.OpenAPI,
+		OpenAPI: api.OpenAPI, Deployments: pastDays(mgr, bucket),
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: pages.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,
 	})
+}
+
+// pastDays is nil without a store.
+func pastDays(mgr ctrl.Manager, bucket *objectstore.Bucket) func(context.Context, *v1alpha1.Team, string, record.Span) ([]httpapi.Deployment, error) {
+	if bucket == nil {
+		return nil
+	}
+	reader := &environments.Reader{Cache: mgr.GetCache(), Archive: pastDeployments(bucket), LookupTimeout: runs.DefaultLimits().LookupTimeout}
+	return reader.Archived
 }
 
 func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) error {

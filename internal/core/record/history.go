@@ -23,6 +23,9 @@ func EnvironmentAt(team string, e *v1alpha1.Environment, archived []Deployment, 
 	return s
 }
 
+// Span is a time in which deployments began, or the first of which was there when it began. A zero time is no bound.
+type Span struct{ After, Before time.Time }
+
 // HistoryOf returns what an Environment had after a time, newest first, by the lines that the archive has of it and by its status.
 func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, after time.Time, limit int) httpapi.DeploymentHistory {
 	type deployment struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
@@ -64,9 +65,9 @@ func testing(s *v1alpha1.Suite, now time.Time) stretch {
 	return t
 }
 
-// DayOf returns a day of an Environment, whose runs come newest first.
-func DayOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, begin, now time.Time) Day {
-	deployments := deploymentsOf(e, runs)
+// DayOf returns a day of an Environment, whose runs and archived deployments come newest first.
+func DayOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment, begin, now time.Time) Day {
+	deployments := deploymentsOf(e, runs, archived)
 	d := Day{Name: begin.Format("Monday, 2 January 2006"), Today: begin.Equal(dayOf(now))}
 	if d.Today {
 		d.Name = "Today"

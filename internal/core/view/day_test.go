@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
@@ -77,7 +78,7 @@ func TestDeploymentsOfADay(t *testing.T) {
 		"several commits":       {"Workloads disagree.", []v1alpha1.Deployed{since("", 9, 0)}, nil, "acme/shop: several commits on main, since 09:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := view.EnvironmentPageOf(staging(tc.status...), tc.runs, view.ParseDay("", noon), noon).Day
+			d := view.EnvironmentPageOf(staging(tc.status...), tc.runs, nil, view.ParseDay("", noon), noon).Day
 			if got := drawn(d.Deployments); got != tc.want {
 				t.Errorf("%s Got\n%s\nwant\n%s", tc.reason, got, tc.want)
 			}
@@ -93,7 +94,7 @@ func TestTestsOfADay(t *testing.T) {
 		run("first", passed, at(9, 0), ran(time.Minute, 10*time.Minute)),
 		run("yesterday", passed, at(-5, 0), ran(0, time.Minute)),
 	}
-	d := view.DayOf(staging(), runs, view.ParseDay("", noon), noon)
+	d := view.DayOf(staging(), runs, nil, view.ParseDay("", noon), noon)
 	want := "smoke: smoke: Failed at 09:01, 10m 00s, " + sha[:8] + " | smoke: Passed at 09:01, 10m 00s, " + sha[:8] + " | smoke: Running at 11:56, 4m 00s, " + sha[:8] + "\n" +
 		"visual: visual: Queued at 11:50, " + sha[:8]
 	if got := drawn(d.Tests); got != want {
@@ -133,7 +134,7 @@ func TestOtherDays(t *testing.T) {
 		"2026-11-22": {"Sunday, 22 November 2026", "", "2026-11-24"},
 		"0001-01-01": {"Monday, 1 January 0001", "", "2026-11-22"},
 	} {
-		d := view.DayOf(staging(), runs, view.ParseDay(text, noon), noon)
+		d := view.DayOf(staging(), runs, nil, view.ParseDay(text, noon), noon)
 		date := func(l *view.DayLink) string {
 			if l == nil {
 				return ""
@@ -151,8 +152,37 @@ func TestManyRunsOfADay(t *testing.T) {
 	for i := range 250 {
 		runs = append(runs, run(fmt.Sprint(i), passed, at(11, 0), ran(0, time.Minute)))
 	}
-	d := view.DayOf(staging(), runs, view.ParseDay("", noon), noon)
+	d := view.DayOf(staging(), runs, nil, view.ParseDay("", noon), noon)
 	if bars := len(d.Tests[0].Bars); bars != 200 || d.Omitted != 50 || d.Tests[0].Height > 100 {
 		t.Errorf("%d bars, %d omitted, %.0f high", bars, d.Omitted, d.Tests[0].Height)
+	}
+}
+
+// TestArchivedDay: a day whose runs are gone is drawn from the archive, until what the status knows.
+func TestArchivedDay(t *testing.T) {
+	begin := view.ParseDay("2026-11-20", noon)
+	line := func(sha string, hour int, until *time.Time) httpapi.Deployment {
+		return httpapi.Deployment{Repository: "acme/shop", SHA: sha, Branch: "main", Since: begin.Add(time.Duration(hour) * time.Hour), Until: until}
+	}
+	ended := func(hour int) *time.Time { return new(begin.Add(time.Duration(hour) * time.Hour)) }
+	now := v1alpha1.Deployed{Repository: "acme/shop", SHA: "a", Since: new(metav1.NewTime(noon))}
+	for name, tc := range map[string]struct {
+		reason   string
+		archived []httpapi.Deployment // newest first
+		status   []v1alpha1.Deployed
+		want     string
+	}{
+		"two":       {"Another one followed on the next day.", []httpapi.Deployment{line("b", 9, ended(30)), line("a", 8, ended(9)), line("0", -5, ended(8))}, []v1alpha1.Deployed{now}, "acme/shop: a on main, since 08:00 until 09:00 | b on main, since 09:00 until 21 November, 06:00"},
+		"the same":  {"It was deployed again, after others.", []httpapi.Deployment{line("a", 9, ended(30))}, []v1alpha1.Deployed{now}, "acme/shop: a on main, since 09:00 until 21 November, 06:00"},
+		"to now":    {"It is the present one.", []httpapi.Deployment{line("a", 9, nil)}, []v1alpha1.Deployed{{Repository: "acme/shop", SHA: "a", Branch: "main", Since: new(metav1.NewTime(begin.Add(9 * time.Hour)))}}, "acme/shop: a on main, since 09:00"},
+		"deleted":   {"Nothing followed at once.", []httpapi.Deployment{line("a", 9, ended(10))}, []v1alpha1.Deployed{now}, "acme/shop: a on main, since 09:00 until 10:00"},
+		"forgotten": {"The status has no such repository.", []httpapi.Deployment{line("a", 9, ended(10))}, nil, "acme/shop: a on main, since 09:00 until 10:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := view.DayOf(staging(tc.status...), nil, tc.archived, begin, noon)
+			if got := drawn(d.Deployments); got != tc.want {
+				t.Errorf("%s Got\n%s\nwant\n%s", tc.reason, got, tc.want)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
@@ -15,8 +16,8 @@ type deployment struct {
 }
 
 // deploymentsOf returns what was deployed, by repository and then by time. What is deployed now, and was just before, is known from the
-// status, and the rest from the runs that notifications started. Those are of the Environment, newest first.
-func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite) []deployment {
+// status, and the rest from the archive, or else from the runs that notifications started. Those are of the Environment, newest first.
+func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment) []deployment {
 	byRepository := map[string][]deployment{}
 	for _, s := range slices.Backward(runs) {
 		d, repository := s.Spec.Deployment, repositoryIn(e, s)
@@ -27,18 +28,41 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite) []deployment
 		}
 		byRepository[repository] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
 	}
+	exact := inArchive(archived)
 	for _, d := range e.Status.Deployed {
-		if known := inStatus(d); len(known) > 0 {
+		known := inStatus(d)
+		switch own, found := exact[d.Repository]; {
+		case len(known) == 0:
+		case found:
+			own = slices.DeleteFunc(own, func(p deployment) bool { return !p.from.Before(known[0].from) })
+			exact[d.Repository] = append(own, known...)
+		default:
 			byRepository[d.Repository] = append(before(known[0], byRepository[d.Repository]), known...)
 		}
 	}
+	maps.Copy(byRepository, exact)
 	var all []deployment
 	for _, name := range slices.Sorted(maps.Keys(byRepository)) {
 		own := byRepository[name]
 		for i := range own[:len(own)-1] {
-			own[i].to = own[i+1].from
+			if next := own[i+1].from; own[i].to.IsZero() || next.Before(own[i].to) {
+				own[i].to = next
+			}
 		}
 		all = append(all, own...)
+	}
+	return all
+}
+
+// inArchive returns the deployments of each repository by time.
+func inArchive(newestFirst []httpapi.Deployment) map[string][]deployment {
+	all := map[string][]deployment{}
+	for _, d := range slices.Backward(newestFirst) {
+		is := deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since}
+		if d.Until != nil {
+			is.to = *d.Until
+		}
+		all[d.Repository] = append(all[d.Repository], is)
 	}
 	return all
 }

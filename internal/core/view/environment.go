@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
@@ -21,12 +22,13 @@ type EnvironmentPage struct {
 // environmentRows is how many runs the page of an Environment lists.
 const environmentRows = 20
 
-// EnvironmentPageOf returns the page of an Environment on a day. The runs are those of the namespace, newest first.
-func EnvironmentPageOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, day, now time.Time) EnvironmentPage {
+// EnvironmentPageOf returns the page of an Environment on a day. The runs are those of the namespace, and archived is what the archive has
+// of the day, each newest first.
+func EnvironmentPageOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment, day, now time.Time) EnvironmentPage {
 	own := groupBy(runs, environmentOf)[e.Name]
 	p := EnvironmentPage{
 		Environment: environmentWith(e, own, now), HasWorkloads: len(e.Spec.Workloads) > 0,
-		Day: DayOf(e, own, day, now), More: len(own) > environmentRows,
+		Day: DayOf(e, own, archived, day, now), More: len(own) > environmentRows,
 	}
 	for _, s := range own[:min(len(own), environmentRows)] {
 		p.Rows = append(p.Rows, RowOf(s, 0, now))

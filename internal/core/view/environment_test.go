@@ -17,7 +17,7 @@ func staging(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
 }
 
 func pageOf(e *v1alpha1.Environment, runs ...*v1alpha1.Suite) view.EnvironmentPage {
-	return view.EnvironmentPageOf(e, runs, view.ParseDay("", now), now)
+	return view.EnvironmentPageOf(e, runs, nil, view.ParseDay("", now), now)
 }
 
 func testOf(repository, sha string) func(*v1alpha1.Suite) {

@@ -34,7 +34,7 @@ func (p *pastDeployments) DeploymentsAt(_ context.Context, team, environment str
 	return record.DeployedAt(all, at), p.err
 }
 
-func (p *pastDeployments) DeploymentHistory(_ context.Context, _, environment string, _ time.Time, limit int) ([]record.Deployment, bool, error) {
+func (p *pastDeployments) DeploymentHistory(_ context.Context, _, environment string, _ record.Span, limit int) ([]record.Deployment, bool, error) {
 	all, found := p.lines[environment]
 	if !found && p.err == nil {
 		return nil, false, fs.ErrNotExist

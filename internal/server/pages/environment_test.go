@@ -1,9 +1,17 @@
 package pages_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/server/pages"
 )
 
 // TestEnvironmentPage: it says first what is wrong, names who tested what is deployed, and leads to other days.
@@ -30,5 +38,28 @@ func TestEnvironmentPage(t *testing.T) {
 		if got := h.browser(t, key).get(path); got.code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, got.code)
 		}
+	}
+}
+
+// TestArchivedDayOfAnEnvironment asks the archive for a day that is over, and does without it.
+func TestArchivedDayOfAnEnvironment(t *testing.T) {
+	var asked []string
+	problem := error(nil)
+	h := newHarness(t, samples(), func(c *pages.Config) {
+		c.Deployments = func(_ context.Context, team *v1alpha1.Team, name string, in record.Span) ([]httpapi.Deployment, error) {
+			asked = append(asked, team.Name+" "+name+" "+in.After.Format(time.DateOnly)+" "+in.Before.Format(time.DateOnly))
+			return []httpapi.Deployment{{Repository: "acme/archived", SHA: "f00dcafe", Since: in.After.Add(time.Hour)}}, problem
+		}
+	})
+	b := h.browser(t, readKey)
+	if got := b.get("/environments/shop/staging?day=2020-01-01"); !strings.Contains(got.body, "acme/archived") || !strings.Contains(got.body, "f00dcafe") {
+		t.Errorf("%d: %s", got.code, got.body)
+	}
+	if got := b.get("/environments/shop/staging"); got.code != http.StatusOK || len(asked) != 1 || asked[0] != "shop staging 2020-01-01 2020-01-02" {
+		t.Errorf("asked %q", asked)
+	}
+	problem = errors.New("it refuses connections")
+	if got := b.get("/environments/shop/staging?day=2020-01-01"); got.code != http.StatusOK {
+		t.Errorf("without the archive: %d", got.code)
 	}
 }

@@ -6,8 +6,10 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -162,11 +164,26 @@ func (u *UI) environmentPage(r *request) (*page, error) {
 	now := u.Clock.Now()
 	for _, e := range environments {
 		if e.Name == r.PathValue("id") {
-			d := view.EnvironmentPageOf(e, u.Runs.Newest(r.namespace()), view.ParseDay(r.URL.Query().Get("day"), now), now)
-			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: true, Data: &d}, nil
+			day := view.ParseDay(r.URL.Query().Get("day"), now)
+			d := view.EnvironmentPageOf(e, u.Runs.Newest(r.namespace()), u.archived(r, e, day, now), day, now)
+			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
 	}
 	return nil, notFound()
+}
+
+// archived asks only for a day that is over: the page of today is live, and its deployments are in the cluster. Without an answer, the page
+// has what the cluster knows.
+func (u *UI) archived(r *request, e *v1alpha1.Environment, day, now time.Time) []httpapi.Deployment {
+	end := day.AddDate(0, 0, 1)
+	if u.Deployments == nil || end.After(now) {
+		return nil
+	}
+	all, err := u.Deployments(r.Context(), r.team, e.Name, record.Span{After: day, Before: end})
+	if err != nil {
+		u.Log.Info("the page of a day lacks what the archive has", "namespace", e.Namespace, "environment", e.Name, "reason", err.Error())
+	}
+	return all
 }
 
 func (u *UI) boardPage(r *request) (*page, error) {

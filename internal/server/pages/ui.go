@@ -13,10 +13,12 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/server/assets"
@@ -39,6 +41,8 @@ type Config struct {
 	// Lease returns that of the leader; nil if nothing elects one. StoreProblem returns why the store cannot be used, or ""; nil without one.
 	Lease        func(context.Context) (*coordinationv1.Lease, error)
 	StoreProblem func() string
+	// Deployments returns what the archive has of a span, newest first; nil without one.
+	Deployments func(ctx context.Context, team *v1alpha1.Team, environment string, in record.Span) ([]httpapi.Deployment, error)
 	// Authenticated is called with the team of each request; of a reader of public pages, only if no limit refuses it.
 	Authenticated func(ctx context.Context, team string)
 

@@ -74,7 +74,9 @@ func TestCleanerEndsDeployments(t *testing.T) {
 	}{
 		{"Without anybody to ask, nothing is looked at.", 0, nil, 3},
 		{"The cluster does not answer.", 10, func(context.Context, string, string) (bool, error) { return false, errors.New("away") }, 3},
-		{"The other one is gone.", 10, func(_ context.Context, team, name string) (bool, error) { return team == "acme" && name == "staging", nil }, 4},
+		{"The other one is gone.", 10, func(_ context.Context, team, name string) (bool, error) {
+			return team == "acme" && name == "staging", nil
+		}, 4},
 		{"An hour later, what is over goes.", 80, func(_ context.Context, _, name string) (bool, error) { return name == "staging", nil }, 1},
 	} {
 		c := archive.NewCleaner(w.Archive, lifetimes, clocktesting.NewFakePassiveClock(minute(step.now)))

@@ -87,23 +87,28 @@ func (a *Archive) DeploymentsAt(ctx context.Context, team, environment string, a
 	return a.readDeployments(ctx, keys)
 }
 
-// DeploymentHistory returns what an Environment had after a time, newest first, and whether there is more than the limit.
-func (a *Archive) DeploymentHistory(ctx context.Context, team, environment string, after time.Time, limit int) (all []record.Deployment, more bool, err error) {
+// DeploymentHistory returns what an Environment had in a span, newest first, and whether there is more than the limit. It lists the keys of
+// all later ones, because stores list forwards.
+func (a *Archive) DeploymentHistory(ctx context.Context, team, environment string, in record.Span, limit int) (all []record.Deployment, more bool, err error) {
+	page := min(limit+2, batch)
+	if !in.Before.IsZero() {
+		page = batch
+	}
 	var keys []record.DeploymentKey
 	until := map[string]time.Time{}
 	err = a.eachSeries(ctx, team, environment, func(ctx context.Context, s record.Series, add func(func())) error {
 		var ended time.Time
 		found := 0
-		for k, err := range a.deploymentKeys(ctx, objectstore.Listing{Prefix: s.Prefix(), Page: min(limit+2, batch)}, team) {
+		for k, err := range a.deploymentKeys(ctx, objectstore.Listing{Prefix: s.Prefix(), Page: page}, team) {
 			if err != nil {
 				return err
 			}
 			end := ended
-			if ended = k.At; !k.Deleted {
+			if ended = k.At; !k.Deleted && (in.Before.IsZero() || k.At.Before(in.Before)) {
 				found++
 				add(func() { keys, until[k.Key] = append(keys, k), end })
 			}
-			if !k.At.After(after) || found > limit {
+			if !k.At.After(in.After) || found > limit {
 				return nil
 			}
 		}

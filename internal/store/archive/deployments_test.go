@@ -83,7 +83,7 @@ func deployments(t *testing.T, w world) {
 		"during": {19, 10, []string{"acme/shop bbbb 20", "acme/pay 1111 15", "acme/shop aaaa 10-20"}, false},
 		"first":  {-1, 1, []string{"acme/shop bbbb 20"}, true},
 	} {
-		got, more, err := w.DeploymentHistory(t.Context(), "acme", "staging", minute(tc.after), tc.limit)
+		got, more, err := w.DeploymentHistory(t.Context(), "acme", "staging", record.Span{After: minute(tc.after)}, tc.limit)
 		if diff := cmp.Diff(tc.want, asText(got)); err != nil || diff != "" || more != tc.more {
 			t.Errorf("%s: %v, more: %t %s", name, err, more, diff)
 		}
@@ -92,7 +92,7 @@ func deployments(t *testing.T, w world) {
 		if _, err := w.DeploymentsAt(t.Context(), "acme", name, minute(99)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q: %v", name, err)
 		}
-		if _, _, err := w.DeploymentHistory(t.Context(), "acme", name, minute(99), 1); !errors.Is(err, fs.ErrNotExist) {
+		if _, _, err := w.DeploymentHistory(t.Context(), "acme", name, record.Span{}, 1); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the history of %q: %v", name, err)
 		}
 	}
@@ -140,7 +140,7 @@ func deletedEnvironment(t *testing.T, w world) {
 			t.Errorf("at %d: %v %s", at, err, diff)
 		}
 	}
-	got, _, err := w.DeploymentHistory(t.Context(), "ended", "pr-7", noon, 10)
+	got, _, err := w.DeploymentHistory(t.Context(), "ended", "pr-7", record.Span{After: noon}, 10)
 	if len(got) != 3 || got[0].Until == nil || !got[0].Until.Equal(minute(90).Add(time.Second)) || asText(got[2:])[0] != "acme/shop aaaa 10-30" || err != nil {
 		t.Errorf("%v, %v", asText(got), err)
 	}
@@ -172,7 +172,7 @@ func clearDeployments(t *testing.T, w world) {
 	for name, want := range map[string][]string{
 		"staging": {"acme/shop d 20", "acme/shop c 9-20"}, "stable": {"acme/shop a 1"}, "forgotten": {"acme/shop a 1-40"}, "gone-today": {"acme/shop a 1-15"},
 	} {
-		got, _, err := w.DeploymentHistory(t.Context(), "old", name, noon, 10)
+		got, _, err := w.DeploymentHistory(t.Context(), "old", name, record.Span{After: noon}, 10)
 		if diff := cmp.Diff(want, asText(got)); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
@@ -223,16 +223,23 @@ func TestAnswersReadFewObjects(t *testing.T) {
 			return len(all), err
 		}, 51, 52, 51},
 		"the newest": {func() (int, error) {
-			all, more, err := a.DeploymentHistory(t.Context(), "acme", "staging", time.Time{}, 50)
+			all, more, err := a.DeploymentHistory(t.Context(), "acme", "staging", record.Span{}, 50)
 			if !more {
 				t.Error("there are more")
 			}
 			return len(all), err
 		}, 50, 52, 50},
 		"the last hour": {func() (int, error) {
-			all, _, err := a.DeploymentHistory(t.Context(), "acme", "staging", minute(9_940), 200)
+			all, _, err := a.DeploymentHistory(t.Context(), "acme", "staging", record.Span{After: minute(9_940)}, 200)
 			return len(all), err
 		}, 110, 52, 110},
+		"an hour long ago": {func() (int, error) {
+			all, _, err := a.DeploymentHistory(t.Context(), "acme", "staging", record.Span{After: minute(100), Before: minute(160)}, 200)
+			if all[0].Until == nil || !all[0].Until.Equal(minute(160)) {
+				t.Errorf("the last one ended at %v", all[0].Until)
+			}
+			return len(all), err
+		}, 110, 61, 110},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.lists.Store(0)

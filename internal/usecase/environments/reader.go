@@ -20,7 +20,7 @@ import (
 // is public.
 type Archive interface {
 	DeploymentsAt(ctx context.Context, team, environment string, at time.Time) ([]record.Deployment, error)
-	DeploymentHistory(ctx context.Context, team, environment string, after time.Time, limit int) (all []record.Deployment, more bool, err error)
+	DeploymentHistory(ctx context.Context, team, environment string, in record.Span, limit int) (all []record.Deployment, more bool, err error)
 }
 
 // Reader reads Environments. What it returns is shared with the cache and must not be changed.
@@ -55,7 +55,7 @@ func (r *Reader) At(ctx context.Context, team *v1alpha1.Team, name string, at ti
 func (r *Reader) History(ctx context.Context, team *v1alpha1.Team, name string, after time.Time, limit int) (httpapi.DeploymentHistory, error) {
 	more := false
 	e, lines, err := r.known(ctx, team, name, func(ctx context.Context) (all []record.Deployment, err error) {
-		all, more, err = r.Archive.DeploymentHistory(ctx, team.Name, name, after, limit)
+		all, more, err = r.Archive.DeploymentHistory(ctx, team.Name, name, record.Span{After: after}, limit)
 		return all, err
 	})
 	if err != nil {
@@ -64,6 +64,29 @@ func (r *Reader) History(ctx context.Context, team *v1alpha1.Team, name string, 
 	h := record.HistoryOf(team.Name, e, lines, after, limit)
 	h.More = h.More || more
 	return h, nil
+}
+
+// maxDay bounds the deployments of a day that are read: more fill no picture.
+const maxDay = 200
+
+// Archived returns what the archive has of a span, newest first: nothing without a store.
+func (r *Reader) Archived(ctx context.Context, team *v1alpha1.Team, name string, in record.Span) ([]httpapi.Deployment, error) {
+	if r.Archive == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
+	defer cancel()
+	lines, _, err := r.Archive.DeploymentHistory(ctx, team.Name, name, in, maxDay)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &ArchiveError{err}
+	}
+	var all []httpapi.Deployment
+	for _, d := range lines {
+		if team.Owns(d.Since) {
+			all = append(all, d.Deployment)
+		}
+	}
+	return all, nil
 }
 
 // known returns the Environment, empty if it was deleted, and the lines of the archive that this team owns.
