@@ -308,9 +308,10 @@ func (s *Suite) Finished() bool {
 	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
 }
 
-// StartedAgain reports whether the run was no notification's: it is another attempt that somebody requested, or repeats an Inconclusive run.
+// StartedAgain reports whether the run tests what was deployed before: somebody requested another attempt, or a schedule started it, or it
+// repeats an Inconclusive run.
 func (s *Suite) StartedAgain() bool {
-	return s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != ""
+	return s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != "" || s.Scheduled()
 }
 
 // Passed reports whether the run has passed.

@@ -88,6 +88,3 @@ func (s *Suite) ScheduledFor() time.Time {
 func (s *Suite) Scheduled() bool {
 	return !s.ScheduledFor().IsZero() && s.Status.NotifiedAgainAt == nil
 }
-
-// Repeats reports whether a run tests what was deployed before: somebody started it again, or the schedule did.
-func (s *Suite) Repeats() bool { return s.Annotations[AnnotationRerunBy] != "" || s.Scheduled() }

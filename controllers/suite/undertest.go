@@ -69,7 +69,7 @@ func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error 
 		if existing == nil {
 			return fmt.Errorf("the run %s existed and is gone", next.Name)
 		}
-		o.UnderTest.Repeat = suite.Repeat{Run: next.Name, Problem: suite.NextProblem(existing, next)}
+		o.UnderTest.Repeat = suite.Repeat{Run: next.Name, Problem: suite.RepeatProblem(existing, next)}
 		return nil
 	}
 	if apierror.Rejected(err) || apierror.NamespaceGone(err) {

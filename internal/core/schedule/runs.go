@@ -123,7 +123,7 @@ func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
 func (o Observed) newer(d v1alpha1.Deployed) *v1alpha1.Suite {
 	i := slices.IndexFunc(o.Suites, func(s *v1alpha1.Suite) bool {
 		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && s.Spec.Deployment.SHA != d.SHA &&
-			!s.Repeats() && s.LastNotified().After(since(d))
+			!s.StartedAgain() && s.LastNotified().After(since(d))
 	})
 	if i < 0 {
 		return nil

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,12 +92,25 @@ func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, now time.Time) (next *v1al
 	delete(next.Annotations, v1alpha1.AnnotationRerunBy)
 	next.Annotations[v1alpha1.AnnotationRepeats] = s.Name
 	next.Annotations[AnnotationRequestID] = s.Annotations[AnnotationRequestID]
+	if s.Scheduled() { // it supersedes no deployment either
+		next.Annotations[v1alpha1.AnnotationScheduledFor] = s.Annotations[v1alpha1.AnnotationScheduledFor]
+	}
 	received := s.LastNotified().Add(time.Microsecond)
 	if earliest := now.Add(-backdated); received.Before(earliest) {
 		received = earliest
 	}
 	next.Spec.ReceivedAt = new(metav1.NewMicroTime(received.UTC().Truncate(time.Microsecond)))
 	return next, ""
+}
+
+// RepeatProblem returns why a Suite with the name of a repetition does not count as one, as a sentence, or "". An attempt that somebody else has
+// requested may count, unless it ended before.
+func RepeatProblem(existing, desired *v1alpha1.Suite) string {
+	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == desired.Annotations[v1alpha1.AnnotationRepeats]
+	if existing.Finished() && !ours {
+		return fmt.Sprintf("It is not repeated, because its next attempt, %s, has ended already. Notify again.", existing.Name)
+	}
+	return NextProblem(existing, desired)
 }
 
 // setUnderTest records what the Job remembers, and at the end what was compared.

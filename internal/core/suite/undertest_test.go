@@ -121,6 +121,21 @@ func TestRepeatOf(t *testing.T) {
 			}
 		})
 	}
+	scheduled := aSuite("a", 0, commit("a"))
+	scheduled.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T18:00:00Z"}
+	again, _ := suite.RepeatOf(scheduled, aTrigger(), t0)
+	if !again.Scheduled() {
+		t.Error("the repetition of a scheduled run would supersede deployments")
+	}
+	ended := again.DeepCopy()
+	ended.Annotations[v1alpha1.AnnotationRepeats] = ""
+	if problem := suite.RepeatProblem(ended, again); problem != "" {
+		t.Errorf("an attempt that continues: %q", problem)
+	}
+	in(v1alpha1.Passed(""))(ended)
+	if problem := suite.RepeatProblem(ended, again); !strings.Contains(problem, "has ended already") {
+		t.Errorf("an old result would count: %q", problem)
+	}
 	if _, problem := suite.RepeatOf(s, nil, t0); !strings.Contains(problem, "does not exist any more") {
 		t.Errorf("%q", problem)
 	}

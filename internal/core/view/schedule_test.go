@@ -55,8 +55,8 @@ func TestScheduledRun(t *testing.T) {
 		if at := view.RunOf(view.Subject{Suite: s}, noon).ScheduledFor; at != nil {
 			got = at.Exact
 		}
-		if got != want || s.Repeats() != (want != "") {
-			t.Errorf("%q: %q, %t, want %q", text, got, s.Repeats(), want)
+		if got != want || s.StartedAgain() != (want != "") {
+			t.Errorf("%q: %q, %t, want %q", text, got, s.StartedAgain(), want)
 		}
 	}
 }

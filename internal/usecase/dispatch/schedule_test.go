@@ -102,7 +102,7 @@ func TestScheduleMarksItsRuns(t *testing.T) {
 		t.Fatalf("%s, want %s", got, id)
 	}
 	s := h.suites()[0]
-	if !s.ScheduledFor().Equal(noon.Truncate(time.Second)) || !s.Repeats() || s.Status.NotifiedAgainAt != nil || s.Status.NotifiedAgainBy != "" {
+	if !s.ScheduledFor().Equal(noon.Truncate(time.Second)) || !s.StartedAgain() || s.Status.NotifiedAgainAt != nil || s.Status.NotifiedAgainBy != "" {
 		t.Errorf("%s, notified again %v by %q", s.ScheduledFor(), s.Status.NotifiedAgainAt, s.Status.NotifiedAgainBy)
 	}
 }
