@@ -37,8 +37,8 @@ func (w *world) settleSoon(last int) {
 	w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: quiet.Round(time.Millisecond)}})
 }
 
-// deploys makes the runs of the nth deployment of a burst, of one of two repositories.
-func (w *world) deploys(n int) {
+// burstDeploys makes the runs of the nth deployment of a burst, of one of two repositories.
+func (w *world) burstDeploys(n int) {
 	w.t.Helper()
 	for _, trigger := range []string{"smoke", "checkout"} {
 		w.create(aSuite(fmt.Sprintf("%s-%d", trigger, n), 2*n, of(trigger), func(s *v1alpha1.Suite) {
@@ -73,7 +73,7 @@ func TestBurstOfDeployments(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 5*time.Minute, time.Hour)
 	for n := range 5 {
-		w.deploys(n)
+		w.burstDeploys(n)
 		w.isSettling(fmt.Sprintf("smoke-%d", n))
 		w.isSettling(fmt.Sprintf("checkout-%d", n))
 		if n == 2 {
@@ -90,7 +90,7 @@ func TestBurstOfDeployments(t *testing.T) {
 	w.stop()
 	w.clock.moveOn(time.Minute)
 	w.startManager()
-	w.deploys(5)
+	w.burstDeploys(5)
 	w.isSettling("smoke-5")
 	w.isSettling("checkout-5")
 	w.stop()
