@@ -2,6 +2,7 @@ package deployed
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,5 +78,20 @@ func TestUnarchivedIsBounded(t *testing.T) {
 	}
 	if all := Unarchived(one, one, never); len(all) != maxUnarchived || all[0].Repository != "10" {
 		t.Errorf("of many repositories, the newest stay: %d, %+v", len(all), all[0])
+	}
+}
+
+// TestClockIsSetBack: each deployment is later than the one before, so that the archive has them in their order, and rollouts have keys of
+// their own.
+func TestClockIsSetBack(t *testing.T) {
+	e := anEnvironment.DeepCopy()
+	var keys []string
+	for i, minute := range []int{10, 3, 3, 4, 30} {
+		web := found(shop, aDeployment("web", fmt.Sprint("commit-", i%2)))
+		e.Status.Deployed, _ = Status(Observed{Environment: e, Found: []Found{web}, Now: minutes(minute)})
+		keys = append(keys, RolloutKey(e.Status.Deployed[0]))
+	}
+	if !slices.IsSorted(keys) || len(slices.Compact(keys)) != 5 {
+		t.Errorf("%q", keys)
 	}
 }
