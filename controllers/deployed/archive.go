@@ -70,8 +70,9 @@ func (a *Archiver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	case team == nil:
 		return ctrl.Result{RequeueAfter: ownerEvery}, nil
 	case e == nil:
-		err = a.Store.EndDeployments(ctx, team.Name, req.Name, a.Clock.Now())
-		a.ledger.forget(req.NamespacedName)
+		if err = a.Store.EndDeployments(ctx, team.Name, req.Name, a.ledger.ended(req.NamespacedName, a.Clock.Now())); err == nil {
+			a.ledger.forget(req.NamespacedName)
+		}
 	default:
 		err = a.save(ctx, req, record.DeploymentsOf(team.Name, e))
 	}

@@ -225,3 +225,22 @@ func TestDeploymentsCostNothingAgain(t *testing.T) {
 		t.Errorf("%v, %+v; the ledger has %d", err, i.stored.Status, len(i.leader.saved[staging.NamespacedName]))
 	}
 }
+
+// TestDeletedEnvironmentEndsOnce: when it was seen to be gone, however long the store is unavailable, unless another one has its name.
+func TestDeletedEnvironmentEndsOnce(t *testing.T) {
+	l := newLedger()
+	if at := l.ended(staging.NamespacedName, start); !at.Equal(start) {
+		t.Errorf("first at %s", at)
+	}
+	if at := l.ended(staging.NamespacedName, start.Add(time.Hour)); !at.Equal(start) {
+		t.Errorf("after an hour at %s", at)
+	}
+	l.keep(staging.NamespacedName, nil)
+	if at := l.ended(staging.NamespacedName, start.Add(2*time.Hour)); !at.Equal(start.Add(2 * time.Hour)) {
+		t.Errorf("the next one at %s", at)
+	}
+	l.forget(staging.NamespacedName)
+	if len(l.gone)+len(l.saved) != 0 {
+		t.Errorf("%+v", l)
+	}
+}

@@ -3,6 +3,7 @@ package deployed
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,7 +16,8 @@ import (
 type ledger struct {
 	mu    sync.Mutex
 	saved map[types.NamespacedName]map[deployment]record.Deployment
-	queue queue // of Environments; nil before feed
+	gone  map[types.NamespacedName]time.Time // deleted Environments, of which the store does not know it
+	queue queue                              // of Environments; nil before feed
 }
 
 // deployment identifies one of an Environment.
@@ -25,7 +27,7 @@ type deployment struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{saved: map[types.NamespacedName]map[deployment]record.Deployment{}}
+	return &ledger{saved: map[types.NamespacedName]map[deployment]record.Deployment{}, gone: map[types.NamespacedName]time.Time{}}
 }
 
 func identity(d record.Deployment) deployment {
@@ -58,6 +60,7 @@ func (l *ledger) put(environment types.NamespacedName, d record.Deployment) {
 func (l *ledger) keep(environment types.NamespacedName, all []record.Deployment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	delete(l.gone, environment) // another one has its name
 	left := map[deployment]bool{}
 	for _, d := range all {
 		left[identity(d)] = true
@@ -69,10 +72,22 @@ func (l *ledger) keep(environment types.NamespacedName, all []record.Deployment)
 	}
 }
 
+// ended returns when an Environment was first seen to be gone.
+func (l *ledger) ended(environment types.NamespacedName, now time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.saved, environment)
+	if _, known := l.gone[environment]; !known {
+		l.gone[environment] = now
+	}
+	return l.gone[environment]
+}
+
 func (l *ledger) forget(environment types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.saved, environment)
+	delete(l.gone, environment)
 }
 
 // archived reports whether the store has a deployment that is over.
