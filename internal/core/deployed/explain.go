@@ -234,7 +234,7 @@ func starts(o Observed, d, coming v1alpha1.Deployed, says names) string {
 	several := slices.ContainsFunc(d.Workloads, func(w v1alpha1.DeployedWorkload) bool { return w.SHA != "" && w.SHA != coming.SHA })
 	switch {
 	case coming.SHA == "":
-		return "No workload names a commit, so nothing can start."
+		return "No commit can be read, so nothing is known to start: see the problems."
 	case !says.notify:
 		return "No workload has notify: true, so a rollout starts nothing. A notification of a pipeline does."
 	case o.Team != nil && o.Team.Spec.Suspended:

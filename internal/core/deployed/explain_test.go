@@ -96,14 +96,14 @@ func TestExplainBadInput(t *testing.T) {
 		says, does string
 		starts     string
 	}{
-		"unknown kind":     {unseen(NoKind, DoCorrectKind), "The cluster has no kind Deployment in apps/v1.", "install the CRD", "No workload names a commit"},
-		"of the cluster":   {unseen(func(s Source) string { return NotNamespaced(s, "root") }, DoCorrectKind), "belong to no namespace", "Correct kind", "No workload names a commit"},
-		"missing rights":   {unseen(MayNotRead, "x"), "Allow it there with a RoleBinding to the ClusterRole postflight-workloads-reader.", "x", "No workload names a commit"},
-		"nothing found":    {missing(shop, "web"), "There is no Deployment web in namespace shop.", "Correct the name", "No workload names a commit"},
-		"malformed":        {withSHA(found(shop, aDeployment("web", "aaaa")), "object."), "The sha of the Deployment web cannot be read: the expression does not compile", "Correct the expression", "No workload names a commit"},
-		"malformed unseen": {withSHA(missing(shop, "web"), "object."), "The sha of Deployment web in namespace shop cannot be read: the expression does not compile", "Correct the expression", "No workload names a commit"},
-		"too costly":       {withSHA(found(shop, aDeployment("web", "aaaa", long)), loops), "actual cost limit exceeded", "Make the expression cheaper", "No workload names a commit"},
-		"no commit":        {found(shop, aDeployment("web", "")), "The Deployment web names no commit: annotate its pods with postflight.dev/sha", "Write the annotation", "No workload names a commit"},
+		"unknown kind":     {unseen(NoKind, DoCorrectKind), "The cluster has no kind Deployment in apps/v1.", "install the CRD", "No commit can be read"},
+		"of the cluster":   {unseen(func(s Source) string { return NotNamespaced(s, "root") }, DoCorrectKind), "belong to no namespace", "Correct kind", "No commit can be read"},
+		"missing rights":   {unseen(MayNotRead, "x"), "Allow it there with a RoleBinding to the ClusterRole postflight-workloads-reader.", "x", "No commit can be read"},
+		"nothing found":    {missing(shop, "web"), "There is no Deployment web in namespace shop.", "Correct the name", "No commit can be read"},
+		"malformed":        {withSHA(found(shop, aDeployment("web", "aaaa")), "object."), "The sha of the Deployment web cannot be read: the expression does not compile", "Correct the expression", "No commit can be read"},
+		"malformed unseen": {withSHA(missing(shop, "web"), "object."), "The sha of Deployment web in namespace shop cannot be read: the expression does not compile", "Correct the expression", "No commit can be read"},
+		"too costly":       {withSHA(found(shop, aDeployment("web", "aaaa", long)), loops), "actual cost limit exceeded", "Make the expression cheaper", "No commit can be read"},
+		"no commit":        {found(shop, aDeployment("web", "")), "The Deployment web names no commit: annotate its pods with postflight.dev/sha", "Write the annotation", "No commit can be read"},
 		"failed":           {found(shop, aDeployment("web", "aaaa", failed)), "The rollout of the Deployment web failed", "kubectl describe deployment web -n shop", "It is notified when the rollout is complete."},
 	} {
 		t.Run(name, func(t *testing.T) {
