@@ -230,3 +230,27 @@ func TestParseMoment(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredLineIsEqual: what was read back from the store is what was written, so that nobody writes it again.
+func TestStoredLineIsEqual(t *testing.T) {
+	at := new(metav1.NewTime(after(3).In(time.FixedZone("", 3600))))
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "staging"}}
+	e.Status.Unarchived = []v1alpha1.EarlierDeployment{{Repository: "shop", Since: *at, Unknown: true}, {Repository: "shop", Since: *at}}
+	e.Status.Deployed = []v1alpha1.Deployed{{Repository: "shop", SHA: "aaaa", Branch: "main", Since: at, Ready: new(true), ReportedBy: "Workload", Workloads: []v1alpha1.DeployedWorkload{
+		{Kind: "Deployment", Namespace: "shop", Name: "web", Ready: true, Digests: []v1alpha1.ImageDigest{{Container: "web", Digest: "sha256:1"}}}, {Kind: "Deployment", Name: "api", Digests: []v1alpha1.ImageDigest{}},
+	}}}
+	lines := append(record.DeploymentsOf("acme", e), line("pay", "1111", 1).Deletion(after(5)))
+	for _, d := range lines {
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stored record.Deployment
+		if err := json.Unmarshal(text, &stored); err != nil || !stored.Merge(d).Equal(stored) || stored.Key() != d.Key() {
+			t.Errorf("%s is read as %+v, %v", text, stored, err)
+		}
+	}
+	if len(lines) != 4 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
