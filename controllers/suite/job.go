@@ -100,7 +100,7 @@ func (r *Reconciler) adopt(ctx context.Context, o *suite.Observation) error {
 	case j == nil:
 		return errors.New("the Job existed and is gone")
 	case metav1.IsControlledBy(j, o.Suite):
-		o.Job, o.Unlabeled = j, job.Unlabeled(j)
+		o.Job, o.Unlabeled, o.UnderTest.Start = j, job.Unlabeled(j), job.UnderTest(j) // something may have been deployed since it was created
 		return r.observeJob(ctx, o)
 	case ofEarlier(j, o.Suite):
 		o.Creation.Result = suite.NameInUse
