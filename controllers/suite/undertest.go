@@ -48,8 +48,9 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation)
 	if err != nil {
 		return err
 	}
-	o.UnderTest.Tested = deployed.Tested(o.UnderTest.Start, now)
-	o.UnderTest.Moved = !deployed.StillThere(o.UnderTest.Tested, o.Suite.Spec.Deployment)
+	tested := deployed.Tested(o.UnderTest.Start, now)
+	o.UnderTest.Gone, o.UnderTest.Moved = e == nil, !deployed.StillThere(tested, o.Suite.Spec.Deployment)
+	o.Compared(tested)
 	return nil
 }
 
@@ -69,7 +70,11 @@ func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error 
 		if existing == nil {
 			return fmt.Errorf("the run %s existed and is gone", next.Name)
 		}
-		o.UnderTest.Repeat = suite.Repeat{Run: next.Name, Problem: suite.RepeatProblem(existing, next)}
+		if problem = suite.RepetitionProblem(existing, next, o.Suite); problem != "" {
+			o.UnderTest.Repeat.Problem = problem
+			return nil
+		}
+		o.UnderTest.Repeat.Run = next.Name
 		return nil
 	}
 	if apierror.Rejected(err) || apierror.NamespaceGone(err) {

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,8 +16,17 @@ type UnderTest struct {
 	// The results of CompareWorkloads.
 	Tested *v1alpha1.UnderTest // nil: not done
 	Moved  bool                // the Environment has another commit of the repository than the notified one
+	Gone   bool                // the Environment was deleted
 
 	Repeat Repeat // the result of RepeatRun
+}
+
+// Compared takes what was under test. A change that was recorded before the run is repeated stays: it may have been changed back since.
+func (o *Observation) Compared(tested *v1alpha1.UnderTest) {
+	if before := o.Suite.Status.UnderTest; before != nil && before.Changed != "" {
+		tested = before
+	}
+	o.UnderTest.Tested = tested
 }
 
 // Repeat is what came of the creation of the run that repeats another one.
@@ -45,7 +53,7 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 
 const endedMessage = "The tests have ended."
 
-// repeat first records which run repeats this one. That write fails if this run was notified again: then its repetition is newer, too.
+// repeat first records what changed, and which run repeats this one, so that a later look at the Environment cannot make this one pass. That write fails if this run was notified again: then its repetition is newer, too.
 func repeat(o Observation, d Decision, now time.Time) Decision {
 	why := notRepeated(o)
 	next, problem := RepeatOf(o.Suite, o.Trigger, now)
@@ -69,6 +77,8 @@ func notRepeated(o Observation) string {
 		return "It is not repeated, because " + newer + " tests a newer deployment."
 	case Unwanted(o):
 		return "It is not repeated, because it was to be stopped."
+	case o.UnderTest.Gone:
+		return "It is not repeated, because its Environment was deleted."
 	case o.UnderTest.Moved:
 		return "It is not repeated, because another commit was deployed: the run of that one counts, if it was notified."
 	case o.Suite.Annotations[v1alpha1.AnnotationRepeats] != "":
@@ -103,21 +113,27 @@ func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, now time.Time) (next *v1al
 	return next, ""
 }
 
-// RepeatProblem returns why a Suite with the name of a repetition does not count as one, as a sentence, or "". An attempt that somebody else has
-// requested may count, unless it ended before.
-func RepeatProblem(existing, desired *v1alpha1.Suite) string {
-	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == desired.Annotations[v1alpha1.AnnotationRepeats]
-	if existing.Finished() && !ours {
-		return fmt.Sprintf("It is not repeated, because its next attempt, %s, has ended already. Notify again.", existing.Name)
+// RepetitionProblem returns why an existing Suite is not the desired repetition of a run, as a sentence, or "". A notification may have created
+// the attempt meanwhile. One that ended before, or tested another deployment of the commit, must not answer for the run.
+func RepetitionProblem(existing, desired, of *v1alpha1.Suite) string {
+	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == of.Name
+	switch {
+	case !SameRun(existing, desired), len(Differences(existing, desired)) > 0:
+		return "It is not repeated, because the name " + existing.Name + " belongs to another Suite. Notify again."
+	case existing.DeletionTimestamp != nil:
+		return "It is not repeated, because its next attempt, " + existing.Name + ", is being deleted. Notify again."
+	case !ours && (existing.Finished() || Compare(existing, of) < 0):
+		return "It is not repeated, because its next attempt, " + existing.Name + ", was there before. Notify again, and request a rerun."
+	default:
+		return ""
 	}
-	return NextProblem(existing, desired)
 }
 
 // setUnderTest records what the Job remembers, and at the end what was compared.
 func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 	switch {
 	case d.RepeatedBy != "":
-		s.Status.RepeatedBy = d.RepeatedBy
+		s.Status.UnderTest, s.Status.RepeatedBy = o.UnderTest.Tested, d.RepeatedBy
 	case s.Finished() && o.UnderTest.Tested != nil:
 		s.Status.UnderTest, s.Status.RepeatedBy = o.UnderTest.Tested, o.UnderTest.Repeat.Run
 	case s.Status.UnderTest == nil && len(o.UnderTest.Start) > 0:

@@ -63,6 +63,7 @@ func TestUnderTest(t *testing.T) {
 		"cannot be repeated": {"", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other, Repeat: suite.Repeat{Problem: "Too many."}}), suite.Report,
 			v1alpha1.ReasonInconclusive, "Too many."},
 		"another commit":  {"its own run tests that", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Moved: true}), suite.Report, v1alpha1.ReasonInconclusive, "another commit was deployed"},
+		"deleted":         {"there is nothing to test", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Gone: true}), suite.Report, v1alpha1.ReasonInconclusive, "its Environment was deleted"},
 		"the second time": {"once is enough", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, repeats), suite.Report, v1alpha1.ReasonInconclusive, "It repeated a run already."},
 		"canceled":        {"nobody wants it", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, canceled), suite.Report, v1alpha1.ReasonInconclusive, "was to be stopped"},
 		"a newer deployment": {"it must not be superseded", with(ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}), aSuite("b", 5, commit("b"))), suite.Report,
@@ -127,16 +128,62 @@ func TestRepeatOf(t *testing.T) {
 	if !again.Scheduled() {
 		t.Error("the repetition of a scheduled run would supersede deployments")
 	}
-	ended := again.DeepCopy()
-	ended.Annotations[v1alpha1.AnnotationRepeats] = ""
-	if problem := suite.RepeatProblem(ended, again); problem != "" {
-		t.Errorf("an attempt that continues: %q", problem)
-	}
-	in(v1alpha1.Passed(""))(ended)
-	if problem := suite.RepeatProblem(ended, again); !strings.Contains(problem, "has ended already") {
-		t.Errorf("an old result would count: %q", problem)
-	}
 	if _, problem := suite.RepeatOf(s, nil, t0); !strings.Contains(problem, "does not exist any more") {
 		t.Errorf("%q", problem)
+	}
+}
+
+// TestChangedBack: a run that is about to be repeated does not pass because the Environment has the earlier version again.
+func TestChangedBack(t *testing.T) {
+	s := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"))
+	o := suite.Observation{Suite: s, Job: aJob("a"), Progress: v1alpha1.Passed(""), Trigger: aTrigger(), Team: aTeam(), UnderTest: suite.UnderTest{Start: shop}}
+	o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "The Application shop had a, and has b."})
+	suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+	if s.Status.RepeatedBy == "" || s.Finished() {
+		t.Fatalf("%+v", s.Status)
+	}
+	o.UnderTest.Tested = nil // as after a restart
+	o.Compared(&v1alpha1.UnderTest{Workloads: shop})
+	if d := suite.Decide(o, t0); d.Action != suite.RepeatRun {
+		t.Errorf("%+v", d)
+	}
+	o.UnderTest.Repeat.Problem = "There is no room."
+	suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+	if s.State() != v1alpha1.ReasonInconclusive || s.Status.RepeatedBy != "" || s.Status.UnderTest.Changed == "" {
+		t.Errorf("%+v", s.Status)
+	}
+}
+
+// TestRepetitionProblem: the result of no other Suite answers for a run.
+func TestRepetitionProblem(t *testing.T) {
+	run := aSuite("a", 0, commit("a"), notifiedBy("request"))
+	run.Spec.Trigger.UID = aTrigger().UID
+	next, _ := suite.RepeatOf(run, aTrigger(), t0)
+	passed, byNotification := in(v1alpha1.Passed("")), func(s *v1alpha1.Suite) { delete(s.Annotations, v1alpha1.AnnotationRepeats) }
+	before := func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: t0.Add(-time.Hour)} }
+	for name, tc := range map[string]struct {
+		reason string
+		change []func(*v1alpha1.Suite)
+		want   string
+	}{
+		"ours":             {"after a crash", nil, ""},
+		"ours, ended":      {"after a long crash", []func(*v1alpha1.Suite){passed}, ""},
+		"notified":         {"it will test what is there", []func(*v1alpha1.Suite){byNotification}, ""},
+		"notified, ended":  {"it may have tested another version", []func(*v1alpha1.Suite){byNotification, passed}, "was there before"},
+		"notified, before": {"an attempt of another notification", []func(*v1alpha1.Suite){byNotification, before}, "was there before"},
+		"another URL":      {"another deployment", []func(*v1alpha1.Suite){func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = "https://other.example.com" }}, "belongs to another Suite"},
+		"other variables":  {"another deployment", []func(*v1alpha1.Suite){func(s *v1alpha1.Suite) { s.Spec.Variables = map[string]string{"SKIP": "1"} }}, "belongs to another Suite"},
+		"another commit":   {"somebody took the name", []func(*v1alpha1.Suite){commit("b")}, "belongs to another Suite"},
+		"being deleted":    {"it will have no result", []func(*v1alpha1.Suite){deleted}, "is being deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			existing := next.DeepCopy()
+			for _, change := range tc.change {
+				change(existing)
+			}
+			if got := suite.RepetitionProblem(existing, next, run); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%s: %q", tc.reason, got)
+			}
+		})
 	}
 }
