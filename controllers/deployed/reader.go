@@ -19,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // Reader reads what Environments have from the API server, not from the watches, which may lag behind: a verdict depends on it.
@@ -32,8 +33,13 @@ type Reader struct {
 	reading keymutex.KeyMutex
 }
 
-// readAtOnce is how many Environments are read at the same time: each takes a request or two per workload.
-const readAtOnce = 16
+const (
+	// readAtOnce is how many Environments are read at the same time: each takes a request or two per workload.
+	readAtOnce = 16
+
+	// readTimeout is half of what a reconcile may take, so that it can report that the API server does not answer.
+	readTimeout = retry.Timeout / 2
+)
 
 // NewReader returns a Reader with the clients of a manager.
 func NewReader(mgr ctrl.Manager, workloads dynamic.Interface) *Reader {
@@ -47,16 +53,23 @@ func NewReader(mgr ctrl.Manager, workloads dynamic.Interface) *Reader {
 // that end together cost two.
 func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
 	key := fmt.Sprintf("%s/%d", e.UID, e.Generation)
-	all, err, _ := r.asking.Do(key, func() (any, error) {
+	answers := r.asking.DoChan(key, func() (any, error) {
 		r.reading.LockKey(key)
 		defer func() { _ = r.reading.UnlockKey(key) }() // it fails only if the lock is not held
 		r.asking.Forget(key)                            // whoever asks from now on needs a later reading
-		return r.read(ctx, e)
+		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		defer cancel()
+		return r.read(shared, e)
 	})
-	if err != nil {
-		return nil, err
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case a := <-answers:
+		if a.Err != nil {
+			return nil, a.Err
+		}
+		return a.Val.([]v1alpha1.TestedWorkload), nil
 	}
-	return all.([]v1alpha1.TestedWorkload), nil
 }
 
 func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
@@ -70,12 +83,13 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 		if err != nil {
 			return nil, err
 		}
-		for i := range found {
-			if found[i].Digests, err = r.digests(ctx, found[i].Object); err != nil {
-				return nil, err
-			}
-		}
 		all = append(all, found...)
+	}
+	all = deployed.Compared(all) // a selector may find thousands, and each would cost a request
+	for i := range all {
+		if all[i].Digests, err = r.digests(ctx, all[i].Object); err != nil {
+			return nil, err
+		}
 	}
 	return deployed.Versions(all), nil
 }

@@ -43,7 +43,11 @@ func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 }
 
 func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err error) {
-	if o.UnderTest.Start, err = r.underTest(ctx, o.Environment); err != nil {
+	if o.UnderTest.Start, err = r.underTest(ctx, o.Environment); err != nil && ctx.Err() == nil {
+		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: clause(err)}
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	j, problem, err := r.buildJob(ctx, *o)

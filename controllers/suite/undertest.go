@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,7 +35,7 @@ func (r *Reconciler) underTest(ctx context.Context, e *v1alpha1.Environment) ([]
 	}
 	workloads, err := r.Workloads.UnderTest(ctx, e)
 	if err != nil {
-		return nil, fmt.Errorf("read what runs in the Environment %s: %w", e.Name, err)
+		return nil, fmt.Errorf("what runs in the Environment %s cannot be read: %w", e.Name, err)
 	}
 	return workloads, nil
 }
@@ -45,6 +46,10 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation)
 		return err
 	}
 	now, err := r.underTest(ctx, e)
+	if err != nil && ctx.Err() == nil {
+		o.NotCompared("Nobody knows what was tested: "+clause(err)+".", r.Clock.Now())
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -53,6 +58,9 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation)
 	o.Compared(tested)
 	return nil
 }
+
+// clause is an error for the end of a sentence.
+func clause(err error) string { return strings.TrimRight(err.Error(), ". ") }
 
 // repeatRun creates the repetition before the run ends, so that a restart in between forgets neither.
 func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error {

@@ -14,15 +14,19 @@ import (
 const (
 	maxUnderTest = 50 // the bounds of the status of a Suite
 	maxChanged   = 2048
+	maxRevision  = 256
 )
+
+// Compared returns the objects that are compared, in their order.
+func Compared(found []Found) []Found {
+	all := sorted(found)
+	return all[:min(len(all), maxUnderTest)]
+}
 
 // Versions returns what each object is at the moment, as the start of a run. Digests of what was found are those of its pods now; nil: they
 // are not known.
 func Versions(found []Found) (all []v1alpha1.TestedWorkload) {
-	for _, f := range sorted(found) {
-		if len(all) == maxUnderTest {
-			break
-		}
+	for _, f := range Compared(found) {
 		all = append(all, v1alpha1.TestedWorkload{
 			Repository: f.Workload.Repository, Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.name(), Start: f.version(),
 		})
@@ -43,8 +47,11 @@ func (f Found) version() *v1alpha1.WorkloadVersion {
 	}
 	n, problem := read(f.Workload, f.Object)
 	r := rolloutOf(f.Object)
+	if f.Object.GetDeletionTimestamp() != nil {
+		return &v1alpha1.WorkloadVersion{Message: plaintext.Line(r.message, maxWorkloadText)}
+	}
 	return &v1alpha1.WorkloadVersion{
-		UID: f.Object.GetUID(), Generation: f.Object.GetGeneration(), Revision: r.revision, SHA: n.sha, Digests: f.Digests, RolledOut: r.ready,
+		UID: f.Object.GetUID(), Generation: f.Object.GetGeneration(), Revision: plaintext.Line(r.revision, maxRevision), SHA: n.sha, Digests: f.Digests, RolledOut: r.ready,
 		Message: plaintext.Line(cmp.Or(r.message, problem), maxWorkloadText),
 	}
 }

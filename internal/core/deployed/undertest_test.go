@@ -77,6 +77,7 @@ func TestTested(t *testing.T) {
 		"unknown images":        {"pods cannot be read", []Found{seen(shaA, nil, revision("1"))}, []Found{seen(shaA, nil, revision("1"))}, ""},
 		"unknown, restart":      {"it may be another image", []Found{seen(shaA, nil, revision("1"))}, []Found{seen(shaA, nil, revision("2"))}, "The Deployment web was rolled out."},
 		"stuck all along":       {"nothing moved", []Found{seen(shaA, a, revision("2"), failed)}, []Found{seen(shaA, a, revision("2"), failed)}, ""},
+		"being deleted":         {"its pods stop", []Found{seen(shaA, a)}, []Found{seen(shaA, runs(), set("2026-11-25T10:00:00Z", "metadata", "deletionTimestamp"))}, "The Deployment web cannot be read any more: The Deployment web is being deleted."},
 		"deleted":               {"", []Found{seen(shaA, a)}, []Found{missing("acme/shop", "web")}, "The Deployment web cannot be read any more: There is no Deployment web in namespace shop."},
 		"not named any more":    {"", []Found{seen(shaA, a)}, nil, "The Deployment web is gone, or the Environment does not name it any more."},
 		"created":               {"", []Found{missing("acme/shop", "web")}, []Found{seen(shaA, a)}, "The Deployment web was created, or could not be read before."},
@@ -139,5 +140,17 @@ func TestStillThere(t *testing.T) {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestVersionsFit into the status, whatever others write into their objects.
+func TestVersionsFit(t *testing.T) {
+	var many []Found
+	for i := range 3 * maxUnderTest {
+		many = append(many, found("acme/shop", aDeployment(fmt.Sprintf("web-%03d", i), shaA, revision(strings.Repeat("1", 300)))))
+	}
+	all := Versions(many)
+	if len(all) != maxUnderTest || len(Compared(many)) != maxUnderTest || len(all[0].Start.Revision) > 256 {
+		t.Errorf("%d, %d, %q", len(all), len(Compared(many)), all[0].Start.Revision)
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // UnderTest is what the Environment of a run has, where it names workloads.
@@ -14,9 +17,10 @@ type UnderTest struct {
 	Start []v1alpha1.TestedWorkload // when the Job was created; empty: the Environment named no workloads
 
 	// The results of CompareWorkloads.
-	Tested *v1alpha1.UnderTest // nil: not done
-	Moved  bool                // the Environment has another commit of the repository than the notified one
-	Gone   bool                // the Environment was deleted
+	Tested     *v1alpha1.UnderTest // nil: not done
+	Unreadable string              // a sentence: why the Environment cannot be read at the moment
+	Moved      bool                // the Environment has another commit of the repository than the notified one
+	Gone       bool                // the Environment was deleted
 
 	Repeat Repeat // the result of RepeatRun
 }
@@ -27,6 +31,34 @@ func (o *Observation) Compared(tested *v1alpha1.UnderTest) {
 		tested = before
 	}
 	o.UnderTest.Tested = tested
+}
+
+// readWithin outlasts an outage of the API server, or of a webhook that converts objects. Then nobody knows what was tested, and the run ends.
+const readWithin = 10 * time.Minute
+
+// NotCompared takes why the Environment cannot be read, as a sentence.
+func (o *Observation) NotCompared(problem string, now time.Time) {
+	if sinceJobEnded(*o, now) < readWithin {
+		o.UnderTest.Unreadable = plaintext.Line(problem, maxUnreadable)
+		return
+	}
+	o.Compared(&v1alpha1.UnderTest{Workloads: o.UnderTest.Start, Changed: plaintext.Line(problem, maxUnreadable)})
+}
+
+const maxUnreadable = 1024 // messages of the API server may be long, and conditions are bounded
+
+// sinceJobEnded is long for a Job that is gone.
+func sinceJobEnded(o Observation, now time.Time) time.Duration {
+	if o.Job == nil {
+		return readWithin
+	}
+	var end time.Time
+	for _, c := range o.Job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			end = c.LastTransitionTime.Time
+		}
+	}
+	return min(max(now.Sub(end), 0), readWithin)
 }
 
 // Repeat is what came of the creation of the run that repeats another one.
@@ -41,6 +73,9 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 	switch {
 	case o.Suite.Finished() || !verdict || len(o.UnderTest.Start) == 0:
 		return d
+	case o.UnderTest.Unreadable != "":
+		wait := min(max(sinceJobEnded(o, now)/4, createRetryMin), createRetryMax)
+		return Decision{Condition: v1alpha1.Running(endedMessage + " " + o.UnderTest.Unreadable + " It is tried again."), RequeueAfter: wait}
 	case o.UnderTest.Tested == nil:
 		d.Action, d.Condition = CompareWorkloads, v1alpha1.Running(endedMessage)
 		return d

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -183,6 +185,43 @@ func TestRepetitionProblem(t *testing.T) {
 			}
 			if got := suite.RepetitionProblem(existing, next, run); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%s: %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestUnreadable: a run waits for an API server that does not say what the Environment has, and not for ever.
+func TestUnreadable(t *testing.T) {
+	const problem = "Nobody knows what was tested: the server is on fire."
+	for name, tc := range map[string]struct {
+		after  time.Duration
+		gone   bool // its Job
+		state  string
+		begins string
+	}{
+		"at once": {0, false, v1alpha1.ReasonRunning, "The tests have ended. " + problem},
+		"later":   {9 * time.Minute, false, v1alpha1.ReasonRunning, "The tests have ended. " + problem},
+		"at last": {10 * time.Minute, false, v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: " + problem},
+		"no Job":  {0, true, v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: " + problem},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, j := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"), repeats), aJob("a")
+			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(t0)}}
+			o := suite.Observation{Suite: s, Job: j, Progress: v1alpha1.Passed("ok"), Trigger: aTrigger(), Team: aTeam(), UnderTest: suite.UnderTest{Start: shop}}
+			if tc.gone {
+				o.Job, o.TimeLimit, s.Status.StartTime = nil, time.Second, &metav1.Time{Time: t0.Add(-time.Minute)}
+			}
+			now := t0.Add(tc.after)
+			if d := suite.Decide(o, now); d.Action != suite.CompareWorkloads {
+				t.Fatalf("%+v", d)
+			}
+			o.NotCompared(problem, now)
+			d := suite.Decide(o, now)
+			if d.Action != suite.Report || d.Condition.Reason != tc.state || !strings.HasPrefix(d.Condition.Message, tc.begins) {
+				t.Errorf("%+v", d)
+			}
+			if wait := d.RequeueAfter; tc.state == v1alpha1.ReasonRunning && (wait < time.Second || wait > 15*time.Second) {
+				t.Errorf("it is tried again after %s", wait)
 			}
 		})
 	}
