@@ -18,7 +18,7 @@ var (
 	frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	marks  = map[verdict]string{
 		passed: "\x1b[32m✓\x1b[0m", Failed: "\x1b[31m✗\x1b[0m", noOutcome: "\x1b[31m!\x1b[0m",
-		canceled: "\x1b[33m■\x1b[0m", superseded: "\x1b[33m↷\x1b[0m", different: "\x1b[33m≠\x1b[0m",
+		canceled: "\x1b[33m■\x1b[0m", superseded: "\x1b[33m↷\x1b[0m", different: "\x1b[33m≠\x1b[0m", changed: "\x1b[33m?\x1b[0m",
 	}
 )
 

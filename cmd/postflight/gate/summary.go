@@ -37,10 +37,14 @@ func summaryOf(runs []*client.Run) string {
 		if r.State == v1alpha1.ReasonPassed {
 			mark = "✅"
 		}
+		tests, text := cli.TestsOf(r.Results), report.Code(r.Message, maxSummaryText)
+		if r.State == v1alpha1.ReasonInconclusive { // "3 tests passed" would read like a result
+			tests = ""
+		}
 		fmt.Fprintf(b, "- %s %s %s", mark, report.Code(r.Trigger, maxSummaryName), report.Code(strings.ToLower(r.State), maxSummaryName))
-		if tests := cli.TestsOf(r.Results); tests != "" {
+		if tests != "" {
 			b.WriteString(": " + tests)
-		} else if text := report.Code(r.Message, maxSummaryText); text != "" {
+		} else if text != "" {
 			b.WriteString(": " + text)
 		}
 		if strings.HasPrefix(r.URL, "http") && !strings.ContainsAny(r.URL, "<> \n") {

@@ -89,6 +89,20 @@ func TestCloudEvents(t *testing.T) {
 	}
 }
 
+// TestEarlyEventsOfAnInconclusiveRun say what was known then.
+func TestEarlyEventsOfAnInconclusiveRun(t *testing.T) {
+	hook, s := announce.Receivers(aTeam(aWebhook("a")), nil)[0], aRun(v1alpha1.ReasonInconclusive)
+	s.Status.UnderTest, s.Status.RepeatedBy = &v1alpha1.UnderTest{Changed: "The Deployment web was rolled out."}, "smoke-2"
+	all := announce.Events(s)
+	for i, e := range all {
+		_, body := composed(t, hook, s, e)
+		data, last := body["data"].(map[string]any), i == len(all)-1
+		if (data["underTest"] != nil) != last || (data["repeatedBy"] != nil) != last {
+			t.Errorf("%s: %v, %v", e.Name, data["underTest"], data["repeatedBy"])
+		}
+	}
+}
+
 func first(t *testing.T, r announce.Receiver, s *v1alpha1.Suite) announce.Message {
 	m, _ := composed(t, r, s, announce.Events(s)[0])
 	return m

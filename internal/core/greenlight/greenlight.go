@@ -52,6 +52,9 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 		VariablesDigest:        relevant.Annotations[v1alpha1.AnnotationVariablesDigest],
 		WorkflowsInRunCount:    1,
 	}
+	if relevant == root && !root.Finished() { // the repetition is about to be created, perhaps
+		answer.RepeatedByRunID = ""
+	}
 	if relevant.Name == root.Status.RepeatedBy { // the same commit, which clients must not take for a newer deployment
 		answer.RelevantRunID = root.Name
 	}

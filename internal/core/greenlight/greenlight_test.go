@@ -133,6 +133,10 @@ func TestRepeated(t *testing.T) {
 	if !got.Greenlight || got.RelevantRunID != "a" || got.RepeatedByRunID != "b" || got.Counting() != "b" || got.RelevantRunURL != url(passed) {
 		t.Errorf("%+v", got)
 	}
+	about := repeatedBy("b", run("a", 0, v1alpha1.Running("")))
+	if got = greenlight.Of(about, about, url); got.RepeatedByRunID != "" || got.Counting() != "a" {
+		t.Errorf("nobody hears of a run that does not exist: %+v", got)
+	}
 	superseded := run("b", 1, v1alpha1.Superseded(""))
 	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{superseded, run("c", 2, v1alpha1.Passed(""))}), url)
 	if got.RelevantRunID != "c" || got.Counting() != "c" {

@@ -54,6 +54,7 @@ func TestLead(t *testing.T) {
 		"two passed":       {"", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, byTrigger("visual")), run("a", passed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke and visual passed."},
 		"running":          {"", staging(shop), []*v1alpha1.Suite{run("a", running, tested)}, "running", short + " of acme/shop has been deployed for 42 minutes. No result yet of smoke."},
 		"stopped":          {"", staging(shop), []*v1alpha1.Suite{run("a", canceled, tested)}, "canceled", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because it was stopped."},
+		"inconclusive":     {"", staging(shop), []*v1alpha1.Suite{run("a", inconclusive, tested)}, "inconclusive", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because something was deployed meanwhile."},
 		"another commit":   {"It tested what was there before.", staging(shop), []*v1alpha1.Suite{run("a", failed, testOf("acme/shop", otherSHA))}, "none", short + " of acme/shop has been deployed for 42 minutes. Nothing has tested " + short + " of acme/shop."},
 		"several":          {"", staging(pay, shop), []*v1alpha1.Suite{run("a", passed, tested)}, "none", "2 repositories are deployed; acme/shop changed last, 42 minutes ago. Nothing has tested 77d01b5e of acme/pay."},
 		"unnamed":          {"Workloads have several commits.", staging(v1alpha1.Deployed{}), nil, "none", "Something is deployed. Nothing has tested it."},

@@ -86,7 +86,7 @@ func deployedSentence(all []Deployed, now time.Time) string {
 
 // verdictOf sums up the tests of what is deployed, none of which ended badly.
 func verdictOf(all []Deployed) Lead {
-	var untested, open, stopped, passed []string
+	var untested, open, stopped, changed, passed []string
 	for _, d := range all {
 		if len(d.Runs) == 0 {
 			untested = append(untested, d.what())
@@ -97,6 +97,8 @@ func verdictOf(all []Deployed) Lead {
 				open = append(open, r.Trigger)
 			case r.State.Reason == v1alpha1.ReasonPassed:
 				passed = append(passed, r.Trigger)
+			case r.State.Reason == v1alpha1.ReasonInconclusive:
+				changed = append(changed, r.Trigger)
 			default:
 				stopped = append(stopped, r.Trigger)
 			}
@@ -109,6 +111,8 @@ func verdictOf(all []Deployed) Lead {
 		return Lead{NoRun.Key, "Nothing has tested " + listed(untested) + "."}
 	case len(stopped) > 0:
 		return Lead{stateOf(v1alpha1.ReasonCanceled).Key, "No result of " + listed(stopped) + ", because it was stopped."}
+	case len(changed) > 0:
+		return Lead{stateOf(v1alpha1.ReasonInconclusive).Key, "No result of " + listed(changed) + ", because something was deployed meanwhile."}
 	default:
 		return Lead{stateOf(v1alpha1.ReasonPassed).Key, listed(passed) + " passed."}
 	}

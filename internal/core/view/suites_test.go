@@ -46,9 +46,11 @@ func of(trigger, environment, branch string) func(*v1alpha1.Suite) {
 }
 
 var (
-	passed     = v1alpha1.Passed("The tests passed.")
-	failed     = v1alpha1.Failed("The tests failed with exit code 1.")
-	running    = v1alpha1.Running("The tests are running.")
-	canceled   = v1alpha1.Canceled("Canceled by anna.")
-	superseded = v1alpha1.Superseded("Superseded by another run.")
+	passed   = v1alpha1.Passed("The tests passed.")
+	failed   = v1alpha1.Failed("The tests failed with exit code 1.")
+	running  = v1alpha1.Running("The tests are running.")
+	canceled = v1alpha1.Canceled("Canceled by anna.")
+
+	inconclusive = v1alpha1.Inconclusive("What was tested changed meanwhile.")
+	superseded   = v1alpha1.Superseded("Superseded by another run.")
 )
