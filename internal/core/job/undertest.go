@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,10 +38,35 @@ func withoutDigests(workloads []v1alpha1.TestedWorkload) (all []v1alpha1.TestedW
 	return all
 }
 
-// UnderTest returns what the Environment had when the Job was created; nothing if nobody knows.
+// UnderTest returns what the Environment had when the Job was created; nothing if nobody knows, or if somebody else wrote it: what does not
+// fit into the status of the Suite would keep the run from ending.
 func UnderTest(j *batchv1.Job) (workloads []v1alpha1.TestedWorkload) {
-	if err := json.Unmarshal([]byte(j.Annotations[v1alpha1.AnnotationUnderTest]), &workloads); err != nil {
-		return nil // somebody else wrote it
+	text := j.Annotations[v1alpha1.AnnotationUnderTest]
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &workloads); err != nil || len(workloads) > maxTested || slices.ContainsFunc(workloads, unfit) {
+		return nil
 	}
 	return workloads
+}
+
+const maxTested, maxTestedDigests = 50, 16 // the bounds of the status of a Suite
+
+func unfit(w v1alpha1.TestedWorkload) bool {
+	if w.End != nil || len(w.Repository) > 256 || len(w.Kind) > 63 || len(w.Namespace) > 63 || len(w.Name) > 253 {
+		return true
+	}
+	v := w.Start
+	if v == nil {
+		return false
+	}
+	seen := map[string]bool{}
+	for _, d := range v.Digests {
+		if seen[d.Container] || len(d.Container) > 63 || len(d.Digest) > 256 {
+			return true
+		}
+		seen[d.Container] = true
+	}
+	return len(v.UID) > 128 || len(v.Revision) > 256 || len(v.SHA) > 128 || len(v.Message) > 512 || len(v.Digests) > maxTestedDigests
 }
