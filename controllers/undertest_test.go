@@ -104,7 +104,7 @@ func TestRolloutUnderARun(t *testing.T) {
 	w.startManager()
 	for name := range testEnds {
 		s := w.reaches(name, v1alpha1.ReasonInconclusive,
-			"What was tested changed meanwhile: The Deployment web had 11111111, and has 22222222. It is not repeated, because another commit was deployed.")
+			"What was tested changed meanwhile: The Deployment web had 11111111, and has 22222222. It is not repeated, because another commit was deployed: ")
 		if end := s.Status.UnderTest.Workloads[0].End; end == nil || end.SHA != commit(2) || s.Status.RepeatedBy != "" || s.Status.DecidedBy != "" {
 			t.Errorf("%+v %q", s.Status.UnderTest, s.Status.RepeatedBy)
 		}
