@@ -44,9 +44,7 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 // newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What a
 // schedule started is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
 func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	stream = slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
-		return other.Scheduled() || other.Annotations[v1alpha1.AnnotationRepeats] == s.Name
-	})
+	stream = slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool { return other.Scheduled() || repeatsRun(other, s) })
 	if n := newest(stream); n == nil || Compare(n, s) <= 0 || Siblings(n, s) {
 		return nil
 	}
@@ -55,6 +53,11 @@ func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 		return nil
 	}
 	return n
+}
+
+// repeatsRun does not trust the annotation alone, which anyone can write who creates Suites.
+func repeatsRun(other, s *v1alpha1.Suite) bool {
+	return other.Annotations[v1alpha1.AnnotationRepeats] == s.Name && other.Spec.Deployment == s.Spec.Deployment
 }
 
 // unfinishedBefore returns the newest Suite that is older than s, is no sibling, and has not ended.

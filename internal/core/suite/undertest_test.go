@@ -226,3 +226,16 @@ func TestUnreadable(t *testing.T) {
 		})
 	}
 }
+
+// TestForgedRepetition: a Suite of another commit that says it repeats a run is a newer deployment all the same.
+func TestForgedRepetition(t *testing.T) {
+	run := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"))
+	for sha, want := range map[string]string{"a": v1alpha1.ReasonRunning, "b": v1alpha1.ReasonSuperseded} {
+		other := aSuite("other", 5, commit(sha))
+		metav1.SetMetaDataAnnotation(&other.ObjectMeta, v1alpha1.AnnotationRepeats, "a")
+		o := suite.Observation{Suite: run, Job: aJob("a"), Progress: v1alpha1.Running("busy"), Trigger: aTrigger(), Team: aTeam(), Stream: []*v1alpha1.Suite{run, other}}
+		if d := suite.Decide(o, t0.Add(10*time.Second)); (d.SupersededBy != "") != (want == v1alpha1.ReasonSuperseded) {
+			t.Errorf("%s: %+v", sha, d)
+		}
+	}
+}
