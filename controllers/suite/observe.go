@@ -151,7 +151,7 @@ func (r *Reconciler) isNew(j *batchv1.Job) bool {
 }
 
 func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
-	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.State())
+	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.Succeeded())
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged

@@ -325,10 +325,10 @@ func TestStartingSince(t *testing.T) {
 // to replace a pod.
 func TestKeepRunning(t *testing.T) {
 	fresh := Observe(newJob(func(j *batchv1.Job) { j.CreationTimestamp = after(1) }), nil)
-	if s := fresh.KeepRunning(v1alpha1.ReasonRunning); s.Condition.Reason != v1alpha1.ReasonRunning || !s.StartingSince.IsZero() {
+	if s := fresh.KeepRunning(v1alpha1.Running("They run.")); s.Condition.Reason != v1alpha1.ReasonRunning || s.Condition.Message != "They run." || !s.StartingSince.IsZero() {
 		t.Errorf("a run that was Running is %+v", s)
 	}
-	if s := fresh.KeepRunning(v1alpha1.ReasonQueued); s.Condition.Reason != v1alpha1.ReasonStarting || s.StartingSince.IsZero() {
+	if s := fresh.KeepRunning(v1alpha1.Queued("")); s.Condition.Reason != v1alpha1.ReasonStarting || s.StartingSince.IsZero() {
 		t.Errorf("a run that was Queued is %+v", s)
 	}
 }

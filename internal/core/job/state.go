@@ -81,11 +81,16 @@ func (s State) KeepProblem(recorded string) State {
 	return s
 }
 
-// KeepRunning keeps a run Running if its recorded state is: a failed pod that is gone and was not counted leaves no trace.
-func (s State) KeepRunning(recorded string) State {
-	if recorded == v1alpha1.ReasonRunning && !s.StartingSince.IsZero() {
-		s.Condition.Reason, s.StartingSince = v1alpha1.ReasonRunning, time.Time{}
+// KeepRunning keeps a run Running if its recorded state is: a failed pod that is gone and was not counted leaves no trace, and a pod whose
+// tests have ended is not ready any more. Without a problem, it also keeps what was said: the pod does not start.
+func (s State) KeepRunning(recorded metav1.Condition) State {
+	if recorded.Reason != v1alpha1.ReasonRunning || s.StartingSince.IsZero() {
+		return s
 	}
+	if s.Condition.Reason == v1alpha1.ReasonStarting && s.PodProblem == "" {
+		s.Condition.Message = recorded.Message
+	}
+	s.Condition.Reason, s.StartingSince = v1alpha1.ReasonRunning, time.Time{}
 	return s
 }
 

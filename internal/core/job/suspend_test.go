@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -45,7 +46,7 @@ func TestSuspendedJob(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		job      *batchv1.Job
-		recorded string
+		recorded metav1.Condition
 		want     string
 	}{
 		"in a queue": {
@@ -61,7 +62,7 @@ func TestSuspendedJob(t *testing.T) {
 		"after its tests have run": {
 			reason:   "A run that was interrupted has begun, and its state does not go back.",
 			job:      newJob(isSuspended),
-			recorded: v1alpha1.ReasonRunning,
+			recorded: v1alpha1.Running("They run."),
 			want:     "Running: The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n acme smoke-1",
 		},
 	}
