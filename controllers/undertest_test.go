@@ -111,6 +111,26 @@ func TestRolloutUnderARun(t *testing.T) {
 	}
 }
 
+// TestAnotherCommitUnderTest: GitOps deploys what CI has notified later, or never.
+func TestAnotherCommitUnderTest(t *testing.T) {
+	t.Parallel()
+	w, web := testingWorld(t)
+	for name, end := range testEnds {
+		w.create(aSuite(name, 0, testsCommit(2), keyed(name)))
+		w.runs(name)
+		end.end(w, name)
+		s := w.reaches(name, v1alpha1.ReasonInconclusive, "What was tested is not what was notified: The Deployment web had 11111111 all the time, not 22222222.")
+		if s.Status.RepeatedBy != "" || s.Status.UnderTest.Changed != "" {
+			t.Errorf("%+v", s.Status)
+		}
+	}
+	w.rollsOutCommit(web, 2)
+	w.create(aSuite("later", 1, testsCommit(2)))
+	w.runs("later")
+	w.passes("later")
+	w.reaches("later", v1alpha1.ReasonPassed, "")
+}
+
 // TestRepeatsOnce a run of which another repository was deployed meanwhile, and no second time.
 func TestRepeatsOnce(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,7 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation)
 	}
 	tested := deployed.Tested(o.UnderTest.Start, now)
 	o.UnderTest.Gone, o.UnderTest.Moved = e == nil, !deployed.StillThere(tested, o.Suite.Spec.Deployment)
+	o.UnderTest.Another = deployed.Another(tested, o.Suite.Spec.Deployment)
 	o.Compared(tested)
 	return nil
 }

@@ -92,10 +92,15 @@ func defaultSHA(o *unstructured.Unstructured) string {
 		return ""
 	}
 	tag := tag(containers[0].image)
-	if len(tag) < minTag || len(tag) > 64 || strings.Trim(strings.ToLower(tag), "0123456789abcdef") != "" {
+	if !isCommitOrShort(tag) {
 		return ""
 	}
 	return tag
+}
+
+// isCommitOrShort reports whether a text is a commit, perhaps as Git shortens it.
+func isCommitOrShort(text string) bool {
+	return len(text) >= minTag && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
 // annotation of an object with pods is theirs: another one of the object itself rolls out nothing.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -177,6 +178,25 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 		other := w.End != nil && w.End.SHA != "" && whole(w.End.SHA, d.SHA) != d.SHA
 		return other && (w.Repository == d.Repository || d.Repository == "" && !severalRepositories(u.Workloads))
 	})
+}
+
+// Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits,
+// and the notification has to name the repository: a tag such as v1.2 is no other commit.
+func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
+	if u == nil || d.Repository == "" || !notification.IsCommit(d.SHA) {
+		return ""
+	}
+	had := ""
+	for _, w := range u.Workloads {
+		if w.Repository != d.Repository || version(w.Start).SHA == "" {
+			continue
+		}
+		if sha := w.Start.SHA; !isCommitOrShort(sha) || whole(sha, d.SHA) == d.SHA {
+			return ""
+		}
+		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), short(w.Start.SHA), short(d.SHA)))
+	}
+	return had
 }
 
 func severalRepositories(all []v1alpha1.TestedWorkload) bool {

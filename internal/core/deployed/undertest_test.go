@@ -115,6 +115,36 @@ func TestVersionsAreBounded(t *testing.T) {
 	}
 }
 
+func TestAnother(t *testing.T) {
+	tested := func(repository, sha string) v1alpha1.TestedWorkload {
+		return v1alpha1.TestedWorkload{Kind: "Deployment", Name: "web", Repository: repository, Start: &v1alpha1.WorkloadVersion{UID: types.UID("x"), SHA: sha}}
+	}
+	notified := v1alpha1.Deployment{Repository: "acme/shop", SHA: shaA}
+	for name, tc := range map[string]struct {
+		reason string
+		of     v1alpha1.Deployment
+		start  []v1alpha1.TestedWorkload
+		want   string
+	}{
+		"the same":             {"", notified, []v1alpha1.TestedWorkload{tested("acme/shop", shaA)}, ""},
+		"its tag":              {"Git shortens it", notified, []v1alpha1.TestedWorkload{tested("acme/shop", shaA[:8])}, ""},
+		"another":              {"GitOps deploys it later", notified, []v1alpha1.TestedWorkload{tested("acme/shop", shaB)}, "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."},
+		"another tag":          {"", notified, []v1alpha1.TestedWorkload{tested("acme/shop", shaB[:7])}, "The Deployment web had bbbbbbb all the time, not aaaaaaa1."},
+		"one of two":           {"a part of it was tested", notified, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/shop", shaA)}, ""},
+		"a version":            {"nobody knows of which commit", notified, []v1alpha1.TestedWorkload{tested("acme/shop", "v1.2.3")}, ""},
+		"nothing":              {"nobody knows", notified, []v1alpha1.TestedWorkload{tested("acme/shop", ""), {Repository: "acme/shop"}}, ""},
+		"another repository":   {"it may have any commit", notified, []v1alpha1.TestedWorkload{tested("acme/api", shaB)}, ""},
+		"no repository":        {"it may be that of another one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("", shaB)}, ""},
+		"notified of a number": {"it is no commit", v1alpha1.Deployment{Repository: "acme/shop", SHA: "build-7"}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Another(&v1alpha1.UnderTest{Workloads: tc.start}, tc.of); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 func TestStillThere(t *testing.T) {
 	tested := func(repository, sha string) v1alpha1.TestedWorkload {
 		return v1alpha1.TestedWorkload{Repository: repository, End: &v1alpha1.WorkloadVersion{UID: types.UID("x"), SHA: sha}}

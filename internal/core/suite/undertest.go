@@ -20,6 +20,7 @@ type UnderTest struct {
 	Tested     *v1alpha1.UnderTest // nil: not done
 	Unreadable string              // a sentence: why the Environment cannot be read at the moment
 	Moved      bool                // the Environment has another commit of the repository than the notified one
+	Another    string              // a sentence: which other commit was under test from start to end; empty: none is known
 	Gone       bool                // the Environment was deleted
 
 	Repeat Repeat // the result of RepeatRun
@@ -67,7 +68,7 @@ type Repeat struct {
 	Problem string // a sentence: why there is none
 }
 
-// compare decides that a run is Inconclusive if what it tested changed, whatever its tests said.
+// compare decides that a run is Inconclusive if what it tested changed, or never was what was notified, whatever its tests said.
 func compare(o Observation, d Decision, now time.Time) Decision {
 	verdict := d.Condition.Reason == v1alpha1.ReasonPassed || d.Condition.Reason == v1alpha1.ReasonFailed || d.Condition.Reason == v1alpha1.ReasonTimedOut
 	switch {
@@ -79,10 +80,14 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 	case o.UnderTest.Tested == nil:
 		d.Action, d.Condition = CompareWorkloads, v1alpha1.Running(endedMessage)
 		return d
-	case o.UnderTest.Tested.Changed == "":
+	case o.UnderTest.Tested.Changed != "":
+		return repeat(o, d, now)
+	case o.UnderTest.Another != "":
+		d.Condition = v1alpha1.Inconclusive("What was tested is not what was notified: " + o.UnderTest.Another +
+			" Let the Trigger wait for its version, with ready: {}, and notify again.")
 		return d
 	default:
-		return repeat(o, d, now)
+		return d
 	}
 }
 
