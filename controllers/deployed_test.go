@@ -85,8 +85,17 @@ func TestEnvironmentsShareWatches(t *testing.T) {
 	if all := staging.Status.Deployed; len(all) != 1 || len(all[0].Workloads) != 2 {
 		t.Errorf("%+v", all)
 	}
+	w.ready(staging, "True", workloadsRead, "All workloads can be read. The Environment nightly names the Deployment api, too.")
+	w.ready(nightly, "True", workloadsRead, "The Environment staging names the Deployment api, too.")
 	watches.are(w, 1)
 	w.names(staging)
+	w.eventually("nobody else names it", func() string {
+		w.must(w.Client.Get(context.Background(), w.key(nightly.Name), nightly))
+		if message := nightly.Status.Conditions[0].Message; message != "All workloads can be read." {
+			return message
+		}
+		return ""
+	})
 	api := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "api"}}
 	w.change(api, func(o client.Object) { isOf(o.(*appsv1.Deployment), commit(3)) })
 	w.rollsOut(api)

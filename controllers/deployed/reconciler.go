@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var problems []string
 	is.Status.Deployed, problems = deployed.Status(observed)
 	is.Status.Unarchived = r.unarchived(was, is)
-	setReady(is, problems)
+	setReady(is, problems, r.shared(observed))
 	late := r.notify(ctx, observed, is)
 	wait, err := r.write(ctx, was, is)
 	if len(problems) > 0 {
@@ -107,14 +107,14 @@ func (r *Reconciler) unarchived(was, is *v1alpha1.Environment) []v1alpha1.Earlie
 }
 
 // setReady leaves an Environment without workloads without a condition: nothing has to become ready.
-func setReady(e *v1alpha1.Environment, problems []string) {
+func setReady(e *v1alpha1.Environment, problems []string, shared string) {
 	if len(e.Spec.Workloads) == 0 {
 		meta.RemoveStatusCondition(&e.Status.Conditions, v1alpha1.ConditionReady)
 		e.Status.ObservedGeneration = 0
 		return
 	}
 	e.Status.ObservedGeneration = e.Generation
-	is := reconcile.Ready("WorkloadsRead", "All workloads can be read.")
+	is := reconcile.Ready("WorkloadsRead", "All workloads can be read."+shared)
 	if len(problems) > 0 {
 		is = reconcile.NotReady("WorkloadsUnknown", problems[0])
 		if more := len(problems) - 1; more > 0 {
@@ -123,6 +123,20 @@ func setReady(e *v1alpha1.Environment, problems []string) {
 	}
 	is.ObservedGeneration = e.Generation
 	meta.SetStatusCondition(&e.Status.Conditions, is)
+}
+
+// shared says which object another Environment of the namespace names as well, as a sentence after another one: that is allowed, and may be a
+// mistake.
+func (r *Reconciler) shared(o deployed.Observed) string {
+	for _, f := range o.Found {
+		if f.Object == nil {
+			continue
+		}
+		if others := r.watches.namedBy(client.ObjectKeyFromObject(o.Environment), f.Source, f.Object); len(others) > 0 {
+			return fmt.Sprintf(" The Environment %s names the %s %s, too.", others[0], f.Source.Kind, f.Object.GetName())
+		}
+	}
+	return ""
 }
 
 func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o deployed.Observed, err error) {

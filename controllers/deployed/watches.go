@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +90,9 @@ func (w *watches) want(environment types.NamespacedName, wanted []interest) {
 		return // it starts soon, and read says so
 	}
 	before := w.wanted[environment]
+	if !reflect.DeepEqual(before, wanted) {
+		w.tellOthers(environment, slices.Concat(before, wanted))
+	}
 	if w.wanted[environment] = wanted; len(wanted) == 0 {
 		delete(w.wanted, environment)
 	}
@@ -110,6 +114,39 @@ func (w *watches) want(environment types.NamespacedName, wanted []interest) {
 			delete(w.sources, i.source)
 		}
 	}
+}
+
+// tellOthers reconciles the other Environments of a namespace that use a source: what they share may have changed.
+func (w *watches) tellOthers(environment types.NamespacedName, changed []interest) {
+	for _, i := range changed {
+		running := w.sources[i.source]
+		if running == nil || w.queue == nil {
+			continue
+		}
+		for other := range running.users {
+			if other.Namespace == environment.Namespace && other != environment {
+				w.queue.AddAfter(ctrl.Request{NamespacedName: other}, startingEvery)
+			}
+		}
+	}
+}
+
+// namedBy returns the other Environments of a namespace that name an object. Those of other namespaces belong to other teams.
+func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o *unstructured.Unstructured) (others []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	running := w.sources[s]
+	if running == nil {
+		return nil
+	}
+	for other := range running.users {
+		means := func(i interest) bool { return i.source == s && deployed.Selects(i.workload, o) }
+		if other.Namespace == environment.Namespace && other != environment && slices.ContainsFunc(w.wanted[other], means) {
+			others = append(others, other.Name)
+		}
+	}
+	slices.Sort(others)
+	return others
 }
 
 // resources asks the API server for what it does not know, and leaves out what the cluster lacks.
