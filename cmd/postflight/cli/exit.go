@@ -19,7 +19,7 @@ const (
 	ExitDifferent = 4 // a run tests another deployment of the commit
 )
 
-const ExitCodes = `Exit codes: 0 every run passed, 1 a run did not pass, 2 a run was canceled or superseded,
+const ExitCodes = `Exit codes: 0 every run passed, 1 a run did not pass, 2 a run was canceled, superseded or Inconclusive,
 3 trouble: no run, no server, no key, no time left, 4 a run tests another deployment of the commit.`
 
 // ExitError is an error with the code that the process exits with.
