@@ -57,7 +57,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	err = errors.Join(
 		suite.Add(mgr, suite.Config{
 			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Handovers: handovers,
-			Archives: archives, Workloads: deployed.NewReader(mgr, workloads),
+			Archives: archives, Workloads: deployed.NewReader(mgr, workloads, clock),
 			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),

@@ -3,6 +3,8 @@ package deployed
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
@@ -12,14 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/utils/keymutex"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/kube/index"
-	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
 // Reader reads what Environments have from the API server, not from the watches, which may lag behind: a verdict depends on it.
@@ -29,23 +30,33 @@ type Reader struct {
 	workloads dynamic.Interface
 	mapper    meta.RESTMapper
 
-	asking  singleflight.Group
-	reading keymutex.KeyMutex
+	asking singleflight.Group
+	clock  clock.PassiveClock
+
+	mu    sync.Mutex
+	turns map[string]*turn // of the Environments that are being read, or could not be
+}
+
+// turn lets one reading of an Environment run at a time.
+type turn struct {
+	busy   chan struct{}
+	users  int
+	failed error // why the last reading failed
+	at     time.Time
 }
 
 const (
-	// readAtOnce is how many Environments are read at the same time: each takes a request or two per workload.
-	readAtOnce = 16
+	// readTimeout is for kinds whose webhook or API server hangs: each run that waits for it holds a worker.
+	readTimeout = 5 * time.Second
 
-	// readTimeout is half of what a reconcile may take, so that it can report that the API server does not answer.
-	readTimeout = retry.Timeout / 2
+	// failedFor is how long runs are told that a reading has failed, so that those of one Environment do not hold up all others.
+	failedFor = 5 * time.Second
 )
 
 // NewReader returns a Reader with the clients of a manager.
-func NewReader(mgr ctrl.Manager, workloads dynamic.Interface) *Reader {
+func NewReader(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock) *Reader {
 	return &Reader{
-		cache: mgr.GetClient(), live: mgr.GetAPIReader(), workloads: workloads, mapper: mgr.GetRESTMapper(),
-		reading: keymutex.NewHashed(readAtOnce),
+		cache: mgr.GetClient(), live: mgr.GetAPIReader(), workloads: workloads, mapper: mgr.GetRESTMapper(), clock: clock, turns: map[string]*turn{},
 	}
 }
 
@@ -54,12 +65,20 @@ func NewReader(mgr ctrl.Manager, workloads dynamic.Interface) *Reader {
 func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
 	key := fmt.Sprintf("%s/%d", e.UID, e.Generation)
 	answers := r.asking.DoChan(key, func() (any, error) {
-		r.reading.LockKey(key)
-		defer func() { _ = r.reading.UnlockKey(key) }() // it fails only if the lock is not held
-		r.asking.Forget(key)                            // whoever asks from now on needs a later reading
-		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*readTimeout) // a turn, and a reading
 		defer cancel()
-		return r.read(shared, e)
+		t := r.turn(key)
+		select {
+		case t.busy <- struct{}{}:
+		case <-shared.Done():
+			r.leave(key, t)
+			return nil, shared.Err()
+		}
+		r.asking.Forget(key) // whoever asks from now on needs a later reading
+		all, err := r.readUnlessFailed(shared, t, e)
+		<-t.busy
+		r.leave(key, t)
+		return all, err
 	})
 	select {
 	case <-ctx.Done():
@@ -68,8 +87,51 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 		if a.Err != nil {
 			return nil, a.Err
 		}
-		return a.Val.([]v1alpha1.TestedWorkload), nil
+		var own []v1alpha1.TestedWorkload // runs write into theirs
+		for _, w := range a.Val.([]v1alpha1.TestedWorkload) {
+			own = append(own, *w.DeepCopy())
+		}
+		return own, nil
 	}
+}
+
+func (r *Reader) turn(key string) *turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.turns[key] == nil {
+		r.turns[key] = &turn{busy: make(chan struct{}, 1)}
+	}
+	r.turns[key].users++
+	return r.turns[key]
+}
+
+// leave forgets those that nobody waits for, unless one has failed: a run asks again.
+func (r *Reader) leave(key string, t *turn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.users--
+	for k, other := range r.turns {
+		if other.users == 0 && (other.failed == nil || r.clock.Since(other.at) > failedFor) {
+			delete(r.turns, k)
+		}
+	}
+}
+
+// readUnlessFailed is called by one at a time.
+func (r *Reader) readUnlessFailed(ctx context.Context, t *turn, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+	r.mu.Lock()
+	failed, at := t.failed, t.at
+	r.mu.Unlock()
+	if failed != nil && r.clock.Since(at) <= failedFor {
+		return nil, failed
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	all, err := r.read(ctx, e)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.failed, t.at = err, r.clock.Now()
+	return all, err
 }
 
 func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {

@@ -24,7 +24,7 @@ func Add(mgr ctrl.Manager, clock clock.PassiveClock, notifier Notifier) error {
 		Named("schedule").
 		For(&v1alpha1.Trigger{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasSchedule),
 			predicate.Or(predicate.GenerationChangedPredicate{}, reconcile.Replaced))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).
 		Complete(retry.Conflicts(r))
 }
 

@@ -55,8 +55,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	due, outcome := d.Due, deployed.Outcome{}
 	if !due.IsZero() {
 		message, ok, err := r.start(ctx, was, due, &outcome)
-		if err != nil || !ok {
-			return ctrl.Result{RequeueAfter: startAgain}, err
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if !ok {
+			return ctrl.Result{RequeueAfter: startAgain}, nil
 		}
 		d.Done(message)
 	}

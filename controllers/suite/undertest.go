@@ -90,6 +90,9 @@ func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error 
 		o.UnderTest.Repeat.Problem = fmt.Sprintf("It is not repeated, because the API server refuses that: %s.", apierror.Message(err))
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	o.UnderTest.Repeat.Run = next.Name
-	return err
+	return nil
 }

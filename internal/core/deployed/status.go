@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
@@ -187,7 +188,7 @@ func rollingOut(w v1alpha1.DeployedWorkload, was string) string {
 	if w.SHA == "" || w.SHA == was {
 		return w.Message
 	}
-	return fmt.Sprintf("%s comes: %s", short(w.SHA), w.Message)
+	return fmt.Sprintf("%s comes: %s", notification.ShortSHA(w.SHA), w.Message)
 }
 
 func severalCommits(shas map[string][]string) string {
@@ -198,12 +199,10 @@ func severalCommits(shas map[string][]string) string {
 		if len(shas[sha]) > 1 {
 			verb = " have "
 		}
-		parts = append(parts, strings.Join(shas[sha], ", ")+verb+short(sha))
+		parts = append(parts, strings.Join(shas[sha], ", ")+verb+notification.ShortSHA(sha))
 	}
 	return "Its workloads have several commits: " + strings.Join(parts, "; ") + "."
 }
-
-func short(sha string) string { return sha[:min(len(sha), 8)] }
 
 // bounded orders by repository, and drops those of which nothing was heard for longest.
 func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {

@@ -72,7 +72,7 @@ func TestStatus(t *testing.T) {
 		"first sight, rolling": {"what was there before is not known", []step{{1, all(web("aaaa", rolling)), nil}}, "acme/shop , ready false: aaaa comes: 1 of 3 replicas of the Deployment web have it."},
 		"unchanged":            {"it is the same later", []step{{1, all(web("aaaa")), nil}, {9, all(web("aaaa")), nil}}, "acme/shop aaaa since 12:01 by Workload, ready true"},
 		"a rollout": {"the old commit is there until the new one is", []step{{1, all(web("aaaa")), nil}, {2, all(web("bbbbbbbbbbbb", rolling)), nil}},
-			"acme/shop aaaa since 12:01 by Workload, ready false: bbbbbbbb comes: 1 of 3 replicas of the Deployment web have it."},
+			"acme/shop aaaa since 12:01 by Workload, ready false: bbbbbbbbbbbb comes: 1 of 3 replicas of the Deployment web have it."},
 		"a rollout ends":        {"when it is seen", []step{{1, all(web("aaaa")), nil}, {2, all(web("bbbb", rolling)), nil}, {4, all(web("bbbb")), nil}}, "acme/shop bbbb since 12:04 by Workload, ready true"},
 		"a rollout of the same": {"a variable changed, and the commit did not", []step{{1, all(web("aaaa")), nil}, {2, all(web("aaaa", rolling)), nil}}, "acme/shop aaaa since 12:01 by Workload, ready false: 1 of 3 replicas of the Deployment web have it."},
 		"a rollout fails": {"the old pods still run", []step{{1, all(web("aaaa")), nil}, {2, all(web("bbbb", failed)), nil}},

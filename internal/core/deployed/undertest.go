@@ -133,7 +133,7 @@ func version(v *v1alpha1.WorkloadVersion) v1alpha1.WorkloadVersion {
 	return *v
 }
 
-func named(sha string) string { return cmp.Or(short(sha), "no commit") }
+func named(sha string) string { return cmp.Or(notification.ShortSHA(sha), "no commit") }
 
 // steps returns how many rollouts are between two versions, as far as their kind counts them: two may have brought another image and taken it
 // back. A StatefulSet has the same revision again then, so that its changes count, whatever they are.
@@ -175,7 +175,7 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 		return true
 	}
 	return !slices.ContainsFunc(u.Workloads, func(w v1alpha1.TestedWorkload) bool {
-		other := w.End != nil && w.End.SHA != "" && whole(w.End.SHA, d.SHA) != d.SHA
+		other := w.End != nil && w.End.SHA != "" && !notification.SameSHA(w.End.SHA, d.SHA)
 		return other && (w.Repository == d.Repository || d.Repository == "" && !severalRepositories(u.Workloads))
 	})
 }
@@ -191,10 +191,10 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 		if w.Repository != d.Repository || version(w.Start).SHA == "" {
 			continue
 		}
-		if sha := w.Start.SHA; !isCommitOrShort(sha) || whole(sha, d.SHA) == d.SHA {
+		if sha := w.Start.SHA; !isCommitOrShort(sha) || notification.SameSHA(sha, d.SHA) {
 			return ""
 		}
-		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), short(w.Start.SHA), short(d.SHA)))
+		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), notification.ShortSHA(w.Start.SHA), notification.ShortSHA(d.SHA)))
 	}
 	return had
 }

@@ -30,11 +30,20 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 
 // repeated returns the repetition of an Inconclusive run, or the run. A deleted repetition has no result.
 func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
-	i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
-	if root.Status.RepeatedBy == "" || i < 0 {
-		return root
+	for range successors { // the repetition may be repeated, too, if a notification created it
+		i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
+		if root.Status.RepeatedBy == "" || i < 0 {
+			break
+		}
+		root = successors[i]
 	}
-	return successors[i]
+	return root
+}
+
+// isRepetition reports whether a run counts for another one because it repeats it, and not as a newer deployment.
+func isRepetition(relevant, root *v1alpha1.Suite) bool {
+	sha := root.Spec.Deployment.SHA
+	return root.Status.RepeatedBy != "" && relevant != root && (relevant.Name == root.Status.RepeatedBy || sha != "" && sha == relevant.Spec.Deployment.SHA)
 }
 
 // Of returns the answer about root, for which the relevant run counts.
@@ -55,8 +64,8 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 	if relevant == root && !root.Finished() { // the repetition is about to be created, perhaps
 		answer.RepeatedByRunID = ""
 	}
-	if relevant.Name == root.Status.RepeatedBy { // the same commit, which clients must not take for a newer deployment
-		answer.RelevantRunID = root.Name
+	if isRepetition(relevant, root) { // clients must not take it for a newer deployment
+		answer.RepeatedByRunID, answer.RelevantRunID = relevant.Name, root.Name
 	}
 	condition := meta.FindStatusCondition(relevant.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {

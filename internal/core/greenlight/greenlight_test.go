@@ -137,6 +137,18 @@ func TestRepeated(t *testing.T) {
 	if got = greenlight.Of(about, about, url); got.RepeatedByRunID != "" || got.Counting() != "a" {
 		t.Errorf("nobody hears of a run that does not exist: %+v", got)
 	}
+	between, last := repeatedBy("c", run("b", 1, v1alpha1.Inconclusive(""))), run("c", 2, v1alpha1.Passed(""))
+	for _, s := range []*v1alpha1.Suite{root, between, last} {
+		s.Spec.Deployment.SHA = "5ca1ab1e"
+	}
+	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{last, between}), url)
+	if !got.Greenlight || got.RelevantRunID != "a" || got.Counting() != "c" {
+		t.Errorf("a repetition that a notification created was repeated as well: %+v", got)
+	}
+	circle := repeatedBy("a", run("b", 1, v1alpha1.Inconclusive("")))
+	if got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{circle, root}), url); got.Greenlight {
+		t.Errorf("%+v", got)
+	}
 	superseded := run("b", 1, v1alpha1.Superseded(""))
 	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{superseded, run("c", 2, v1alpha1.Passed(""))}), url)
 	if got.RelevantRunID != "c" || got.Counting() != "c" {

@@ -29,10 +29,31 @@ func Intern(s *v1alpha1.Suite) {
 			share(&c.Message) // of every run that is not reported
 		}
 	}
+	if u := s.Status.UnderTest; u != nil {
+		internUnderTest(u)
+	}
 	if r := s.Status.Results; r != nil {
 		internFailures(r.Failures)
 		for i := range r.FlakyTests {
 			share(&r.FlakyTests[i])
+		}
+	}
+}
+
+// internUnderTest shares what consecutive runs of an Environment have tested, which is mostly the same.
+func internUnderTest(u *v1alpha1.UnderTest) {
+	for i := range u.Workloads {
+		w := &u.Workloads[i]
+		share(&w.Repository, &w.Kind, &w.Namespace, &w.Name)
+		for _, v := range []*v1alpha1.WorkloadVersion{w.Start, w.End} {
+			if v == nil {
+				continue
+			}
+			share(&v.UID)
+			share(&v.Revision, &v.SHA, &v.Message)
+			for j := range v.Digests {
+				share(&v.Digests[j].Container, &v.Digests[j].Digest)
+			}
 		}
 	}
 }

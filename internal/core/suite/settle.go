@@ -51,6 +51,9 @@ func deployments(s *v1alpha1.Suite) []time.Time {
 		return nil
 	}
 	received, last := s.Received().Time, s.LastNotified().Time
+	if !s.ScheduledFor().IsZero() { // it was notified later
+		return []time.Time{last}
+	}
 	if last.Equal(received) {
 		return []time.Time{received}
 	}

@@ -59,6 +59,9 @@ func sinceJobEnded(o Observation, now time.Time) time.Duration {
 			end = c.LastTransitionTime.Time
 		}
 	}
+	if end.IsZero() { // its pods were stopped
+		end = o.Stopping.Requested
+	}
 	return min(max(now.Sub(end), 0), readWithin)
 }
 
@@ -93,7 +96,8 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 
 const endedMessage = "The tests have ended."
 
-// repeat first records what changed, and which run repeats this one, so that a later look at the Environment cannot make this one pass. That write fails if this run was notified again: then its repetition is newer, too.
+// repeat first records what changed, and which run repeats this one, so that a later look at the Environment cannot make this one pass. That
+// write fails if this run was notified again: then its repetition is newer, too.
 func repeat(o Observation, d Decision, now time.Time) Decision {
 	why := notRepeated(o)
 	next, problem := RepeatOf(o.Suite, o.Trigger, now)
@@ -176,7 +180,7 @@ func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 		s.Status.UnderTest, s.Status.RepeatedBy = o.UnderTest.Tested, d.RepeatedBy
 	case s.Finished() && o.UnderTest.Tested != nil:
 		s.Status.UnderTest, s.Status.RepeatedBy = o.UnderTest.Tested, o.UnderTest.Repeat.Run
-	case s.Status.UnderTest == nil && len(o.UnderTest.Start) > 0:
+	case s.Status.UnderTest == nil && o.Job != nil && len(o.UnderTest.Start) > 0: // an attempt to create the Job that failed started nothing
 		s.Status.UnderTest = &v1alpha1.UnderTest{Workloads: o.UnderTest.Start}
 	}
 }

@@ -101,6 +101,21 @@ func TestTimedOutUnderTest(t *testing.T) {
 	}
 }
 
+// TestRefusedJobStartsNothing: what was there when the Job was refused is not what the tests see later.
+func TestRefusedJobStartsNothing(t *testing.T) {
+	s := aSuite("a", 0)
+	o := suite.Observation{Suite: s, UnderTest: suite.UnderTest{Start: shop}, Creation: suite.Creation{Result: suite.NotAccepted, Detail: "quota"}}
+	suite.SetStatus(s, o, suite.Decision{Condition: v1alpha1.Queued("")}, t0)
+	if s.Status.UnderTest != nil {
+		t.Errorf("%+v", s.Status.UnderTest)
+	}
+	o.Job = aJob("a")
+	suite.SetStatus(s, o, suite.Decision{Condition: v1alpha1.Starting("")}, t0)
+	if s.Status.UnderTest == nil {
+		t.Error("what the tests see is not remembered")
+	}
+}
+
 // TestRepeatOf: a repetition is of the same notification, and is not newer than a deployment that was notified after it.
 func TestRepeatOf(t *testing.T) {
 	s := aSuite("a", 0, commit("a"), notifiedBy("request"))

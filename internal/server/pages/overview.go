@@ -179,6 +179,10 @@ func (u *UI) archived(r *request, e *v1alpha1.Environment, day, now time.Time) [
 	if u.Deployments == nil || end.After(now) {
 		return nil
 	}
+	if !u.listing.TryAcquire(r.namespace()) { // as many pages read from the archive as this team may
+		return nil
+	}
+	defer u.listing.Release(r.namespace())
 	all, err := u.Deployments(r.Context(), r.team, e.Name, record.Span{After: day, Before: end})
 	if err != nil {
 		u.Log.Info("the page of a day lacks what the archive has", "namespace", e.Namespace, "environment", e.Name, "reason", err.Error())

@@ -133,9 +133,29 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 
 // Successors returns the runs that may count instead of one that was superseded or is repeated. Other runs need none.
 func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
-	if s.Status.RepeatedBy != "" {
-		return r.repetition(ctx, s)
+	var repetitions []*v1alpha1.Suite
+	for range maxRepetitions {
+		if s.Status.RepeatedBy == "" {
+			break
+		}
+		next, err := r.FindSuite(ctx, types.NamespacedName{Namespace: s.Namespace, Name: s.Status.RepeatedBy})
+		if errors.Is(err, ErrNotFound) {
+			return repetitions, nil // one that was deleted has no result
+		}
+		if err != nil {
+			return nil, err
+		}
+		repetitions, s = append(repetitions, next), next
 	}
+	later, err := r.superseding(ctx, s)
+	return append(later, repetitions...), err
+}
+
+// maxRepetitions is more than there are: a run is repeated once, but a notification may have created the repetition. Anyone who can edit the
+// status of Suites can write a circle.
+const maxRepetitions = 8
+
+func (r *Reader) superseding(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
 	if s.State() != v1alpha1.ReasonSuperseded {
 		return nil, nil
 	}
@@ -151,19 +171,6 @@ func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 		stream = append(stream, successor)
 	}
 	return stream, apierror.IgnoreNotFound(err)
-}
-
-// repetition returns the run that repeats s, and its successors. A repetition that was deleted has no result.
-func (r *Reader) repetition(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
-	next, err := r.FindSuite(ctx, types.NamespacedName{Namespace: s.Namespace, Name: s.Status.RepeatedBy})
-	if errors.Is(err, ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	successors, err := r.Successors(ctx, next)
-	return append(successors, next), err
 }
 
 func (r *Reader) getLive(ctx context.Context, name types.NamespacedName, s *v1alpha1.Suite) error {
