@@ -25,10 +25,10 @@ var errQueueDiffers = errors.New("the queue and the cache differ")
 const queueLag = 20 * time.Millisecond
 
 func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
-	r.queues.endHolds(o.Suite.Namespace)
+	r.queues.endWaits(o.Suite.Namespace)
 	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
 		setLimits(queue, *o)
-		if queue.OnHold(o.Suite.Spec.Environment) { // it would pass over older runs there
+		if queue.Waits(o.Suite.Spec.Environment) { // it would pass over older runs there
 			err = errQueueDiffers
 			return
 		}

@@ -61,7 +61,7 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 	var start, moved []*v1alpha1.Suite
 	var priority int
 	q.read(namespace, func(queue *suite.Queue) {
-		queue.EndHolds(q.clock.Now()) // otherwise, what f changes would wait again for an end that is over
+		queue.EndWaits(q.clock.Now()) // otherwise, what f changes would wait again for an end that is over
 		f(queue)
 		start, moved = queue.Next()
 		priority = queue.StartPriority()
@@ -113,11 +113,11 @@ func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b suite.Burst)
 	return b
 }
 
-// endHolds is for the first run that is reconciled after the end of a hold, or once its Environment has settled: the others may now
+// endWaits is for the first run that is reconciled after the end of a hold, or once its Environment has settled: the others may now
 // start, or move.
-func (q *queues) endHolds(namespace string) {
+func (q *queues) endWaits(namespace string) {
 	ended := false
-	q.read(namespace, func(queue *suite.Queue) { ended = queue.EndHolds(q.clock.Now()) })
+	q.read(namespace, func(queue *suite.Queue) { ended = queue.EndWaits(q.clock.Now()) })
 	if ended {
 		q.change(q.requests, namespace, func(*suite.Queue) {})
 	}

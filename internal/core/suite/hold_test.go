@@ -185,7 +185,7 @@ func TestOnHoldIsRecorded(t *testing.T) {
 func TestQueueAfterAHold(t *testing.T) {
 	for name, end := range map[string]func(*suite.Queue) bool{
 		"released": func(q *suite.Queue) bool { q.SetHold("staging", time.Time{}); return true },
-		"over":     func(q *suite.Queue) bool { return q.EndHolds(t0.Add(time.Hour)) },
+		"over":     func(q *suite.Queue) bool { return q.EndWaits(t0.Add(time.Hour)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := suite.NewQueue()
@@ -194,7 +194,7 @@ func TestQueueAfterAHold(t *testing.T) {
 			for i, run := range []string{"a", "b", "c"} {
 				q.Set(aSuite(run, i, keyed(run)))
 			}
-			if start, _ := q.Next(); len(start) > 0 || q.EndHolds(t0.Add(time.Hour-1)) || q.MayStart("a") {
+			if start, _ := q.Next(); len(start) > 0 || q.EndWaits(t0.Add(time.Hour-1)) || q.MayStart("a") {
 				t.Fatalf("%s may start during the hold", start[0].Name)
 			}
 			if !end(q) {

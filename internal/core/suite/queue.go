@@ -22,13 +22,13 @@ type Queue struct {
 	holds   map[string]time.Time    // until when Environments are on hold, by their name
 	waits   map[string]time.Time    // until when their runs wait: until the end of the hold, and until they have settled
 	nextEnd time.Time               // of these waits, or earlier; zero: there is none
-	now     time.Time               // the latest that EndHolds was told
+	now     time.Time               // the latest that EndWaits was told
 	taken   slots                   // by active runs
 	pass    *pass                   // what follows from the rest; nil: something changed
 	past    map[string][]finishedIn // the last runs of each Trigger, and of all under the empty name
 
 	settling     map[string]*settling        // Environments that have spec.settle, by their name
-	deployments  map[string]*settling        // where Suites count as deployments, by the name of the Suite
+	settlingOf   map[string]*settling        // where Suites count as deployments, by the name of the Suite
 	environments map[string]map[*member]bool // the members of each Environment
 }
 
@@ -82,13 +82,13 @@ func NewQueue() *Queue {
 		limits:  Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
 		members: map[string]*member{}, jobs: map[string]bool{}, streams: map[stream]*sorted{}, groups: map[need]*group{},
 		holds: map[string]time.Time{}, waits: map[string]time.Time{}, taken: newSlots(), past: map[string][]finishedIn{},
-		settling: map[string]*settling{}, deployments: map[string]*settling{}, environments: map[string]map[*member]bool{},
+		settling: map[string]*settling{}, settlingOf: map[string]*settling{}, environments: map[string]map[*member]bool{},
 	}
 }
 
 // Set adds or updates a Suite.
 func (q *Queue) Set(s *v1alpha1.Suite) {
-	q.deployed(s)
+	q.noteDeployments(s)
 	if s.Finished() {
 		q.remember(s)
 		q.drop(s.Name)
@@ -108,13 +108,13 @@ func (q *Queue) Set(s *v1alpha1.Suite) {
 	default:
 		was.suite, was.yields = s, is.yields
 		q.setActive(was)
-		q.settle(was)
+		q.regroup(was)
 	}
 }
 
 // Delete removes a Suite.
 func (q *Queue) Delete(name string) {
-	q.undeployed(name)
+	q.forgetDeployments(name)
 	q.drop(name)
 }
 
@@ -195,7 +195,7 @@ func (q *Queue) setActive(m *member) {
 		m.active, m.announced = false, m.announced && m.released
 		q.taken.add(m, -1)
 		q.freed(m)
-		q.settle(m)
+		q.regroup(m)
 	}
 }
 

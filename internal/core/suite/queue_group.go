@@ -21,8 +21,8 @@ func before(a, b *member) bool {
 	}
 }
 
-func (q *Queue) settle(m *member) {
-	switch waits := !m.active && m.open && !m.yields && !q.OnHold(m.environment); {
+func (q *Queue) regroup(m *member) {
+	switch waits := !m.active && m.open && !m.yields && !q.Waits(m.environment); {
 	case waits && m.group == nil:
 		q.enter(m)
 		q.arrived(m)

@@ -19,7 +19,7 @@ func (q *Queue) setWait(environment string) {
 	if settled := q.settled(environment); settled.After(until) {
 		until = settled
 	}
-	was := q.OnHold(environment)
+	was := q.Waits(environment)
 	if until.After(q.now) {
 		q.waits[environment] = until
 		if q.nextEnd.IsZero() || until.Before(q.nextEnd) {
@@ -28,18 +28,18 @@ func (q *Queue) setWait(environment string) {
 	} else {
 		delete(q.waits, environment)
 	}
-	if was == q.OnHold(environment) {
+	if was == q.Waits(environment) {
 		return
 	}
 	for m := range q.environments[environment] {
 		m.announced = m.announced && m.active // a run that gave its claim back during the hold may start after it
-		q.settle(m)
+		q.regroup(m)
 	}
 }
 
-// EndHolds ends the holds that are over, and the waits for Environments that have settled, which no event reports. It says whether
+// EndWaits ends the holds that are over, and the waits for Environments that have settled, which no event reports. It says whether
 // there was one.
-func (q *Queue) EndHolds(now time.Time) (ended bool) {
+func (q *Queue) EndWaits(now time.Time) (ended bool) {
 	if now.After(q.now) {
 		q.now = now
 	}
@@ -49,13 +49,13 @@ func (q *Queue) EndHolds(now time.Time) (ended bool) {
 	q.nextEnd = time.Time{}
 	for environment := range q.waits {
 		q.setWait(environment)
-		ended = ended || !q.OnHold(environment)
+		ended = ended || !q.Waits(environment)
 	}
 	return ended
 }
 
 // OnHold reports whether the runs of an Environment wait for the end of a hold, or until it has settled.
-func (q *Queue) OnHold(environment string) bool {
+func (q *Queue) Waits(environment string) bool {
 	_, waits := q.waits[environment]
 	return waits
 }

@@ -47,7 +47,7 @@ func TestQueueModel(t *testing.T) {
 			held:   map[string]time.Time{}, ended: map[string]*v1alpha1.Suite{}, settle: map[string]*v1alpha1.EnvironmentSettle{},
 			rollout: map[string]time.Time{}, now: t0, announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
 		}
-		m.queue.EndHolds(m.now)
+		m.queue.EndWaits(m.now)
 		t.Repeat(map[string]func(*rapid.T){
 			"arrive":  m.arrive,
 			"crowd":   m.crowd,

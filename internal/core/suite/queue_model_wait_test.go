@@ -79,7 +79,7 @@ func (m *queueModel) expire(t *rapid.T) {
 // pass is time that passes.
 func (m *queueModel) pass(t *rapid.T) {
 	m.now = m.now.Add(time.Duration(rapid.IntRange(1, 20).Draw(t, "seconds")) * time.Second)
-	m.queue.EndHolds(m.now)
+	m.queue.EndWaits(m.now)
 }
 
 // waiting reports which runs wait for the end of a hold, or for their Environment to settle.

@@ -60,7 +60,7 @@ func (q *Queue) RemoveSettle(environment string) {
 		return
 	}
 	for name := range x.runs {
-		delete(q.deployments, name)
+		delete(q.settlingOf, name)
 	}
 	delete(q.settling, environment)
 	q.setWait(environment)
@@ -84,8 +84,8 @@ func (q *Queue) settled(environment string) time.Time {
 	return at
 }
 
-// deployed takes a Suite in whatever state.
-func (q *Queue) deployed(s *v1alpha1.Suite) {
+// noteDeployments takes a Suite in whatever state.
+func (q *Queue) noteDeployments(s *v1alpha1.Suite) {
 	if x := q.settling[s.Spec.Environment]; x != nil && q.setDeployments(x, s) {
 		q.setWait(s.Spec.Environment)
 	}
@@ -94,15 +94,15 @@ func (q *Queue) deployed(s *v1alpha1.Suite) {
 func (q *Queue) setDeployments(x *settling, s *v1alpha1.Suite) (changed bool) {
 	times := deployments(s)
 	if len(times) > 0 {
-		q.deployments[s.Name] = x
+		q.settlingOf[s.Name] = x
 	}
 	return x.set(s.Name, times)
 }
 
-// undeployed is for a Suite that is gone. Its deployments count no longer, as for the next leader, which does not find them.
-func (q *Queue) undeployed(name string) {
-	if x := q.deployments[name]; x != nil {
-		delete(q.deployments, name)
+// forgetDeployments is for a Suite that is gone. Its deployments count no longer, as for the next leader, which does not find them.
+func (q *Queue) forgetDeployments(name string) {
+	if x := q.settlingOf[name]; x != nil {
+		delete(q.settlingOf, name)
 		x.set(name, nil)
 		q.setWait(x.environment.Name)
 	}

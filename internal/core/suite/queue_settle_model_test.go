@@ -104,7 +104,7 @@ func (m *burstModel) quiet(t *rapid.T) {
 	})
 }
 
-// settle removes spec.settle, after which the queue knows of no deployments, or sets it again.
+// regroup removes spec.settle, after which the queue knows of no deployments, or sets it again.
 func (m *burstModel) settle(*rapid.T) {
 	m.change(func(e *v1alpha1.Environment) {
 		if e.Spec.Settle != nil {

@@ -5,7 +5,7 @@ import "slices"
 func (q *Queue) join(m *member) {
 	if m.stream == (stream{}) {
 		m.open = true
-		q.settle(m)
+		q.regroup(m)
 		return
 	}
 	members := q.streams[m.stream]
@@ -21,7 +21,7 @@ func (q *Queue) join(m *member) {
 func (q *Queue) quit(m *member) {
 	if m.stream == (stream{}) {
 		m.open = false
-		q.settle(m)
+		q.regroup(m)
 		return
 	}
 	members := q.streams[m.stream]
@@ -37,12 +37,12 @@ func (q *Queue) reopen(was, is []*member) {
 	for _, m := range was {
 		if !slices.Contains(is, m) {
 			m.open = false
-			q.settle(m)
+			q.regroup(m)
 		}
 	}
 	for _, m := range is {
 		m.open = true
-		q.settle(m)
+		q.regroup(m)
 	}
 }
 

@@ -214,11 +214,11 @@ func TestSettlingIsRecorded(t *testing.T) {
 func TestQueueOfABurst(t *testing.T) {
 	q := suite.NewQueue()
 	q.SetTeamLimit(1)
-	q.EndHolds(t0)
+	q.EndWaits(t0)
 	q.SetSettle(settleIn(time.Minute, 2*time.Minute), func() []*v1alpha1.Suite { return nil })
 	starts := func(seconds int, names ...string) {
 		t.Helper()
-		q.EndHolds(after(seconds))
+		q.EndWaits(after(seconds))
 		start, _ := q.Next()
 		var got []string
 		for _, s := range start {
@@ -261,10 +261,10 @@ func TestQueueOfANewLeader(t *testing.T) {
 	q.SetSettle(settleIn(time.Minute, 0), func() []*v1alpha1.Suite {
 		return []*v1alpha1.Suite{aSuite("a", 0), aSuite("b", 40, in(v1alpha1.Superseded("")))}
 	})
-	if q.EndHolds(after(99)) || !q.OnHold("staging") {
+	if q.EndWaits(after(99)) || !q.Waits("staging") {
 		t.Error("it does not wait")
 	}
-	if !q.EndHolds(after(100)) || q.OnHold("staging") {
+	if !q.EndWaits(after(100)) || q.Waits("staging") {
 		t.Error("it waits for longer")
 	}
 }
