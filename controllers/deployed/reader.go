@@ -3,6 +3,7 @@ package deployed
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,13 +72,13 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 		select {
 		case t.busy <- struct{}{}:
 		case <-shared.Done():
-			r.leave(key, t)
+			r.leave(t)
 			return nil, shared.Err()
 		}
 		r.asking.Forget(key) // whoever asks from now on needs a later reading
 		all, err := r.readUnlessFailed(shared, t, e)
 		<-t.busy
-		r.leave(key, t)
+		r.leave(t)
 		return all, err
 	})
 	select {
@@ -106,7 +107,7 @@ func (r *Reader) turn(key string) *turn {
 }
 
 // leave forgets those that nobody waits for, unless one has failed: a run asks again.
-func (r *Reader) leave(key string, t *turn) {
+func (r *Reader) leave(t *turn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.users--
@@ -171,8 +172,10 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 	}
 	list, err := r.workloads.Resource(mapping.Resource).Namespace(s.Namespace).List(ctx, options)
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
-		return nil, explain(s, err), nil
+	case apierrors.IsForbidden(err):
+		return nil, deployed.MayNotRead(s), nil
+	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
+		return nil, fmt.Sprintf("Objects of kind %s in namespace %s cannot be listed: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), ".")), nil
 	case err != nil:
 		return nil, "", fmt.Errorf("list objects of kind %s in namespace %s: %w", s.Kind, s.Namespace, err)
 	}

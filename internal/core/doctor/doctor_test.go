@@ -125,7 +125,7 @@ func TestFindings(t *testing.T) {
 		"Environments without workloads": {Environments(make([]v1alpha1.Environment, 2)), OK, "All 2 work."},
 		"a schedule that started no run": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
 			Schedule: &v1alpha1.ScheduleStatus{Message: "Nothing is deployed."},
-		}}}), Warning, "The schedule of the Trigger acme/smoke did not start a run: Nothing is deployed."},
+		}}}), Warning, "The schedule of the Trigger acme/smoke did not start all runs the last time: Nothing is deployed."},
 		"no Trigger": {Triggers(nil), OK, "All 0 work."},
 
 		"runs go on": {Queue([]v1alpha1.Suite{run(time.Minute, v1alpha1.Running("")), run(time.Minute, v1alpha1.Queued("")), run(day, v1alpha1.Passed(""))}, noon), OK,

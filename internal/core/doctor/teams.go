@@ -110,7 +110,7 @@ func Triggers(triggers []v1alpha1.Trigger) (findings []Finding) {
 		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, problem))
 		} else if s := t.Status.Schedule; s != nil && s.Message != "" {
-			findings = append(findings, warning(checkTriggers, "", "The schedule of the Trigger %s/%s did not start a run: %s", t.Namespace, t.Name, s.Message))
+			findings = append(findings, warning(checkTriggers, "", "The schedule of the Trigger %s/%s did not start all runs the last time: %s", t.Namespace, t.Name, s.Message))
 		}
 	}
 	if len(findings) == 0 {

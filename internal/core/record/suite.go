@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// SuiteOf is the inverse of RunOf, for lists that show runs whose Suite was deleted.
+// SuiteOf is the inverse of RunOf, for lists that show runs whose Suite was deleted. They do not show what was under test.
 func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	s := &v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.ID, CreationTimestamp: metav1.NewTime(r.CreatedAt)},
@@ -31,7 +31,10 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(*r.ReceivedAt))
 	}
 	if r.ScheduledFor != nil {
-		s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: r.ScheduledFor.UTC().Format(time.RFC3339)}
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationScheduledFor, r.ScheduledFor.UTC().Format(time.RFC3339))
+	}
+	if s.Status.RepeatedBy = r.RepeatedBy; r.Repeats != "" {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRepeats, r.Repeats)
 	}
 	if a := r.Artifacts; a != nil {
 		s.Status.Artifacts = &v1alpha1.Artifacts{Count: a.Count, Bytes: a.Bytes, Prefix: a.Prefix}

@@ -54,7 +54,7 @@ func (q *Queue) EndWaits(now time.Time) (ended bool) {
 	return ended
 }
 
-// OnHold reports whether the runs of an Environment wait for the end of a hold, or until it has settled.
+// Waits reports whether the runs of an Environment wait for the end of a hold, or until it has settled.
 func (q *Queue) Waits(environment string) bool {
 	_, waits := q.waits[environment]
 	return waits

@@ -45,7 +45,7 @@ func scheduleOf(t *v1alpha1.Trigger) *Schedule {
 			s.Next = status.NextTime.UTC().Format("Mon 2 Jan, 15:04 UTC")
 		}
 		if s.Problem != "" && status.LastTime != nil {
-			s.Problem = status.LastTime.UTC().Format("Mon 2 Jan, 15:04 UTC") + ": a run was not started. " + s.Problem
+			s.Problem = status.LastTime.UTC().Format("Mon 2 Jan, 15:04 UTC") + ": not all runs were started. " + s.Problem
 		}
 	}
 	return s

@@ -23,7 +23,7 @@ func TestScheduleOfTrigger(t *testing.T) {
 		"paused":   {nightly, nil, &view.Schedule{Times: "0 3 * * * UTC"}},
 		"waiting":  {nightly, &v1alpha1.ScheduleStatus{NextTime: &three}, &view.Schedule{Times: "0 3 * * * UTC", Next: "Wed 25 Nov, 03:00 UTC"}},
 		"in Tokyo": {&v1alpha1.TriggerSchedule{Cron: "0 12 * * *", TimeZone: "Asia/Tokyo"}, &v1alpha1.ScheduleStatus{NextTime: &three}, &view.Schedule{Times: "0 12 * * * Asia/Tokyo", Next: "Wed 25 Nov, 03:00 UTC"}},
-		"no run":   {nightly, &v1alpha1.ScheduleStatus{LastTime: &three, Message: "It is bad."}, &view.Schedule{Times: "0 3 * * * UTC", Problem: "Wed 25 Nov, 03:00 UTC: a run was not started. It is bad."}},
+		"no run":   {nightly, &v1alpha1.ScheduleStatus{LastTime: &three, Message: "It is bad."}, &view.Schedule{Times: "0 3 * * * UTC", Problem: "Wed 25 Nov, 03:00 UTC: not all runs were started. It is bad."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trigger := &v1alpha1.Trigger{Spec: v1alpha1.TriggerSpec{Schedule: tc.spec}, Status: v1alpha1.TriggerStatus{Schedule: tc.status}}
