@@ -47,7 +47,7 @@ func (c withKinds) RESTMapper() meta.RESTMapper {
 	return testrestmapper.TestOnlyStaticRESTMapper(c.Scheme())
 }
 
-// rightsOf are who may read workloads: the user, and the manager. Without reviews, the user may not ask.
+// rightsOf says whether the user and the manager can read workloads. Without reviews, the user cannot ask about rights.
 type rightsOf struct {
 	user, manager, reviews bool
 }

@@ -16,7 +16,7 @@ import (
 type rollout struct {
 	revision string
 	ready    bool
-	failed   bool   // it goes on only if somebody changes something
+	failed   bool   // it stays incomplete until somebody changes something
 	message  string // how far it is, as a sentence; empty if it is ready
 }
 
