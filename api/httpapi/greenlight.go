@@ -5,14 +5,6 @@ import "time"
 // Stage is how far a run is. Clients treat any other word as an error.
 type Stage string
 
-// Counting returns the id of the run that the answer is about.
-func (g Greenlight) Counting() string {
-	if g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != "" {
-		return g.RepeatedByRunID
-	}
-	return g.RelevantRunID
-}
-
 // The stages. Some clients accept one more, underReview, for people who look at results; here the result of
 // the test decides.
 const (
@@ -72,6 +64,17 @@ type Bug struct {
 	Name           string `json:"name"`
 	Number         int    `json:"number"`
 	Priority       string `json:"priority"`
+}
+
+// Repeated reports whether the answer is about the run that repeats the root.
+func (g Greenlight) Repeated() bool { return g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != "" }
+
+// Counting returns the id of the run that the answer is about.
+func (g Greenlight) Counting() string {
+	if g.Repeated() {
+		return g.RepeatedByRunID
+	}
+	return g.RelevantRunID
 }
 
 // Final reports whether the answer will never change.

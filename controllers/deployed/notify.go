@@ -35,6 +35,23 @@ type Outcome struct {
 	Problems          []string // sentences: why runs were not created
 }
 
+// Add adds what came of another notification.
+func (o *Outcome) Add(other Outcome) {
+	o.Started, o.Existing = append(o.Started, other.Started...), append(o.Existing, other.Existing...)
+	o.Problems = append(o.Problems, other.Problems...)
+}
+
+// Runs names the runs, as sentences that follow others. The existing ones are introduced by a clause.
+func (o *Outcome) Runs(existing string) (text string) {
+	if len(o.Started) > 0 {
+		text = " Started " + strings.Join(o.Started, ", ") + "."
+	}
+	if len(o.Existing) > 0 {
+		text += " " + existing + ": " + strings.Join(o.Existing, ", ") + "."
+	}
+	return text
+}
+
 const (
 	// notifyAgain is how long after a failure the notification is made again.
 	notifyAgain = 2 * time.Second
@@ -89,13 +106,7 @@ func (r *Reconciler) send(ctx context.Context, o deployed.Observed, d v1alpha1.D
 
 func (r *Reconciler) record(e *v1alpha1.Environment, d v1alpha1.Deployed, outcome Outcome) {
 	kind, text := corev1.EventTypeNormal, fmt.Sprintf("%s was rolled out.", d.SHA)
-	add := func(what string, all []string) {
-		if len(all) > 0 {
-			text += " " + what + strings.Join(all, ", ") + "."
-		}
-	}
-	add("Started ", outcome.Started)
-	add("These runs test it already: ", outcome.Existing)
+	text += outcome.Runs("These runs test it already")
 	if len(outcome.Started)+len(outcome.Existing)+len(outcome.Problems) == 0 {
 		text += " No Trigger of the Environment matches."
 	}

@@ -96,8 +96,7 @@ func (r *Reconciler) start(ctx context.Context, t *v1alpha1.Trigger, due time.Ti
 		if !ok {
 			return "", false, nil
 		}
-		outcome.Started, outcome.Existing = append(outcome.Started, o.Started...), append(outcome.Existing, o.Existing...)
-		outcome.Problems = append(outcome.Problems, o.Problems...)
+		outcome.Add(o)
 	}
 	if len(outcome.Problems) > 0 {
 		why = strings.TrimSpace(strings.Join(outcome.Problems, " ") + " " + why)
@@ -120,12 +119,7 @@ func (r *Reconciler) observe(ctx context.Context, t *v1alpha1.Trigger) (o schedu
 
 func (r *Reconciler) record(t *v1alpha1.Trigger, due time.Time, outcome deployed.Outcome, message string) {
 	kind, text := corev1.EventTypeNormal, fmt.Sprintf("It is %s.", due.UTC().Format(time.RFC3339))
-	if len(outcome.Started) > 0 {
-		text += " Started " + strings.Join(outcome.Started, ", ") + "."
-	}
-	if len(outcome.Existing) > 0 {
-		text += " These runs test what is deployed already: " + strings.Join(outcome.Existing, ", ") + "."
-	}
+	text += outcome.Runs("These runs test what is deployed already")
 	if message != "" {
 		kind, text = corev1.EventTypeWarning, text+" "+message
 	}

@@ -191,7 +191,7 @@ func (o *WaitOptions) awaitOne(ctx context.Context, run string, update func(func
 		update(func(r *RunStatus) {
 			r.Verdict, r.Relevant, r.URL, r.state = v, answer.Counting(), answer.RelevantRunURL, answer.RunState
 			r.Reason = reasonOf(answer, v)
-			r.Repeated = answer.RelevantRunID == answer.RootRunID && answer.RepeatedByRunID != ""
+			r.Repeated = answer.Repeated()
 			r.Followed = v != superseded && answer.RelevantRunID != answer.RootRunID
 		})
 		if v != Waiting {

@@ -26,7 +26,7 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 		if s.StartedAgain() || s.Spec.Deployment.SHA == "" || startedByRollout(s) {
 			continue
 		}
-		repository := repositoryOf(s, named)
+		repository := suite.RepositoryOf(s, named)
 		n, known := all[repository]
 		if !known {
 			n = notified{deployment: s.Spec.Deployment, at: s.LastNotified()}
@@ -37,22 +37,10 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 	return all
 }
 
-// RepositoryOf returns whose code a run of an Environment tests.
-func RepositoryOf(e *v1alpha1.Environment, s *v1alpha1.Suite) string {
-	return repositoryOf(s, suite.NamedRepositories(e))
-}
-
-func repositoryOf(s *v1alpha1.Suite, named []string) string {
-	if s.Spec.Deployment.Repository == "" && len(named) == 1 {
-		return named[0]
-	}
-	return s.Spec.Deployment.Repository
-}
-
 // whole returns the known commit of which a tag is the beginning, or the tag. A commit that was known once stays known without its runs.
 func whole(tag string, known ...string) string {
 	for _, sha := range known {
-		if len(tag) >= minTag && notification.IsCommit(sha) && notification.HasSHAPrefix(sha, tag) {
+		if len(tag) >= notification.MinSHAPrefix && notification.IsCommit(sha) && notification.HasSHAPrefix(sha, tag) {
 			return sha
 		}
 	}

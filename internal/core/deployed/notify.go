@@ -99,8 +99,9 @@ func Before(o Observed, d v1alpha1.Deployed) time.Time {
 		return time.Time{}
 	}
 	var newest time.Time
+	named := suite.NamedRepositories(o.Environment)
 	for _, s := range o.Suites {
-		of := repositoryOf(s, suite.NamedRepositories(o.Environment)) == d.Repository && s.Spec.Deployment.SHA == d.Previous.SHA
+		of := suite.RepositoryOf(s, named) == d.Repository && s.Spec.Deployment.SHA == d.Previous.SHA
 		if received := s.Received().Time; of && !s.StartedAgain() && received.After(newest) {
 			newest = received
 		}

@@ -50,7 +50,7 @@ func problemsOf(o Observed) (all []Problem) {
 		switch {
 		case strings.Contains(problem, "cost limit exceeded"): // cel-go has no error of its own for it
 			add(problem, doCheaperExpression)
-		case strings.Contains(problem, " names no commit"):
+		case strings.Contains(problem, namesNoCommit):
 			add(problem, doSayWhere)
 		default:
 			add(problem, doCorrectExpression)

@@ -29,6 +29,9 @@ func (n names) join(other names, notify bool) names {
 	}
 }
 
+// namesNoCommit is how the problem of an object without a commit is told from others.
+const namesNoCommit = " names no commit"
+
 // read returns what the object says, or why the Environment is of no use, as a sentence.
 func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem string) {
 	for _, field := range []struct {
@@ -57,7 +60,7 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 		if len(containersOf(o)) > 0 {
 			annotated = "its pods"
 		}
-		return n, fmt.Sprintf("%s names no commit: annotate %s with %s, or say in sha where the commit is.", capital(title(o)), annotated, AnnotationSHA)
+		return n, fmt.Sprintf("%s"+namesNoCommit+": annotate %s with %s, or say in sha where the commit is.", capital(title(o)), annotated, AnnotationSHA)
 	}
 	return n, ""
 }
@@ -79,9 +82,6 @@ func valueOf(where *v1alpha1.WorkloadValue, sha bool, o *unstructured.Unstructur
 	}
 }
 
-// minTag is how much of a commit a tag has at least, as Git shortens it.
-const minTag = 7
-
 // defaultSHA never takes the revision of an object of Argo CD or Flux for the commit: that is of the configuration.
 func defaultSHA(o *unstructured.Unstructured) string {
 	if sha := annotation(o, AnnotationSHA); sha != "" {
@@ -100,7 +100,7 @@ func defaultSHA(o *unstructured.Unstructured) string {
 
 // isCommitOrShort reports whether a text is a commit, perhaps as Git shortens it.
 func isCommitOrShort(text string) bool {
-	return len(text) >= minTag && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+	return len(text) >= notification.MinSHAPrefix && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
 // annotation of an object with pods is theirs: another one of the object itself rolls out nothing.

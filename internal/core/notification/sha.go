@@ -2,8 +2,8 @@ package notification
 
 import "strings"
 
-// minSHAPrefix is how many digits name a commit, as Git shortens it: fewer may be a version.
-const minSHAPrefix = 7
+// MinSHAPrefix is how many digits name a commit, as Git shortens it: fewer may be a version.
+const MinSHAPrefix = 7
 
 // SameSHA reports whether two texts name one commit: they are equal, or one of them is a commit of which the other has the first digits.
 func SameSHA(a, b string) bool {
@@ -12,7 +12,7 @@ func SameSHA(a, b string) bool {
 }
 
 func begins(sha, prefix string) bool {
-	return len(prefix) >= minSHAPrefix && IsCommit(sha) && HasSHAPrefix(sha, prefix)
+	return len(prefix) >= MinSHAPrefix && IsCommit(sha) && HasSHAPrefix(sha, prefix)
 }
 
 // ShortSHA is a SHA as messages show it: eight digits of a commit, and other text as it is.

@@ -115,7 +115,7 @@ func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 }
 
 func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
-	return deployed.RepositoryOf(o.Environment, s) == d.Repository
+	return suite.RepositoryOf(s, suite.NamedRepositories(o.Environment)) == d.Repository
 }
 
 // newer returns an unfinished run of a commit of the repository that was notified after the one that is deployed, and so is about to be. The

@@ -34,12 +34,18 @@ func awaited(o Observation) (v version, waits bool) {
 	if !o.Trigger.Spec.Ready.ForWorkloads() {
 		return v, false
 	}
-	v = version{o.Environment, o.Suite.Spec.Deployment.Repository, o.Suite.Spec.Deployment.SHA}
+	v = version{environment: o.Environment, sha: o.Suite.Spec.Deployment.SHA}
 	named := NamedRepositories(o.Environment)
-	if v.repository == "" && len(named) == 1 {
-		v.repository = named[0]
-	}
+	v.repository = RepositoryOf(o.Suite, named)
 	return v, slices.Contains(named, v.repository)
+}
+
+// RepositoryOf returns whose code a run tests, in an Environment whose workloads name these repositories.
+func RepositoryOf(s *v1alpha1.Suite, named []string) string {
+	if s.Spec.Deployment.Repository == "" && len(named) == 1 {
+		return named[0]
+	}
+	return s.Spec.Deployment.Repository
 }
 
 // NamedRepositories are those whose code the workloads of an Environment are. A notification without a repository is of the only one, if

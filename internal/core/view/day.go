@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // Day is a day of an Environment, in UTC, as lanes and as a table.
@@ -168,7 +169,7 @@ func earlier(a, b time.Time) time.Time {
 func events(deployments []deployment, tests []*v1alpha1.Suite, now time.Time) []Event {
 	all := make([]Event, 0, len(deployments)+len(tests))
 	for _, p := range deployments {
-		all = append(all, Event{What: p.repository, Commit: ShortSHA(p.sha), Branch: p.branch, From: timeOf(p.from, now), To: timeOf(p.to, now)})
+		all = append(all, Event{What: p.repository, Commit: notification.ShortSHA(p.sha), Branch: p.branch, From: timeOf(p.from, now), To: timeOf(p.to, now)})
 	}
 	for _, s := range tests {
 		row, t := RowOf(s, 0, now), testing(s, now)

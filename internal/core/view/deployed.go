@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Deployed is what an Environment has of a repository.
@@ -79,7 +80,7 @@ func workloadOf(w v1alpha1.DeployedWorkload, namespace, deployed string) Workloa
 		v.Namespace = w.Namespace
 	}
 	if w.SHA != deployed {
-		v.SHA = ShortSHA(w.SHA)
+		v.SHA = notification.ShortSHA(w.SHA)
 	}
 	if v.Message == "" && !w.Ready {
 		v.Message = "not rolled out"
@@ -100,35 +101,15 @@ func shortDigest(digest string) string {
 	return algorithm + ":" + hash[:short]
 }
 
-// repositoryIn returns what a run tests in an Environment. A notification without a repository is of the only one that workloads name.
-func repositoryIn(e *v1alpha1.Environment, s *v1alpha1.Suite) string {
-	if s.Spec.Deployment.Repository != "" || len(e.Spec.Workloads) == 0 {
-		return s.Spec.Deployment.Repository
-	}
-	only := e.Spec.Workloads[0].Repository
-	if slices.ContainsFunc(e.Spec.Workloads, func(w v1alpha1.Workload) bool { return w.Repository != only }) {
-		return ""
-	}
-	return only
-}
-
 // testsOf returns the runs that tested what is deployed.
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
+	named := suite.NamedRepositories(e)
 	for _, s := range runs {
-		if repositoryIn(e, s) == d.Repository && sameCommit(d.SHA, s.Spec.Deployment.SHA) {
+		if suite.RepositoryOf(s, named) == d.Repository && d.SHA != "" && notification.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
 			of = append(of, s)
 		}
 	}
 	return of
-}
-
-// sameCommit accepts the first digits of a commit, as in the tag of an image.
-func sameCommit(a, b string) bool {
-	const least = 7
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return a == b && a != "" || len(a) >= least && notification.IsCommit(b) && notification.HasSHAPrefix(b, a)
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.

@@ -43,7 +43,7 @@ func Commit(d v1alpha1.Deployment) *Link {
 	if d.SHA == "" {
 		return nil
 	}
-	link := &Link{Text: ShortSHA(d.SHA), URL: safeURL(d.CommitURL)}
+	link := &Link{Text: notification.ShortSHA(d.SHA), URL: safeURL(d.CommitURL)}
 	if link.URL == "" && notification.IsCommit(d.SHA) {
 		if base := repositoryURL(d); base != "" {
 			link.URL = base + separator(d) + "/commit/" + d.SHA
@@ -106,13 +106,4 @@ func separator(d v1alpha1.Deployment) string {
 		return "/-"
 	}
 	return ""
-}
-
-// ShortSHA shortens commits as people read them. Other texts that identify a deployment stay whole.
-func ShortSHA(sha string) string {
-	const short = 8
-	if notification.IsCommit(sha) {
-		return sha[:short]
-	}
-	return sha
 }

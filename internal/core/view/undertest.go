@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // Tested is a workload that a run tested.
@@ -36,7 +37,7 @@ func versionText(v *v1alpha1.WorkloadVersion) string {
 	case v == nil || v.UID == "":
 		return "unknown"
 	case v.SHA != "":
-		return ShortSHA(v.SHA)
+		return notification.ShortSHA(v.SHA)
 	default:
 		return cmp.Or(v.Revision, "no revision")
 	}
