@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// TestWorkloadsOfAnotherTeam: whoever writes an Environment learns nothing of another team's workloads, whatever kind they have and however they
+// TestWorkloadsOfAnotherTeam: anyone who can edit an Environment learns nothing of another team's workloads, whatever kind they have and however they
 // are named, although the manager may read them: not what they run, and not whether they exist.
 func TestWorkloadsOfAnotherTeam(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func TestEnvironmentValidation(t *testing.T) {
 		"SettleAtMost":         {"several deployments in a row", settled("2m", "10m"), ""},
 		"SettleAtMostIsQuiet":  {"the shortest", settled("1m30s", "90s"), ""},
 		"SettleShortest":       {"a second", settled("1s", nil), ""},
-		"SettleLongest":        {"whoever wants to wait for longer needs a schedule", settled("1h", "24h"), ""},
+		"SettleLongest":        {"anyone who wants to wait for longer needs a schedule", settled("1h", "24h"), ""},
 		"SettleZero":           {"leave it out instead", settled("0s", nil), "quiet must be from 1s to 1h"},
 		"SettleTooLong":        {"it would look like a stuck queue", settled("61m", nil), "quiet must be from 1s to 1h"},
 		"SettleAtMostTooLong":  {"a run would be of yesterday", settled("1h", "1441m"), "atMost must be from 1s to 24h"},

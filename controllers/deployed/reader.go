@@ -75,7 +75,7 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 			r.leave(t)
 			return nil, shared.Err()
 		}
-		r.asking.Forget(key) // whoever asks from now on needs a later reading
+		r.asking.Forget(key) // those who ask from now on need a later reading
 		all, err := r.readUnlessFailed(shared, t, e)
 		<-t.busy
 		r.leave(t)

@@ -27,7 +27,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMarks: whoever waits at a terminal sees that a run has ended, whatever its verdict.
+// TestMarks: anyone who waits at a terminal sees that a run has ended, whatever its verdict.
 func TestMarks(t *testing.T) {
 	for _, c := range codes {
 		if marks[c.verdict] == "" {
