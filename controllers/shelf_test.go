@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/internal/core/record"
@@ -104,6 +105,15 @@ func (s *shelf) OpenLog(_ context.Context, r record.Run, pod, container string, 
 	return io.NopCloser(strings.NewReader(s.logs[r][logName(pod, container, previous)])), s.closed
 }
 
+func (s *shelf) SaveTests(context.Context, record.Run) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Changed is that of the summaries.
+func (s *shelf) Changed(string, time.Time) {}
+
 func (s *shelf) SaveRecord(_ context.Context, rec record.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +157,7 @@ func (w *world) archive() archivecontroller.Config {
 	}
 	logs, err := podlogs.New(w.config)
 	w.must(err)
-	return archivecontroller.Config{Store: w.shelf, Logs: logs}
+	return archivecontroller.Config{Store: w.shelf, Summaries: w.shelf, Logs: logs}
 }
 
 // newArchiveWorld has an archive, and a node whose kubelet is the handler.

@@ -5,6 +5,7 @@ package httpapi
 type CollectRequest struct {
 	Files        []CollectFile `json:"files,omitempty"`        // to upload; at most 1,000
 	ResultsBytes int64         `json:"resultsBytes,omitempty"` // of the results document; 0: none is uploaded yet
+	TestsBytes   int64         `json:"testsBytes,omitempty"`   // of the log of all tests, with resultsBytes; 0: there are no tests
 }
 
 // CollectFile is a file that the tests wrote.
@@ -19,6 +20,7 @@ type CollectAnswer struct {
 	Run      string           `json:"run"`                // the id of the run
 	Files    []CollectURL     `json:"files,omitempty"`    // one per requested file, in the same order
 	Results  *CollectURL      `json:"results,omitempty"`  // of the results document, if its size was sent
+	Tests    *CollectURL      `json:"tests,omitempty"`    // of the log of all tests, if its size was sent; earlier versions do not know it
 	Previous *PreviousResults `json:"previous,omitempty"` // absent if there is none, and if resultsBytes was sent
 }
 

@@ -104,11 +104,7 @@ func setupReconciling(
 		return err
 	}
 	inputs := runInputs(bucket, image, o)
-	records, err := runArchive(mgr, bucket)
-	if err != nil {
-		return err
-	}
-	cleaners, err := newCleaners(mgr, bucket, now, in.metrics)
+	records, keepers, err := setupRecords(mgr, bucket, now, in.metrics)
 	if err != nil {
 		return err
 	}
@@ -124,7 +120,7 @@ func setupReconciling(
 		Inputs: inputs, Image: image, Archive: records, Collector: collector(inputs, o),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
 		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
-	}, cleaners...)
+	}, keepers...)
 }
 
 func setupServers(

@@ -34,6 +34,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -126,14 +127,23 @@ func setupStore(mgr ctrl.Manager, o storeOptions, metrics prometheus.Registerer,
 	)
 }
 
-// newCleaners returns what deletes old records: nothing if there is no store.
-func newCleaners(mgr ctrl.Manager, bucket *objectstore.Bucket, clock clock.PassiveClock, metrics prometheus.Registerer) ([]manager.Runnable, error) {
+// setupRecords returns what saves records, and what summarizes and deletes them: nothing if there is no store. It creates the client that
+// reads logs of pods.
+func setupRecords(
+	mgr ctrl.Manager, bucket *objectstore.Bucket, now clock.PassiveClock, metrics prometheus.Registerer,
+) (archivecontroller.Config, []manager.Runnable, error) {
 	if bucket == nil {
-		return nil, nil
+		return archivecontroller.Config{}, nil, nil
 	}
-	cleaner := archive.NewCleaner(&archive.Archive{Bucket: bucket}, recordLifetimes(mgr.GetCache()), clock)
+	logs, err := podlogs.New(mgr.GetConfig())
+	if err != nil {
+		return archivecontroller.Config{}, nil, err
+	}
+	a, lifetimes := &archive.Archive{Bucket: bucket}, recordLifetimes(mgr.GetCache())
+	cleaner, summarizer := archive.NewCleaner(a, lifetimes, now), archive.NewSummarizer(a, lifetimes, clock.RealClock{})
 	cleaner.EnvironmentExists = environmentExists(mgr.GetCache())
-	return []manager.Runnable{cleaner}, cleaner.Register(metrics)
+	config := archivecontroller.Config{Store: a, Summaries: summarizer, Logs: logs}
+	return config, []manager.Runnable{cleaner, summarizer}, cleaner.Register(metrics)
 }
 
 // recordLifetimes returns how long each Team keeps its records. What a deleted Team left behind stays.
@@ -209,6 +219,14 @@ func pastDeployments(bucket *objectstore.Bucket) environments.Archive {
 	return &archive.Archive{Bucket: bucket}
 }
 
+// pastTests is nil without a store.
+func pastTests(bucket *objectstore.Bucket) history.Archive {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
 // deploymentStore is nil without a store.
 func deploymentStore(bucket *objectstore.Bucket) deployedcontroller.Store {
 	if bucket == nil {
@@ -245,15 +263,6 @@ func runInputs(bucket *objectstore.Bucket, image string, o options) suitecontrol
 	return suitecontroller.InputsConfig{
 		Store: &inputs.Store{Bucket: bucket}, Limit: o.store.maxInputSize.Value(), Image: image, CA: string(o.store.CA),
 	}
-}
-
-// runArchive is empty without a store. It creates the client that reads logs of pods.
-func runArchive(mgr ctrl.Manager, bucket *objectstore.Bucket) (archivecontroller.Config, error) {
-	if bucket == nil {
-		return archivecontroller.Config{}, nil
-	}
-	logs, err := podlogs.New(mgr.GetConfig())
-	return archivecontroller.Config{Store: &archive.Archive{Bucket: bucket}, Logs: logs}, err
 }
 
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not

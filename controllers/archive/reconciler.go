@@ -36,7 +36,16 @@ type Archive interface {
 	// OpenLog reads a log that was saved.
 	OpenLog(ctx context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error)
 
+	// SaveTests makes the object with all tests of a run from what its pods uploaded.
+	SaveTests(ctx context.Context, r record.Run) error
+
 	SaveRecord(ctx context.Context, rec record.Record) error
+}
+
+// Summaries are of the days on which runs were created.
+type Summaries interface {
+	// Changed says that the record of a run was saved that was created at a time.
+	Changed(team string, created time.Time)
 }
 
 // PodLogs reads logs of containers. The errors of apierror.OfLog say why one cannot be read.
@@ -47,6 +56,7 @@ type PodLogs interface {
 // Config is what the reconciler needs besides a manager.
 type Config struct {
 	Store      Archive // nil: none is configured
+	Summaries  Summaries
 	Logs       PodLogs
 	Clock      clock.PassiveClock
 	Metrics    *Metrics
@@ -164,7 +174,7 @@ func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alp
 	return s, record.Sources(pods), err
 }
 
-// saveRecord comes last: a record implies its logs.
+// saveRecord comes last: a record implies its logs and its tests.
 func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run record.Run, logs []record.Log) (ctrl.Result, error) {
 	j := &batchv1.Job{}
 	err := r.Get(ctx, client.ObjectKeyFromObject(s), j, client.DisableReadYourWritesConsistency)
@@ -175,6 +185,11 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 	if metav1.IsControlledBy(j, s) {
 		ended.Pods = j.Status.Succeeded + j.Status.Failed
 	}
+	if s.Status.Results != nil {
+		if err := r.Store.SaveTests(ctx, run); err != nil {
+			return r.storeUnavailable(ctx, s, err)
+		}
+	}
 	condition := record.Condition(logs, ended)
 	is := s.DeepCopy()
 	setArchived(is, condition, r.Clock.Now())
@@ -184,6 +199,7 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 	if err := r.report(ctx, s, condition); err != nil {
 		return ctrl.Result{}, err
 	}
+	r.Summaries.Changed(run.Team, run.Created)
 	r.Metrics.archived(s, condition, r.Clock.Now())
 	return ctrl.Result{}, nil
 }

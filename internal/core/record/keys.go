@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/inputpath"
 )
@@ -43,8 +44,9 @@ func (r Run) Directory() string {
 
 // Owns reports whether a key belongs to the run's record, logs, results or artifacts.
 func (r Run) Owns(key string) bool {
-	return key == r.RecordKey() || slices.ContainsFunc([]string{r.LogsPrefix(), r.ResultsPrefix(), r.ArtifactsPrefix()},
-		func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	return key == r.RecordKey() || key == r.TestsKey() ||
+		slices.ContainsFunc([]string{r.LogsPrefix(), r.ResultsPrefix(), r.PodTestsPrefix(), r.ArtifactsPrefix()},
+			func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // RecordKey is the key of the record.
@@ -89,6 +91,24 @@ func (r Run) ParseResultsKey(key string) (pod string, ok bool) {
 	pod = strings.TrimSuffix(strings.TrimPrefix(key, r.ResultsPrefix()), ".json")
 	return pod, key == r.ResultsKey(pod)
 }
+
+// TestsKey is the key of all tests of the run.
+func (r Run) TestsKey() string { return r.Directory() + "/tests" + testsEnd }
+
+// PodTestsPrefix starts the keys of the tests of all pods, from which those of the run are made.
+func (r Run) PodTestsPrefix() string { return r.Directory() + "/tests/" }
+
+// PodTestsKey is the key of the tests of one pod.
+func (r Run) PodTestsKey(pod string) string { return r.PodTestsPrefix() + pod + testsEnd }
+
+// ParsePodTestsKey reads a key of PodTestsKey.
+func (r Run) ParsePodTestsKey(key string) (pod string, ok bool) {
+	pod = strings.TrimSuffix(strings.TrimPrefix(key, r.PodTestsPrefix()), testsEnd)
+	return pod, key == r.PodTestsKey(pod)
+}
+
+// testsEnd is of lines of JSON, compressed.
+const testsEnd = ".jsonl.gz"
 
 // ArtifactsPrefix starts the keys of all artifacts.
 func (r Run) ArtifactsPrefix() string { return r.Directory() + "/artifacts/" }
@@ -141,4 +161,27 @@ func ParseDirectory(team, key string) (Run, error) {
 		return Run{}, fmt.Errorf("%q is no key of a run", key)
 	}
 	return Run{Team: team, ID: id, Created: created}, nil
+}
+
+// SummariesPrefix starts the keys of the summaries of all days of a team.
+func SummariesPrefix(team string) string { return team + "/" + Root + "/summaries/day=" }
+
+// SummaryPrefix starts the keys of the summary of a day, such as 2026-11-21.
+func SummaryPrefix(team, day string) string { return SummariesPrefix(team) + day + "/" }
+
+// SummaryKey is the key of the summary of a day.
+func SummaryKey(team, day string) string { return SummaryPrefix(team, day) + "summary.json.gz" }
+
+// SummaryTestsPrefix starts the keys of the tests of a day.
+func SummaryTestsPrefix(team, day string) string { return SummaryPrefix(team, day) + "tests/" }
+
+// SummaryTestsKey is the key of the tests of a Trigger and an Environment on a day. Another content has another hash, so that a summary
+// never names an object that has changed.
+func SummaryTestsKey(team, day string, p httpapi.Place, hash string) string {
+	return SummaryTestsPrefix(team, day) + p.Namespace + "/" + p.Trigger + "/" + p.Environment + "-" + hash + testsEnd
+}
+
+// ParseSummaryDay reads a prefix of SummaryPrefix.
+func ParseSummaryDay(team, prefix string) (time.Time, error) {
+	return time.Parse(dayLayout+"/", strings.TrimPrefix(prefix, SummariesPrefix(team)))
 }

@@ -19,6 +19,7 @@ type element struct {
 	suites []junit.Suite
 
 	failed, flaky, skipped bool
+	retries                int32
 	message                string // attribute of the first failure
 	body                   strings.Builder
 	bodyCut                bool
@@ -60,6 +61,9 @@ func (e *element) start(t junit.Token) {
 	switch t.Name {
 	case "flakyFailure", "flakyError": // of Maven Surefire and of Playwright
 		e.flaky = true
+		e.retries++
+	case "rerunFailure", "rerunError": // that did not help
+		e.retries++
 	case "skipped":
 		e.skipped = true
 	case "system-out":
@@ -90,7 +94,10 @@ func (e *element) text(t junit.Token) {
 }
 
 func (e *element) testCase() testCase {
-	t := testCase{name: e.name(), outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), outside: e.attrs == nil}
+	t := testCase{
+		name: e.name(), suite: e.suite(), file: e.file(), line: lineNumber(e.attrs["line"]),
+		outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), retries: e.retries, outside: e.attrs == nil,
+	}
 	if t.outcome == failed {
 		t.failure = e.failure(t.name)
 	}
@@ -152,6 +159,32 @@ func (e *element) details(line string) (text string, cut bool) {
 	}
 	return text, cut || e.bodyCut
 }
+
+// suite is the class of the test, or else the path of the suites around it.
+func (e *element) suite() string {
+	class := cmp.Or(e.attrs["classname"], e.attrs["class"])
+	if class == "" || class == "test" {
+		class = junit.Path(e.suites)
+	}
+	return plaintext.Line(class, maxName)
+}
+
+// file is that of the test. Playwright and Mocha name it as class or suite.
+func (e *element) file() string {
+	names := []string{e.attrs["file"], e.suiteFile(), e.attrs["classname"]}
+	for _, s := range slices.Backward(e.suites) {
+		names = append(names, s.Name)
+	}
+	for i, name := range names {
+		if name != "" && (i < 2 || sourceFile.MatchString(name)) {
+			return plaintext.Line(name, maxFile)
+		}
+	}
+	return ""
+}
+
+// sourceFile is a path of a file with tests.
+var sourceFile = regexp.MustCompile(`^\S+\.(?:[cm]?[jt]sx?|py|rb|php|go|rs|java|kt|cs|feature|robot|bats|sh)$`)
 
 func (e *element) suiteFile() string {
 	for _, s := range slices.Backward(e.suites) {

@@ -22,7 +22,7 @@ type Pod struct {
 func Merge(pods []Pod) Summary {
 	var all Summary
 	var problems []string
-	for _, attempts := range group(pods) {
+	for _, attempts := range Attempts(pods) {
 		if last := attempts[len(attempts)-1]; (!last.Failed || last.Worker) && last.Summary.Reports == 0 {
 			all.Silent = append(all.Silent, last.Name)
 		}
@@ -65,8 +65,8 @@ func (s *Summary) add(o Summary) {
 // increase never overflows, however many pods report whatever they like.
 func increase(count *int32, by int32) { *count = int32(min(int64(*count)+int64(by), math.MaxInt32)) }
 
-// group collects pods with the same work, in order of start: of one completion index, or a failed pod and one that started after it.
-func group(pods []Pod) [][]Pod {
+// Attempts collects pods with the same work, in order of start: of one completion index, or a failed pod and one that started after it.
+func Attempts(pods []Pod) [][]Pod {
 	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
 	})

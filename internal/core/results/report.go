@@ -20,8 +20,11 @@ const (
 
 type testCase struct {
 	name         string
+	suite, file  string // "": unknown
+	line         int32  // 0: unknown
 	outcome      outcome
 	milliseconds int64
+	retries      int32   // attempts before the last one
 	failure      Failure // if it failed
 	outside      bool    // it is a failure of a suite
 }

@@ -18,6 +18,7 @@ type Tests struct {
 	Failures []Failure // the first 1,000; new ones first once they were compared
 	Flaky    []string  // names of the first 20 flaky tests
 	Problems []string  // sentences about reports that could not be read as a whole
+	Log      Log       // every test
 
 	// outcomes by the hash of the name, because 200,000 names would need too much memory.
 	outcomes map[nameHash]outcome
@@ -40,6 +41,7 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	var tests []found
 	var milliseconds int64
 	named, flakes := len(t.Failures), len(t.Flaky)
+	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
 		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
 		if test.outcome == failed && named < maxFailures {
@@ -51,6 +53,7 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 		}
 		tests = append(tests, f)
 		milliseconds += test.milliseconds
+		t.Log.add(test)
 	})
 	switch {
 	case errors.Is(err, junit.ErrEmpty): // a report of which nothing was written, or something else
@@ -60,8 +63,10 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 		return false
 	}
 	if t.isCopy([sha256.Size]byte(digest.Sum(nil))) {
+		t.Log.discard()
 		return true
 	}
+	t.Log.end()
 	t.count(tests)
 	t.Counts.Reports++
 	t.Counts.Milliseconds = min(t.Counts.Milliseconds+milliseconds, maxMilliseconds)

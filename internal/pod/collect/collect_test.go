@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/test/tier"
@@ -61,6 +62,41 @@ func TestCollect(t *testing.T) {
 }
 
 // TestDocumentExplains: the document has the text of each failure, the attachments that were uploaded, and flaky tests by name.
+// TestEveryTest is kept, once, with what its report says, and without what is secret.
+func TestEveryTest(t *testing.T) {
+	w := newWorld(t)
+	w.collector.Secrets = []string{"hunter2hunter2"}
+	content := `<testsuite name="cart.spec.ts"><testcase classname="cart.spec.ts" name="keeps items" time="1.25" line="12"/>` +
+		`<testcase classname="cart.spec.ts" name="pays with hunter2hunter2" time="-3"><failure message="expected 200, got hunter2hunter2">at line 88</failure></testcase>` +
+		`<testcase classname="cart.spec.ts" name="ships"><skipped/></testcase>` +
+		`<testcase classname="cart.spec.ts" name="keeps items" time="1e9"><flakyFailure/><flakyFailure/></testcase></testsuite>`
+	w.write("junit.xml", content)
+	w.write("copy.xml", content)
+	w.collect()
+	if w.tests == nil {
+		t.Fatal("no log of tests was uploaded")
+	}
+	suite := httpapi.Test{Suite: "cart.spec.ts", File: "cart.spec.ts"}
+	of := func(change func(*httpapi.Test)) httpapi.Test {
+		c := suite
+		change(&c)
+		return c
+	}
+	want := []httpapi.Test{
+		of(func(c *httpapi.Test) { c.Name, c.State, c.Milliseconds, c.Line = "cart.spec.ts > keeps items", "Passed", 1250, 12 }),
+		of(func(c *httpapi.Test) {
+			c.Name, c.State, c.Message, c.Text = "cart.spec.ts > pays with ***", "Failed", "expected 200, got ***", "at line 88"
+		}),
+		of(func(c *httpapi.Test) { c.Name, c.State = "cart.spec.ts > ships", "Skipped" }),
+		of(func(c *httpapi.Test) {
+			c.Name, c.State, c.Milliseconds, c.Retries = "cart.spec.ts > keeps items", "Flaky", 7*24*3600*1000, 2
+		}),
+	}
+	if diff := cmp.Diff(want, w.tests.Tests); diff != "" || w.tests.LogHeader.Tests != 3 || w.tests.Failed != 1 || w.tests.Cut {
+		t.Errorf("%s%+v", diff, w.tests.LogHeader)
+	}
+}
+
 func TestDocumentExplains(t *testing.T) {
 	w := newWorld(t)
 	w.write("reports/junit.xml", `<testsuite name="shop"><testcase name="pays"><failure message="expect(locator).toBeVisible() failed">`+

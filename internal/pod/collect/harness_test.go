@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/internal/pod/collect"
 	"github.com/postflight-dev/postflight/test/poll"
@@ -45,6 +46,7 @@ type world struct {
 	objects  map[string][sha256.Size]byte // path -> what was uploaded
 	order    []string                     // paths, as they were uploaded
 	document *results.Document
+	tests    *history.PodTests
 	asked    int // requests to the manager
 	attempts map[string]int
 	reports  []results.Summary
@@ -133,6 +135,7 @@ func (w *world) serveManager(rw http.ResponseWriter, r *http.Request, store stri
 	}
 	if request.ResultsBytes > 0 {
 		answer.Results = &httpapi.CollectURL{URL: sign("results", "", request.ResultsBytes)}
+		answer.Tests = &httpapi.CollectURL{URL: sign("tests", "", request.TestsBytes)}
 	} else if w.before != nil {
 		answer.Previous = &httpapi.PreviousResults{Run: "smoke-1"}
 		for path := range w.before {
@@ -166,7 +169,7 @@ func (w *world) serveStore(rw http.ResponseWriter, r *http.Request) {
 	}
 	sum, content := sha256.New(), strings.Builder{}
 	into := io.Writer(sum)
-	if r.URL.Path == "/results" {
+	if r.URL.Path == "/results" || r.URL.Path == "/tests" {
 		into = &content
 	}
 	if n, err := io.Copy(into, r.Body); err != nil || n != r.ContentLength {
@@ -180,6 +183,14 @@ func (w *world) serveStore(rw http.ResponseWriter, r *http.Request) {
 			w.t.Error(err)
 		}
 		w.document = &d
+		return
+	}
+	if r.URL.Path == "/tests" {
+		p, err := history.ReadPod("pod", strings.NewReader(content.String()), history.NewRoom())
+		if err != nil {
+			w.t.Error(err)
+		}
+		w.tests = &p
 		return
 	}
 	w.objects[path] = [sha256.Size]byte(sum.Sum(nil))

@@ -184,18 +184,31 @@ func putBody(ctx context.Context, client *http.Client, url string, body io.Reade
 	return failed
 }
 
-// putDocument returns why the results document could not be kept, or "".
+// putDocument returns why the results document could not be kept, or "". The log of all tests follows it, because it is worth less.
 func (w *collection) putDocument(ctx context.Context, run string) string {
-	content := encode(w.document(run))
-	answer, failed := w.ask(ctx, httpapi.CollectRequest{ResultsBytes: int64(len(content))})
-	switch {
-	case failed != nil:
+	document := w.document(run)
+	content, log := encode(document), w.tests.Log.Content(w.Index, document.Started, document.Ended, w.tests.Counts)
+	answer, failed := w.ask(ctx, httpapi.CollectRequest{ResultsBytes: int64(len(content)), TestsBytes: int64(len(log))})
+	if failed != nil {
 		return "Postflight " + failed.text
-	case answer.Results == nil || answer.Results.URL == "":
+	}
+	if failed := w.putContent(ctx, answer.Results, content); failed != "" {
+		return failed
+	}
+	if len(log) > 0 {
+		if failed := w.putContent(ctx, answer.Tests, log); failed != "" {
+			w.problem(fmt.Sprintf("The tests that passed were not kept: %s.", failed))
+		}
+	}
+	return ""
+}
+
+func (w *collection) putContent(ctx context.Context, to *httpapi.CollectURL, content []byte) string {
+	if to == nil || to.URL == "" {
 		return "Postflight gave no URL to upload to"
 	}
-	failed = retry(ctx, func(ctx context.Context) *failure {
-		return putBody(ctx, w.Client, answer.Results.URL, bytes.NewReader(content), int64(len(content)))
+	failed := retry(ctx, func(ctx context.Context) *failure {
+		return putBody(ctx, w.Client, to.URL, bytes.NewReader(content), int64(len(content)))
 	})
 	if failed != nil {
 		return failed.text

@@ -73,9 +73,10 @@ func (a *API) readCollect(w http.ResponseWriter, r *Request) (*httpapi.CollectRe
 	request := &httpapi.CollectRequest{}
 	if !utf8.Valid(body) || json.Unmarshal(body, request) != nil || len(request.Files) > maxCollectFiles ||
 		request.ResultsBytes < 0 || request.ResultsBytes > record.MaxResultsBytes ||
+		request.TestsBytes < 0 || request.TestsBytes > record.MaxTestsBytes || request.TestsBytes > 0 && request.ResultsBytes == 0 ||
 		slices.ContainsFunc(request.Files, func(f httpapi.CollectFile) bool { return f.Bytes < 0 }) {
-		return nil, invalidRequest("Send an object with files, a list of at most %d objects with path and bytes, or with resultsBytes from 1 to %d.",
-			maxCollectFiles, record.MaxResultsBytes)
+		return nil, invalidRequest("Send an object with files, a list of at most %d objects with path and bytes, or with resultsBytes from 1 to %d, "+
+			"and beside it testsBytes from 1 to %d.", maxCollectFiles, record.MaxResultsBytes, record.MaxTestsBytes)
 	}
 	return request, nil
 }

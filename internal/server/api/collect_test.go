@@ -80,6 +80,10 @@ func (s *artifactStore) SignResults(_ context.Context, r record.Run, pod string,
 	return s.sign(fmt.Sprintf("%s %d", r.ResultsKey(pod), bytes))
 }
 
+func (s *artifactStore) SignTests(_ context.Context, r record.Run, pod string, bytes int64) (string, error) {
+	return s.sign(fmt.Sprintf("%s %d", r.PodTestsKey(pod), bytes))
+}
+
 func (s *artifactStore) SignPreviousResults(_ context.Context, r record.Run) ([]string, error) {
 	if s.none || r.ID == s.lost {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -20,6 +21,8 @@ import (
 // pass; their text is public, and continues "the store: ".
 type Archive struct {
 	Bucket *objectstore.Bucket
+
+	heavy sync.Mutex // of what needs much memory
 }
 
 // SaveRecord stores the record of a run, and the index object that leads from its id to it.

@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 			"ManyArtifacts": manyArtifacts, "ArtifactsAfter": artifactsAfter, "Results": results,
 			"Deployments": deployments, "DeploymentLine": deploymentLine, "DeletedEnvironment": deletedEnvironment, "ClearDeployments": clearDeployments,
 			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
-			"NarrowKey": narrowKey,
+			"NarrowKey": narrowKey, "Summaries": summaries, "SavedTests": savedTests,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, w) })
 		}

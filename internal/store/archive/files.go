@@ -90,6 +90,14 @@ func (a *Archive) SignCollect(ctx context.Context, r record.Run, pod, path strin
 	return a.Bucket.Sign(ctx, objectstore.Upload(r.ArtifactKey(pod, path), bytes))
 }
 
+// SignTests returns a URL with which the pod can PUT the log of its tests, of exactly this length.
+func (a *Archive) SignTests(ctx context.Context, r record.Run, pod string, bytes int64) (string, error) {
+	if !validName(pod) {
+		return "", fs.ErrInvalid
+	}
+	return a.Bucket.Sign(ctx, objectstore.Upload(r.PodTestsKey(pod), bytes))
+}
+
 // SignResults returns a URL with which the pod can PUT its results, of exactly this length.
 func (a *Archive) SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error) {
 	if !validName(pod) {

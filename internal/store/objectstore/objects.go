@@ -43,6 +43,16 @@ func (b *Bucket) Get(ctx context.Context, key string) (content io.ReadCloser, si
 	return b.get(ctx, key, minio.GetObjectOptions{})
 }
 
+// GetRange is Get of the bytes of an object from one up to another, which is not included.
+func (b *Bucket) GetRange(ctx context.Context, key string, from, to int64) (io.ReadCloser, error) {
+	var o minio.GetObjectOptions
+	if err := o.SetRange(from, to-1); err != nil {
+		return nil, err
+	}
+	content, _, err := b.get(ctx, key, o)
+	return content, err
+}
+
 func (b *Bucket) get(ctx context.Context, key string, o minio.GetObjectOptions) (content io.ReadCloser, size int64, err error) {
 	if err := b.health.lastFailure(); err != nil {
 		return nil, 0, err

@@ -21,9 +21,10 @@ import (
 type Store interface {
 	// Stored are the files of a run. It ends with an error.
 	Stored(ctx context.Context, r record.Run) iter.Seq2[record.Artifact, error]
-	// SignCollect signs the upload of exactly so many bytes; so does SignResults for the results document.
+	// SignCollect signs the upload of exactly so many bytes; so do SignResults for the results document, and SignTests for the log of all tests.
 	SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error)
 	SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)
+	SignTests(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)
 	// SignPreviousResults signs the downloads of the results documents of an earlier run.
 	SignPreviousResults(ctx context.Context, r record.Run) ([]string, error)
 }
@@ -58,12 +59,23 @@ func (s *Signer) Sign(ctx context.Context, r *Run, request *httpapi.CollectReque
 		return nil, err
 	}
 	if request.ResultsBytes > 0 {
-		url, err := s.Store.SignResults(ctx, r.record(), r.Name, request.ResultsBytes)
-		answer.Results = &httpapi.CollectURL{URL: url}
-		return answer, err
+		return answer, s.signDocuments(ctx, r, request, answer)
 	}
 	answer.Previous, err = s.previousResults(ctx, r)
 	return answer, err
+}
+
+func (s *Signer) signDocuments(ctx context.Context, r *Run, request *httpapi.CollectRequest, answer *httpapi.CollectAnswer) error {
+	url, err := s.Store.SignResults(ctx, r.record(), r.Name, request.ResultsBytes)
+	if err != nil {
+		return err
+	}
+	answer.Results = &httpapi.CollectURL{URL: url}
+	if request.TestsBytes > 0 {
+		url, err = s.Store.SignTests(ctx, r.record(), r.Name, request.TestsBytes)
+		answer.Tests = &httpapi.CollectURL{URL: url}
+	}
+	return err
 }
 
 // signFiles counts what the run has stored and what was signed for the pod. Pods that ask at once do not see each other's files.

@@ -1,0 +1,108 @@
+package results
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+)
+
+const (
+	maxLogBytes = 16 << 20 // bounds the log of a pod, in memory and in the store: 200,000 tests of ordinary names have some 4 MiB
+	maxLogTexts = 1 << 20  // bounds the texts of its failures, in bytes: those of a document
+)
+
+// LogHeader is the first line of a log of tests.
+type LogHeader struct {
+	Version int       `json:"version"`
+	Index   *int      `json:"index,omitempty"` // completion index of the pod
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	Tests   int32     `json:"tests"` // that were not skipped
+	Failed  int32     `json:"failed"`
+	Omitted int32     `json:"omitted,omitempty"` // tests that are missing from the log, because it would be too large
+}
+
+// LogVersion is that of the lines that follow a header.
+const LogVersion = 1
+
+// Log has every test of a pod as a line of JSON, compressed, in the order of the reports. The zero value is empty.
+type Log struct {
+	buffer  bytes.Buffer // a gzip member for each report, so that a copy of a report can be taken back
+	packer  *gzip.Writer
+	report  int // where in the buffer the present report begins
+	texts   int // bytes
+	omitted int32
+
+	before struct {
+		texts   int
+		omitted int32
+	}
+}
+
+func (l *Log) begin() {
+	l.report, l.before.texts, l.before.omitted = l.buffer.Len(), l.texts, l.omitted
+	if l.packer == nil {
+		l.packer = gzip.NewWriter(&l.buffer)
+		return
+	}
+	l.packer.Reset(&l.buffer)
+}
+
+func (l *Log) end() { _ = l.packer.Close() } // writing into memory cannot fail
+
+func (l *Log) discard() {
+	l.end()
+	l.buffer.Truncate(l.report)
+	l.texts, l.omitted = l.before.texts, l.before.omitted
+}
+
+func (l *Log) add(test testCase) {
+	if l.buffer.Len() >= maxLogBytes {
+		l.omitted++
+		return
+	}
+	line := httpapi.Test{
+		Name: test.name, Suite: test.suite, File: test.file, Line: test.line, State: states[test.outcome],
+		Milliseconds: test.milliseconds, Retries: test.retries, Message: test.failure.Message, Text: test.failure.Text,
+	}
+	if test.failure.File != "" && line.File == "" {
+		line.File, line.Line = test.failure.File, test.failure.Line
+	}
+	if l.texts += len(line.Text); l.texts > maxLogTexts {
+		line.Text = ""
+	}
+	l.packer.Write(encodeLine(line))
+}
+
+var states = map[outcome]string{
+	passed: httpapi.TestPassed, flaky: httpapi.TestFlaky, failed: httpapi.TestFailed, skipped: httpapi.TestSkipped,
+}
+
+// encodeLine cannot fail: the values are strings and numbers.
+func encodeLine(value any) []byte {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	_ = out.Encode(value)
+	return b.Bytes()
+}
+
+// Content returns the log with a header, or nil if there is no test.
+func (l *Log) Content(index *int, started, ended time.Time, c Counts) []byte {
+	if l.buffer.Len() == 0 {
+		return nil
+	}
+	header := LogHeader{
+		Version: LogVersion, Index: index, Started: started.UTC(), Ended: ended.UTC(),
+		Tests: c.Tests - c.Skipped, Failed: c.Failed, Omitted: l.omitted,
+	}
+	var all bytes.Buffer
+	packer := gzip.NewWriter(&all)
+	packer.Write(encodeLine(header))
+	_ = packer.Close()
+	all.Write(l.buffer.Bytes())
+	return all.Bytes()
+}

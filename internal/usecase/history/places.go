@@ -1,0 +1,52 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/history"
+)
+
+// place is a Trigger and an Environment with the days on which it has tests, the newest first.
+type place struct {
+	httpapi.Place
+	days []placeDay
+}
+
+type placeDay struct {
+	day  *history.Day
+	in   *history.PlaceDay
+	runs map[string]history.Run
+}
+
+func (k *known) places(days []string, s history.Selection) []place {
+	byPlace := map[httpapi.Place]*place{}
+	for _, name := range slices.Backward(days) {
+		d := k.days[name]
+		if d == nil {
+			continue
+		}
+		runs := d.RunsByID()
+		for i := range d.Places {
+			in := &d.Places[i]
+			if !s.Has(in.Place) || !slices.ContainsFunc(in.Runs, func(id string) bool { return runs[id].ID != "" }) {
+				continue
+			}
+			if byPlace[in.Place] == nil {
+				byPlace[in.Place] = &place{Place: in.Place}
+			}
+			p := byPlace[in.Place]
+			p.days = append(p.days, placeDay{d, in, runs})
+		}
+	}
+	all := make([]place, 0, len(byPlace))
+	for _, p := range byPlace {
+		all = append(all, *p)
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Environment, b.Environment))
+	})
+	return all
+}

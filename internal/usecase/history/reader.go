@@ -1,0 +1,166 @@
+// Package history reads the history of tests, and insights, from the summaries in the archive.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/utils/clock"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/history"
+)
+
+// Archive has the summaries. Its errors are fs.ErrNotExist, history.ErrUnreadable, and temporary ones, the text of which is public.
+type Archive interface {
+	Day(ctx context.Context, team, day string) (history.Day, error)
+	TestOn(ctx context.Context, team, day string, p *history.PlaceDay, name string) (t history.TestDay, found bool, err error)
+	TestsOn(ctx context.Context, team, day string, p *history.PlaceDay, each func(history.TestDay)) error
+}
+
+const (
+	readsAtOnce   = 16 // of objects of an answer: with 10 ms each, 180 days take 120 ms
+	answersAtOnce = 2  // each holds the runs of up to 180 days in memory, some 300 bytes each
+)
+
+// Reader answers from the archive.
+type Reader struct {
+	Archive Archive
+	Clock   clock.PassiveClock
+	Timeout time.Duration // for the archive
+
+	turns chan struct{}
+	once  sync.Once
+}
+
+// ArchiveError means that the archive cannot be read. Everyone may read its text.
+type ArchiveError struct{ Err error }
+
+func (e *ArchiveError) Error() string { return e.Err.Error() }
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// begin waits for a turn. The caller calls end.
+func (r *Reader) begin(ctx context.Context) (bounded context.Context, end func(), err error) {
+	r.once.Do(func() { r.turns = make(chan struct{}, answersAtOnce) })
+	bounded, cancel := context.WithTimeout(ctx, r.Timeout)
+	select {
+	case r.turns <- struct{}{}:
+		return bounded, func() { cancel(); <-r.turns }, nil
+	case <-bounded.Done():
+		cancel()
+		return nil, nil, &ArchiveError{errors.New("other questions are being answered")}
+	}
+}
+
+// known are summaries by day, and what is missing of them.
+type known struct {
+	days    map[string]*history.Day
+	missing int // days that cannot be read
+}
+
+func (k *known) problem() string {
+	switch {
+	case k.missing == 0:
+		return ""
+	case k.missing == 1:
+		return "The summary of one day cannot be read. Its runs are missing here."
+	default:
+		return fmt.Sprintf("The summaries of %d days cannot be read. Their runs are missing here.", k.missing)
+	}
+}
+
+// read returns the summaries of days, without what is older than the team.
+func (r *Reader) read(ctx context.Context, team *v1alpha1.Team, days []string) (*known, error) {
+	all := &known{days: map[string]*history.Day{}}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for _, day := range days {
+		group.Go(func() error {
+			d, err := r.Archive.Day(ctx, team.Name, day)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(err, history.ErrUnreadable):
+				all.missing++
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				return &ArchiveError{err}
+			default:
+				all.days[day] = own(team, d)
+			}
+			return nil
+		})
+	}
+	return all, group.Wait()
+}
+
+// own leaves out runs of an earlier team of the same name.
+func own(team *v1alpha1.Team, d history.Day) *history.Day {
+	d.Runs = slices.DeleteFunc(d.Runs, func(run history.Run) bool {
+		created, err := run.Created()
+		return err != nil || !team.Owns(created)
+	})
+	return &d
+}
+
+// seen reads the days of a test in a place, the newest first, until there are enough runs, and returns them with the oldest first. With
+// enough 0, it reads all.
+func (r *Reader) seen(ctx context.Context, team, name string, in place, enough int) (history.Seen, error) {
+	s := history.Seen{Place: in.Place}
+	for page := range slices.Chunk(in.days, pageOf(enough)) {
+		found := make([]*history.SeenDay, len(page))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(readsAtOnce)
+		for i, day := range page {
+			group.Go(func() (err error) {
+				found[i], err = r.seenOn(ctx, team, name, day)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return s, err
+		}
+		runs := 0
+		for _, d := range found {
+			if d != nil {
+				s.Days = append(s.Days, *d)
+			}
+		}
+		for _, d := range s.Days {
+			runs += len(d.In.Runs)
+		}
+		if enough > 0 && runs >= enough {
+			break
+		}
+	}
+	slices.Reverse(s.Days)
+	return s, nil
+}
+
+// pageOf is how many days are read at once: one after the other if few are enough.
+func pageOf(enough int) int {
+	if enough > 0 {
+		return 2
+	}
+	return MaxDays
+}
+
+func (r *Reader) seenOn(ctx context.Context, team, name string, d placeDay) (*history.SeenDay, error) {
+	t, found, err := r.Archive.TestOn(ctx, team, d.day.Day, d.in, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, history.ErrUnreadable): // the day is being summarized again
+		return nil, nil
+	case err != nil:
+		return nil, &ArchiveError{err}
+	case !found:
+		return nil, nil
+	}
+	return &history.SeenDay{Test: t, In: d.in, Runs: d.runs}, nil
+}
