@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/pages"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -61,6 +62,7 @@ type backend struct {
 	dispatcher     *dispatch.Dispatcher
 	triggersSynced func() bool // all Triggers that existed at the start are known
 	reader         *runs.Reader
+	tests          *history.Reader // nil without a store
 }
 
 func newBackend(
@@ -75,6 +77,7 @@ func newBackend(
 	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, in, b.writer, inputsOfRuns(bucket)); err != nil {
 		return b, err
 	}
+	b.tests = newHistory(bucket, in.clock)
 	b.reader, err = newReader(mgr, bucket)
 	return b, err
 }
@@ -104,6 +107,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surround
 		Audit:           in.audit,
 		Runs:            b.reader,
 		Deployments:     pastDeployments(bucket),
+		Tests:           b.tests,
 		Tracer:          in.traces.Tracer(),
 	})
 }

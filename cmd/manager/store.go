@@ -219,12 +219,12 @@ func pastDeployments(bucket *objectstore.Bucket) environments.Archive {
 	return &archive.Archive{Bucket: bucket}
 }
 
-// pastTests is nil without a store.
-func pastTests(bucket *objectstore.Bucket) history.Archive {
+// newHistory returns nil without a store.
+func newHistory(bucket *objectstore.Bucket, clock clock.PassiveClock) *history.Reader {
 	if bucket == nil {
 		return nil
 	}
-	return &archive.Archive{Bucket: bucket}
+	return &history.Reader{Archive: &archive.Archive{Bucket: bucket}, Clock: clock, Timeout: runs.DefaultLimits().LookupTimeout}
 }
 
 // deploymentStore is nil without a store.

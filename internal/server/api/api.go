@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -46,6 +47,8 @@ type Config struct {
 	Runs *runs.Reader
 	// Deployments are those of the past; nil if no store is configured.
 	Deployments environments.Archive
+	// Tests have their history; nil if no store is configured.
+	Tests *history.Reader
 	// PublicURL starts the links in answers; empty: they are paths. The Host header is not used, because a sender could choose the link.
 	PublicURL string
 	Limits    Limits

@@ -30,6 +30,7 @@ var failures = map[string]struct {
 	"run_not_found":           {http.StatusNotFound, "Run not found"},
 	"log_not_found":           {http.StatusNotFound, "Log not found"},
 	"environment_not_found":   {http.StatusNotFound, "Environment not found"},
+	"test_not_found":          {http.StatusNotFound, "Test not found"},
 	"run_finished":            {http.StatusConflict, "The run has ended"},
 	"run_unfinished":          {http.StatusConflict, "The run has not ended"},
 	"refused":                 {http.StatusConflict, "The request was refused"},

@@ -114,6 +114,8 @@ const (
 	// defaultEnvironments and maxEnvironments bound a page of Environments, which ends early with more than maxPageWorkloads:
 	// one takes half a KiB, of the images of its containers.
 	defaultEnvironments, maxEnvironments, maxPageWorkloads = 50, 100, 2000
+	// defaultTests and maxTests bound a page of tests: each needs a request or two to the store. maxTestName is that of reports, in bytes.
+	defaultTests, maxTests, maxTestName = 20, 100, 512
 	// defaultDeployments and maxDeployments bound a list of deployments: the archive has an object for each.
 	defaultDeployments, maxDeployments = 50, 200
 	// defaultArtifacts and maxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.

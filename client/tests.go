@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+)
+
+// What is known of tests over many runs.
+type (
+	TestStats   = httpapi.TestStats
+	TestHistory = httpapi.TestHistory
+	TestInPlace = httpapi.TestInPlace
+	TestRun     = httpapi.TestRun
+	Place       = httpapi.Place
+	Insights    = httpapi.Insights
+)
+
+// TestFilter selects runs of tests. A zero field selects all.
+type TestFilter struct {
+	Trigger     string
+	Environment string
+	Search      string // a part of the names of tests, for Tests; "": those that failed or were repeated
+	Days        int    // up to today; 0: 30
+}
+
+func (f TestFilter) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"trigger": f.Trigger, "environment": f.Environment} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.Days > 0 {
+		q.Set("days", strconv.Itoa(f.Days))
+	}
+	return q
+}
+
+// Tests returns tests of the team, the least reliable first, page by page. An error is the last entry.
+func (c *Client) Tests(ctx context.Context, f TestFilter) iter.Seq2[TestStats, error] {
+	q := f.query()
+	if f.Search != "" {
+		q.Set("search", f.Search)
+	}
+	return func(yield func(TestStats, error) bool) {
+		for {
+			page, err := request[httpapi.TestList](ctx, c, http.MethodGet, "/api/v0/tests?"+q.Encode(), nil, nil)
+			if err != nil {
+				yield(TestStats{}, err)
+				return
+			}
+			for _, t := range page.Tests {
+				if !yield(t, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			q.Set("cursor", page.Next)
+		}
+	}
+}
+
+// Test returns the history of a test, by its whole name.
+func (c *Client) Test(ctx context.Context, name string, f TestFilter) (*TestHistory, error) {
+	q := f.query()
+	q.Set("name", name)
+	h, err := request[TestHistory](ctx, c, http.MethodGet, "/api/v0/tests/history?"+q.Encode(), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i := range h.Places {
+		in := &h.Places[i]
+		for j := range in.Last {
+			c.resolveLink(&in.Last[j].URL)
+		}
+		if in.Failing != nil {
+			c.resolveLink(&in.Failing.First.URL)
+			if in.Failing.Before != nil {
+				c.resolveLink(&in.Failing.Before.URL)
+			}
+		}
+	}
+	return h, nil
+}
+
+// Insights returns the figures of the runs of some days.
+func (c *Client) Insights(ctx context.Context, f TestFilter) (*Insights, error) {
+	return request[Insights](ctx, c, http.MethodGet, "/api/v0/insights?"+f.query().Encode(), nil, nil)
+}
