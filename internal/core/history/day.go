@@ -65,6 +65,65 @@ func (d *Day) PlacesWithTests() (all []httpapi.Place) {
 	return all
 }
 
+// Only returns the day with some of its runs, such as those of this team and not of an earlier one of its name. Rankings of a place with
+// other runs are left out.
+func (d Day) Only(owned func(Run) bool) Day {
+	all := d
+	all.Runs, all.Places = []Run{}, []PlaceDay{}
+	kept := map[string]bool{}
+	for _, r := range d.Runs {
+		if owned(r) {
+			all.Runs = append(all.Runs, r)
+			kept[r.ID] = true
+		}
+	}
+	for _, p := range d.Places {
+		n := 0
+		for _, id := range p.Runs {
+			if kept[id] {
+				n++
+			}
+		}
+		if n < len(p.Runs) {
+			p.Failing, p.Slowest = nil, nil
+		}
+		if n > 0 {
+			all.Places = append(all.Places, p)
+		}
+	}
+	return all
+}
+
+// Only returns the test with its outcomes in some runs of the place, and whether there are any.
+func (t TestDay) Only(in *PlaceDay, runs map[string]Run) (only TestDay, any bool) {
+	only = t
+	only.Milliseconds, only.Failures = nil, nil
+	marks := []byte(t.Outcomes[:min(len(t.Outcomes), len(in.Runs))])
+	took := t.Milliseconds
+	for i, outcome := range marks {
+		measured := outcome != OutcomeNone && outcome != OutcomeSkipped && len(took) > 0
+		if runs[in.Runs[i]].ID == "" {
+			marks[i] = OutcomeNone
+		} else {
+			any = any || outcome != OutcomeNone
+			if measured {
+				only.Milliseconds = append(only.Milliseconds, took[0])
+			}
+		}
+		if measured {
+			took = took[1:]
+		}
+	}
+	only.Outcomes = string(marks)
+	for _, f := range t.Failures {
+		f.Runs = slices.DeleteFunc(slices.Clone(f.Runs), func(i int) bool { return i < 0 || i >= len(marks) || marks[i] == OutcomeNone })
+		if len(f.Runs) > 0 {
+			only.Failures = append(only.Failures, f)
+		}
+	}
+	return only, any
+}
+
 // Unchanged returns a place of a summary if it has these runs, or nil.
 func Unchanged(d *Day, place httpapi.Place, listed []Run) *PlaceDay {
 	i := slices.IndexFunc(d.Places, func(p PlaceDay) bool { return p.Place == place })

@@ -17,7 +17,7 @@ const (
 
 	// Bounds of a day.
 	maxResults  = 2_000_000 // tests times runs of a place, of which a day has the newest: one needs 5 bytes while the day is made
-	maxNames    = 200_000   // tests of a place: runners that put times or random numbers into names have new ones in each run
+	maxNames    = 150_000   // tests of a place: runners that put times or random numbers into names have new ones in each run
 	maxBlock    = 128 << 10 // bytes that a reader unpacks to find a test: less than a millisecond of work
 	maxFailing  = 200       // tests of a place that failed, with their names: a day on which more fail tells little about each
 	maxSlow     = 50        // slowest tests of a place

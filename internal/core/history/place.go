@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -85,6 +86,15 @@ type Failure struct {
 type PlaceBuilder struct {
 	place PlaceDay
 	tests map[string]*building
+	texts map[string]string // that many tests have, each once in memory
+}
+
+func (b *PlaceBuilder) intern(text string) string {
+	if known, found := b.texts[text]; found {
+		return known
+	}
+	b.texts[text] = text
+	return text
 }
 
 type building struct {
@@ -100,7 +110,7 @@ func NewPlaceBuilder(place httpapi.Place, runs []Run) (b *PlaceBuilder, chosen [
 		first--
 		room -= int(runs[first].Tests)
 	}
-	b = &PlaceBuilder{place: PlaceDay{Place: place, Omitted: first, Runs: []string{}, Blocks: []Block{}}, tests: map[string]*building{}}
+	b = &PlaceBuilder{place: PlaceDay{Place: place, Omitted: first, Runs: []string{}, Blocks: []Block{}}, tests: map[string]*building{}, texts: map[string]string{}}
 	return b, runs[first:]
 }
 
@@ -122,7 +132,7 @@ func (b *PlaceBuilder) Add(t httpapi.Test) {
 	if len(known.outcomes) > run {
 		return // the name is there twice
 	}
-	known.Suite, known.File, known.Line = cmp.Or(t.Suite, known.Suite), cmp.Or(t.File, known.File), cmp.Or(t.Line, known.Line)
+	known.Suite, known.File, known.Line = b.intern(cmp.Or(t.Suite, known.Suite)), b.intern(cmp.Or(t.File, known.File)), cmp.Or(t.Line, known.Line)
 	known.pad(run)
 	known.outcomes = append(known.outcomes, outcomes[t.State])
 	if t.State != httpapi.TestSkipped {
@@ -254,22 +264,29 @@ func FindTest(block io.Reader, name string) (t TestDay, found bool, err error) {
 	return t, false, nil
 }
 
-// ReadTests reads all tests of blocks.
-func ReadTests(blocks io.Reader, each func(TestDay)) error {
+// ReadTests reads the tests of blocks with a text in their line, in any case, which is quicker than to read them all.
+func ReadTests(blocks io.Reader, text string, each func(TestDay)) error {
 	unpacked, err := gzip.NewReader(blocks)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	in := json.NewDecoder(unpacked)
-	for {
+	var quoted bytes.Buffer
+	encode(&quoted, strings.ToLower(text))
+	part := bytes.TrimSuffix(bytes.TrimPrefix(quoted.Bytes(), []byte(`"`)), []byte("\"\n"))
+	lines := bufio.NewScanner(unpacked)
+	lines.Buffer(nil, maxRaw)
+	for lines.Scan() {
+		if !bytes.Contains(bytes.ToLower(lines.Bytes()), part) {
+			continue
+		}
 		var t TestDay
-		err := in.Decode(&t)
-		switch {
-		case err == io.EOF: //nolint:errorlint // the decoder returns it as it is
-			return nil
-		case err != nil:
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		each(t)
 	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return nil
 }

@@ -66,9 +66,6 @@ func FailingTests(days []string, known map[string]*Day, s Selection) []httpapi.T
 func count(stats *httpapi.TestStats, p *PlaceDay, t FailingTest, at map[string]time.Time) {
 	stats.File = cmp.Or(t.File, stats.File)
 	for i, outcome := range []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))]) {
-		if at[p.Runs[i]].IsZero() {
-			continue // of an earlier team
-		}
 		switch outcome {
 		case OutcomeFailed:
 			stats.Failed++

@@ -68,10 +68,12 @@ func MergePods(run string, pods []PodTests) RunTests {
 // numbered tells tests with the same name apart, as the failures of a run do.
 func numbered(tests []httpapi.Test, seen map[string]int) []httpapi.Test {
 	for i := range tests {
-		name := tests[i].Name
-		if seen[name]++; seen[name] > 1 {
-			tests[i].Name = fmt.Sprintf("%s (%d)", name, seen[name])
+		t := &tests[i]
+		for name := t.Name; seen[t.Name] > 0; {
+			seen[name]++
+			t.Name = fmt.Sprintf("%s (%d)", name, seen[name])
 		}
+		seen[t.Name] = 1
 	}
 	return tests
 }

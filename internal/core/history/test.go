@@ -15,7 +15,7 @@ type Seen struct {
 	Days  []SeenDay
 }
 
-// SeenDay is a test on a day in a place.
+// SeenDay is a test on a day in a place, with its outcomes in these runs.
 type SeenDay struct {
 	Test TestDay
 	In   *PlaceDay
@@ -118,9 +118,7 @@ func runsOf(s Seen) (all []httpapi.TestRun) {
 					r.Message = f.Message
 				}
 			}
-			if r.ID != "" {
-				all = append(all, r)
-			}
+			all = append(all, r)
 		}
 	}
 	return all
@@ -197,9 +195,6 @@ func sayings(s Seen) []httpapi.FailureText {
 
 func said(byMessage map[string]*httpapi.FailureText, f Failure, d SeenDay) {
 	for _, i := range f.Runs {
-		if i < 0 || i >= len(d.In.Runs) {
-			continue
-		}
 		r := d.Runs[d.In.Runs[i]]
 		at, _ := r.Created()
 		known := byMessage[f.Message]

@@ -151,14 +151,14 @@ func (a *Archive) TestOn(ctx context.Context, team, day string, p *history.Place
 	return history.FindTest(block, name)
 }
 
-// TestsOn reads all tests in a place on a day, by name.
-func (a *Archive) TestsOn(ctx context.Context, team, day string, p *history.PlaceDay, each func(history.TestDay)) error {
+// TestsOn reads the tests in a place on a day that have a text in their line, by name.
+func (a *Archive) TestsOn(ctx context.Context, team, day string, p *history.PlaceDay, text string, each func(history.TestDay)) error {
 	object, _, err := a.Bucket.Get(ctx, record.SummaryTestsKey(team, day, p.Place, p.Object))
 	if err != nil {
 		return err
 	}
 	defer object.Close()
-	return history.ReadTests(object, each)
+	return history.ReadTests(object, text, each)
 }
 
 // summaryDays returns the days that have a summary.

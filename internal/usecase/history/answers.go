@@ -109,8 +109,9 @@ func (r *Reader) search(ctx context.Context, team string, places []place, q Quer
 				runs += len(d.in.Runs)
 			}
 			last := p.days[0]
-			err := r.Archive.TestsOn(ctx, team, last.day.Day, last.in, func(t history.TestDay) {
-				if len(found[i]) < maxFound && q.matches(t.Name) && !listed[key{p.Place, t.Name}] {
+			err := r.Archive.TestsOn(ctx, team, last.day.Day, last.in, q.Search, func(t history.TestDay) {
+				_, own := t.Only(last.in, last.runs)
+				if own && len(found[i]) < maxFound && q.matches(t.Name) && !listed[key{p.Place, t.Name}] {
 					found[i] = append(found[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: p.Place, Runs: runs})
 				}
 			})

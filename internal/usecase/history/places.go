@@ -31,7 +31,7 @@ func (k *known) places(days []string, s history.Selection) []place {
 		runs := d.RunsByID()
 		for i := range d.Places {
 			in := &d.Places[i]
-			if !s.Has(in.Place) || !slices.ContainsFunc(in.Runs, func(id string) bool { return runs[id].ID != "" }) {
+			if !s.Has(in.Place) {
 				continue
 			}
 			if byPlace[in.Place] == nil {

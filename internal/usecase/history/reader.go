@@ -21,7 +21,7 @@ import (
 type Archive interface {
 	Day(ctx context.Context, team, day string) (history.Day, error)
 	TestOn(ctx context.Context, team, day string, p *history.PlaceDay, name string) (t history.TestDay, found bool, err error)
-	TestsOn(ctx context.Context, team, day string, p *history.PlaceDay, each func(history.TestDay)) error
+	TestsOn(ctx context.Context, team, day string, p *history.PlaceDay, text string, each func(history.TestDay)) error
 }
 
 const (
@@ -103,9 +103,9 @@ func (r *Reader) read(ctx context.Context, team *v1alpha1.Team, days []string) (
 
 // own leaves out runs of an earlier team of the same name.
 func own(team *v1alpha1.Team, d history.Day) *history.Day {
-	d.Runs = slices.DeleteFunc(d.Runs, func(run history.Run) bool {
-		created, err := run.Created()
-		return err != nil || !team.Owns(created)
+	d = d.Only(func(r history.Run) bool {
+		created, err := r.Created()
+		return err == nil && team.Owns(created)
 	})
 	return &d
 }
@@ -160,6 +160,10 @@ func (r *Reader) seenOn(ctx context.Context, team, name string, d placeDay) (*hi
 	case err != nil:
 		return nil, &ArchiveError{err}
 	case !found:
+		return nil, nil
+	}
+	t, found = t.Only(d.in, d.runs)
+	if !found {
 		return nil, nil
 	}
 	return &history.SeenDay{Test: t, In: d.in, Runs: d.runs}, nil
