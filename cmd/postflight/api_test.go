@@ -122,6 +122,8 @@ func (a *anAPI) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		reply(w, http.StatusOK, a.deployed[i])
+	case path[1] == "tests":
+		a.serveTests(w, r)
 	case r.URL.Path == "/api/v0/runs":
 		reply(w, http.StatusOK, httpapi.Runs{Runs: a.runs, ArchiveProblem: a.problem})
 	default:

@@ -83,7 +83,9 @@ func TestEveryTest(t *testing.T) {
 		return c
 	}
 	want := []httpapi.Test{
-		of(func(c *httpapi.Test) { c.Name, c.State, c.Milliseconds, c.Line = "cart.spec.ts > keeps items", "Passed", 1250, 12 }),
+		of(func(c *httpapi.Test) {
+			c.Name, c.State, c.Milliseconds, c.Line = "cart.spec.ts > keeps items", "Passed", 1250, 12
+		}),
 		of(func(c *httpapi.Test) {
 			c.Name, c.State, c.Message, c.Text = "cart.spec.ts > pays with ***", "Failed", "expected 200, got ***", "at line 88"
 		}),

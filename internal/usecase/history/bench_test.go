@@ -57,7 +57,10 @@ func BenchmarkHistory(b *testing.B) {
 	for b.Loop() {
 		peak := watchHeap(b.Context())
 		insights := median(b, func() error { _, err := r.Insights(b.Context(), team, history.Query{Days: days}); return err })
-		test := median(b, func() error { _, err := r.Test(b.Context(), team, "suite 7 > keeps items 77", history.Query{Days: days}); return err })
+		test := median(b, func() error {
+			_, err := r.Test(b.Context(), team, "suite 7 > keeps items 77", history.Query{Days: days})
+			return err
+		})
 		list := median(b, func() error { _, err := r.List(b.Context(), team, history.Query{Days: days, Limit: 20}); return err })
 		search := median(b, func() error {
 			_, err := r.List(b.Context(), team, history.Query{Days: days, Limit: 20, Search: "ITEMS 9999"})
