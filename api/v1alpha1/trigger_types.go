@@ -38,6 +38,10 @@ const (
 // TriggerSpec defines which notifications start a run, and what the run is.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.jobTemplate) || has(self.triggerClassName)",message="a Trigger needs a jobTemplate, or a triggerClassName that has one"
+// +kubebuilder:validation:XValidation:rule="!has(self.failFast) || !self.failFast || has(self.shards)",message="failFast needs shards: without them there are no others to stop"
+// +kubebuilder:validation:XValidation:rule="!has(self.shards) || !has(self.jobTemplate) || !has(self.jobTemplate.spec) || !has(self.jobTemplate.spec.completionMode) && !has(self.jobTemplate.spec.completions) && !has(self.jobTemplate.spec.parallelism)",message="with shards, the jobTemplate is that of one shard, and Postflight makes an Indexed Job of it: remove completionMode, completions and parallelism from the jobTemplate, or remove shards"
+// +kubebuilder:validation:XValidation:rule="!has(self.shards) || !has(self.jobTemplate) || !has(self.jobTemplate.spec) || !has(self.jobTemplate.spec.template.spec) || !has(self.jobTemplate.spec.template.spec.restartPolicy) || self.jobTemplate.spec.template.spec.restartPolicy == 'Never'",message="with shards, the restartPolicy of the jobTemplate must be Never; to repeat a shard that failed, set its backoffLimit"
+// +kubebuilder:validation:XValidation:rule="!has(self.failFast) || !self.failFast || !has(self.jobTemplate) || !has(self.jobTemplate.spec) || !has(self.jobTemplate.spec.backoffLimitPerIndex)",message="with failFast, a shard that fails stops the others, so backoffLimitPerIndex has no effect: remove one of the two"
 type TriggerSpec struct {
 	// environment names an Environment in the Trigger's namespace.
 	// +required
@@ -114,6 +118,19 @@ type TriggerSpec struct {
 	// enough. It needs an object store.
 	// +optional
 	Results *Results `json:"results,omitempty"`
+
+	// shards is in how many pods a run is split, from 1 to 64. The jobTemplate is that of one of them, and its backoffLimit
+	// counts for each. Containers get POSTFLIGHT_SHARD_INDEX, POSTFLIGHT_SHARD_COUNT, and in POSTFLIGHT_SPLIT the path of a
+	// program that picks the test files of the shard, balanced by what they took in the last runs.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	Shards int32 `json:"shards,omitempty"`
+
+	// failFast stops the other shards when one fails. The backoffLimit of the jobTemplate then counts for all
+	// shards together. Without it, all run to their end.
+	// +optional
+	FailFast bool `json:"failFast,omitempty"`
 
 	// ready makes runs wait for the version that was notified: until the workloads of the Environment have rolled it out,
 	// and, if you ask for that, an HTTP server has it. {} is enough for the workloads.

@@ -192,3 +192,35 @@ func TestTriggerInputsValidation(t *testing.T) {
 	}
 	submit(t, trigger, rows)
 }
+
+func TestTriggerShardsValidation(t *testing.T) {
+	const (
+		one     = "with shards, the jobTemplate is that of one shard, and Postflight makes an Indexed Job of it"
+		restart = "with shards, the restartPolicy of the jobTemplate must be Never"
+	)
+	shards := set("spec/shards", 4)
+	with := func(path string, value any) edit { return edits(shards, set("spec/jobTemplate/spec/"+path, value)) }
+	submit(t, trigger, map[string]row{
+		"Least":               {"the same as none", set("spec/shards", 1), ""},
+		"Most":                {"64", set("spec/shards", 64), ""},
+		"None":                {"then leave it out", set("spec/shards", 0), "greater than or equal to 1"},
+		"TooMany":             {"65", set("spec/shards", 65), "less than or equal to 64"},
+		"Negative":            {"there is no such number", set("spec/shards", -4), "greater than or equal to 1"},
+		"Indexed":             {"Postflight does that", with("completionMode", "Indexed"), one},
+		"NonIndexed":          {"Postflight does that", with("completionMode", "NonIndexed"), one},
+		"Completions":         {"as many as shards", with("completions", 4), one},
+		"Parallelism":         {"all at once", with("parallelism", 2), one},
+		"IndexedWithout":      {"a Job of your own", edits(set("spec/jobTemplate/spec/completionMode", "Indexed"), set("spec/jobTemplate/spec/completions", 4)), ""},
+		"OneIndexed":          {"the same command for any number", edits(set("spec/shards", 1), set("spec/jobTemplate/spec/completionMode", "Indexed")), one},
+		"OnFailure":           {"Kubernetes counts no failures per index then", with("template/spec/restartPolicy", "OnFailure"), restart},
+		"Never":               {"the default", with("template/spec/restartPolicy", "Never"), ""},
+		"BackoffLimit":        {"each shard once more", with("backoffLimit", 1), ""},
+		"PerIndex":            {"each shard once more", with("backoffLimitPerIndex", 1), ""},
+		"OfAClass":            {"the class says what to run", edits(shards, remove("spec/jobTemplate"), set("spec/triggerClassName", "web")), ""},
+		"OfAClassAndMetadata": {"a label", edits(shards, set("spec/triggerClassName", "web"), set("spec/jobTemplate", fields{"metadata": fields{"labels": fields{"a": "b"}}})), ""},
+		"FailFast":            {"the first failure is enough", edits(shards, set("spec/failFast", true)), ""},
+		"NotFailFast":         {"the default", set("spec/failFast", false), ""},
+		"FailFastOfOne":       {"there are no others", set("spec/failFast", true), "failFast needs shards"},
+		"FailFastPerIndex":    {"they exclude each other", edits(with("backoffLimitPerIndex", 1), set("spec/failFast", true)), "backoffLimitPerIndex has no effect: remove one of the two"},
+	})
+}

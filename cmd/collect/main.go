@@ -1,4 +1,4 @@
-// Command collect fetches input files, waits for the version under test and uploads results in the pods of runs. It is separate because every node pulls it.
+// Command collect fetches input files, puts files in place, waits for the version under test and uploads results in the pods of runs. It is separate because every node pulls it.
 package main
 
 import (
@@ -7,14 +7,20 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
-const usage = `Usage: collect fetch | ready | results | reach
+const usage = `Usage: collect fetch | prepare | ready | results | split | reach
 
 For the containers that Postflight adds to the pods of runs:
   fetch    download the input files of a run
+  prepare  put files in place for the tests
   ready    wait until the version under test answers
   results  wait for SIGTERM, then upload what the tests wrote and read their JUnit reports
+For the tests of a run with shards:
+  split    print the test files of this shard
 For a pod of postflight doctor:
   reach    try to reach addresses
 
@@ -27,7 +33,15 @@ const defaultTerminationLog = "/dev/termination-log"
 // exitMisuse is the exit code for wrong arguments or a wrong environment.
 const exitMisuse = 2
 
-func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+func main() { os.Exit(run(command(os.Args), os.Stderr)) }
+
+// command is what the copy of this program that tests have does, whose name says it.
+func command(args []string) []string {
+	if filepath.Base(args[0]) == job.SplitProgram {
+		return append([]string{"split"}, args[1:]...)
+	}
+	return args[1:]
+}
 
 func run(args []string, stderr io.Writer) int {
 	if len(args) == 0 {
@@ -37,10 +51,14 @@ func run(args []string, stderr io.Writer) int {
 	switch command, args := args[0], args[1:]; command {
 	case "fetch":
 		return runFetch(args, stderr)
+	case "prepare":
+		return runPrepare(args, stderr)
 	case "ready":
 		return runReady(args, stderr)
 	case "results":
 		return runResults(args, stderr)
+	case "split":
+		return runSplit(args, os.Stdin, os.Stdout, stderr)
 	case "reach":
 		return runReach(args, stderr)
 	case "help", "-h", "-help", "--help":

@@ -21,6 +21,7 @@ type Config struct {
 	Inputs    InputsConfig
 	Image     string         // Postflight's own, for the container that waits for the right version; empty: it is not known
 	Collector *job.Collector // keeps what the tests wrote; nil: no store is configured
+	Timings   Timings        // for runs with shards; nil: no store is configured
 	Handovers Handovers
 	Workloads Workloads
 	Archives  bool      // finished runs are archived before they are deleted

@@ -91,7 +91,10 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 		results.Secrets = mask.Of(o.Suite.Spec.Variables)
 		j = job.WithResults(j, results)
 	}
-	j, problem = r.withProbe(j, o)
+	if j, problem = r.withProbe(j, o); problem != "" {
+		return nil, problem, nil
+	}
+	j, problem = r.withPrepared(ctx, j, o)
 	return j, problem, nil
 }
 

@@ -36,12 +36,13 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 	}
 	overrideSpec(&j.Spec, t)
 	j.Spec.Template.Labels = withLabels(j.Spec.Template.Labels, labels)
+	split(&j.Spec, t)
 	setDefaults(&j.Spec)
 
 	variables := variables(s, t, e)
 	for c := range containers(&j.Spec.Template.Spec) {
 		c.EnvFrom = withEnvFrom(c.EnvFrom, e.Spec.VariablesFrom)
-		c.Env = withVariables(c.Env, variables)
+		c.Env = withShard(withVariables(c.Env, variables), t.Spec.Shards)
 	}
 	return j
 }

@@ -33,10 +33,11 @@ func CheckTemplate(t *v1alpha1.Trigger) string {
 
 // isOwn reports whether a container is one of Postflight's.
 func isOwn(container string) bool {
-	return container == FetchContainer || container == CollectContainer || container == ReadyContainer
+	return container == FetchContainer || container == CollectContainer || container == ReadyContainer || container == PrepareContainer
 }
 
 func ownVolumes(t *v1alpha1.Trigger) (names []string) {
+	names = append(names, toolsVolume)
 	if t.Spec.Inputs != nil {
 		names = append(names, inputsVolume)
 	}

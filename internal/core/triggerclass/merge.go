@@ -64,6 +64,9 @@ func unfit(spec *v1alpha1.TriggerSpec) string {
 	if r := spec.Results; r != nil && r.MinTests > 0 && r.Require != "" && r.Require != v1alpha1.RequireTests {
 		return "results.minTests needs results.require: Tests"
 	}
+	if unfit := unfitShards(spec); unfit != "" {
+		return unfit
+	}
 	pod := &spec.JobTemplate.Spec.Template.Spec
 	if len(pod.Containers) == 0 {
 		return "neither jobTemplate has a container"
@@ -74,6 +77,22 @@ func unfit(spec *v1alpha1.TriggerSpec) string {
 		}
 	}
 	return ""
+}
+
+func unfitShards(spec *v1alpha1.TriggerSpec) string {
+	j := &spec.JobTemplate.Spec
+	switch {
+	case spec.Shards == 0:
+		return ""
+	case j.CompletionMode != nil || j.Completions != nil || j.Parallelism != nil:
+		return "with shards, the jobTemplate is that of one shard, and has no completionMode, completions and parallelism"
+	case j.Template.Spec.RestartPolicy != "" && j.Template.Spec.RestartPolicy != corev1.RestartPolicyNever:
+		return "with shards, the restartPolicy of the jobTemplate must be Never"
+	case spec.FailFast && j.BackoffLimitPerIndex != nil:
+		return "with failFast, backoffLimitPerIndex has no effect"
+	default:
+		return ""
+	}
 }
 
 const maxCause = 200 // of a message that quotes an object

@@ -58,7 +58,7 @@ func TestMerge(t *testing.T) {
 		"a sidecar": {"Containers with other names are added.", `{jobTemplate: {spec: {template: {spec: {containers: [{name: db, image: "postgres:18"}]}}}}}`,
 			strings.Replace(class, "containers:\n", "containers:\n        - {name: db, image: 'postgres:18'}\n", 1)},
 		"empty values":            {"They count as not set.", `{jobTemplate: {spec: {template: {spec: {containers: [{name: test, args: [], env: [{name: CI, value: ""}]}]}}}}}`, class},
-		"what only a Trigger has": {"It stays as it is.", `{environment: staging, match: {branches: [main]}, maxConcurrentSuites: 2}`, class + "\nenvironment: staging\nmatch: {branches: [main]}\nmaxConcurrentSuites: 2\n"},
+		"what only a Trigger has": {"It stays as it is.", `{environment: staging, match: {branches: [main]}, maxConcurrentSuites: 2, shards: 4}`, class + "\nenvironment: staging\nmatch: {branches: [main]}\nmaxConcurrentSuites: 2\nshards: 4\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, trigger, want := &v1alpha1.TriggerClass{}, &v1alpha1.Trigger{}, v1alpha1.TriggerSpec{}
@@ -87,6 +87,9 @@ func TestDoNotFit(t *testing.T) {
 		"a directive":             {class, `{jobTemplate: {metadata: {labels: {$patch: replace}}, spec: {template: {spec: {containers: []}}}}}`, `The Trigger "e2e" cannot be merged over the TriggerClass "web": the key "$patch" is no label or annotation.`},
 		"another container":       {class, `{jobTemplate: {spec: {template: {spec: {containers: [{name: tests, args: [x]}]}}}}}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: the container "tests" has no image;`},
 		"no container":            {`{timeout: 1h}`, `{}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: neither jobTemplate has a container.`},
+		"shards of a queue":       {strings.Replace(class, "backoffLimit: 2", "parallelism: 2", 1), `{shards: 4}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: with shards, the jobTemplate is that of one shard,`},
+		"shards that restart":     {strings.Replace(class, "volumes:", "restartPolicy: OnFailure\n        volumes:", 1), `{shards: 4}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: with shards, the restartPolicy of the jobTemplate must be Never.`},
+		"shards that fail fast":   {strings.Replace(class, "backoffLimit: 2", "backoffLimitPerIndex: 2", 1), `{shards: 4, failFast: true}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: with failFast, backoffLimitPerIndex has no effect.`},
 		"minTests of no tests":    {class, `{results: {minTests: 300}}`, `The Trigger "e2e" and the TriggerClass "web" do not fit together: results.minTests needs results.require: Tests.`},
 	} {
 		t.Run(name, func(t *testing.T) {
