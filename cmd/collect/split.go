@@ -169,13 +169,14 @@ func describe(p split.Plan, index, all int) string {
 	for _, ms := range p.Times {
 		total += ms
 	}
-	switch {
-	case total == 0:
+	if total == 0 {
 		return text + "; no time of an earlier run is known"
-	case p.New > 0:
-		text += fmt.Sprintf(", %d of all are new", p.New)
 	}
-	return text + fmt.Sprintf("; about %s of %s", round(p.Times[index]), round(total))
+	text += fmt.Sprintf(", about %s of %s", round(p.Times[index]), round(total))
+	if p.New > 0 {
+		text += fmt.Sprintf("; new files: %d", p.New)
+	}
+	return text
 }
 
 func round(ms int64) string {
