@@ -1,0 +1,183 @@
+package controllers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/split"
+	"github.com/postflight-dev/postflight/test/fakecluster"
+)
+
+// clockOfTests are the times of earlier runs, by Trigger, and what was asked.
+type clockOfTests struct {
+	known map[string]split.Timings // a Trigger without is one whose store fails
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (c *clockOfTests) Timings(_ context.Context, team string, s *v1alpha1.Suite) (split.Timings, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, fmt.Sprintf("%s %s %s", team, s.Namespace, s.Name))
+	t, known := c.known[s.Spec.Trigger.Name]
+	if !known {
+		return t, errors.New("the store does not answer")
+	}
+	return t, nil
+}
+
+func sharded(n int32, failFast bool) func(*v1alpha1.Trigger) {
+	return func(t *v1alpha1.Trigger) { t.Spec.Shards, t.Spec.FailFast = n, failFast }
+}
+
+// timingsIn are what the pods of a Job get.
+func timingsIn(t *testing.T, j *batchv1.Job) split.Timings {
+	t.Helper()
+	for _, c := range j.Spec.Template.Spec.InitContainers {
+		for _, v := range c.Env {
+			if v.Name != job.PrepareFileVariable+"0" {
+				continue
+			}
+			var f job.PackedFile
+			if err := json.Unmarshal([]byte(v.Value), &f); err != nil || f.Name != "timings.json" {
+				t.Fatalf("%s: %v", v.Value, err)
+			}
+			content, err := f.Unpack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			timings, err := split.Parse(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return timings
+		}
+	}
+	t.Fatal("the pods get no times")
+	return split.Timings{}
+}
+
+// TestShards: the API server accepts the Job of each number of shards, and each pod gets its number and the same times.
+func TestShards(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t)
+	known := split.Timings{Runs: []string{"before"}, Files: map[string]int64{"a.spec.ts": 1500}}
+	asked := &clockOfTests{known: map[string]split.Timings{"four": known, "one": known}}
+	w.timings = asked
+	team := w.hasTeam()
+	w.create(anEnvironment("staging"), aTrigger("none"), aTrigger("one", sharded(1, false)), aTrigger("four", sharded(4, false)), aTrigger("most", sharded(64, true)))
+	w.startManager()
+	for _, name := range []string{"none", "one", "four", "most"} {
+		w.create(aSuite(name, 0, of(name)))
+	}
+	for name, tc := range map[string]struct {
+		shards      int32 // 0: the Job is not indexed
+		limit, each *int32
+		timings     split.Timings
+		index       string // the value of the variable
+		fieldPath   string // where Kubernetes takes the value from
+		noFiles     bool   // the pods get none
+	}{
+		"none": {limit: new(int32(0)), noFiles: true},
+		"one":  {limit: new(int32(0)), timings: known, index: "0"},
+		"four": {shards: 4, limit: new(int32(2147483647)), each: new(int32(0)), timings: known, fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']"},
+		"most": {shards: 64, limit: new(int32(0)), fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']",
+			timings: split.Timings{Runs: []string{}, Files: map[string]int64{}, Problem: "The times of earlier runs could not be read when the run started: the store does not answer."}},
+	} {
+		j := w.hasJob(name)
+		if tc.shards > 0 && (*j.Spec.CompletionMode != batchv1.IndexedCompletion || *j.Spec.Completions != tc.shards || *j.Spec.Parallelism != tc.shards) ||
+			tc.shards == 0 && *j.Spec.CompletionMode != batchv1.NonIndexedCompletion {
+			t.Errorf("%s: %s, %d pods, %d at once", name, *j.Spec.CompletionMode, *j.Spec.Completions, *j.Spec.Parallelism)
+		}
+		if !ptr.Equal(tc.limit, j.Spec.BackoffLimit) || !ptr.Equal(tc.each, j.Spec.BackoffLimitPerIndex) {
+			t.Errorf("%s: backoffLimit %v, backoffLimitPerIndex %v", name, j.Spec.BackoffLimit, j.Spec.BackoffLimitPerIndex)
+		}
+		env := map[string]corev1.EnvVar{}
+		for _, v := range j.Spec.Template.Spec.Containers[0].Env {
+			env[v.Name] = v
+		}
+		if tc.noFiles {
+			if _, has := env["POSTFLIGHT_SPLIT"]; has || len(j.Spec.Template.Spec.InitContainers) > 0 {
+				t.Errorf("%s: it needs no files: %+v", name, j.Spec.Template.Spec)
+			}
+			continue
+		}
+		index := env["POSTFLIGHT_SHARD_INDEX"]
+		if tc.fieldPath == "" && index.Value != tc.index || tc.fieldPath != "" && (index.ValueFrom == nil || index.ValueFrom.FieldRef.FieldPath != tc.fieldPath) {
+			t.Errorf("%s: the number of the shard is %+v", name, index)
+		}
+		if got := env["POSTFLIGHT_SHARD_COUNT"].Value; got != fmt.Sprint(max(1, tc.shards)) {
+			t.Errorf("%s: there are %s shards", name, got)
+		}
+		if env["POSTFLIGHT_SPLIT"].Value != "/postflight/tools/postflight-split" || env["POSTFLIGHT_TIMINGS"].Value != "/postflight/tools/timings.json" {
+			t.Errorf("%s: %v", name, env)
+		}
+		if c := j.Spec.Template.Spec.InitContainers; len(c) != 1 || c[0].Name != job.PrepareContainer || c[0].Image != "postflight:test" {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if diff := cmp.Diff(tc.timings, timingsIn(t, j)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	asked.mu.Lock()
+	defer asked.mu.Unlock()
+	for _, question := range asked.asked {
+		var name, namespace, suite string
+		if _, err := fmt.Sscan(question, &name, &namespace, &suite); err != nil || name != team.Name || namespace != w.ns || suite == "none" {
+			t.Errorf("the times are those of the team of the run, and only for runs with shards: %s", question)
+		}
+	}
+}
+
+// TestShardsFail: the message says how many failed and how many were stopped.
+func TestShardsFail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(aTrigger("all", sharded(4, false)), aTrigger("fast", sharded(4, true)), aSuite("all", 0, of("all")), aSuite("fast", 1, of("fast")))
+	for name, tc := range map[string]struct {
+		reason    string
+		succeeded int32
+		failed    *string
+		message   string
+	}{
+		"all":  {batchv1.JobReasonFailedIndexes, 2, new("1,3"), `2 of 4 shards failed. Container "test" exited with code 3 (failed indexes: 1,3).`},
+		"fast": {batchv1.JobReasonBackoffLimitExceeded, 1, nil, `1 of 4 shards failed; 2 were stopped. Container "test" exited with code 3.`},
+	} {
+		w.runs(name)
+		j := w.hasJob(name)
+		p := fakecluster.NewPod(j, w.node)
+		w.must(w.Client.Get(context.Background(), w.key(p.Name), p))
+		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "1"}
+		w.must(w.Client.Update(context.Background(), p))
+		w.status(p, func() { fakecluster.EndPod(p, 3) })
+		w.ends(name, func(j *batchv1.Job) { j.Status.Succeeded, j.Status.FailedIndexes = tc.succeeded, tc.failed }, tc.reason, batchv1.JobFailureTarget, batchv1.JobFailed)
+		w.reaches(name, v1alpha1.ReasonFailed, tc.message)
+	}
+}
+
+// TestShardsOfAClass: what the class has must be a template of one shard, too.
+func TestShardsOfAClass(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	class := &v1alpha1.TriggerClass{}
+	class.Name = w.ns + "-parallel"
+	class.Spec.JobTemplate = aTrigger("smoke").Spec.JobTemplate
+	class.Spec.JobTemplate.Spec.Parallelism = new(int32(2))
+	w.must(w.Client.Create(context.Background(), class))
+	t.Cleanup(func() { _ = w.Client.Delete(context.Background(), class) })
+	trigger := aTrigger("split", sharded(4, false), func(t *v1alpha1.Trigger) { t.Spec.TriggerClassName = class.Name })
+	w.create(trigger)
+	w.ready(trigger, "False", "Incomplete", "do not fit together: with shards, the jobTemplate is that of one shard, and has no completionMode, completions and parallelism.")
+}
