@@ -34,7 +34,7 @@ func history(r *rand.Rand, all map[string]int64) (runs []*split.Run) {
 	for i := range 5 {
 		run := split.NewRun(fmt.Sprintf("run-%d", i))
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			run.Add(name, int64(float64(all[name])*(0.8+0.4*r.Float64())))
+			run.Add(name, name, int64(float64(all[name])*(0.8+0.4*r.Float64())))
 		}
 		runs = append(runs, run)
 	}

@@ -35,10 +35,10 @@ func (m *matcher) times(names []string) map[string]int64 {
 	exact := map[string]bool{}
 	similar := map[string][]string{}
 	for _, name := range names {
-		if key, ok := m.exact[path.Clean(name)]; ok {
-			times[name], exact[key] = m.files[key], true
-		} else if ms, ok := m.module(name); ok {
-			times[name] = ms
+		key, isKey := m.exact[path.Clean(name)]
+		ms, isModule := m.module(name)
+		if isKey || isModule {
+			times[name], exact[key] = bounded(ms+m.files[key]), true
 		} else if key := m.similar(name); key != "" {
 			similar[key] = append(similar[key], name)
 		}

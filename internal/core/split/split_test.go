@@ -69,6 +69,7 @@ func TestSplitMatches(t *testing.T) {
 		"exactly one":            {"The other is new.", times{"cart.spec.ts": 1}, []string{"a/cart.spec.ts", "cart.spec.ts"}, 1},
 		"a module":               {"pytest has modules.", times{"tests.test_cart": 1}, []string{"tests/test_cart.py"}, 1},
 		"a class":                {"pytest has classes in modules.", times{"tests.test_cart.TestCart": 1, "tests.test_cart.TestPay": 1}, []string{"tests/test_cart.py"}, 1},
+		"a class and a file":     {"A test failed there, and nothing else is known of its class.", times{"tests.test_cart.TestCart": 1, "tests/test_cart.py": 1}, []string{"tests/test_cart.py"}, 1},
 		"not half a module":      {"Segments count whole.", times{"tests.test_cart_old": 1}, []string{"tests/test_cart.py"}, 0},
 		"a package":              {"go list prints it as reports have it.", times{"example.com/shop/cart": 1}, []string{"example.com/shop/cart"}, 1},
 		"a folder of Go":         {"For those who list folders.", times{"example.com/shop/cart": 1}, []string{"./cart"}, 1},

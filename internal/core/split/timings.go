@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 )
 
 // Timings are how long test files took in the last runs.
@@ -82,40 +81,20 @@ func Parse(content []byte) (Timings, error) {
 	return t, nil
 }
 
-// Run has the milliseconds of the test files of a run. The zero value is not usable; see NewRun.
-type Run struct {
-	name  string
-	files map[string]int64
-}
-
-// NewRun returns a Run without files.
-func NewRun(name string) *Run { return &Run{name: name, files: map[string]int64{}} }
-
-// Add adds a test. The file may be what the report has instead: a package, or a class. A test without one counts nowhere.
-func (r *Run) Add(file string, ms int64) {
-	if file == "" || len(file) > maxName || !utf8.ValidString(file) {
-		return
-	}
-	before, known := r.files[file]
-	if !known && len(r.files) == maxFiles {
-		return
-	}
-	r.files[file] = bounded(before + bounded(ms))
-}
-
 // Aggregate returns for each file the median of the runs that have it. The newest run is first; more than 5 do not count, and neither do
 // runs without files.
 func Aggregate(runs []*Run) Timings {
 	t := Timings{Files: map[string]int64{}}
 	all := map[string][]int64{}
 	for _, r := range runs {
-		if len(r.files) == 0 || len(t.Runs) == maxRuns {
+		files := r.files()
+		if len(files) == 0 || len(t.Runs) == maxRuns {
 			continue
 		}
 		t.Runs = append(t.Runs, r.name)
-		for name, ms := range r.files {
+		for _, name := range slices.Sorted(maps.Keys(files)) { // the same ones, if there are too many
 			if times, known := all[name]; known || len(all) < maxFiles {
-				all[name] = append(times, ms)
+				all[name] = append(times, files[name])
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func run(name string, files times) *split.Run {
 	r := split.NewRun(name)
 	for file, ms := range files {
-		r.Add(file, ms)
+		r.Add(file, file, ms)
 	}
 	return r
 }
@@ -22,10 +22,15 @@ func run(name string, files times) *split.Run {
 func TestAggregate(t *testing.T) {
 	sum := split.NewRun("r1")
 	for _, ms := range []int64{500, 700, -20, math.MinInt64} {
-		sum.Add("a", ms)
+		sum.Add("cart", "a", ms)
 	}
 	absurd := run("r1", times{"a": math.MaxInt64})
-	absurd.Add("a", math.MaxInt64)
+	absurd.Add("a", "a", math.MaxInt64)
+	unplaced := split.NewRun("r1")
+	unplaced.Add("example.com/cart", "", 10)
+	unplaced.Add("example.com/cart", "cart_test.go", 20)
+	unplaced.Add("pay", "pay.spec.ts", 7)
+	unplaced.Add("", "", 7)
 	for name, tc := range map[string]struct {
 		reason string
 		runs   []*split.Run
@@ -40,7 +45,8 @@ func TestAggregate(t *testing.T) {
 		"each its own": {"A file that was added or removed has only some of them.", []*split.Run{run("r2", times{"a": 1, "new": 7}), split.NewRun("without"), run("r1", times{"a": 1, "old": 8})}, split.Timings{Runs: []string{"r2", "r1"}, Files: times{"a": 1, "new": 7, "old": 8}}},
 		"six": {"The sixth is too old.", []*split.Run{run("r6", times{"a": 1}), run("r5", times{"a": 1}), run("r4", times{"a": 1}), run("r3", times{"a": 1}), run("r2", times{"a": 1}), run("r1", times{"a": 9, "b": 9})},
 			split.Timings{Runs: []string{"r6", "r5", "r4", "r3", "r2"}, Files: times{"a": 1}}},
-		"names": {"What cannot be a file counts nowhere.", []*split.Run{run("r1", times{"": 1, strings.Repeat("x", 10<<10): 1, "a\xff": 1, "line\nfeed": 1})}, split.Timings{Runs: []string{"r1"}, Files: times{"line\nfeed": 1}}},
+		"packages": {"Reports of Go know no files, except where a test failed.", []*split.Run{unplaced}, split.Timings{Runs: []string{"r1"}, Files: times{"example.com/cart": 30, "pay.spec.ts": 7}}},
+		"names":    {"What cannot be a file counts nowhere.", []*split.Run{run("r1", times{"": 1, strings.Repeat("x", 10<<10): 1, "a\xff": 1, "line\nfeed": 1})}, split.Timings{Runs: []string{"r1"}, Files: times{"line\nfeed": 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, split.Aggregate(tc.runs)); diff != "" {
