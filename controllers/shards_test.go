@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,29 +16,32 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/split"
 	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 
-// clockOfTests are the times of earlier runs, by Trigger, and what was asked.
-type clockOfTests struct {
-	known map[string]split.Timings // a Trigger without is one whose store fails
+// testsOfRuns has the tests of earlier runs by their name.
+type testsOfRuns struct {
+	runs map[string][]httpapi.Test
+	err  map[string]error
 
 	mu    sync.Mutex
-	asked []string
+	asked []record.Run
 }
 
-func (c *clockOfTests) Timings(_ context.Context, team string, s *v1alpha1.Suite) (split.Timings, error) {
+func (c *testsOfRuns) Tests(_ context.Context, r record.Run, each func(httpapi.Test)) (history.RunHeader, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.asked = append(c.asked, fmt.Sprintf("%s %s %s", team, s.Namespace, s.Name))
-	t, known := c.known[s.Spec.Trigger.Name]
-	if !known {
-		return t, errors.New("the store does not answer")
+	c.asked = append(c.asked, r)
+	c.mu.Unlock()
+	for _, t := range c.runs[r.ID] {
+		each(t)
 	}
-	return t, nil
+	return history.RunHeader{}, c.err[r.ID]
 }
 
 func sharded(n int32, failFast bool) func(*v1alpha1.Trigger) {
@@ -73,11 +79,25 @@ func timingsIn(t *testing.T, j *batchv1.Job) split.Timings {
 func TestShards(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t)
-	known := split.Timings{Runs: []string{"before"}, Files: map[string]int64{"a.spec.ts": 1500}}
-	asked := &clockOfTests{known: map[string]split.Timings{"four": known, "one": known}}
-	w.timings = asked
+	known := split.Timings{Runs: []string{"one-1", "one-2"}, Files: map[string]int64{"a.spec.ts": 1500, "b.spec.ts": 20}}
+	took := func(a, b int64) []httpapi.Test {
+		return []httpapi.Test{
+			{Suite: "a", File: "a.spec.ts", Milliseconds: a}, {Suite: "a", File: "a.spec.ts", Milliseconds: 500}, {Suite: "b", File: "b.spec.ts", Milliseconds: b},
+		}
+	}
+	tests := &testsOfRuns{
+		runs: map[string][]httpapi.Test{"one-1": took(800, 10), "one-2": took(1200, 30), "one-cut": took(99_000, 99_000), "most-1": took(1, 1)},
+		err: map[string]error{
+			"one-cut": history.ErrUnreadable, "one-gone": fs.ErrNotExist, "most-1": errors.New("the store does not answer."),
+		},
+	}
+	w.tests = tests
 	team := w.hasTeam()
 	w.create(anEnvironment("staging"), aTrigger("none"), aTrigger("one", sharded(1, false)), aTrigger("four", sharded(4, false)), aTrigger("most", sharded(64, true)))
+	for i, name := range []string{"one-1", "one-2", "one-cut", "one-gone", "most-1", "none-1"} {
+		trigger, _, _ := strings.Cut(name, "-")
+		w.must(w.finished(aSuite(name, i, of(trigger), func(s *v1alpha1.Suite) { s.Namespace = w.ns }), 1))
+	}
 	w.startManager()
 	for _, name := range []string{"none", "one", "four", "most"} {
 		w.create(aSuite(name, 0, of(name)))
@@ -92,7 +112,7 @@ func TestShards(t *testing.T) {
 	}{
 		"none": {limit: new(int32(0)), noFiles: true},
 		"one":  {limit: new(int32(0)), timings: known, index: "0"},
-		"four": {shards: 4, limit: new(int32(2147483647)), each: new(int32(0)), timings: known, fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']"},
+		"four": {shards: 4, limit: new(int32(2147483647)), each: new(int32(0)), timings: split.Timings{Runs: []string{}, Files: map[string]int64{}}, fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']"},
 		"most": {shards: 64, limit: new(int32(0)), fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']",
 			timings: split.Timings{Runs: []string{}, Files: map[string]int64{}, Problem: "The times of earlier runs could not be read when the run started: the store does not answer."}},
 	} {
@@ -127,16 +147,17 @@ func TestShards(t *testing.T) {
 		if c := j.Spec.Template.Spec.InitContainers; len(c) != 1 || c[0].Name != job.PrepareContainer || c[0].Image != "postflight:test" {
 			t.Errorf("%s: %+v", name, c)
 		}
-		if diff := cmp.Diff(tc.timings, timingsIn(t, j)); diff != "" {
+		got := timingsIn(t, j)
+		slices.Sort(got.Runs) // several ended in one second
+		if diff := cmp.Diff(tc.timings, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	asked.mu.Lock()
-	defer asked.mu.Unlock()
-	for _, question := range asked.asked {
-		var name, namespace, suite string
-		if _, err := fmt.Sscan(question, &name, &namespace, &suite); err != nil || name != team.Name || namespace != w.ns || suite == "none" {
-			t.Errorf("the times are those of the team of the run, and only for runs with shards: %s", question)
+	tests.mu.Lock()
+	defer tests.mu.Unlock()
+	for _, r := range tests.asked {
+		if r.Team != team.Name || r.ID == "none-1" {
+			t.Errorf("the tests are those of the team of the run, and only for runs with shards: %+v", r)
 		}
 	}
 }

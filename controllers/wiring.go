@@ -28,7 +28,7 @@ type Config struct {
 	Inputs       suite.InputsConfig
 	Image        string         // see suite.Config
 	Collector    *job.Collector // nil: no store is configured
-	Timings      suite.Timings  // nil: no store is configured
+	Tests        suite.Tests    // nil: no store is configured
 	Archive      archive.Config // its store and its logs
 	Reports      report.Config
 	Announce     announce.Config
@@ -57,7 +57,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	}
 	err = errors.Join(
 		suite.Add(mgr, suite.Config{
-			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Timings: config.Timings, Handovers: handovers,
+			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests, Handovers: handovers,
 			Archives: archives, Workloads: deployed.NewReader(mgr, workloads, clock),
 			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),

@@ -51,9 +51,9 @@ type world struct {
 	wire    *wire
 	config  *rest.Config
 	inputs  suitecontroller.InputsConfig
-	timings suitecontroller.Timings // nil: there is no object store
-	shelf   *shelf // nil: there is no object store
-	node    string // of the pods
+	tests   suitecontroller.Tests // of earlier runs; nil: there is no object store
+	shelf   *shelf                // nil: there is no object store
+	node    string                // of the pods
 	hosts   reportcontroller.Config
 	tells   announcecontroller.Config // nobody, by default
 	bell    *bell                     // of rollouts; nil: no workload has notify
@@ -129,7 +129,7 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 		w.must(w.starter.serves(mgr))
 	}
 	return controllers.Config{
-		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Timings: w.timings, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
+		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Tests: w.tests, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
 		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments,
 	}
 }

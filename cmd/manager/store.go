@@ -211,6 +211,14 @@ func pastRuns(bucket *objectstore.Bucket) runs.Archive {
 	return &archive.Archive{Bucket: bucket}
 }
 
+// testsOfRuns is nil without a store.
+func testsOfRuns(bucket *objectstore.Bucket) suitecontroller.Tests {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
 // pastDeployments is nil without a store.
 func pastDeployments(bucket *objectstore.Bucket) environments.Archive {
 	if bucket == nil {

@@ -21,7 +21,7 @@ type Config struct {
 	Inputs    InputsConfig
 	Image     string         // Postflight's own, for the container that waits for the right version; empty: it is not known
 	Collector *job.Collector // keeps what the tests wrote; nil: no store is configured
-	Timings   Timings        // for runs with shards; nil: no store is configured
+	Tests     Tests          // of earlier runs, for shards; nil: no store is configured
 	Handovers Handovers
 	Workloads Workloads
 	Archives  bool      // finished runs are archived before they are deleted
@@ -58,7 +58,7 @@ func Add(mgr ctrl.Manager, config Config) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"), Config: config,
 		queues: newQueues(config.Clock), starts: newStarts(), statusSlots: newStatusSlots(), streams: newStreams(),
-		warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
+		timingsTurns: make(chan struct{}, timingsAtOnce), warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
 	}
 	return r.SetupWithManager(mgr)
 }

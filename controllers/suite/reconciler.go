@@ -41,6 +41,8 @@ type Reconciler struct {
 	warnings    *warnings // about runs that do not start
 	statusSlots *statusSlots
 	streams     *streams
+
+	timingsTurns chan struct{} // held while times of earlier runs are read
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete

@@ -13,6 +13,7 @@ type Run struct {
 	name   string
 	suites map[string]*suite
 	all    int // files of suites
+	bytes  int // of their names
 }
 
 // suite is a class, a package, or what else tests have in common.
@@ -34,10 +35,11 @@ func (r *Run) Add(suiteName, file string, ms int64) {
 		s = &suite{files: map[string]int64{}}
 	}
 	if _, known := s.files[file]; !known {
-		if r.all == maxFiles {
+		size := len(suiteName) + len(file)
+		if r.all == maxFiles || r.bytes+size > maxBytes {
 			return
 		}
-		r.all++
+		r.all, r.bytes = r.all+1, r.bytes+size
 	}
 	r.suites[suiteName] = s
 	s.files[file] = bounded(s.files[file] + bounded(ms))
