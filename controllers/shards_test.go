@@ -88,7 +88,7 @@ func TestShards(t *testing.T) {
 	tests := &testsOfRuns{
 		runs: map[string][]httpapi.Test{"one-1": took(800, 10), "one-2": took(1200, 30), "one-cut": took(99_000, 99_000), "most-1": took(1, 1)},
 		err: map[string]error{
-			"one-cut": history.ErrUnreadable, "one-gone": fs.ErrNotExist, "most-1": errors.New("the store does not answer."),
+			"one-cut": history.ErrUnreadable, "one-gone": fs.ErrNotExist, "most-1": errors.New("the store does not answer"),
 		},
 	}
 	w.tests = tests

@@ -29,8 +29,8 @@ func skewed(r *rand.Rand, first, n int) map[string]int64 {
 	return all
 }
 
-// history are five runs in which each file took up to a fifth more or less.
-func history(r *rand.Rand, all map[string]int64) (runs []*split.Run) {
+// fiveRuns are runs in which each file took up to a fifth more or less.
+func fiveRuns(r *rand.Rand, all map[string]int64) (runs []*split.Run) {
 	for i := range 5 {
 		run := split.NewRun(fmt.Sprintf("run-%d", i))
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -60,7 +60,7 @@ func balance() map[string][]float64 {
 	for seed := range uint64(suites) {
 		r := rand.New(rand.NewPCG(seed, 29))
 		before := skewed(r, 0, files)
-		times := split.Aggregate(history(r, before))
+		times := split.Aggregate(fiveRuns(r, before))
 		after := skewed(r, files, changed)
 		for _, name := range slices.Sorted(maps.Keys(before))[changed:] {
 			after[name] = before[name]
