@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 // Config is what the reconciler needs besides a manager.
@@ -58,7 +59,7 @@ func Add(mgr ctrl.Manager, config Config) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"), Config: config,
 		queues: newQueues(config.Clock), starts: newStarts(), statusSlots: newStatusSlots(), streams: newStreams(),
-		timingsTurns: make(chan struct{}, timingsAtOnce), warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
+		reading: fairness.NewSemaphore(readingAtOnce), warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
 	}
 	return r.SetupWithManager(mgr)
 }

@@ -31,8 +31,8 @@ const (
 	// timingsTimeout bounds what a run waits for the times of earlier runs, which it can do without.
 	timingsTimeout = 5 * time.Second
 
-	// timingsAtOnce bounds the memory: each holds the names of the files of five runs.
-	timingsAtOnce = 2
+	// readingAtOnce bounds the memory: each holds the names of the files of five runs.
+	readingAtOnce = 4
 )
 
 // withPrepared puts files in place for the tests of a run. They are in its Job: pods that asked for them could get different ones, and
@@ -61,11 +61,6 @@ func (r *Reconciler) timings(ctx context.Context, o suite.Observation) split.Tim
 	}
 	ctx, cancel := context.WithTimeout(ctx, timingsTimeout)
 	defer cancel()
-	select {
-	case r.timingsTurns <- struct{}{}:
-		defer func() { <-r.timingsTurns }()
-	case <-ctx.Done():
-	}
 	all, err := r.testedRuns(ctx, o)
 	t := split.Aggregate(all)
 	if err == nil || len(t.Runs) > 0 {
@@ -80,6 +75,11 @@ func (r *Reconciler) timings(ctx context.Context, o suite.Observation) split.Tim
 
 // testedRuns are the last runs of which tests are known. With an error, there may be more.
 func (r *Reconciler) testedRuns(ctx context.Context, o suite.Observation) (all []*split.Run, err error) {
+	release, err := r.reading.Acquire(ctx, o.Team.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
@@ -42,7 +43,7 @@ type Reconciler struct {
 	statusSlots *statusSlots
 	streams     *streams
 
-	timingsTurns chan struct{} // held while times of earlier runs are read
+	reading *fairness.Semaphore // of the tests of earlier runs
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=suites,verbs=get;list;watch;create;patch;delete
