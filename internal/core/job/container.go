@@ -54,7 +54,7 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 	case name == FetchContainer:
 		return v1alpha1.Error("The input files could not be downloaded" + quoted(t.Message, ": "+exitCode(t)+"."))
 	case name == PrepareContainer:
-		return v1alpha1.Error("The files for the tests could not be put in place" + quoted(t.Message, ": "+exitCode(t)+"."))
+		return v1alpha1.Error(strings.TrimRight("The files for the tests could not be put in place"+quoted(t.Message, ": "+exitCode(t)), ". ") + ". " + repeat)
 	case name == ReadyContainer:
 		return v1alpha1.Error(notReady(t))
 	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":

@@ -53,6 +53,11 @@ var outcomeOfAFailedPodCases = map[string]struct {
 		pod:    newPod(corev1.PodFailed, initContainer(FetchContainer, exitFor("OOMKilled", 137, 9, ""))),
 		want:   v1alpha1.Error("The input files could not be downloaded: code 137 (out of memory)."),
 	},
+	"Prepare": {
+		reason: "Nor is a node without room for the files of the tests.",
+		pod:    newPod(corev1.PodFailed, initContainer(PrepareContainer, exit(1, 9, `"timings.json" cannot be written for the tests: no space left on device`))),
+		want:   v1alpha1.Error(`The files for the tests could not be put in place: "timings.json" cannot be written for the tests: no space left on device. ` + repeat),
+	},
 	"OutOfMemory": {
 		reason: "The limit is what a person has to change.",
 		pod: newPod(corev1.PodFailed, initContainer("migrate", exit(0, 1, "")), container("test", exitFor("OOMKilled", 137, 9, "")), func(p *corev1.Pod) {
