@@ -31,6 +31,9 @@ END
 const oddFiles = `cd "$POSTFLIGHT_RESULTS_DIR"; ln -s /etc/passwd link; ln -s .. up; mkfifo pipe; echo a >'back\slash'; echo b >"$(printf 'line\nbreak')"
 echo c >good.txt; echo d >..dots; exit 1`
 
+// reportNames writes a report with a test for each argument.
+const reportNames = `for name; do tests="$tests<testcase name=\"$name\"/>"; done; echo "<testsuite>$tests</testsuite>" >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`
+
 // TestResultsOfEveryEnd runs tests that end in every way: each keeps what they wrote until then, and the end of the
 // run is that of the tests.
 func TestResultsOfEveryEnd(t *testing.T) {
@@ -57,6 +60,8 @@ func TestResultsOfEveryEnd(t *testing.T) {
 		"indexed":    {[]setting{indexed(2), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report)}, v1alpha1.ReasonFailed, &results{Tests: 240, Passed: 237, Failed: 3}, 2, []string{`Container "test" exited with 0, but 3 of 240 tests failed`}},
 		"bad-shard":  {[]setting{indexed(4), runs(`export FAILED; [ "$JOB_COMPLETION_INDEX" = 0 ] || FAILED=; ` + report + `[ -z "$FAILED" ]`)}, v1alpha1.ReasonFailed, &results{Tests: 480, Passed: 477, Failed: 3}, 4, []string{"3 of 480 tests failed", "1 of 4 shards failed. Container"}},
 		"one-shard":  {[]setting{indexed(4), runs(`[ "$JOB_COMPLETION_INDEX" = 2 ] || { export FAILED=; ` + report + `}`)}, v1alpha1.ReasonFailed, &results{Tests: 360, Passed: 360}, 3, []string{"the tests of one pod, ", "left no JUnit report"}},
+		"shards":     {[]setting{shards(4, false), runs(`printf "%s\n" c a b | "$POSTFLIGHT_SPLIT" --exec sh -c '` + reportNames + `' sh`)}, v1alpha1.ReasonPassed, &results{Tests: 3, Passed: 3}, 4, []string{"3 tests passed"}}, // one has an empty report
+		"fail-fast":  {[]setting{shards(4, true), runs(`[ "$POSTFLIGHT_SHARD_INDEX" = 0 ] || sleep 600; ` + report + `exit 1`)}, v1alpha1.ReasonFailed, failed, -1, []string{"3 of 120 tests failed", "1 of 4 shards failed; 3 were stopped. Container"}},
 		"exit-code":  {[]setting{keeps(nothing), runs(report)}, v1alpha1.ReasonPassed, failed, 1, []string{"3 of 120 tests failed", "No container failed, so the run passed", "(exit code only)"}},
 		"empty":      {[]setting{runs(`: >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`)}, v1alpha1.ReasonFailed, nil, 1, []string{"a report could not be read whole", "junit.xml", "it ends before its first element"}},
 		"no-tests":   {[]setting{runs(`echo "<testsuites/>" >"$POSTFLIGHT_RESULTS_DIR/junit.xml"`)}, v1alpha1.ReasonFailed, &results{}, 1, []string{"its reports list no tests"}},
@@ -152,6 +157,10 @@ func sharedFolder(t testing.TB) setting {
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "shared", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}}})
 		container(t).VolumeMounts = append(container(t).VolumeMounts, corev1.VolumeMount{Name: "shared", MountPath: "/shared"})
 	}
+}
+
+func shards(n int32, failFast bool) setting {
+	return func(t *v1alpha1.Trigger) { t.Spec.Shards, t.Spec.FailFast = n, failFast }
 }
 
 func indexed(n int32) setting {
