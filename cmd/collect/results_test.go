@@ -39,7 +39,7 @@ func newServer(tb testing.TB) (url string, requests *atomic.Int32) {
 		}
 		var request httpapi.CollectRequest
 		_ = json.NewDecoder(r.Body).Decode(&request)
-		answer := httpapi.CollectAnswer{Run: "run", Results: &httpapi.CollectURL{URL: s.URL}}
+		answer := httpapi.CollectAnswer{Run: "run", Results: &httpapi.CollectURL{URL: s.URL}, Tests: &httpapi.CollectURL{URL: s.URL}}
 		for _, f := range request.Files {
 			answer.Files = append(answer.Files, httpapi.CollectURL{Path: f.Path, URL: s.URL})
 		}
@@ -148,7 +148,7 @@ func TestSidecar(t *testing.T) {
 		if got := s.stop(t, signals...); got.Tests != 2 || got.Failed != 1 || got.Files != 2 || got.Problem != "" {
 			t.Errorf("after %s: %+v\n%s", signals, got, s.log)
 		}
-		if requests.Load() != 5 {
+		if requests.Load() != 6 { // two to the manager, and four files
 			t.Errorf("after %s: %d requests", signals, requests.Load())
 		}
 	}

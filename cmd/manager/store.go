@@ -232,7 +232,7 @@ func newHistory(bucket *objectstore.Bucket, clock clock.PassiveClock) *history.R
 	if bucket == nil {
 		return nil
 	}
-	return &history.Reader{Archive: &archive.Archive{Bucket: bucket}, Clock: clock, Timeout: runs.DefaultLimits().LookupTimeout}
+	return history.NewReader(&archive.Archive{Bucket: bucket}, clock, runs.DefaultLimits().LookupTimeout)
 }
 
 // deploymentStore is nil without a store.

@@ -171,8 +171,8 @@ func (b *PlaceBuilder) Finish() (PlaceDay, []byte) {
 	texts := maxTexts
 	flush := func() {
 		packer := gzip.NewWriter(&content)
-		packer.Write(block.Bytes())
-		_ = packer.Close() // writing into memory cannot fail
+		_, _ = packer.Write(block.Bytes()) // writing into memory cannot fail
+		_ = packer.Close()
 		block.Reset()
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.tests)) {

@@ -61,7 +61,7 @@ func MergePods(run string, pods []PodTests) RunTests {
 		r.Lines = append(r.Lines, numbered(all, numbers)...)
 	}
 	slices.SortStableFunc(r.Lines, func(a, b httpapi.Test) int { return strings.Compare(a.Name, b.Name) })
-	r.RunHeader.Tests = len(r.Lines)
+	r.Tests = len(r.Lines)
 	return r
 }
 

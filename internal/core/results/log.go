@@ -74,7 +74,7 @@ func (l *Log) add(test testCase) {
 	if l.texts += len(line.Text); l.texts > maxLogTexts {
 		line.Text = ""
 	}
-	l.packer.Write(encodeLine(line))
+	_, _ = l.packer.Write(encodeLine(line))
 }
 
 var states = map[outcome]string{
@@ -101,7 +101,7 @@ func (l *Log) Content(index *int, started, ended time.Time, c Counts) []byte {
 	}
 	var all bytes.Buffer
 	packer := gzip.NewWriter(&all)
-	packer.Write(encodeLine(header))
+	_, _ = packer.Write(encodeLine(header))
 	_ = packer.Close()
 	all.Write(l.buffer.Bytes())
 	return all.Bytes()

@@ -58,7 +58,7 @@ func TestTests(t *testing.T) {
 	p := newPastTests()
 	clock := &fakeClock{now: noon}
 	h := start(t, setup{objects: acme(), config: func(c *Config) {
-		c.Tests = &usecase.Reader{Archive: p, Clock: clock, Timeout: time.Minute}
+		c.Tests = usecase.NewReader(p, clock, time.Minute)
 		c.PublicURL = "https://postflight.example.com/base"
 	}})
 	name := url.QueryEscape("cart > keeps items")

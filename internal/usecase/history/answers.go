@@ -20,12 +20,12 @@ var ErrNotFound = fmt.Errorf("no run of these days has this test: %w", fs.ErrNot
 
 // Insights sums up days, and compares them with as many before.
 func (r *Reader) Insights(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.Insights, error) {
-	ctx, end, err := r.begin(ctx)
+	ctx, end, err := r.begin(ctx, team.Name)
 	if err != nil {
 		return httpapi.Insights{}, err
 	}
 	defer end()
-	all := history.Days(r.Clock.Now(), 2*q.days())
+	all := history.Days(r.clock.Now(), 2*q.days())
 	before, days := all[:q.days()], all[q.days():]
 	known, err := r.read(ctx, team, all)
 	if err != nil {
@@ -59,12 +59,12 @@ func (r *Reader) details(ctx context.Context, team string, places []place, stats
 
 // List returns the tests that failed or were repeated, the least reliable first; with a search, also others that the last day with tests has.
 func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.TestList, error) {
-	ctx, end, err := r.begin(ctx)
+	ctx, end, err := r.begin(ctx, team.Name)
 	if err != nil {
 		return httpapi.TestList{}, err
 	}
 	defer end()
-	days := history.Days(r.Clock.Now(), q.days())
+	days := history.Days(r.clock.Now(), q.days())
 	known, err := r.read(ctx, team, days)
 	if err != nil {
 		return httpapi.TestList{}, err
@@ -109,7 +109,7 @@ func (r *Reader) search(ctx context.Context, team string, places []place, q Quer
 				runs += len(d.in.Runs)
 			}
 			last := p.days[0]
-			err := r.Archive.TestsOn(ctx, team, last.day.Day, last.in, q.Search, func(t history.TestDay) {
+			err := r.archive.TestsOn(ctx, team, last.day.Day, last.in, q.Search, func(t history.TestDay) {
 				_, own := t.Only(last.in, last.runs)
 				if own && len(found[i]) < maxFound && q.matches(t.Name) && !listed[key{p.Place, t.Name}] {
 					found[i] = append(found[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: p.Place, Runs: runs})
@@ -134,12 +134,12 @@ func (r *Reader) search(ctx context.Context, team string, places []place, q Quer
 
 // Test returns the history of a test, in the places where it was on the last day that has tests, or else on any day.
 func (r *Reader) Test(ctx context.Context, team *v1alpha1.Team, name string, q Query) (httpapi.TestHistory, error) {
-	ctx, end, err := r.begin(ctx)
+	ctx, end, err := r.begin(ctx, team.Name)
 	if err != nil {
 		return httpapi.TestHistory{}, err
 	}
 	defer end()
-	days := history.Days(r.Clock.Now(), q.days())
+	days := history.Days(r.clock.Now(), q.days())
 	known, err := r.read(ctx, team, days)
 	if err != nil {
 		return httpapi.TestHistory{}, err

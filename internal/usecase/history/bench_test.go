@@ -51,7 +51,7 @@ func BenchmarkHistory(b *testing.B) {
 		}
 	}
 	fmt.Printf("SUMMARIES runs=%d days=%d tests_last=%d seconds=%.1f memory_peak_mib=%.0f\n", runs, days, many, time.Since(began).Seconds(), peak())
-	r := &history.Reader{Archive: a, Clock: clocktesting.NewFakePassiveClock(now), Timeout: time.Minute}
+	r := history.NewReader(a, clocktesting.NewFakePassiveClock(now), time.Minute)
 	team := &v1alpha1.Team{}
 	team.Name = "acme"
 	for b.Loop() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/history"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 // Archive has the summaries. Its errors are fs.ErrNotExist, history.ErrUnreadable, and temporary ones, the text of which is public.
@@ -25,18 +26,23 @@ type Archive interface {
 }
 
 const (
-	readsAtOnce   = 16 // of objects of an answer: with 10 ms each, 180 days take 120 ms
-	answersAtOnce = 2  // each holds the runs of up to 180 days in memory, some 300 bytes each
+	readsAtOnce = 16 // of objects of an answer: with 10 ms each, 180 days take 120 ms
+
+	// answersAtOnce bounds the memory, and answersOfTeam that of one team: each answer holds the runs of up to 180 days, some 300 bytes each.
+	answersAtOnce, answersOfTeam = 4, 2
 )
 
 // Reader answers from the archive.
 type Reader struct {
-	Archive Archive
-	Clock   clock.PassiveClock
-	Timeout time.Duration // for the archive
+	archive Archive
+	clock   clock.PassiveClock
+	timeout time.Duration
+	turns   *fairness.Semaphore
+}
 
-	turns chan struct{}
-	once  sync.Once
+// NewReader returns a Reader. The timeout is for the archive, with the wait for other answers.
+func NewReader(a Archive, c clock.PassiveClock, timeout time.Duration) *Reader {
+	return &Reader{archive: a, clock: c, timeout: timeout, turns: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam)}
 }
 
 // ArchiveError means that the archive cannot be read. Everyone may read its text.
@@ -45,17 +51,15 @@ type ArchiveError struct{ Err error }
 func (e *ArchiveError) Error() string { return e.Err.Error() }
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// begin waits for a turn. The caller calls end.
-func (r *Reader) begin(ctx context.Context) (bounded context.Context, end func(), err error) {
-	r.once.Do(func() { r.turns = make(chan struct{}, answersAtOnce) })
-	bounded, cancel := context.WithTimeout(ctx, r.Timeout)
-	select {
-	case r.turns <- struct{}{}:
-		return bounded, func() { cancel(); <-r.turns }, nil
-	case <-bounded.Done():
+// begin waits for a turn of the team. The caller calls end.
+func (r *Reader) begin(ctx context.Context, team string) (bounded context.Context, end func(), err error) {
+	bounded, cancel := context.WithTimeout(ctx, r.timeout)
+	release, err := r.turns.Acquire(bounded, team)
+	if err != nil {
 		cancel()
 		return nil, nil, &ArchiveError{errors.New("other questions are being answered")}
 	}
+	return bounded, func() { release(); cancel() }, nil
 }
 
 // known are summaries by day, and what is missing of them.
@@ -65,10 +69,10 @@ type known struct {
 }
 
 func (k *known) problem() string {
-	switch {
-	case k.missing == 0:
+	switch k.missing {
+	case 0:
 		return ""
-	case k.missing == 1:
+	case 1:
 		return "The summary of one day cannot be read. Its runs are missing here."
 	default:
 		return fmt.Sprintf("The summaries of %d days cannot be read. Their runs are missing here.", k.missing)
@@ -83,7 +87,7 @@ func (r *Reader) read(ctx context.Context, team *v1alpha1.Team, days []string) (
 	group.SetLimit(readsAtOnce)
 	for _, day := range days {
 		group.Go(func() error {
-			d, err := r.Archive.Day(ctx, team.Name, day)
+			d, err := r.archive.Day(ctx, team.Name, day)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -153,7 +157,7 @@ func pageOf(enough int) int {
 }
 
 func (r *Reader) seenOn(ctx context.Context, team, name string, d placeDay) (*history.SeenDay, error) {
-	t, found, err := r.Archive.TestOn(ctx, team, d.day.Day, d.in, name)
+	t, found, err := r.archive.TestOn(ctx, team, d.day.Day, d.in, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, history.ErrUnreadable): // the day is being summarized again
 		return nil, nil

@@ -93,7 +93,7 @@ func newShelf() *shelf {
 func reader(s *shelf) (*history.Reader, *v1alpha1.Team) {
 	t := &v1alpha1.Team{}
 	t.Name = "acme"
-	return &history.Reader{Archive: s, Clock: clocktesting.NewFakePassiveClock(now), Timeout: time.Minute}, t
+	return history.NewReader(s, clocktesting.NewFakePassiveClock(now), time.Minute), t
 }
 
 func TestReader(t *testing.T) {
