@@ -29,7 +29,7 @@ var (
 // A name comes with the address of a page, and each line is compared with each of its parts, so both are bounded. Few names have more than
 // five parts, and the last ones say most.
 const (
-	maxTestName  = 512
+	MaxTestName  = 512
 	maxTestParts = 16
 )
 
@@ -38,7 +38,7 @@ const minPart = 3
 
 // TestPlaceOf looks for the test of this name.
 func TestPlaceOf(name string) *TestPlace {
-	name = numbered.ReplaceAllString(strings.TrimSpace(strings.ToValidUTF8(name[max(0, len(name)-maxTestName):], "")), "")
+	name = numbered.ReplaceAllString(strings.TrimSpace(strings.ToValidUTF8(name[max(0, len(name)-MaxTestName):], "")), "")
 	parts := nameSeparator.Split(name, -1)
 	if last := parts[len(parts)-1]; !strings.ContainsRune(last, ' ') { // an identifier
 		parts = append(parts[:len(parts)-1], wordSeparator.Split(last, -1)...)

@@ -1,0 +1,186 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// InsightsPage has figures of the runs of a period.
+type InsightsPage struct {
+	Period
+	Triggers, Environments []string // that one can choose
+
+	Any       bool // there were runs
+	Lead      Lead
+	Worst     *TestRow // the test of most failures
+	Figures   []Figure
+	Runs      DayBars
+	Durations DayLine
+	Ends      []EndRow
+
+	LeastReliable []TestRow
+	Slowest       []SlowRow
+	Problem       string // a sentence: why days are missing
+}
+
+// Figure is a number with its change against the period before.
+type Figure struct {
+	Name, Value, Note string
+	Change            *Change
+}
+
+// Change says in words how something changed. Key is the style class.
+type Change struct{ Text, Key string }
+
+// InsightsOf returns the page of a period.
+func InsightsOf(in httpapi.Insights, p Period, now time.Time) InsightsPage {
+	page := InsightsPage{
+		Period: p, Any: in.Period.Runs > 0, Figures: figuresOf(in), Runs: dayBarsOf(in.Daily, in.Period), Durations: dayLineOf(in.Daily),
+		Ends: endRowsOf(in.Ends, p), LeastReliable: TestRowsOf(in.LeastReliable, p, now), Slowest: slowRowsOf(in.Slowest, p),
+		Problem: Line(in.Problem),
+	}
+	for _, place := range in.Places {
+		page.Triggers, page.Environments = append(page.Triggers, place.Trigger), append(page.Environments, place.Environment)
+	}
+	page.Triggers, page.Environments = choicesWith(page.Triggers, p.Trigger), choicesWith(page.Environments, p.Environment)
+	page.Lead = insightsLead(in)
+	if len(in.LeastReliable) > 0 {
+		if most := in.LeastReliable[0]; most.Failed > 1 && 2*most.Failed > badRuns(in.Period) {
+			page.Worst = &page.LeastReliable[0]
+		}
+	}
+	return page
+}
+
+// choicesWith adds the chosen name, which may have had no runs.
+func choicesWith(names []string, chosen string) []string {
+	if chosen != "" {
+		names = append(names, chosen)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// badRuns had a verdict, and did not pass.
+func badRuns(p httpapi.InsightsPeriod) int { return p.Failed + p.TimedOut + p.Error }
+
+func verdicts(p httpapi.InsightsPeriod) int { return p.Passed + badRuns(p) }
+
+func insightsLead(in httpapi.Insights) Lead {
+	p, all := in.Period, verdicts(in.Period)
+	switch {
+	case p.Runs == 0:
+		return Lead{NoRun.Key, fmt.Sprintf("No run ended in the last %d days.", in.Days)}
+	case all == 0:
+		return Lead{NoRun.Key, fmt.Sprintf("%s ended in the last %d days, none of them with a verdict.", plaintext.Count(p.Runs, "run"), in.Days)}
+	}
+	lead := Lead{"passed", fmt.Sprintf("All %d runs passed", p.Passed)}
+	switch {
+	case all == 1 && p.Passed == 1:
+		lead.Text = "The only run passed"
+	case p.Passed == 0:
+		lead = Lead{"failed", fmt.Sprintf("None of %s passed", plaintext.Count(all, "run"))}
+	case p.Passed < all:
+		lead = Lead{"failed", fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
+	}
+	lead.Text += beforeSentence(in) + "."
+	if p.Quarantined > 0 {
+		lead.Text += fmt.Sprintf(" Of these, %d passed although quarantined tests failed.", p.Quarantined)
+	}
+	return lead
+}
+
+func beforeSentence(in httpapi.Insights) string {
+	if in.Before == nil || verdicts(*in.Before) == 0 {
+		return ""
+	}
+	points := passPoints(in)
+	switch rounded := math.Round(math.Abs(points)); {
+	case rounded < 1:
+		return fmt.Sprintf(", about as many as in the %d days before", in.Days)
+	case points > 0:
+		return fmt.Sprintf(", %s more than in the %d days before", plaintext.Count(int(rounded), "point"), in.Days)
+	default:
+		return fmt.Sprintf(", %s less than in the %d days before", plaintext.Count(int(rounded), "point"), in.Days)
+	}
+}
+
+// passPoints is by how many percent points the rate changed.
+func passPoints(in httpapi.Insights) float64 {
+	return 100 * (rate(in.Period) - rate(*in.Before))
+}
+
+func rate(p httpapi.InsightsPeriod) float64 {
+	if all := verdicts(p); all > 0 {
+		return float64(p.Passed) / float64(all)
+	}
+	return 0
+}
+
+func figuresOf(in httpapi.Insights) []Figure {
+	p, before := in.Period, cmp.Or(in.Before, &httpapi.InsightsPeriod{})
+	passed := Figure{Name: "Passed", Value: "–"}
+	if all := verdicts(p); all > 0 {
+		passed.Value = ratePercent(p.Passed, all)
+	}
+	if verdicts(p) > 0 && verdicts(*before) > 0 {
+		passed.Change = pointsChange(passPoints(in))
+	}
+	return []Figure{
+		passed,
+		duration("Tests take, median", p.Duration, before.Duration, median),
+		duration("From deployment to verdict, p95", p.Verdict, before.Verdict, p95),
+		duration("Wait in the queue, p95", p.Queue, before.Queue, p95),
+	}
+}
+
+func median(q httpapi.Quantiles) float64 { return q.Median }
+func p95(q httpapi.Quantiles) float64    { return q.P95 }
+
+// ratePercent has a decimal, by which teams see a small change.
+func ratePercent(n, of int) string {
+	text := fmt.Sprintf("%.1f%%", 100*float64(n)/float64(of))
+	if n < of && text == "100.0%" {
+		return "99.9%"
+	}
+	if n == of {
+		return "100%"
+	}
+	return text
+}
+
+func pointsChange(points float64) *Change {
+	switch {
+	case points >= .05:
+		return &Change{fmt.Sprintf("%.1f points more", points), "better"}
+	case points <= -.05:
+		return &Change{fmt.Sprintf("%.1f points less", -points), "worse"}
+	default:
+		return &Change{"as before", "same"}
+	}
+}
+
+func duration(name string, now, before httpapi.Quantiles, of func(httpapi.Quantiles) float64) Figure {
+	if now.Count == 0 {
+		return Figure{Name: name, Value: "–"}
+	}
+	f := Figure{Name: name, Value: seconds(of(now))}
+	if before.Count == 0 {
+		return f
+	}
+	switch d := min(of(now), maxMilliseconds/1000) - min(of(before), maxMilliseconds/1000); {
+	case math.Abs(d) < 1 || math.Abs(d) < .01*of(before) || math.IsNaN(d):
+		f.Change = &Change{"as before", "same"}
+	case d > 0:
+		f.Change = &Change{Duration(time.Duration(d*float64(time.Second))) + " longer", "worse"}
+	default:
+		f.Change = &Change{Duration(time.Duration(-d*float64(time.Second))) + " shorter", "better"}
+	}
+	return f
+}

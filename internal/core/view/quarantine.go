@@ -1,0 +1,53 @@
+package view
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+)
+
+// quarantineFor is how long the object that the page of a test proposes counts: long enough for a repair, and no longer.
+const quarantineFor = 14 * day
+
+// quarantineOf returns a Quarantine of a test that fails, to complete and apply.
+func quarantineOf(name string, in httpapi.TestInPlace, namespace string, now time.Time) string {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(in.Trigger + "\n" + name)) // it never fails
+	return fmt.Sprintf(`apiVersion: postflight.dev/v1alpha1
+kind: Quarantine
+metadata:
+  name: %s-%08x
+  namespace: %s
+spec:
+  trigger: %s
+  tests:
+    - %s
+  reason: %s
+  owner: # who repairs it
+  until: %s
+`, in.Trigger, hash.Sum32(), namespace, in.Trigger, yamlString(name), yamlString("Fails since "+in.Failing.First.CreatedAt.UTC().Format("2 January 2006")+"."),
+		yamlString(now.Add(quarantineFor).UTC().Truncate(time.Hour).Format(time.RFC3339)))
+}
+
+// yamlString quotes a text in a way that Go and YAML have in common.
+func yamlString(text string) string {
+	return strconv.Quote(strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// quoted is one word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// withoutStart drops the message from the text of a failure: the page says it once.
+func withoutStart(text, message string) string {
+	if text == message {
+		return ""
+	}
+	if rest, found := strings.CutPrefix(text, message+"\n"); found && message != "" {
+		return strings.TrimLeft(rest, "\n")
+	}
+	return text
+}

@@ -1,0 +1,126 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// TestLead is the first sentence of the page of a test.
+type TestLead struct {
+	Text string // of a test that does not fail
+
+	Since         *Time  // it fails
+	SinceText     string // Tuesday 10:14 UTC
+	Place         string
+	First, Before *CommitOfRun
+	Compare       string // URL
+	Others        int    // places in which it fails, too
+	Rest          string // a further sentence, or ""
+}
+
+// CommitOfRun is what a run tested, as a link to the run.
+type CommitOfRun struct{ ID, Namespace, Text, Branch string }
+
+func commitOfRun(r httpapi.TestRun) *CommitOfRun {
+	text := plaintext.Line(notification.ShortSHA(r.SHA), MaxTestName)
+	if text == "" {
+		text = "a commit without a name"
+	}
+	return &CommitOfRun{r.ID, r.Namespace, text, plaintext.Line(r.Branch, MaxTestName)}
+}
+
+// testLeadOf speaks of the chosen place if the test fails there, or else of the first in which it fails.
+func testLeadOf(t httpapi.TestHistory, chosen int, now time.Time) TestLead {
+	in := t.Places[chosen]
+	failing := 0
+	for _, other := range t.Places {
+		if other.Failing == nil {
+			continue
+		}
+		if failing++; in.Failing == nil {
+			in = other
+		}
+	}
+	if in.Failing == nil {
+		return TestLead{Text: notFailing(t, in, now)}
+	}
+	f := in.Failing
+	lead := TestLead{Since: timeOf(f.First.CreatedAt, now), SinceText: since(f.First.CreatedAt, now), Place: placeName(in.Place),
+		First: commitOfRun(f.First), Compare: safeURL(f.CompareURL), Others: failing - 1}
+	if f.Before != nil {
+		lead.Before = commitOfRun(*f.Before)
+	}
+	if in.Flips >= comesAndGoes {
+		lead.Rest = fmt.Sprintf("It comes and goes: %d flips in %d days.", in.Flips, t.Days)
+	}
+	return lead
+}
+
+// Sentence returns the beginning as plain text.
+func (l TestLead) Sentence() string {
+	if l.Since == nil {
+		return l.Text
+	}
+	text := fmt.Sprintf("Fails since %s in %s, first with %s", l.SinceText, l.Place, l.First.Text)
+	if l.First.Branch != "" {
+		text += " on " + l.First.Branch
+	}
+	return text + "."
+}
+
+func notFailing(t httpapi.TestHistory, in httpapi.TestInPlace, now time.Time) string {
+	var runs, failed, flaky, flips int
+	for _, other := range t.Places {
+		runs, failed, flaky = runs+other.Runs, failed+other.Failed, flaky+other.Flaky
+		if other.Flips > flips {
+			flips, in = other.Flips, other
+		}
+	}
+	in0 := ""
+	if len(t.Places) > 1 {
+		in0 = " in " + placeName(in.Place)
+	}
+	switch {
+	case runs == 0:
+		return fmt.Sprintf("It was skipped in all runs of the last %d days.", t.Days)
+	case flips >= comesAndGoes:
+		return fmt.Sprintf("Comes and goes: %d flips in %d days%s. It passed in the last run, %s.", flips, t.Days, in0, lastRan(in, now))
+	case failed == 0 && flaky > 0:
+		return fmt.Sprintf("It never failed in %s of the last %d days, but passed only when it was repeated in %d of them.", plaintext.Count(runs, "run"), t.Days, flaky)
+	case failed == 0 && runs == 1:
+		return fmt.Sprintf("It passed in its only run of the last %d days.", t.Days)
+	case failed == 0:
+		return fmt.Sprintf("It passed in all %d runs of the last %d days.", runs, t.Days)
+	}
+	text := fmt.Sprintf("It failed in %d of %s of the last %d days.", failed, plaintext.Count(runs, "run"), t.Days)
+	if at := passesSince(in); !at.IsZero() {
+		return fmt.Sprintf("Passes since %s%s. %s", since(at, now), in0, text)
+	}
+	return "It passes. " + text
+}
+
+func lastRan(in httpapi.TestInPlace, now time.Time) string {
+	for _, r := range in.Last {
+		if r.State != httpapi.TestSkipped {
+			return plaintext.Ago(r.CreatedAt, now)
+		}
+	}
+	return "some time ago"
+}
+
+// passesSince returns the first run in which the test passed after its last failure; zero if none of the last runs failed.
+func passesSince(in httpapi.TestInPlace) (at time.Time) {
+	for _, r := range in.Last {
+		switch r.State {
+		case httpapi.TestFailed:
+			return at
+		case httpapi.TestPassed, httpapi.TestFlaky:
+			at = r.CreatedAt
+		}
+	}
+	return time.Time{}
+}

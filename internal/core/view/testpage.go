@@ -1,0 +1,216 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// TestPage is the page of a test.
+type TestPage struct {
+	Period
+	Name     string // as records have it
+	Title    string // the same, safe to show
+	Location string // file:line
+	Suite    string
+
+	Known   bool // it was in a run
+	State   TestState
+	Lead    TestLead
+	Figures []Figure
+
+	Places     []PlaceRow // if there are several
+	MorePlaces int        // that are not listed
+	Place      string     // the one of the rest of the page
+	Dots       TestDots
+	Failures   []TestSays
+	Runs       []TestRunRow // newest first
+	Quarantine string       // an object to apply; empty unless it fails
+	Command    string
+	Problem    string // a sentence: why runs are missing
+}
+
+// TestRunRow is a run of a test.
+type TestRunRow struct {
+	ID, Namespace string
+	State         TestState
+	Commit        string
+	Branch        string
+	Took          string
+	Message       string
+	Repeated      bool // the run after it said the same
+	Omitted       int  // newer ones that are not listed
+	First         bool // of the row of failures
+	At            *Time
+}
+
+// TestSays is what a test says when it fails.
+type TestSays struct {
+	Times   string
+	Message string
+	Text    string
+	First   *Time
+	Last    *Time
+	Run     string // id of the last
+	Space   string // its namespace
+}
+
+// PlaceRow is a place in which a test runs.
+type PlaceRow struct {
+	Name, Query string
+	Current     bool
+	State       TestState
+	Strip       Strip
+	Failed      string
+	Median      string
+	Since       *Time // it fails
+}
+
+const (
+	maxPlaces   = 100 // rows of a page
+	maxTestText = 4 << 10
+)
+
+// TestPageOf returns the page of a test. The period's Trigger and Environment choose the place that it shows; else the first is shown.
+func TestPageOf(t httpapi.TestHistory, p Period, namespace string, now time.Time) TestPage {
+	page := TestPage{Period: p, Name: t.Name, Title: testName(t.Name), Suite: testName(t.Suite), Location: testName(t.File), Known: len(t.Places) > 0,
+		Command: "postflight tests show " + quoted(testName(t.Name)), Problem: Line(t.Problem)}
+	if t.Line > 0 && t.File != "" {
+		page.Location += fmt.Sprintf(":%d", t.Line)
+	}
+	if !page.Known {
+		return page
+	}
+	i := max(0, slices.IndexFunc(t.Places, func(in httpapi.TestInPlace) bool {
+		return (p.Trigger == "" || in.Trigger == p.Trigger) && (p.Environment == "" || in.Environment == p.Environment)
+	}))
+	chosen := t.Places[i]
+	page.State, page.Lead = stateOfTest(t.Places), testLeadOf(t, i, now)
+	page.Figures = testFigures(t, chosen)
+	page.addPlaces(t, i, now)
+	page.Place = placeName(chosen.Place)
+	page.Dots = testDotsOf(chosen, now)
+	for _, f := range chosen.Failures {
+		page.Failures = append(page.Failures, testSaysOf(f, chosen, now))
+	}
+	for _, r := range chosen.Last {
+		row := testRunRowOf(r, now)
+		row.First = chosen.Failing != nil && chosen.Failing.First.ID == r.ID
+		row.Repeated = len(page.Runs) > 0 && page.Runs[len(page.Runs)-1].Message == row.Message
+		page.Runs = append(page.Runs, row)
+	}
+	if chosen.Failing != nil {
+		page.Quarantine = quarantineOf(t.Name, chosen, namespace, now)
+	}
+	return page
+}
+
+// TestOfUnknown returns the page of a test that was in no run of the period.
+func TestOfUnknown(name string, p Period, namespace string, now time.Time) TestPage {
+	return TestPageOf(httpapi.TestHistory{Name: name, Days: p.Days}, p, namespace, now)
+}
+
+// recentRuns of a test are listed, and if it fails, where that began: a table has the others.
+const recentRuns = 10
+
+// Recent returns the last runs. Of a test that fails, the list ends with the first failure and the run before it.
+func (page *TestPage) Recent() []TestRunRow {
+	first := slices.IndexFunc(page.Runs, func(r TestRunRow) bool { return r.First })
+	if first < recentRuns {
+		return page.Runs[:min(len(page.Runs), recentRuns)]
+	}
+	rows := slices.Clone(page.Runs[:recentRuns-2])
+	end := slices.Clone(page.Runs[first:min(first+2, len(page.Runs))])
+	end[0].Omitted = first - len(rows)
+	return append(rows, end...)
+}
+
+func stateOfTest(places []httpapi.TestInPlace) TestState {
+	ran := false
+	state := TestPassing
+	for _, in := range places {
+		if in.Failing != nil {
+			return TestFailing
+		}
+		if in.Flips >= comesAndGoes {
+			state = TestUnsure
+		}
+		ran = ran || in.Runs > 0
+	}
+	if !ran {
+		return TestSkipped
+	}
+	return state
+}
+
+func (page *TestPage) addPlaces(t httpapi.TestHistory, chosen int, now time.Time) {
+	if len(t.Places) < 2 {
+		return
+	}
+	for i, in := range t.Places {
+		if len(page.Places) == maxPlaces {
+			page.MorePlaces = len(t.Places) - maxPlaces
+			break
+		}
+		row := PlaceRow{Name: placeName(in.Place), Query: page.TestQuery(t.Name, in.Place), Current: i == chosen, State: stateOfTest([]httpapi.TestInPlace{in}),
+			Strip: StripOf(outcomesOf(in.Last)), Failed: fmt.Sprintf("%d of %d failed", in.Failed, in.Runs), Median: milliseconds(in.MedianMilliseconds)}
+		if in.Failing != nil {
+			row.Since = timeOf(in.Failing.First.CreatedAt, now)
+		}
+		page.Places = append(page.Places, row)
+	}
+}
+
+func testFigures(t httpapi.TestHistory, in httpapi.TestInPlace) []Figure {
+	goes := Figure{Name: "Comes and goes", Value: "no", Note: plaintext.Count(in.Flips, "flip")}
+	if in.Flips >= comesAndGoes {
+		goes.Value = "yes"
+	}
+	repeated := Figure{Name: "Passed when repeated", Value: fmt.Sprint(in.Flaky), Note: "of " + plaintext.Count(in.Runs, "run")}
+	seen := Figure{Name: "Seen in", Value: fmt.Sprint(len(t.Places)), Note: "places"}
+	if len(t.Places) == 1 {
+		seen.Note = "place"
+	}
+	return []Figure{
+		{Name: fmt.Sprintf("Passed, %d days", t.Days), Value: percentOf(in.Passed, in.Runs), Note: fmt.Sprintf("%d of %d", in.Passed, in.Runs)},
+		goes, repeated,
+		{Name: "Takes, median", Value: milliseconds(in.MedianMilliseconds)},
+		seen,
+	}
+}
+
+func testSaysOf(f httpapi.FailureText, in httpapi.TestInPlace, now time.Time) TestSays {
+	text, _ := plaintext.Block(f.Text, maxTestText)
+	message, _ := plaintext.Block(f.Message, maxTestText)
+	return TestSays{Times: times(f.Times), Message: cmp.Or(message, "It says nothing."), Text: withoutStart(text, message),
+		First: timeOf(f.FirstAt, now), Last: timeOf(f.LastAt, now), Run: f.LastRun, Space: in.Namespace}
+}
+
+func testRunRowOf(r httpapi.TestRun, now time.Time) TestRunRow {
+	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(notification.ShortSHA(r.SHA), MaxTestName),
+		Branch: plaintext.Line(r.Branch, MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: timeOf(r.CreatedAt, now)}
+	if r.State == httpapi.TestSkipped {
+		row.Took = ""
+	}
+	return row
+}
+
+func runStateOf(state string) TestState {
+	switch state {
+	case httpapi.TestPassed:
+		return TestState{"Passed", "passed"}
+	case httpapi.TestFlaky:
+		return TestState{"Passed when repeated", "flaky"}
+	case httpapi.TestFailed:
+		return TestState{"Failed", "failed"}
+	case httpapi.TestSkipped:
+		return TestState{"Skipped", "skipped"}
+	default: // of a later version
+		return TestState{plaintext.Line(state, MaxTestName), "none"}
+	}
+}
