@@ -30,6 +30,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -40,7 +41,7 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *object
 		return nil, err
 	}
 	return pages.New(pages.Config{
-		Cache: mgr.GetCache(), Runs: b.reader, SendingLogs: b.reader.Sending,
+		Cache: mgr.GetCache(), Runs: b.reader, Tests: testsOfPages(b.tests), SendingLogs: b.reader.Sending,
 		Authenticator: &signin.People{Keys: b.authenticator, Source: o.signIn, Sessions: sessions, Cache: mgr.GetCache(), Clock: in.clock},
 		Provider:      signin.Provider{Source: o.signIn, Sessions: sessions}, SealingKey: sessions.Key,
 		Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket),
@@ -49,6 +50,14 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *object
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: pages.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,
 	})
+}
+
+// testsOfPages is nil without a store.
+func testsOfPages(r *history.Reader) pages.Tests {
+	if r == nil {
+		return nil
+	}
+	return r
 }
 
 // pastDays is nil without a store.

@@ -27,7 +27,7 @@ func TestWhoSeesWhat(t *testing.T) {
 	private.logs.write(sampleLog())
 	open.logs.write(sampleLog())
 	paths := []string{"/runs/shop", failedRun, failedRun + "/log", failedRun + "/artifacts", failedRun + "/variables", failedRun + "/attempts",
-		failedRun + "/log/text", failedRun + "/log/live", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop"}
+		failedRun + "/log/text", failedRun + "/log/live", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop", "/tests/shop", "/insights/shop"}
 	missing := []string{"/runs/shop/none", "/triggers/shop/none", "/runs/nowhere", "/runs/nowhere/none"}
 	cases := map[string]struct {
 		reason string

@@ -52,7 +52,7 @@ func axe(t *testing.T) string {
 func TestNoBarriers(t *testing.T) {
 	tier.All(t, "a browser opens each page six times")
 	script := axe(t)
-	full, empty := newHarness(t, samples()), newHarness(t, emptyTeams())
+	full, empty := newHarness(t, samples(), sampleTests), newHarness(t, emptyTeams())
 	full.logs.write(sampleLog())
 	full.artifacts.files = sampleFiles()
 	for name, s := range map[string]screen{"light": desktop, "dark": night, "phone": phone} {

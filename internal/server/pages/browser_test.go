@@ -260,10 +260,11 @@ func TestUnfoldedTableStays(t *testing.T) {
 }
 
 func TestWithoutScripts(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newHarness(t, samples(), sampleTests)
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
-	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card", failedRun: "2 of 120 tests failed"} {
+	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card", failedRun: "2 of 120 tests failed",
+		"/insights/shop": "95th percentile", "/tests/shop": "31 of 214 failed", showTest(failingTest): "Fails since <time"} {
 		if got := b.get(path); !strings.Contains(got.body, want) {
 			t.Errorf("%s lacks %q", path, want)
 		}
@@ -273,7 +274,7 @@ func TestWithoutScripts(t *testing.T) {
 // TestNarrow: nothing is wider than a phone.
 func TestNarrow(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples())
+	h := newHarness(t, samples(), sampleTests)
 	h.logs.write(sampleLog() + strings.Repeat("long", 1000) + "\n")
 	h.artifacts.files = sampleFiles()
 	b := h.open(t, phone, actKey)

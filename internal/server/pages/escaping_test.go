@@ -47,15 +47,17 @@ func addresses(page string) (all []string) {
 // ofHostileRun are the pages that show a text of a run, or of a request.
 var ofHostileRun = []string{
 	"/runs/shop/RUN", "/runs/shop/RUN/variables", "/runs/shop/RUN/attempts", "/runs/shop/RUN/artifacts", "/runs/shop/RUN/log?q=QUERY", "/runs/shop/QUERY",
+	"/tests/shop/show?name=QUERY", "/insights/shop?trigger=QUERY&environment=QUERY", "/tests/shop?q=QUERY&after=QUERY",
 	"/sign-in?next=QUERY", "/triggers/shop/checkout?explain=1&branch=QUERY&url=QUERY&variables=QUERY",
 }
 
 // TestHostileTextIsEscaped: wherever a client, a test or a file can put a text, it adds no element and no attribute to the
 // pages, which link to nothing but pages, and load nothing but their own files.
 func TestHostileTextIsEscaped(t *testing.T) {
-	h := filled(t)
+	fake := &tests{}
+	h := filled(t, fake.with)
 	b := h.browser(t, actKey)
-	lists := []string{"/runs/shop", "/runs/shop?q=QUERY", "/board/shop", "/environments/shop", "/environments/shop/staging", "/triggers/shop", "/runs/shop/hostile-0/log"}
+	lists := []string{"/runs/shop", "/runs/shop?q=QUERY", "/board/shop", "/environments/shop", "/environments/shop/staging", "/triggers/shop", "/tests/shop", "/tests/shop?q=QUERY", "/insights/shop", "/runs/shop/hostile-0/log"}
 	visit := func(paths []string, i int, text string, check func(path, page string)) {
 		for _, path := range paths {
 			path = strings.NewReplacer("RUN", hostileRun(i, text).Name, "QUERY", url.QueryEscape(text)).Replace(path)
@@ -68,6 +70,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 	show := func(i int, text string) {
 		h.logs.write(text + "\n::group::" + text + "\n" + text + "\n::endgroup::\n")
+		fake.say(text)
 		h.artifacts.files = map[string][]byte{}
 		for _, kind := range []string{".txt", ".png", ".webm", ".html", ".zip"} {
 			h.artifacts.files[text+kind] = []byte(text)

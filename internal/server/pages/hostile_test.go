@@ -61,11 +61,13 @@ func TestHostileText(t *testing.T) {
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
-	h := newHarness(t, samples(), quick)
+	fake := &tests{}
+	h := newHarness(t, samples(), quick, fake.with)
 	h.artifacts.files = map[string][]byte{}
 	b := h.open(t, phone, actKey)
 	for i, text := range hostile {
 		text = strings.ReplaceAll(text, "EVIL", evil.URL)
+		fake.say(text)
 		h.logs.write(text + "\n::group::" + text + "\n" + text + "\n::endgroup::\n")
 		for _, kind := range []string{".txt", ".png", ".webm", ".html", ".zip"} {
 			h.artifacts.files[text+kind] = []byte(text)
@@ -73,7 +75,8 @@ func TestHostileText(t *testing.T) {
 		s := hostileRun(i, text)
 		h.set(t, s)
 		page := "/runs/shop/" + s.Name
-		for _, path := range []string{page, page + "/variables", page + "/attempts", page + "/log/test?name=" + url.QueryEscape(text)} {
+		for _, path := range []string{page, page + "/variables", page + "/attempts", page + "/log/test?name=" + url.QueryEscape(text),
+			showTest(text), "/tests/shop?q=" + url.QueryEscape(text), "/insights/shop?trigger=" + url.QueryEscape(text)} {
 			b.visit(path)
 			b.harmless(path, text)
 		}
@@ -131,14 +134,14 @@ func TestHostileContent(t *testing.T) {
 // harmless fails if the page ran, loaded or links to what it must not. A page that is not there is an error in the log.
 func (b *tab) harmless(path, text string) {
 	b.t.Helper()
-	got := eval[[]string](b, `[
+	got := eval[[]string](b, `((addressed) => [
 		...(window.pwned ? ["ran a script"] : []),
 		...[...document.scripts].filter(s => !s.src.startsWith(location.origin + "/assets/")).map(s => "script " + s.outerHTML),
-		...[...document.querySelectorAll("a[href], area[href]")].filter(a => !["http:", "https:"].includes(a.protocol)).map(a => "link " + a.href),
-		...[...document.querySelectorAll("a[href]")].filter(a => a.host !== location.host && !/noopener noreferrer/.test(a.rel)).map(a => "rel " + a.href),
+		...[...document.querySelectorAll("a[href], area[href]")].map(addressed).filter(a => !["http:", "https:"].includes(a.protocol)).map(a => "link " + a.href),
+		...[...document.querySelectorAll("a[href]")].map(addressed).filter(a => a.host !== location.host && !/noopener noreferrer/.test(a.rel)).map(a => "rel " + a.href),
 		...[...document.querySelectorAll("iframe, object, embed, base, style, math, meta[http-equiv], main link")].map(e => "element " + e.outerHTML),
 		...[...document.querySelectorAll("*")].flatMap(e => [...e.attributes].filter(a => /^on|^style$/.test(a.name)).map(a => e.outerHTML)),
-	]`)
+	])((a) => a.href.baseVal === undefined ? a : new URL(a.href.baseVal, location.href))`) // links within drawings are of another kind
 	for _, bad := range append(got, b.complaints()...) {
 		if !strings.Contains(bad, "status of 404") {
 			b.t.Errorf("%s with %q: %s", path, text, bad)

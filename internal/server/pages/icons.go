@@ -25,13 +25,15 @@ var stateShapes = map[string]template.HTML{
 	"canceled":     `<circle cx="10" cy="10" r="7.5"/><path d="M4.7 15.3 15.3 4.7"/>`,
 	"superseded":   `<circle cx="10" cy="10" r="7.5"/><path d="m6.6 11.4 3.4-3.2 3.4 3.2"/>`,
 	"inconclusive": `<circle cx="10" cy="10" r="7.5"/><path d="M7.7 8a2.4 2.4 0 1 1 3.5 2.1c-.8.4-1.2.9-1.2 1.7M10 14.3v.1"/>`,
+	"flaky":        `<path d="M2.5 12.5 7 5l5.5 10L17.5 7"/><path d="M13.6 6.2 17.6 6.9 18.2 11"/>`,
+	"skipped":      `<circle cx="10" cy="10" r="7.5"/><path d="M6.5 10h7"/>`,
 	"none":         `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
 }
 
 // stateColors are those of the light theme, because a tab's icon cannot follow the page.
 var stateColors = map[string]string{
 	"passed": "#1f7a4d", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
-	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "inconclusive": "#52658f", "none": "#6d6a64",
+	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "inconclusive": "#52658f", "flaky": "#7a5f14", "skipped": "#6d6a64", "none": "#6d6a64",
 }
 
 func loadAssets() (*assets.Assets, error) {
@@ -69,7 +71,7 @@ func stateFavicon(key string) []byte {
 }
 
 func stateKeys() []string {
-	keys := []string{view.NoRun.Key}
+	keys := []string{view.NoRun.Key, view.TestUnsure.Key, view.TestSkipped.Key}
 	for _, s := range view.States() {
 		keys = append(keys, s.Key)
 	}

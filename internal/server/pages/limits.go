@@ -12,7 +12,7 @@ type Limits struct {
 	Streaming int // live pages; logs that are being followed have runs.Limits.Logs
 	Unsent    int // bytes that were rendered and that browsers have not read
 	Sending   int // files and logs that are being sent, which may take long
-	Listing   int // lists with runs of the archive, which read records
+	Listing   int // lists with runs of the archive, which read records, and pages of tests and insights, which read summaries
 	Reading   int // logs that are being read for a page or searched
 	Visiting  int // requests that wait for the provider of identities
 	Renders   int // how often a second the live pages of one team are rendered

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -28,6 +30,13 @@ type Runs interface {
 	WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, error)
 	RecentArtifacts(ctx context.Context, run *runs.Run, after string, limit int) (files []record.Artifact, next string, err error)
 	OpenArtifact(ctx context.Context, run *runs.Run, pod, path string) (record.File, error)
+}
+
+// Tests is a history.Reader. Test returns fs.ErrNotExist for a test that was in no run of the period.
+type Tests interface {
+	Insights(ctx context.Context, team *v1alpha1.Team, q history.Query) (httpapi.Insights, error)
+	List(ctx context.Context, team *v1alpha1.Team, q history.Query) (httpapi.TestList, error)
+	Test(ctx context.Context, team *v1alpha1.Team, name string, q history.Query) (httpapi.TestHistory, error)
 }
 
 // Actions is a dispatch.Dispatcher, for people who may change runs.

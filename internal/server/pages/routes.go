@@ -10,7 +10,7 @@ func (u *UI) routes() map[string]http.Handler {
 	for pattern, kind := range u.pages() {
 		all[pattern] = u.handle(u.serve(kind))
 	}
-	for _, section := range []string{"runs", "triggers", "environments", "board"} {
+	for _, section := range []string{"runs", "tests", "triggers", "environments", "insights", "board"} {
 		all["GET /"+section] = u.handle(u.ownTeam(section))
 	}
 	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
@@ -44,6 +44,9 @@ func (u *UI) pages() map[string]pageKind {
 		"GET /runs/{namespace}/{id}/artifacts": {build: u.artifactsPage},
 		"GET /runs/{namespace}/{id}/variables": {build: u.variablesPage},
 		"GET /runs/{namespace}/{id}/attempts":  {build: u.attemptsPage},
+		"GET /tests/{namespace}":               {build: u.testsPage, shared: true},
+		"GET /tests/{namespace}/show":          {build: u.testPage, shared: true},
+		"GET /insights/{namespace}":            {build: u.insightsPage, shared: true},
 		"GET /triggers/{namespace}":            {build: u.triggersPage, shared: true},
 		"GET /triggers/{namespace}/{id}":       {build: u.triggerPage, shared: true},
 		"GET /environments/{namespace}":        {build: u.environmentsPage, shared: true},

@@ -85,7 +85,7 @@ func (b *browser) head(method, path string, header http.Header) (int, http.Heade
 
 func filled(t *testing.T, options ...option) *harness {
 	t.Helper()
-	h := newHarness(t, samples(), options...)
+	h := newHarness(t, samples(), append([]option{sampleTests}, options...)...)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	return h

@@ -14,7 +14,7 @@ func TestScreenshots(t *testing.T) {
 	if folder == "" {
 		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
 	}
-	h := newHarness(t, samples(), sampleShared)
+	h := newHarness(t, samples(), sampleShared, sampleTests)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	h.reader.explain = sampleExplanation
@@ -52,7 +52,7 @@ func TestScreenshots(t *testing.T) {
 	archived.picture(filepath.Join(folder, "report.png"), false)
 	newcomer := newHarness(t, emptyTeams())
 	b := newcomer.open(t, desktop, actKey)
-	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop"} {
+	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop", "empty-tests": "/tests/shop", "empty-insights": "/insights/shop"} {
 		b.visit(path)
 		b.picture(filepath.Join(folder, page+".png"), true)
 	}
@@ -82,6 +82,15 @@ var allPages = map[string]string{
 	"environment-day":     "/environments/shop/staging?day=" + time.Now().UTC().Add(-30*time.Hour).Format(time.DateOnly),
 	"environment-problem": "/environments/shop/device-lab",
 	"environment":         "/environments/shop/staging",
+	"tests":               "/tests/shop",
+	"tests-none":          "/tests/shop?q=nothing+like+this",
+	"test":                "/tests/shop/show?name=account+%E2%80%BA+deletes+an+address",
+	"test-unsure":         "/tests/shop/show?name=cart+%E2%80%BA+keeps+items",
+	"test-passing":        "/tests/shop/show?name=search+%E2%80%BA+suggests+while+typing",
+	"test-unknown":        "/tests/shop/show?name=no+such+test",
+	"insights":            "/insights/shop",
+	"insights-week":       "/insights/shop?days=7&trigger=smoke",
+	"insights-quarter":    "/insights/shop?days=90",
 	"board":               "/board/shop",
 	"not-found":           "/runs/shop/no-such-run",
 	"teams":               "/teams",

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/postflight-dev/postflight/internal/core/view"
@@ -14,7 +15,7 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-var shared = []string{"templates/layout.html", "templates/parts.html"}
+var shared = []string{"templates/layout.html", "templates/parts.html", "templates/history.html"}
 
 // parseTemplates returns a set of templates per page: the shared ones, and its own "content".
 func parseTemplates(functions template.FuncMap) (map[string]*template.Template, error) {
@@ -52,9 +53,17 @@ func (u *UI) functions() template.FuncMap {
 		"initial": func(name string) string {
 			return strings.ToUpper(name[:min(1, len(name))])
 		},
-		"percent": func(p float64) string { return fmt.Sprintf("%.2f%%", p) },
-		"units":   func(n float64) string { return fmt.Sprintf("%.1f", n) },
-		"origin":  func() string { return u.public.Origin + u.public.Base },
+		"percent":    func(p float64) string { return fmt.Sprintf("%.2f%%", p) },
+		"units":      func(n float64) string { return fmt.Sprintf("%.1f", n) },
+		"coordinate": func(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) },
+		"named": func(name string, value any, others ...any) map[string]any {
+			all := map[string]any{name: value}
+			for i := 0; i+1 < len(others); i += 2 {
+				all[fmt.Sprint(others[i])] = others[i+1]
+			}
+			return all
+		},
+		"origin": func() string { return u.public.Origin + u.public.Base },
 		"steps": func(s view.Steps, namespace string) map[string]any {
 			return map[string]any{"Steps": s, "Namespace": namespace}
 		},

@@ -30,6 +30,7 @@ import (
 type Config struct {
 	Cache         client.Reader // Teams, keys, Triggers, Environments and Jobs; it has the indexes of index.Setup
 	Runs          Runs          // it hears of a change of a Suite before Changed is called
+	Tests         Tests         // nil without a store
 	Authenticator Authenticator
 	Provider      Provider // another way to sign in than an API key; nil if there never is one. It needs a PublicURL
 	Actions       Actions

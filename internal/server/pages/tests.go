@@ -1,0 +1,125 @@
+package pages
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
+)
+
+// insightsData, testsData and testData have Store if there is one to read. Unread says why it could not be read.
+type insightsData struct {
+	view.InsightsPage
+	Store  bool
+	Unread string
+}
+
+type testsData struct {
+	view.Period
+	Triggers, Environments []string // that one can choose
+
+	Rows    []view.TestRow
+	Next    string // query of the next page; empty on the last
+	Later   bool   // it is not the first page
+	Problem string // a sentence: why days are missing
+	Store   bool
+	Unread  string
+}
+
+type testData struct {
+	view.TestPage
+	Store  bool
+	Unread string
+}
+
+// maxAfter bounds the cursor of a list, which has the name of a test in it.
+const maxAfter = 2048
+
+func historyQuery(p view.Period) history.Query {
+	return history.Query{Days: p.Days, Trigger: p.Trigger, Environment: p.Environment, Search: p.Text}
+}
+
+// readTests calls read unless the team reads from the store as often as it may, and returns why a page lacks what it reads, or "".
+func (u *UI) readTests(r *request, read func() error) string {
+	if !u.listing.TryAcquire(r.namespace()) {
+		return "Too many people look at the history of tests right now. Reload the page in a few seconds."
+	}
+	defer u.listing.Release(r.namespace())
+	if err := read(); err != nil {
+		u.Log.Error(err, "the history of tests cannot be read", "team", r.team.Name)
+		return "The object store cannot be read at the moment, and it has the tests of all runs. Reload the page in a minute. " +
+			"If that does not help, tell the operator of this service, who finds the reason in the log of the manager."
+	}
+	return ""
+}
+
+func (u *UI) insightsPage(r *request) (*page, error) {
+	p := view.ParsePeriod(r.URL.Query())
+	p.Text = "" // insights are not about single tests
+	in := httpapi.Insights{Days: p.Days}
+	d := &insightsData{Store: u.Tests != nil}
+	if d.Store {
+		d.Unread = u.readTests(r, func() (err error) {
+			in, err = u.Tests.Insights(r.Context(), r.team, historyQuery(p))
+			return err
+		})
+	}
+	d.InsightsPage = view.InsightsOf(in, p, u.Clock.Now())
+	return &page{template: "insights", Title: "Insights", Section: "insights", Description: d.Lead.Text, Data: d}, nil
+}
+
+func (u *UI) testsPage(r *request) (*page, error) {
+	query := r.URL.Query()
+	d := &testsData{Period: view.ParsePeriod(query), Store: u.Tests != nil, Later: query.Has("after")}
+	q := historyQuery(d.Period)
+	q.Limit, q.After = u.Limits.PageRuns, query.Get("after")
+	q.After = strings.ToValidUTF8(q.After[:min(len(q.After), maxAfter)], "")
+	if d.Store {
+		var list httpapi.TestList
+		d.Unread = u.readTests(r, func() (err error) {
+			list, err = u.Tests.List(r.Context(), r.team, q)
+			return err
+		})
+		d.Rows, d.Problem = view.TestRowsOf(list.Tests, d.Period, u.Clock.Now()), view.Line(list.Problem)
+		if list.Next != "" {
+			d.Next = d.After(list.Next)
+		}
+	}
+	choices := &runsData{Filter: view.Filter{Trigger: d.Trigger, Environment: d.Environment}}
+	if err := u.addChoices(r, choices); err != nil {
+		return nil, err
+	}
+	d.Triggers, d.Environments = choices.Triggers, choices.Environments
+	return &page{template: "tests", Title: "Tests", Section: "tests", Data: d}, nil
+}
+
+func (u *UI) testPage(r *request) (*page, error) {
+	query := r.URL.Query()
+	p, name := view.ParsePeriod(query), strings.ToValidUTF8(query.Get("name"), "\uFFFD")
+	p.Text = ""
+	if name == "" || len(name) > view.MaxTestName {
+		return nil, notFound()
+	}
+	q := historyQuery(p)
+	q.Trigger, q.Environment = "", "" // the page names all places, and shows one
+	d := &testData{Store: u.Tests != nil, TestPage: view.TestOfUnknown(name, p, r.namespace(), u.Clock.Now())}
+	if d.Store {
+		d.Unread = u.readTests(r, func() error {
+			known, err := u.Tests.Test(r.Context(), r.team, name, q)
+			if err == nil {
+				d.TestPage = view.TestPageOf(known, p, r.namespace(), u.Clock.Now())
+			} else if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return err
+		})
+	}
+	icon := ""
+	if d.Known {
+		icon = d.State.Key
+	}
+	return &page{template: "test", Title: d.Title, Section: "tests", Description: d.Lead.Sentence(), Icon: icon, Data: d}, nil
+}
