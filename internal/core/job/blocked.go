@@ -24,6 +24,7 @@ func blocked(p *corev1.Pod) (State, bool) {
 		}
 		if why := waiting(p, cs); why != "" {
 			s := cannotStart(why)
+			s.Unpulled = unpulled(cs)
 			switch {
 			case needsChange(cs):
 				s.HopelessSince = waitsSince(p)

@@ -59,7 +59,7 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 		return v1alpha1.Error(notReady(t))
 	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
 		return v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name), quoted(t.Message, ".")))
-	case t.Reason == "ContainerStatusUnknown":
+	case t.Reason == lostWithNode:
 		return v1alpha1.Error(fmt.Sprintf("The end of the %s was lost with its node. %s", title(p, name), repeat))
 	case t.Reason == "OOMKilled":
 		return v1alpha1.Failed(outOfMemory(p, name))
@@ -67,6 +67,9 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 		return v1alpha1.Failed(exited(j, p, name, t))
 	}
 }
+
+// lostWithNode is the reason of a container of which the kubelet knows nothing any more, as after a restart of its node.
+const lostWithNode = "ContainerStatusUnknown"
 
 func exited(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) string {
 	look := ". Its log says more: " + logCommands(j, p.Name, "-c "+name)

@@ -31,7 +31,7 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 		if c.Reason == v1alpha1.ReasonFailed {
 			c.Message = shards(j, pods) + c.Message
 		}
-		return State{Condition: c}
+		return State{Condition: c, Interrupted: c.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && interrupted(p)}
 	}
 	return failedWithoutPod(j, end)
 }
@@ -53,7 +53,7 @@ func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
 	}
-	return State{Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
+	return State{Interrupted: true, Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
 }
 
 // failedPod returns the last pod that failed by itself: the others were deleted because the Job had failed.

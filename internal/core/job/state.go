@@ -27,6 +27,8 @@ type State struct {
 	NotBegun      bool               // no container of the tests has run, and the Job has not ended
 	TestsEnded    time.Time          // in pods whose sidecars are stopping; zero: tests run, or all pods have ended
 	Collected     *results.Collected // nil: the run keeps no results, or its tests have not begun
+	Interrupted   bool               // the run ended as Error, because of what the cluster did
+	Unpulled      bool               // PodProblem is an image that could not be pulled, although its registry may have it
 	podUnknown    bool               // the message describes no pod, so an earlier problem still counts
 }
 
@@ -136,7 +138,7 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	case judgment.Problem == "":
 		return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
 	case judgment.Lost:
-		return State{Condition: v1alpha1.Error(problem), Judged: true}
+		return State{Condition: v1alpha1.Error(problem), Judged: true, Interrupted: judgment.Gone}
 	default:
 		return State{Condition: v1alpha1.Failed(problem), DecidedBy: judgment.By, Judged: true}
 	}

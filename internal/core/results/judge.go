@@ -19,6 +19,7 @@ type Judgment struct {
 	By      v1alpha1.DecidedBy
 	Problem string // completes the sentence "..., but"; "" if the run passes
 	Lost    bool   // what the tests reported is lost: the run has no result
+	Gone    bool   // it is lost with a pod, or its collector was stopped; another run may have a result
 }
 
 const (
@@ -38,13 +39,15 @@ func (c *Collected) Judge(r Requirement) Judgment {
 		return Judgment{By: v1alpha1.DecidedByTests, Problem: problem + unrepeated(c.Summary)}
 	}
 	if problem, lost := c.reportProblem(); problem != "" {
-		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost}
+		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost, Gone: lost && c.gone()}
 	}
 	if r.Policy == v1alpha1.RequireReport && c.Summary.Reports > 0 {
 		return Judgment{By: v1alpha1.DecidedByReport}
 	}
 	return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFew(c.Summary.Counts, max(r.MinTests, 1))}
 }
+
+func (c *Collected) gone() bool { return c == nil || !c.NoStore && len(c.Lost) > 0 }
 
 func (c *Collected) reportProblem() (problem string, isLost bool) {
 	switch {
