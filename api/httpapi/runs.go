@@ -26,8 +26,9 @@ type Run struct {
 
 	Attempt      int32  `json:"attempt"`
 	SupersededBy string `json:"supersededBy,omitempty"` // the id of a run
-	RepeatedBy   string `json:"repeatedBy,omitempty"`   // the id of the run that repeats this one, which is Inconclusive
-	Repeats      string `json:"repeats,omitempty"`      // the id of the Inconclusive run that this one repeats
+	RepeatedBy   string `json:"repeatedBy,omitempty"`   // the id of the run that repeats this one, which has no result
+	Repeats      string `json:"repeats,omitempty"`      // the id of the run without a result that this one repeats
+	Retries      int32  `json:"retries,omitempty"`      // how many of the runs that it repeats ended as Error, one after the other
 
 	ScheduledFor *time.Time `json:"scheduledFor,omitempty"` // the time of the Trigger's schedule that started it; absent: somebody did
 

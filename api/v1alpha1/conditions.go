@@ -182,12 +182,15 @@ func JobNotAccepted(reason, message string) metav1.Condition {
 	return condition(ConditionJobAccepted, metav1.ConditionFalse, reason, message)
 }
 
-// ReasonNotStarted is the reason of ConditionStarted.
-const ReasonNotStarted = "NotStarted"
+// The reasons of ConditionStarted.
+const (
+	ReasonNotStarted     = "NotStarted"
+	ReasonImageNotPulled = "ImageNotPulled" // although its registry may have it
+)
 
 // NotStarted is why a run whose tests never ran is stopped.
-func NotStarted(message string) metav1.Condition {
-	return condition(ConditionStarted, metav1.ConditionFalse, ReasonNotStarted, message)
+func NotStarted(reason, message string) metav1.Condition {
+	return condition(ConditionStarted, metav1.ConditionFalse, reason, message)
 }
 
 // ReasonMissing is the reason of ConditionObjectsFound.
@@ -264,12 +267,6 @@ func (s *Suite) State() string { return s.Succeeded().Reason }
 func (s *Suite) Finished() bool {
 	status := s.Succeeded().Status
 	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
-}
-
-// StartedAgain reports whether the run tests what was deployed before: somebody requested another attempt, or a schedule started it, or it
-// repeats an Inconclusive run.
-func (s *Suite) StartedAgain() bool {
-	return s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != "" || s.Scheduled()
 }
 
 // Passed reports whether the run has passed.

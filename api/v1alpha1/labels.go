@@ -43,8 +43,14 @@ const (
 	// AnnotationUnderTest holds what the Environment had when the Job of a run was created, on the Job.
 	AnnotationUnderTest = "postflight.dev/under-test"
 
-	// AnnotationRepeats names the Inconclusive run that a run repeats.
+	// AnnotationRepeats names the run without a result that a run repeats: it was Inconclusive, or ended as Error.
 	AnnotationRepeats = "postflight.dev/repeats"
+
+	// AnnotationRetries holds how many of the runs that a run repeats, directly or not, ended as Error.
+	AnnotationRetries = "postflight.dev/retries"
+
+	// AnnotationRepeatsInconclusive is on a run that repeats an Inconclusive one, directly or not.
+	AnnotationRepeatsInconclusive = "postflight.dev/repeats-inconclusive"
 
 	// AnnotationStopRequested holds when the manager began to stop the pods of a Job, in RFC 3339.
 	AnnotationStopRequested = "postflight.dev/stop-requested"

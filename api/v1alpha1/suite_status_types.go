@@ -94,7 +94,7 @@ type SuiteStatus struct {
 	// +optional
 	UnderTest *UnderTest `json:"underTest,omitempty"`
 
-	// repeatedBy is the run that repeats this one, which is Inconclusive.
+	// repeatedBy is the run that repeats this one, which is Inconclusive, or ended as Error and is retried.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	RepeatedBy string `json:"repeatedBy,omitempty"`

@@ -156,6 +156,10 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="startTimeout must be from 1s to 168h"
 	StartTimeout *metav1.Duration `json:"startTimeout,omitempty"`
 
+	// retry repeats runs that the cluster ended, and not their tests. Without it, none is.
+	// +optional
+	Retry *Retry `json:"retry,omitempty"`
+
 	// ephemeralEnvironmentTTL is how long after its last notification an ephemeral Environment that this Trigger
 	// matched is deleted, with its runs; from 1m to 8760h.
 	// +optional

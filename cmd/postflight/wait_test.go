@@ -104,7 +104,7 @@ func TestWaitCodes(t *testing.T) {
 		"passed":       {runs: map[string][]client.Greenlight{"a": {running, passed}}, code: 0, says: "passed"},
 		"failed":       {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Completed, false)}}, code: 1, says: "Failed: exit code 1."},
 		"canceled":     {runs: map[string][]client.Greenlight{"a": {is("a", "a", httpapi.Canceled, false)}}, code: 2, says: "canceled"},
-		"repeated":     {reason: "it is the same commit", runs: map[string][]client.Greenlight{"a": {repeated}}, code: 0, says: "inconclusive, repeated by b: passed"},
+		"repeated":     {reason: "it is the same commit", runs: map[string][]client.Greenlight{"a": {repeated}}, code: 0, says: "no result, repeated by b: passed"},
 		"inconclusive": {reason: "nothing is known", runs: map[string][]client.Greenlight{"a": {changed}}, code: 2, says: "1 of 1 runs inconclusive: a"},
 		"superseded": {reason: "nothing is known of this deployment, even if the next one passes",
 			runs: map[string][]client.Greenlight{"a": {is("a", "b", httpapi.Completed, true)}}, code: 2, says: "--follow"},

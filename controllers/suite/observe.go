@@ -105,6 +105,7 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 			r.Handovers.Put(o.Suite, pods)
 		}
 		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+		o.LostPods = job.LostToCluster(o.Job, pods)
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
 	}
 	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
@@ -155,6 +156,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.Job, o.Unready = j, job.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
+	o.Interrupted, o.Unpulled = state.Interrupted, state.Unpulled
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
 	o.StartLimit = job.StartLimit(j)

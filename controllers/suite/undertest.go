@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -62,37 +60,3 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation)
 
 // clause is an error for the end of a sentence.
 func clause(err error) string { return strings.TrimRight(err.Error(), ". ") }
-
-// repeatRun creates the repetition before the run ends, so that a restart in between forgets neither.
-func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error {
-	next, problem := suite.RepeatOf(o.Suite, o.Trigger, r.Clock.Now())
-	if problem != "" {
-		o.UnderTest.Repeat.Problem = problem
-		return nil
-	}
-	err := r.Create(ctx, next)
-	if apierrors.IsAlreadyExists(err) {
-		existing, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, next.Namespace, next.Name)
-		if err != nil {
-			return err
-		}
-		if existing == nil {
-			return fmt.Errorf("the run %s existed and is gone", next.Name)
-		}
-		if problem = suite.RepetitionProblem(existing, next, o.Suite); problem != "" {
-			o.UnderTest.Repeat.Problem = problem
-			return nil
-		}
-		o.UnderTest.Repeat.Run = next.Name
-		return nil
-	}
-	if apierror.Rejected(err) || apierror.NamespaceGone(err) {
-		o.UnderTest.Repeat.Problem = fmt.Sprintf("It is not repeated, because the API server refuses that: %s.", apierror.Message(err))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	o.UnderTest.Repeat.Run = next.Name
-	return nil
-}

@@ -79,6 +79,7 @@ var fields = map[string]map[string]field{
 		"ready.http.header":                     {value: `"X-Version"`, pod: "the init container reads it"},
 		"ready.http.successes":                  {value: `5`, pod: "the init container counts them"},
 		"ready.http.interval":                   {value: `"5s"`, pod: "the init container pauses so long"},
+		"retry.onError":                         {value: `3`, not: "but starts pods again"},
 		"ephemeralEnvironmentTTL":               {value: `"1h"`, not: "but decides when an Environment and its runs are deleted"},
 		"retention.ttlAfterFinished":            {value: `"1h"`, not: "but ends the memory of duplicates"},
 		"variables":                             {value: `{"NODE_OPTIONS":"-r /evil.js"}`, pod: "are in the environment of every container"},

@@ -148,7 +148,7 @@ func (p *progress) line(r RunStatus, start string) string {
 		word = "superseded by " + cli.Clean(r.Relevant) + ": " + word
 	}
 	if r.Repeated {
-		word = "inconclusive, repeated by " + cli.Clean(r.Relevant) + ": " + word
+		word = "no result, repeated by " + cli.Clean(r.Relevant) + ": " + word
 	}
 	parts := []string{start, cli.Clean(r.Run), word, took.Truncate(time.Second).String()}
 	if r.Trigger != "" {

@@ -131,7 +131,7 @@ type RunStatus struct {
 	Trigger  string  `json:"trigger,omitempty"`
 	Verdict  verdict `json:"verdict"`
 	Relevant string  `json:"relevantRun,omitempty"` // another run, if this one was superseded or is repeated
-	Repeated bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it was Inconclusive
+	Repeated bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it had no result
 	Followed bool    `json:"followed,omitempty"`    // the verdict is that of relevantRun, so of a newer deployment; this one was not tested
 	URL      string  `json:"url,omitempty"`
 	Reason   string  `json:"reason,omitempty"`

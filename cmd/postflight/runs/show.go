@@ -67,7 +67,7 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	rows := [][]string{{"Run:", r.ID}, {"State:", r.State}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
 		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage}, {"Author:", r.CommitAuthor}, {"Repository:", r.Repository},
 		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
-		{"Repeated by:", r.RepeatedBy}, {"Repeats:", r.Repeats}, {"Started by:", starterOf(r)}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},
+		{"Repeated by:", r.RepeatedBy}, {"Repeats:", repeatsOf(r)}, {"Started by:", starterOf(r)}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},
 		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
 	if r.PullRequestNumber > 0 {
 		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})
@@ -96,6 +96,13 @@ func versionOf(v *client.WorkloadVersion) string {
 		return "unknown"
 	}
 	return cmp.Or(v.SHA, v.Revision, "unknown")
+}
+
+func repeatsOf(r *client.Run) string {
+	if r.Repeats == "" || r.Retries == 0 {
+		return r.Repeats
+	}
+	return fmt.Sprintf("%s, as retry %d after an error", r.Repeats, r.Retries)
 }
 
 func starterOf(r *client.Run) string {

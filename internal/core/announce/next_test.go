@@ -12,6 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 )
 
+func isRetried(s *v1alpha1.Suite) { s.Status.RepeatedBy = "next" }
+
 func TestNext(t *testing.T) {
 	two := announce.Receivers(aTeam(aWebhook("a"), aWebhook("b")), nil)
 	one := announce.Receivers(aTeam(aWebhook("a")), nil)
@@ -53,6 +55,8 @@ func TestNext(t *testing.T) {
 		"a chat hears of failures":       {announce.Observation{Suite: aRun("Failed"), Receivers: chat}, 0, "slack Failed"},
 		"of time-outs":                   {announce.Observation{Suite: aRun("TimedOut"), Receivers: chat}, 0, "slack TimedOut"},
 		"of errors":                      {announce.Observation{Suite: aRun("Error"), Receivers: chat}, 0, "slack Error"},
+		"not of one that is retried":     {announce.Observation{Suite: aRun("Error", isRetried), Receivers: chat}, 0, "True NothingToSend"},
+		"a webhook hears of that":        {announce.Observation{Suite: aRun("Error", isRetried, told("webhook/a", "Started")), Receivers: one}, 0, "webhook/a Error"},
 		"not of cancellation":            {announce.Observation{Suite: aRun("Canceled"), Receivers: chat}, 0, "True NothingToSend"},
 		"not of superseding":             {announce.Observation{Suite: aRun("Superseded"), Receivers: chat}, 0, "True NothingToSend"},
 		"not of what passed":             {announce.Observation{Suite: aRun("Passed"), Receivers: chat, Previous: "Passed"}, 0, "True NothingToSend"},

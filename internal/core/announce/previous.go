@@ -99,8 +99,9 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 	return all
 }
 
+// counts omits a run that is repeated: the result of the repetition counts.
 func counts(s *v1alpha1.Suite) bool {
-	return s.Finished() && (s.Passed() || v1alpha1.EndedBadly(s.State()))
+	return s.Finished() && !s.Retried() && (s.Passed() || v1alpha1.EndedBadly(s.State()))
 }
 
 func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {

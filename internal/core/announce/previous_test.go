@@ -42,6 +42,7 @@ func TestPrevious(t *testing.T) {
 		"one that was canceled":            {[]v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Canceled", 2)}, nil, "Failed"},
 		"one that was superseded":          {[]v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Superseded", 2)}, nil, "Passed"},
 		"one that goes on":                 {[]v1alpha1.Suite{*aRun("Running")}, nil, ""},
+		"one that was retried":             {[]v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Error", 2, isRetried)}, nil, "Passed"},
 		"one elsewhere":                    {[]v1alpha1.Suite{ended("a", "Failed", 1, in("production"))}, nil, ""},
 		"in the same second":               {[]v1alpha1.Suite{ended("a", "Failed", 10), ended("z", "Passed", 10)}, nil, "Failed"},
 		"in the same second, by receipt":   {[]v1alpha1.Suite{ended("z", "Passed", 10, created(-2)), ended("y", "Failed", 10, created(-1))}, nil, "Failed"},

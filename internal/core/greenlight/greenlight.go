@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// Relevant is root, the run that repeats it because it was Inconclusive, or, once that was superseded, the newest later run of its stream and
+// Relevant is root, the run that repeats it because it had no result, or, once that was superseded, the newest later run of its stream and
 // Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. What a schedule
 // started supersedes none.
 func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
@@ -28,7 +28,7 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 	return relevant
 }
 
-// repeated returns the repetition of an Inconclusive run, or the run. A deleted repetition has no result.
+// repeated returns the last repetition of a run, or the run. A deleted repetition has no result.
 func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
 	for range successors { // the repetition may be repeated, too, if a notification created it
 		i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
@@ -42,8 +42,9 @@ func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 
 // isRepetition reports whether a run counts for another one because it repeats it, and not as a newer deployment.
 func isRepetition(relevant, root *v1alpha1.Suite) bool {
-	sha := root.Spec.Deployment.SHA
-	return root.Status.RepeatedBy != "" && relevant != root && (relevant.Name == root.Status.RepeatedBy || sha != "" && sha == relevant.Spec.Deployment.SHA)
+	sha, request := root.Spec.Deployment.SHA, root.Annotations[suite.AnnotationRequestID]
+	same := sha != "" && sha == relevant.Spec.Deployment.SHA || request != "" && request == relevant.Annotations[suite.AnnotationRequestID]
+	return root.Status.RepeatedBy != "" && relevant != root && (relevant.Name == root.Status.RepeatedBy || same)
 }
 
 // Of returns the answer about root, for which the relevant run counts.

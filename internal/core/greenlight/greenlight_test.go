@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -153,6 +154,35 @@ func TestRepeated(t *testing.T) {
 	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{superseded, run("c", 2, v1alpha1.Passed(""))}), url)
 	if got.RelevantRunID != "c" || got.Counting() != "c" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestRetried: an errored run that is retried is not final, and has no other id to its client, also without a commit.
+func TestRetried(t *testing.T) {
+	notified := func(s *v1alpha1.Suite) *v1alpha1.Suite {
+		s.Annotations = map[string]string{suite.AnnotationRequestID: "request"}
+		return s
+	}
+	root, second := notified(repeatedBy("b", run("a", 0, v1alpha1.Error("")))), notified(repeatedBy("c", run("b", 1, v1alpha1.Error(""))))
+	for name, tc := range map[string]struct {
+		last  *v1alpha1.Suite
+		green bool
+		stage httpapi.Stage
+		about string
+	}{
+		"it runs":      {notified(run("c", 2, v1alpha1.Running(""))), false, httpapi.Initializing, "c"},
+		"it passed":    {notified(run("c", 2, v1alpha1.Passed(""))), true, httpapi.Completed, "c"},
+		"it failed":    {notified(run("c", 2, v1alpha1.Failed(""))), false, httpapi.Completed, "c"},
+		"an error":     {notified(run("c", 2, v1alpha1.Error(""))), false, httpapi.Completed, "c"},
+		"it is gone":   {run("other", 0, v1alpha1.Passed("")), false, httpapi.Completed, "b"},
+		"it is queued": {notified(run("c", 2, v1alpha1.Queued(""))), false, httpapi.Initializing, "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{second, tc.last}), url)
+			if got.Greenlight != tc.green || got.RunStage != tc.stage || got.RelevantRunID != "a" || got.Counting() != tc.about {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package record
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,9 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	}
 	if s.Status.RepeatedBy = r.RepeatedBy; r.Repeats != "" {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRepeats, r.Repeats)
+	}
+	if r.Retries > 0 {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRetries, strconv.Itoa(int(r.Retries)))
 	}
 	if a := r.Artifacts; a != nil {
 		s.Status.Artifacts = &v1alpha1.Artifacts{Count: a.Count, Bytes: a.Bytes, Prefix: a.Prefix}

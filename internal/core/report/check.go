@@ -57,7 +57,7 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 		Name:       Name(s, o.ClusterName),
 		ExternalID: string(s.UID),
 		Phase:      PhaseOf(s),
-		State:      s.State(),
+		State:      shownState(s),
 		Title:      title(s),
 	}
 	c.DetailsURL = pageOf(s, o)
@@ -68,6 +68,14 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 	}
 	c.StartedAt = timeOf(s.Status.StartTime)
 	return c
+}
+
+// shownState shows a run without a result that another run repeats as what it is: no failure.
+func shownState(s *v1alpha1.Suite) string {
+	if s.Retried() {
+		return v1alpha1.ReasonInconclusive
+	}
+	return s.State()
 }
 
 // Name is the name of the check. Its parts are DNS labels, so two names never look the same.

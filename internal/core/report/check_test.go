@@ -55,6 +55,18 @@ func TestPhaseAndTitle(t *testing.T) {
 	}
 }
 
+// TestRetriedIsNoFailure: the check of the run that repeats it replaces this one.
+func TestRetriedIsNoFailure(t *testing.T) {
+	s := aSuite(in(v1alpha1.Error("The node was lost.")))
+	if got := report.Of(s, report.Options{}).State; got != v1alpha1.ReasonError {
+		t.Errorf("an error is shown as %s", got)
+	}
+	s.Status.RepeatedBy = "next"
+	if got := report.Of(s, report.Options{}); got.State != v1alpha1.ReasonInconclusive || got.Title != "Could not run: The node was lost." {
+		t.Errorf("one that is retried is shown as %s, %s", got.State, got.Title)
+	}
+}
+
 // TestNames: a name stays the same between runs, and those of different Triggers, Environments and clusters differ.
 func TestNames(t *testing.T) {
 	at := func(trigger, environment string) *v1alpha1.Suite {

@@ -35,7 +35,7 @@ func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	}
 	decides := slices.MaxFunc(runs, func(a, b Run) int { return weight(a.Suite) - weight(b.Suite) }).Suite
 	d = Deployment{
-		Environment: decides.Spec.Environment, URL: webURL(decides.Spec.Deployment.URL), State: decides.State(),
+		Environment: decides.Spec.Environment, URL: webURL(decides.Spec.Deployment.URL), State: shownState(decides),
 		Description: mute(decides.Spec.Trigger.Name+": "+title(decides), maxTitle), Newest: !superseded(self.Suite, others),
 	}
 	if !decides.Finished() {
@@ -61,7 +61,7 @@ func weight(s *v1alpha1.Suite) int {
 		return 0
 	case s.State() == v1alpha1.ReasonSuperseded:
 		return 1
-	case s.State() == v1alpha1.ReasonCanceled, s.State() == v1alpha1.ReasonInconclusive:
+	case s.State() == v1alpha1.ReasonCanceled, shownState(s) == v1alpha1.ReasonInconclusive:
 		return 2
 	default:
 		return 3

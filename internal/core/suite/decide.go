@@ -32,6 +32,7 @@ type Decision struct {
 	SupersededBy string
 	RepeatedBy   string        // the run that is about to repeat it; empty for others
 	NotStarted   string        // a sentence: why a run whose tests never ran is stopped; empty for others
+	Interrupted  bool          // the run ends as Error, by what the cluster did
 	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need
 
 	// Deferred reports the status with the first change of the new Job, in one write. Until then, Jobs of other runs are created.
@@ -57,11 +58,12 @@ type Decision struct {
 //   - A run starts only if its Environment has its version, where its Trigger waits for that.
 //   - A run that has not ended waits for something that its message names.
 //   - A run has no verdict if what it tested changed meanwhile.
+//   - A run is repeated only if it has no verdict, once because what it tested changed, and as often as its Trigger says because of errors.
 func Decide(o Observation, now time.Time) Decision {
 	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
 		o.Stopping.Requested = time.Time{}
 	}
-	d := compare(o, decide(o, now), now)
+	d := retry(o, compare(o, decide(o, now), now), now)
 	d.Condition = withResults(o, d.Condition)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))
@@ -80,9 +82,9 @@ func decide(o Observation, now time.Time) Decision {
 		waiting := cmp.Or(o.Suite.Succeeded(), v1alpha1.Running("The pods have ended. Waiting for their node to report how."))
 		return Decision{Condition: waiting, RequeueAfter: confirmEvery}
 	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil && !stopped(o):
-		return Decision{Condition: o.Progress}
+		return Decision{Condition: o.Progress, Interrupted: o.Interrupted}
 	case o.Stopping.Lost != "":
-		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost)}
+		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost), Interrupted: o.LostPods}
 	case o.Job == nil && o.Suite.Restored():
 		return Decision{Condition: v1alpha1.Canceled(restoredMessage)}
 	case o.Suite.DeletionTimestamp != nil:

@@ -400,7 +400,7 @@ func TestDecide(t *testing.T) {
 			reason: "Now the Job can go.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
-					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted("No room."))
+					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted(v1alpha1.ReasonNotStarted, "No room."))
 				})
 				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
@@ -416,7 +416,7 @@ func TestDecide(t *testing.T) {
 			reason: "What the Job can no longer show is in a condition.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
-					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted("No room."))
+					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted(v1alpha1.ReasonNotStarted, "No room."))
 				})
 			}),
 			want: suite.Decision{Condition: v1alpha1.Error("No room."), NotStarted: "No room."},

@@ -33,6 +33,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 	rapid.Check(t, func(t *rapid.T) {
 		leaders := rapid.IntRange(1, 2).Draw(t, "leaders")
 		w := newWorld(leaders)
+		w.onError = int32(rapid.IntRange(0, 2).Draw(t, "retry.onError"))
 		t.Repeat(map[string]func(*rapid.T){
 			"":          w.check,
 			"notify":    func(t *rapid.T) { notify(w, t) },
@@ -48,6 +49,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 			"version":   w.comesAndGoes,
 			"deploy":    w.deploy,
 		})
+		w.last = rapid.SampledFrom([]metav1.Condition{v1alpha1.Passed("passed"), v1alpha1.Error("evicted")}).Draw(t, "last")
 		w.settle(t)
 		w.checkAtRest(t)
 	})
@@ -69,6 +71,9 @@ type world struct {
 	held    bool // the Environment is on hold
 	settles bool // it has just been deployed to
 	behind  bool // the Environment does not have what was notified
+
+	onError int32            // how often the Trigger repeats runs that are interrupted
+	last    metav1.Condition // how the tests end that nobody ended at random
 
 	deployed int            // counts rollouts
 	began    map[string]int // the rollout at the creation of the Job, and at its end
@@ -196,7 +201,7 @@ func (w *world) work(t *rapid.T) {
 		if !suite.Ended(j.outcome) {
 			w.stopped[s.Name] = w.deployed
 		}
-		j.outcome = rapid.SampledFrom([]metav1.Condition{v1alpha1.Passed("passed"), v1alpha1.Failed("failed")}).Draw(t, "outcome")
+		j.outcome = rapid.SampledFrom([]metav1.Condition{v1alpha1.Passed("passed"), v1alpha1.Failed("failed"), v1alpha1.Error("evicted")}).Draw(t, "outcome")
 		w.tested[s.Name] = w.tested[s.Name] || j.outcome.Status == metav1.ConditionTrue
 	}
 }
@@ -267,12 +272,13 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	if s == nil {
 		return
 	}
-	o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: w.environment(), Burst: w.burst(), Team: aTeam()}
+	o := suite.Observation{Suite: s, Trigger: retries(w.onError)(ready(aTrigger())), Environment: w.environment(), Burst: w.burst(), Team: aTeam()}
 	for _, other := range cache {
 		o.Stream = append(o.Stream, other)
 	}
 	if j := w.jobs[name]; j != nil {
 		o.Job, o.Progress, o.UnderTest.Start = aJob(name), j.outcome, shop
+		o.Interrupted = j.outcome.Reason == v1alpha1.ReasonError
 		if j.stopping {
 			o.Stopping.Requested = t0.Add(10 * time.Second)
 		}
@@ -316,7 +322,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 			o.UnderTest.Tested.Changed = "The Deployment shop was rolled out."
 		}
 	case action == suite.RepeatRun:
-		o.UnderTest.Repeat = w.repeat(t, o)
+		o.Repeat = w.repeat(t, o)
 	case action == suite.DeleteSuite:
 		if !w.saved[name] {
 			t.Fatalf("%s is deleted, and its logs with it, before they are archived", name)
@@ -347,7 +353,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 
 // repeat creates the repetition of a run, or finds it after a crash.
 func (w *world) repeat(t failer, o *suite.Observation) suite.Repeat {
-	next, problem := suite.RepeatOf(o.Suite, aTrigger(), t0.Add(10*time.Second))
+	next, problem := suite.NextRepetition(*o, t0.Add(10*time.Second))
 	if problem != "" {
 		t.Fatalf("%s is not repeated: %s", o.Suite.Name, problem)
 	}
@@ -420,6 +426,7 @@ func (w *world) check(t *rapid.T) {
 		}
 		w.ends[name] = s.Status.Conditions[0]
 		w.checkVerdict(t, s)
+		w.checkRepetition(t, s)
 		if s.Passed() && !w.tested[name] {
 			t.Fatalf("%s passed, and no tests of it did", name)
 		}
@@ -453,8 +460,8 @@ func (w *world) settle(t *rapid.T) {
 			} else if j != nil && j.stopping && !suite.Ended(j.outcome) {
 				j.outcome = v1alpha1.TimedOut("stopped")
 			} else if j != nil && (w.ofNewest(name) || w.replaced[name]) && !suite.Ended(j.outcome) {
-				j.outcome = v1alpha1.Passed("passed")
-				w.tested[name], w.stopped[name] = true, w.deployed
+				j.outcome = w.last
+				w.tested[name], w.stopped[name] = w.last.Reason == v1alpha1.ReasonPassed, w.deployed
 			}
 		}
 	}
@@ -474,7 +481,8 @@ func (w *world) checkAtRest(t *rapid.T) {
 		if !w.deleted[name] {
 			t.Fatalf("%s is archived, its time is up, and it was not deleted", name)
 		}
-		again := s.State() == v1alpha1.ReasonInconclusive && (w.suites[s.Status.RepeatedBy] != nil || s.Annotations[v1alpha1.AnnotationRepeats] != "")
+		again := s.State() == v1alpha1.ReasonInconclusive && (w.suites[s.Status.RepeatedBy] != nil || s.RepeatsInconclusive()) ||
+			s.State() == v1alpha1.ReasonError && (w.suites[s.Status.RepeatedBy] != nil || s.Retries() == w.onError)
 		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed && !again {
 			t.Fatalf("the newest, %s, ended as %s", name, s.State())
 		}

@@ -47,10 +47,15 @@ type Observation struct {
 
 	UnderTest UnderTest
 
+	Interrupted bool // Progress is an end that the cluster caused; see job.State, also for the next
+	Unpulled    bool
+	LostPods    bool // Stopping.Lost is what the cluster caused
+
 	// The results of the actions; each is unset until its action was done.
 	Position *Position // RequestSlot
 	Inputs   *Inputs
 	Creation Creation
+	Repeat   Repeat // RepeatRun
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.

@@ -29,7 +29,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	setHold(s, d, now)
 	setDeploymentReady(s, o, d, now)
 	if d.NotStarted != "" {
-		setCondition(s, v1alpha1.NotStarted(d.NotStarted), now)
+		setCondition(s, v1alpha1.NotStarted(notStartedReason(o), d.NotStarted), now)
 	}
 	if o.Job != nil {
 		s.Status.JobName = s.Name
@@ -39,6 +39,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		s.Status.StartTime = startTime(o)
 	}
 	setUnderTest(s, o, d)
+	setRepeatedBy(s, o, d)
 	if d.SupersededBy != "" {
 		s.Status.SupersededBy = d.SupersededBy
 	}

@@ -116,7 +116,7 @@ func startLimit(o Observation) time.Duration {
 // stopNotStarted records the reason before it stops the run, which would otherwise end as one whose Job somebody deleted.
 func stopNotStarted(o Observation, message string, now time.Time) Decision {
 	d := stop(o, v1alpha1.Error(message), now)
-	d.NotStarted = message
+	d.NotStarted, d.Interrupted = message, notStartedReason(o) == v1alpha1.ReasonImageNotPulled
 	if !Ended(d.Condition) {
 		d.Condition.Reason = v1alpha1.ReasonStarting // it never ran
 	}

@@ -18,7 +18,7 @@ var shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Nam
 
 // willRepeat has recorded its repetition.
 func willRepeat(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), t0)
+	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.ReasonInconclusive, t0)
 	s.Status.RepeatedBy = next.Name
 }
 
@@ -36,7 +36,10 @@ func TestUnderTest(t *testing.T) {
 			Job:   aJob("a"), Progress: progress, Trigger: aTrigger(), Team: aTeam(), UnderTest: u,
 		}
 	}
-	repeated := suite.Repeat{Run: "a2"}
+	came := func(o suite.Observation, r suite.Repeat) suite.Observation {
+		o.Repeat = r
+		return o
+	}
 	with := func(o suite.Observation, stream ...*v1alpha1.Suite) suite.Observation {
 		o.Stream = slices.Concat(stream, []*v1alpha1.Suite{o.Suite})
 		return o
@@ -62,9 +65,9 @@ func TestUnderTest(t *testing.T) {
 			suite.Report, v1alpha1.ReasonInconclusive, "What was tested is not what was notified: It had b. Let the Trigger wait"},
 		"changed, passed": {"the commit is there", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.RepeatRun, v1alpha1.ReasonRunning, ""},
 		"changed, failed": {"the commit is there", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.RepeatRun, v1alpha1.ReasonRunning, ""},
-		"repeated": {"", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other, Repeat: repeated}, willRepeat), suite.Report,
+		"repeated": {"", came(ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.Repeat{Run: "a2"}), suite.Report,
 			v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: " + changed + " The run "},
-		"cannot be repeated": {"", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other, Repeat: suite.Repeat{Problem: "Too many."}}), suite.Report,
+		"cannot be repeated": {"", came(ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}), suite.Repeat{Problem: "Too many."}), suite.Report,
 			v1alpha1.ReasonInconclusive, "Too many."},
 		"another commit":  {"its own run tests that", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Moved: true}), suite.Report, v1alpha1.ReasonInconclusive, "another commit was deployed"},
 		"deleted":         {"there is nothing to test", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Gone: true}), suite.Report, v1alpha1.ReasonInconclusive, "its Environment was deleted"},
@@ -127,7 +130,7 @@ func TestRepeatOf(t *testing.T) {
 		"later":   {time.Hour, t0.Add(time.Hour - 60*time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next, problem := suite.RepeatOf(s, aTrigger(), t0.Add(tc.after))
+			next, problem := suite.RepeatOf(s, aTrigger(), v1alpha1.ReasonInconclusive, t0.Add(tc.after))
 			if problem != "" || !next.Spec.ReceivedAt.Time.Equal(tc.want) || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
 				next.Annotations[suite.AnnotationRequestID] != "request" || next.Annotations[v1alpha1.AnnotationRerunBy] != "" || !next.StartedAgain() {
 				t.Errorf("%q %+v", problem, next)
@@ -143,11 +146,11 @@ func TestRepeatOf(t *testing.T) {
 	}
 	scheduled := aSuite("a", 0, commit("a"))
 	scheduled.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T18:00:00Z"}
-	again, _ := suite.RepeatOf(scheduled, aTrigger(), t0)
+	again, _ := suite.RepeatOf(scheduled, aTrigger(), v1alpha1.ReasonInconclusive, t0)
 	if !again.Scheduled() {
 		t.Error("the repetition of a scheduled run would supersede deployments")
 	}
-	if _, problem := suite.RepeatOf(s, nil, t0); !strings.Contains(problem, "does not exist any more") {
+	if _, problem := suite.RepeatOf(s, nil, v1alpha1.ReasonInconclusive, t0); !strings.Contains(problem, "does not exist any more") {
 		t.Errorf("%q", problem)
 	}
 }
@@ -166,7 +169,7 @@ func TestChangedBack(t *testing.T) {
 	if d := suite.Decide(o, t0); d.Action != suite.RepeatRun {
 		t.Errorf("%+v", d)
 	}
-	o.UnderTest.Repeat.Problem = "There is no room."
+	o.Repeat.Problem = "There is no room."
 	suite.SetStatus(s, o, suite.Decide(o, t0), t0)
 	if s.State() != v1alpha1.ReasonInconclusive || s.Status.RepeatedBy != "" || s.Status.UnderTest.Changed == "" {
 		t.Errorf("%+v", s.Status)
@@ -177,7 +180,7 @@ func TestChangedBack(t *testing.T) {
 func TestRepetitionProblem(t *testing.T) {
 	run := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	run.Spec.Trigger.UID = aTrigger().UID
-	next, _ := suite.RepeatOf(run, aTrigger(), t0)
+	next, _ := suite.RepeatOf(run, aTrigger(), v1alpha1.ReasonInconclusive, t0)
 	passed, byNotification := in(v1alpha1.Passed("")), func(s *v1alpha1.Suite) { delete(s.Annotations, v1alpha1.AnnotationRepeats) }
 	before := func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: t0.Add(-time.Hour)} }
 	for name, tc := range map[string]struct {
