@@ -38,6 +38,8 @@ type Run struct {
 	EndedAt         *time.Time `json:"endedAt,omitempty"`
 	DurationSeconds float64    `json:"durationSeconds,omitempty"` // from startedAt to endedAt
 
+	PodsKeptUntil *time.Time `json:"podsKeptUntil,omitempty"` // of a run that failed, where its Trigger has keepFailedPods
+
 	// DecidedBy is what decided how the run ended: Tests, Report or ExitCode if it passed or failed, and one of the constants
 	// below for other ends. Runs that have not ended, and those that passed or failed before Postflight recorded it, lack it.
 	DecidedBy string `json:"decidedBy,omitempty"`

@@ -35,6 +35,12 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
+	// podsKeptUntil is until when the Suite is kept with its Job and pods at least, as keepFailedPods of its Trigger said when the
+	// run ended. Other runs lack it.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finished Suite never changes how it ended"
+	PodsKeptUntil *metav1.Time `json:"podsKeptUntil,omitempty"`
+
 	// decidedBy is what decided that the run passed or failed. Tests: the tests in its reports. Report: its reports, which may
 	// list no test that ran. ExitCode: the exit codes of its containers alone. Other ends lack it.
 	// +optional

@@ -160,6 +160,16 @@ type TriggerSpec struct {
 	// +optional
 	Retry *Retry `json:"retry,omitempty"`
 
+	// keepFailedPods is how long after its end a run that failed, timed out or ended as Error is kept with its Job and pods,
+	// where retention.ttlAfterFinished is shorter, so that "postflight debug" can start a pod like them. From 1m, in which
+	// somebody can look, to 24h, within which somebody has.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="keepFailedPods must be from 1m to 24h"
+	KeepFailedPods *metav1.Duration `json:"keepFailedPods,omitempty"`
+
 	// ephemeralEnvironmentTTL is how long after its last notification an ephemeral Environment that this Trigger
 	// matched is deleted, with its runs; from 1m to 8760h.
 	// +optional
@@ -255,6 +265,14 @@ func (t *Trigger) StartTimeout() time.Duration {
 		return defaultStartTimeout
 	}
 	return positive(t.Spec.StartTimeout, defaultStartTimeout)
+}
+
+// FailedPodsTTL is how long the pods of a run that ended badly are kept at least; 0 if that is not said. The Trigger may be nil.
+func (t *Trigger) FailedPodsTTL() time.Duration {
+	if t == nil {
+		return 0
+	}
+	return positive(t.Spec.KeepFailedPods, 0)
 }
 
 // SuiteTTL is how long an ended run is kept. The Trigger may be nil.

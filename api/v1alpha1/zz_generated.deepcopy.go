@@ -967,6 +967,10 @@ func (in *SuiteStatus) DeepCopyInto(out *SuiteStatus) {
 		in, out := &in.CompletionTime, &out.CompletionTime
 		*out = (*in).DeepCopy()
 	}
+	if in.PodsKeptUntil != nil {
+		in, out := &in.PodsKeptUntil, &out.PodsKeptUntil
+		*out = (*in).DeepCopy()
+	}
 	if in.NotifiedAgainAt != nil {
 		in, out := &in.NotifiedAgainAt, &out.NotifiedAgainAt
 		*out = (*in).DeepCopy()
@@ -1493,6 +1497,11 @@ func (in *TriggerSpec) DeepCopyInto(out *TriggerSpec) {
 	if in.Retry != nil {
 		in, out := &in.Retry, &out.Retry
 		*out = new(Retry)
+		**out = **in
+	}
+	if in.KeepFailedPods != nil {
+		in, out := &in.KeepFailedPods, &out.KeepFailedPods
+		*out = new(v1.Duration)
 		**out = **in
 	}
 	if in.EphemeralEnvironmentTTL != nil {

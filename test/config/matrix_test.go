@@ -80,6 +80,7 @@ var fields = map[string]map[string]field{
 		"ready.http.successes":                  {value: `5`, pod: "the init container counts them"},
 		"ready.http.interval":                   {value: `"5s"`, pod: "the init container pauses so long"},
 		"retry.onError":                         {value: `3`, not: "but starts pods again"},
+		"keepFailedPods":                        {value: `"1h"`, not: "but decides when pods are deleted"},
 		"ephemeralEnvironmentTTL":               {value: `"1h"`, not: "but decides when an Environment and its runs are deleted"},
 		"retention.ttlAfterFinished":            {value: `"1h"`, not: "but ends the memory of duplicates"},
 		"variables":                             {value: `{"NODE_OPTIONS":"-r /evil.js"}`, pod: "are in the environment of every container"},

@@ -72,7 +72,7 @@ func runAt(team string, s *v1alpha1.Suite, e Event, page string) httpapi.Run {
 		r.StartedAt = nil
 	}
 	if rank(e.Name) <= rank(v1alpha1.EventStarted) {
-		r.UnderTest, r.RepeatedBy = nil, ""
+		r.UnderTest, r.RepeatedBy, r.PodsKeptUntil = nil, "", nil
 		r.EndedAt, r.DurationSeconds, r.Results, r.Artifacts, r.SupersededBy = nil, 0, nil, nil, ""
 	}
 	return r

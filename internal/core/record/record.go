@@ -96,6 +96,9 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 	if at := s.Status.StartTime; at != nil {
 		r.StartedAt = new(at.UTC())
 	}
+	if at := s.Status.PodsKeptUntil; at != nil {
+		r.PodsKeptUntil = new(at.UTC())
+	}
 	if at := s.Status.CompletionTime; at != nil {
 		r.EndedAt = new(at.UTC())
 		if r.StartedAt != nil {

@@ -232,10 +232,11 @@ func afterEnd(o Observation, now time.Time) Decision {
 
 // keptFor is longer for an unarchived run: deleting the Suite deletes the pods, from which the archive has the logs.
 func keptFor(o Observation) time.Duration {
+	kept := max(ttl(o), podsKeptFor(o.Suite))
 	if o.Unarchived {
-		return ttl(o) + ArchiveWithin
+		return kept + ArchiveWithin
 	}
-	return ttl(o)
+	return kept
 }
 
 // ttl is the Suite's own, so that a change of its Trigger deletes no run earlier.

@@ -45,6 +45,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	}
 	if s.Finished() {
 		s.Status.CompletionTime = new(metav1.NewTime(now))
+		setPodsKept(s, o, now)
 		setResults(s, o, now)
 	}
 }
