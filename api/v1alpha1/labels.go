@@ -27,6 +27,12 @@ const (
 	// valid label value. kubectl shows it because printer columns cannot truncate.
 	LabelShortSHA = "postflight.dev/short-sha"
 
+	// LabelDebug holds the name of the Suite, on the pod in which people look around after its run. Pods of the run lack it.
+	LabelDebug = "postflight.dev/debug"
+
+	// AnnotationDebugContainer names the container of such a pod that waits.
+	AnnotationDebugContainer = "postflight.dev/debug-container"
+
 	// AnnotationVariablesDigest holds the digest of the variables of the notification, on a Suite. The manager does not keep the
 	// variables of finished Suites in memory.
 	AnnotationVariablesDigest = "postflight.dev/variables-digest"

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/debug"
 	"github.com/postflight-dev/postflight/cmd/postflight/doctor"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
@@ -30,7 +31,7 @@ func newRoot() *cobra.Command {
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
 notify, wait, upload, explain, tests and since talk to the server of $POSTFLIGHT_URL with the key of
-$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold and doctor talk to the
+$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold, debug and doctor talk to the
 cluster of the kubeconfig, as kubectl does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to
 the cluster otherwise.
 Named kubectl-postflight, the program is a plugin of kubectl.`,
@@ -47,7 +48,7 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	explain.AddCommand(environments.NewExplain())
 	root.AddCommand(
 		gate.NewNotify(), gate.NewWait(), explain, upload.New(), keys.New(), runs.New(), tests.New(), tests.NewSince(), environments.New(), triggers.New(), hold.New(),
-		doctor.New(), newVersion(),
+		debug.New(), doctor.New(), newVersion(),
 	)
 	return root
 }

@@ -69,6 +69,9 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
 		{"Repeated by:", r.RepeatedBy}, {"Repeats:", repeatsOf(r)}, {"Started by:", starterOf(r)}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},
 		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
+	if r.PodsKeptUntil != nil {
+		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for postflight debug %s", r.PodsKeptUntil.UTC().Format(time.RFC3339), r.ID)})
+	}
 	if r.PullRequestNumber > 0 {
 		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})
 	}

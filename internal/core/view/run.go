@@ -34,6 +34,8 @@ type Run struct {
 	UnderTest           []Tested
 	RepeatedBy, Repeats string // ids of runs
 	Retries             int32  // how many errors in a row came before
+	Debuggable          bool   // it ended badly, and its Job exists
+	PodsKept            *Time  // until then at least; nil: retention decides
 
 	Other *OtherDeployment // a notification that was answered with this run
 
@@ -81,6 +83,10 @@ func RunOf(o Subject, now time.Time) Run {
 	}
 	if other := s.Status.AnsweredOther; other != nil {
 		run.Other = otherDeployment(*other, now)
+	}
+	run.Debuggable = s.Finished() && v1alpha1.EndedBadly(s.State()) && o.Job != nil
+	if until := s.Status.PodsKeptUntil; until != nil {
+		run.PodsKept = timeOf(until.Time, now)
 	}
 	if s.Status.CompletionTime != nil {
 		run.Ended = timeOf(s.Status.CompletionTime.Time, now)
