@@ -23,8 +23,8 @@ type Greenlight struct {
 	RelevantRunWithBugsURL string `json:"relevantRunWithBugsUrl"`
 	RunStage               Stage  `json:"runStage"`
 
-	// RepeatedByRunID is the run that repeats the root, because that was Inconclusive, or ended as Error and is retried. The rest of the answer is about it, and relevantRunId
-	// stays the root: it is no newer deployment.
+	// RepeatedByRunID is the run that repeats the root, because that was Inconclusive, or ended as Error and is retried. The rest of the
+	// answer is about it, and relevantRunId stays the root: it is no newer deployment.
 	RepeatedByRunID string `json:"repeatedByRunId,omitempty"`
 
 	// What the run that counts tests, according to its notification.

@@ -34,14 +34,15 @@ func PodToDebug(pods []corev1.Pod) *corev1.Pod {
 	return new(slices.MaxFunc(pods, byCreation))
 }
 
-// DebugPod returns a pod like those of a Job, in which one container waits instead of testing, or why there can be none, as a sentence. A pod
-// whose tests have ended cannot be entered any more: the kubelet stops all that is left in it, and starts nothing. The new pod belongs to the
-// Suite, with which it is deleted, and not to the run: it counts for nothing. The pod that failed may be nil.
+// DebugPod returns a pod like those of a Job, in which one container waits instead of testing, or why there can be none, as a sentence. A
+// pod whose tests have ended cannot be entered any more: the kubelet stops all that is left in it, and starts nothing. The new pod belongs
+// to the Suite, with which it is deleted, and not to the run: it counts for nothing. The pod that failed may be nil.
 func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, failed *corev1.Pod, d Debugging) (p *corev1.Pod, problem string) {
 	template := j.Spec.Template.DeepCopy()
 	p = &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: DebugPodName(s.Name), Namespace: s.Namespace, Labels: debugLabels(template.Labels, s.Name), Annotations: maps.Clone(template.Annotations),
+			Name: DebugPodName(s.Name), Namespace: s.Namespace,
+			Labels: debugLabels(template.Labels, s.Name), Annotations: maps.Clone(template.Annotations),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite", Name: s.Name, UID: s.UID}},
 		},
 		Spec: template.Spec,
@@ -54,7 +55,8 @@ func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, failed *corev1.Pod, d Debugging
 	likeShard(p, failed)
 	c := containerToDebug(p, failed, d.Container)
 	if c == nil {
-		return nil, fmt.Sprintf("The pods of the run %s have no container %q. They have: %s.", s.Name, plaintext.Line(d.Container, maxName), containerNames(p))
+		return nil, fmt.Sprintf("The pods of the run %s have no container %q. They have: %s.",
+			s.Name, plaintext.Line(d.Container, maxName), containerNames(p))
 	}
 	wait(c, d)
 	return p, ""

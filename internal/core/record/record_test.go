@@ -49,8 +49,8 @@ func TestSuiteOf(t *testing.T) {
 	saved.Spec.Deployment = v1alpha1.Deployment{Branch: "b", SHA: "s", Type: "t", URL: "https://u", CommitURL: "https://c", Repository: "a/b", PullRequestNumber: 7}
 	saved.Status.Conditions = append(saved.Status.Conditions, v1alpha1.Saved())
 	saved.Status.SupersededBy = "smoke-2"
-	saved.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z", v1alpha1.AnnotationRepeats: "smoke-0"}
-	saved.Status.RepeatedBy = "smoke-3"
+	saved.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z", v1alpha1.AnnotationRepeats: "smoke-0", v1alpha1.AnnotationRetries: "2"}
+	saved.Status.RepeatedBy, saved.Status.PodsKeptUntil = "smoke-3", new(metav1.NewTime(saved.CreationTimestamp.Add(time.Hour)))
 	for name, s := range map[string]*v1alpha1.Suite{"ended": finished(), "waiting": waiting, "saved": saved} {
 		run := record.RunOf("acme", s)
 		again := record.SuiteOf(run)

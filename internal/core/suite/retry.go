@@ -11,9 +11,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// How long a run waits before it is repeated because its image could not be pulled: registries that are restarted, or that limit pulls, need
-// more than seconds, and the run keeps its slot meanwhile. After other errors there is no wait: Kubernetes keeps new pods off a node that is
-// drained, short of memory or unreachable.
+// How long a run waits before it is repeated because its image could not be pulled: registries that are restarted, or that limit pulls,
+// need more than seconds, and the run keeps its slot meanwhile. After other errors there is no wait: Kubernetes keeps new pods off a node
+// that is drained, short of memory or unreachable.
 const (
 	pullBackoffMin = 30 * time.Second
 	pullBackoffMax = 2 * time.Minute
@@ -41,7 +41,8 @@ func retry(o Observation, d Decision, now time.Time) Decision {
 	case why != "":
 		d.Condition = v1alpha1.Error(d.Condition.Message + " " + why)
 	default:
-		d.Condition = v1alpha1.Error(fmt.Sprintf("%s The run %s is retry %d of %d.", withoutHint(d.Condition.Message), o.Repeat.Run, retries+1, limit))
+		d.Condition = v1alpha1.Error(fmt.Sprintf("%s The run %s is retry %d of %d.",
+			withoutHint(d.Condition.Message), o.Repeat.Run, retries+1, limit))
 	}
 	return d
 }

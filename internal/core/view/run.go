@@ -77,7 +77,8 @@ func RunOf(o Subject, now time.Time) Run {
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy], ScheduledFor: timeOf(s.ScheduledFor(), now),
-		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
+		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
+		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
 		Stopping: !s.Finished() && (s.Spec.Cancel || s.Status.SupersededBy != ""), Artifacts: s.Status.Artifacts,
 	}

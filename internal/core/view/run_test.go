@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -174,5 +175,32 @@ func TestBoard(t *testing.T) {
 	want := []string{"load failed failing for 10 minutes", "new none ", "smoke running passing for 2 hours"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("those that need a look come first: %s", diff)
+	}
+}
+
+// TestDebuggable: people look around after what ended badly, as long as its Job exists.
+func TestDebuggable(t *testing.T) {
+	j, kept := &batchv1.Job{}, new(metav1.NewTime(now.Add(time.Hour)))
+	for name, tc := range map[string]struct {
+		end  metav1.Condition
+		job  *batchv1.Job
+		want bool
+	}{
+		"failed":          {v1alpha1.Failed("Exit code 1."), j, true},
+		"an error":        {v1alpha1.Error("The node is gone."), j, true},
+		"passed":          {v1alpha1.Passed("ok"), j, false},
+		"running":         {v1alpha1.Running("busy"), j, false},
+		"its Job is gone": {v1alpha1.Failed("Exit code 1."), nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := run("a", tc.end, func(s *v1alpha1.Suite) {
+				s.Status.PodsKeptUntil = kept
+				s.Annotations = map[string]string{v1alpha1.AnnotationRepeats: "before", v1alpha1.AnnotationRetries: "1"}
+			})
+			got := view.RunOf(view.Subject{Suite: s, Job: tc.job}, now)
+			if got.Debuggable != tc.want || got.PodsKept == nil || got.Repeats != "before" || got.Retries != 1 {
+				t.Errorf("%t, %v, %q, %d", got.Debuggable, got.PodsKept, got.Repeats, got.Retries)
+			}
+		})
 	}
 }

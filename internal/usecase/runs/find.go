@@ -151,8 +151,8 @@ func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 	return append(later, repetitions...), err
 }
 
-// maxRepetitions is more than there are: a run is repeated up to five times because of errors, and once because what it tested changed, but a
-// notification may have created the repetition. Anyone who can edit the status of Suites can write a circle.
+// maxRepetitions is more than there are: a run is repeated up to five times because of errors, and once because what it tested changed, but
+// a notification may have created the repetition. Anyone who can edit the status of Suites can write a circle.
 const maxRepetitions = 16
 
 func (r *Reader) superseding(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
