@@ -80,8 +80,19 @@ type TestResults struct {
 	NewFailures     int32         `json:"newFailures"`
 	KnownFailures   int32         `json:"knownFailures"`
 	Fixed           int32         `json:"fixed"`
-	Failures        []TestFailure `json:"failures,omitempty"`   // the first 20, new ones first
-	FlakyTests      []string      `json:"flakyTests,omitempty"` // names of the first 5; of RunResults, the first 20
+	Quarantined     int32         `json:"quarantined,omitempty"` // failed tests that a Quarantine names; failed counts them, too
+	Failures        []TestFailure `json:"failures,omitempty"`    // the first 20: those that count first, and of these new ones
+	FlakyTests      []string      `json:"flakyTests,omitempty"`  // names of the first 5; of RunResults, the first 20
+
+	Quarantines []AppliedQuarantine `json:"quarantines,omitempty"` // that the run applied, or that had expired
+}
+
+// AppliedQuarantine is a Quarantine as a run found it.
+type AppliedQuarantine struct {
+	Name    string `json:"name"`
+	Until   string `json:"until"`             // day on which its tests count again, in UTC
+	Expired bool   `json:"expired,omitempty"` // its tests counted in this run
+	Tests   int32  `json:"tests"`             // that ran and that it names
 }
 
 // TestFailure is a test that failed.
@@ -91,6 +102,9 @@ type TestFailure struct {
 	Line    int32  `json:"line,omitempty"`
 	Message string `json:"message,omitempty"`
 	History string `json:"history,omitempty"` // New or Known; absent if that is unknown
+
+	Quarantine        string `json:"quarantine,omitempty"`        // that names the test, whose failure does not fail the run
+	ExpiredQuarantine string `json:"expiredQuarantine,omitempty"` // that names the test; its failure counts again
 
 	// Only RunResults have these.
 	Text        string     `json:"text,omitempty"`        // of the failure in the report: its first 4 KiB

@@ -1,4 +1,5 @@
-// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger, TriggerClass and Suite.
+// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger, TriggerClass, Quarantine and
+// Suite.
 //
 // +kubebuilder:object:generate=true
 // +groupName=postflight.dev
@@ -27,6 +28,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Environment{}, &EnvironmentList{},
 		&Trigger{}, &TriggerList{},
 		&TriggerClass{}, &TriggerClassList{},
+		&Quarantine{}, &QuarantineList{},
 		&Suite{}, &SuiteList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

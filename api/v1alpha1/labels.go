@@ -46,6 +46,9 @@ const (
 	// AnnotationMinTests holds results.minTests of the Trigger, on the Job of a run, if it is set.
 	AnnotationMinTests = "postflight.dev/min-tests"
 
+	// AnnotationQuarantines holds which Quarantines a run applies, on its Job: those that were valid when it was created.
+	AnnotationQuarantines = "postflight.dev/quarantines"
+
 	// AnnotationUnderTest holds what the Environment had when the Job of a run was created, on the Job.
 	AnnotationUnderTest = "postflight.dev/under-test"
 

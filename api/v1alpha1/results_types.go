@@ -67,6 +67,11 @@ type TestResults struct {
 	// +kubebuilder:validation:Minimum=0
 	Failed int32 `json:"failed"`
 
+	// quarantined are failed tests that a Quarantine names, so that they do not fail the run.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Quarantined int32 `json:"quarantined,omitempty"`
+
 	// skipped tests.
 	// +required
 	// +kubebuilder:validation:Minimum=0
@@ -106,7 +111,7 @@ type TestResults struct {
 	// +kubebuilder:validation:Minimum=0
 	Fixed int32 `json:"fixed,omitempty"`
 
-	// failures are the first failed tests, new ones first.
+	// failures are the first failed tests: first those that no Quarantine names, and of these the new ones first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
@@ -118,6 +123,35 @@ type TestResults struct {
 	// +kubebuilder:validation:MaxItems=5
 	// +kubebuilder:validation:items:MaxLength=512
 	FlakyTests []string `json:"flakyTests,omitempty"`
+
+	// quarantines that the run applied, and those that had expired when its Job was created.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=20
+	Quarantines []AppliedQuarantine `json:"quarantines,omitempty"`
+}
+
+// AppliedQuarantine is a Quarantine as a run found it.
+type AppliedQuarantine struct {
+	// name of the Quarantine.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// until is the day on which its tests count again, in UTC.
+	// +required
+	// +kubebuilder:validation:MaxLength=10
+	Until string `json:"until"`
+
+	// expired: its tests counted in this run.
+	// +optional
+	Expired bool `json:"expired,omitempty"`
+
+	// tests that ran and that it names.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Tests int32 `json:"tests"`
 }
 
 // TestFailure is a test that failed.
@@ -145,6 +179,16 @@ type TestFailure struct {
 	// history says whether the test failed in the run compared with, too. Empty: that is unknown.
 	// +optional
 	History FailureHistory `json:"history,omitempty"`
+
+	// quarantine is the name of the Quarantine that names the test: its failure does not fail the run. Empty: it counts.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Quarantine string `json:"quarantine,omitempty"`
+
+	// expiredQuarantine is the name of a Quarantine that names the test and has expired: its failure counts.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ExpiredQuarantine string `json:"expiredQuarantine,omitempty"`
 }
 
 // FailureHistory says whether a test failed before.
