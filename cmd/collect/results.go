@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/internal/pod/collect"
 	"github.com/postflight-dev/postflight/internal/pod/fetch"
@@ -79,6 +80,7 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 		c.Index = &index
 	}
 	c.Secrets = mask.NewValues(strings.Split(getenv(job.CollectMaskVariable), "\n"))
+	c.Quarantines = quarantine.Compile(quarantine.Parse(getenv(job.CollectQuarantine)).Rules)
 	c.Client, err = fetch.NewClient(getenv(job.CollectCAVariable))
 	return c, err
 }

@@ -80,6 +80,7 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 	maps.Copy(all, template)
 	delete(all, v1alpha1.AnnotationStopRequested)
 	delete(all, v1alpha1.AnnotationUnderTest)
+	delete(all, v1alpha1.AnnotationQuarantines)
 	all[v1alpha1.AnnotationTimeout] = timeout.String()
 	return all
 }

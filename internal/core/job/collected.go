@@ -63,6 +63,9 @@ func KeepsResults(j *batchv1.Job) bool {
 // collected also reports pods that are gone.
 func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	c := collectFrom(pods, isQueue(&j.Spec))
+	if c != nil {
+		c.Summary.Apply(quarantines(j))
+	}
 	succeeded, failed := endedPods(j)
 	left := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !ended(p) }))
 	if gone := succeeded + failed - left; gone > 0 && c != nil {

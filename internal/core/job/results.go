@@ -12,19 +12,21 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
 // What the pods of a run share with the sidecar, and the defaults of their results.
 const (
-	CollectContainer         = "postflight-collect"        // the sidecar that uploads what the tests wrote, once they have stopped
-	CollectURLVariable       = "POSTFLIGHT_COLLECT_URL"    // of the manager's HTTP API
-	CollectTokenVariable     = "POSTFLIGHT_COLLECT_TOKEN"  // the path of the token by which the manager recognizes the pod
-	CollectBudgetVariable    = "POSTFLIGHT_COLLECT_BUDGET" // how long the sidecar may take, as a Go duration
-	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"     // PEM for the TLS of store and manager, in addition to the image's
-	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"   // texts, each on a line, that are masked in what is read of reports
-	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"    // into which the tests write, as each container sees it
-	TokenAudience            = "postflight"                // of the sidecar's token, which the API server does not accept
+	CollectContainer         = "postflight-collect"            // the sidecar that uploads what the tests wrote, once they have stopped
+	CollectURLVariable       = "POSTFLIGHT_COLLECT_URL"        // of the manager's HTTP API
+	CollectTokenVariable     = "POSTFLIGHT_COLLECT_TOKEN"      // the path of the token by which the manager recognizes the pod
+	CollectBudgetVariable    = "POSTFLIGHT_COLLECT_BUDGET"     // how long the sidecar may take, as a Go duration
+	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"         // PEM for the TLS of store and manager, in addition to the image's
+	CollectQuarantine        = "POSTFLIGHT_COLLECT_QUARANTINE" // the Quarantines of the run, as JSON
+	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"       // texts, each on a line, that are masked in what is read of reports
+	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it
+	TokenAudience            = "postflight"                    // of the sidecar's token, which the API server does not accept
 
 	resultsVolume = "postflight-results"
 	tokenVolume   = "postflight-token"
@@ -52,6 +54,8 @@ type Results struct {
 	Required  results.Requirement
 	Secrets   mask.Values // of secret variables of the run
 	Collector *Collector  // nil: nothing is kept
+
+	Quarantines quarantine.Applied
 }
 
 // Collector is the sidecar that keeps the files of the directory.
@@ -103,6 +107,7 @@ func resultsDirectory(t *v1alpha1.Trigger) string {
 func WithResults(j *batchv1.Job, r Results) *batchv1.Job {
 	j = j.DeepCopy()
 	require(j, r.Required)
+	annotateQuarantines(j, r.Quarantines)
 	pod := &j.Spec.Template.Spec
 	directory := map[string]string{ResultsDirectoryVariable: r.Directory}
 	for c := range containers(pod) {
@@ -159,6 +164,9 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 	}
 	if r.Collector.CA != "" {
 		variables[CollectCAVariable] = r.Collector.CA
+	}
+	if text := r.Quarantines.Text(); text != "" {
+		variables[CollectQuarantine] = text
 	}
 	if len(r.Secrets) > 0 {
 		variables[CollectMaskVariable] = strings.Join(r.Secrets, "\n")

@@ -46,6 +46,10 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 		if s.Condition.Reason == v1alpha1.ReasonFailed {
 			s.DecidedBy = v1alpha1.DecidedByExitCode
 		}
+		s = excuse(s, j, end, pods, c)
+	}
+	if s.Condition.Reason == v1alpha1.ReasonFailed {
+		s.Condition.Message = countsAgain(j, c) + s.Condition.Message
 	}
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
 	s.NotBegun = end(j) == nil && !begun(j, pods)
@@ -172,6 +176,9 @@ func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected, by v1alpha1
 	subject := "The tests"
 	switch {
 	case c == nil || c.Summary.Reports == 0:
+	case c.Summary.Quarantined > 0 && by == v1alpha1.DecidedByTests:
+		subject = "The run"
+		how += ", with " + results.QuarantinedFailures(c.Summary.Quarantined)
 	case c.Summary.Failed > 0:
 		subject = "No container failed, so the run" // a sentence with the counts comes before
 	default:

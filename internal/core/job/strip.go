@@ -49,6 +49,9 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if isQueue(&j.Spec) {
 		e.Spec.Parallelism = j.Spec.Parallelism
 	}
+	if j.Annotations[v1alpha1.AnnotationQuarantines] != "" {
+		keepExcusable(e, j)
+	}
 	if c := fetchContainer(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
 	}
@@ -69,7 +72,10 @@ func fetchContainer(j *batchv1.Job) *corev1.Container {
 
 // keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache.
 func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
-	for _, name := range []string{v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationUnderTest} {
+	for _, name := range []string{
+		v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationUnderTest,
+		v1alpha1.AnnotationQuarantines,
+	} {
 		value, ok := j.Annotations[name]
 		if !ok {
 			continue

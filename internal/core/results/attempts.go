@@ -101,6 +101,10 @@ func (e *earlier) with(s Summary) Summary {
 			f.History = ""
 			s.Failures = append(s.Failures, f)
 		}
+		if f.Quarantine != "" { // of a failure without a name, nobody knows: it counts
+			increase(&s.Quarantined, 1)
+			increase(&s.QuarantinedRan, 1)
+		}
 	}
 	return s
 }

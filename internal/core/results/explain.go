@@ -61,7 +61,7 @@ func (e *Explainer) Explanation() Explanation {
 		if !found {
 			explained.TestFailure = f
 		}
-		explained.History = f.History
+		explained.History, explained.Quarantine, explained.ExpiredQuarantine = f.History, f.Quarantine, f.ExpiredQuarantine
 		all.Failures = append(all.Failures, explained)
 	}
 	if flaky := Merge(e.pods).FlakyTests; len(flaky) > len(all.Flaky) {

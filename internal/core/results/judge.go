@@ -29,17 +29,20 @@ const (
 	repeat      = " Notify again, or create another Suite, to repeat the run."
 )
 
-// Judge counts a failed test, whatever else is known.
+// Judge counts a failed test that no Quarantine names, whatever else is known.
 func (c *Collected) Judge(r Requirement) Judgment {
 	if r.Policy == v1alpha1.RequireNothing {
 		return Judgment{By: v1alpha1.DecidedByExitCode}
 	}
-	if c != nil && c.Summary.Failed > 0 {
+	if c != nil && c.Summary.counting() > 0 {
 		problem := cmp.Or(Sentence(Status(c.Summary)), tests(c.Summary.Failed)+" failed.")
 		return Judgment{By: v1alpha1.DecidedByTests, Problem: problem + unrepeated(c.Summary)}
 	}
 	if problem, lost := c.reportProblem(); problem != "" {
 		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost, Gone: lost && c.gone()}
+	}
+	if c.Summary.Quarantined > 0 {
+		return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFewBeside(c.Summary.Counts, max(r.MinTests, 1))}
 	}
 	if r.Policy == v1alpha1.RequireReport && c.Summary.Reports > 0 {
 		return Judgment{By: v1alpha1.DecidedByReport}

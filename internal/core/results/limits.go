@@ -18,6 +18,8 @@ const (
 	maxFailures                  = 1000                   // bounds the failures with name and message in a document
 	maxTestMilliseconds          = 7 * 24 * 3600 * 1000   // a week, as for a run
 	maxMilliseconds              = 365 * 24 * 3600 * 1000 // a year, for all tests
+	maxQuarantine                = 63                     // bounds the name of a Quarantine, in bytes, as its schema does
+	maxQuarantines               = 20                     // of a run, from the schema of the status
 	maxBytes                     = 1 << 40                // bounds the size of all files of a pod: far more than is ever kept
 	messageBytes                 = 4 << 10                // what Kubernetes keeps of a container's termination message; more than three containers share 12 KiB
 	leastMessage                 = 16                     // too short to be shortened, in bytes

@@ -50,6 +50,9 @@ func (s *Summary) add(o Summary) {
 	increase(&s.Failed, o.Failed)
 	increase(&s.Skipped, o.Skipped)
 	increase(&s.Flaky, o.Flaky)
+	increase(&s.Quarantined, o.Quarantined)
+	increase(&s.QuarantinedRan, o.QuarantinedRan)
+	s.addMatched(o.Matched)
 	s.Milliseconds += o.Milliseconds
 	increase(&s.Unrepeated, o.Unrepeated)
 	s.Older = s.Older || o.Older
@@ -59,6 +62,15 @@ func (s *Summary) add(o Summary) {
 		increase(&s.NewFailures, o.NewFailures)
 		increase(&s.KnownFailures, o.KnownFailures)
 		increase(&s.Fixed, o.Fixed)
+	}
+}
+
+func (s *Summary) addMatched(tests []int32) {
+	for i, n := range tests {
+		if i == len(s.Matched) {
+			s.Matched = append(s.Matched, 0)
+		}
+		increase(&s.Matched[i], n)
 	}
 }
 

@@ -65,6 +65,7 @@ func (t *Tests) sets() (passedTests, failedTests NameSet) {
 // Summary returns the summary of the tests, without files.
 func (t *Tests) Summary() Summary {
 	s := Summary{Counts: t.Counts, Failures: Brief(t.Failures), FlakyTests: t.Flaky}
+	s.Matched = slices.Clone(t.matched)
 	s.PassedTests, s.FailedTests = t.sets()
 	return s
 }

@@ -16,7 +16,7 @@ func Sentence(r *v1alpha1.TestResults) string {
 	case r.Tests == 0:
 		return "The reports list no tests."
 	case r.Failed > 0:
-		return fmt.Sprintf("%d of %s failed%s%s.", r.Failed, tests(r.Tests), history(r), firstFailure(r))
+		return fmt.Sprintf("%d of %s failed%s%s%s.", r.Failed, tests(r.Tests), history(r), inQuarantine(r), firstFailure(r))
 	default:
 		return passedSentence(r)
 	}

@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,15 +16,19 @@ import (
 
 // Counts of tests.
 type Counts struct {
-	Reports      int32  `json:"reports"` // files that were read; 0: nothing is known of the tests
-	Unread       int32  `json:"unread"`  // reports, or files that may be, that could not be read whole
-	Tests        int32  `json:"tests"`   // the sum of passed, failed and skipped
-	Passed       int32  `json:"passed"`  // flaky ones included
-	Failed       int32  `json:"failed"`
-	Skipped      int32  `json:"skipped"`
-	Flaky        int32  `json:"flaky"`
-	Outside      int32  `json:"outside,omitempty"`      // failures of suites, outside of tests; failed counts them, too
-	Milliseconds int64  `json:"milliseconds"`           // of all tests together
+	Reports      int32 `json:"reports"` // files that were read; 0: nothing is known of the tests
+	Unread       int32 `json:"unread"`  // reports, or files that may be, that could not be read whole
+	Tests        int32 `json:"tests"`   // the sum of passed, failed and skipped
+	Passed       int32 `json:"passed"`  // flaky ones included
+	Failed       int32 `json:"failed"`
+	Skipped      int32 `json:"skipped"`
+	Flaky        int32 `json:"flaky"`
+	Outside      int32 `json:"outside,omitempty"` // failures of suites, outside of tests; failed counts them, too
+	Milliseconds int64 `json:"milliseconds"`      // of all tests together
+
+	Quarantined    int32 `json:"quarantined,omitempty"`    // failed tests that a valid Quarantine names; failed counts them, too
+	QuarantinedRan int32 `json:"quarantinedRan,omitempty"` // tests that ran and that a valid Quarantine names
+
 	ComparedWith string `json:"comparedWith,omitempty"` // the id of a run; without it the next three are 0
 
 	NewFailures   int32 `json:"newFailures"`
@@ -41,9 +46,14 @@ type Summary struct {
 	Problem  string                 `json:"problem,omitempty"` // sentences: which files and reports were lost, and why; empty: none
 	Failures []v1alpha1.TestFailure `json:"-"`                 // new ones first; of a termination message only the first
 
+	Quarantines []v1alpha1.AppliedQuarantine `json:"-"` // of the whole run; nil: it applies none
+
 	FlakyTests  []string `json:"-"` // the names of some
 	PassedTests NameSet  `json:"-"`
 	FailedTests NameSet  `json:"-"`
+
+	// Matched is how many tests that ran each Quarantine of the run names, in their order.
+	Matched []int32 `json:"matched,omitempty"`
 
 	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, of which no later one shows that they pass
 	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
@@ -59,7 +69,7 @@ func Status(s Summary) *v1alpha1.TestResults {
 		Tests: s.Tests, Passed: s.Passed, Failed: s.Failed, Skipped: s.Skipped, Flaky: s.Flaky,
 		Duration:     &metav1.Duration{Duration: time.Duration(min(s.Milliseconds, maxMilliseconds)) * time.Millisecond},
 		ComparedWith: s.ComparedWith, NewFailures: s.NewFailures, KnownFailures: s.KnownFailures, Fixed: s.Fixed,
-		Failures: failures, FlakyTests: firstNames(s.FlakyTests, room),
+		Quarantined: s.Quarantined, Quarantines: s.Quarantines, Failures: failures, FlakyTests: firstNames(s.FlakyTests, room),
 	}
 }
 
@@ -89,12 +99,18 @@ func firstNames(all []string, room int) (some []string) {
 // clean makes an untrusted summary safe: values are in bounds, and counts agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
-		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
+		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.Quarantined, &s.QuarantinedRan, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
 	} {
 		*count = min(max(*count, 0), maxCount)
 	}
 	s.Tests = s.Passed + s.Failed + s.Skipped
 	s.Flaky, s.Outside = min(s.Flaky, s.Passed), min(s.Outside, s.Failed)
+	s.Quarantined = min(s.Quarantined, s.Failed-s.Outside)
+	s.QuarantinedRan = min(max(s.QuarantinedRan, s.Quarantined), s.Quarantined+s.Passed)
+	s.Matched = slices.Clone(s.Matched[:min(len(s.Matched), maxQuarantines)])
+	for i, n := range s.Matched {
+		s.Matched[i] = min(max(n, 0), maxCount)
+	}
 	s.Milliseconds = min(max(s.Milliseconds, 0), maxMilliseconds)
 	s.Bytes = min(max(s.Bytes, 0), maxBytes)
 	s.Problem = plaintext.Line(s.Problem, maxProblem)
@@ -131,6 +147,7 @@ func Join(sentences []string) string {
 func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
 	f.Name = cmp.Or(plaintext.Line(f.Name, maxName), junit.Unnamed)
 	f.File = plaintext.Line(f.File, maxFile)
+	f.Quarantine, f.ExpiredQuarantine = plaintext.Line(f.Quarantine, maxQuarantine), plaintext.Line(f.ExpiredQuarantine, maxQuarantine)
 	f.Line = max(f.Line, 0)
 	first, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n")
 	f.Message = plaintext.Line(first, maxMessage)
@@ -140,12 +157,16 @@ func cleanFailure(f v1alpha1.TestFailure) v1alpha1.TestFailure {
 	return f
 }
 
+// newFirst orders failures that count before quarantined ones, and new ones before others.
 func newFirst(a, b v1alpha1.TestFailure) int {
-	rank := func(f v1alpha1.TestFailure) int {
-		if f.History == v1alpha1.FailureNew {
-			return 0
+	rank := func(f v1alpha1.TestFailure) (rank int) {
+		if f.Quarantine != "" {
+			rank = 2
 		}
-		return 1
+		if f.History != v1alpha1.FailureNew {
+			rank++
+		}
+		return rank
 	}
 	return rank(a) - rank(b)
 }

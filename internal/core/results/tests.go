@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/postflight-dev/postflight/internal/core/junit"
 	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/quarantine"
 )
 
 // Tests collects the tests of all reports of a pod. The zero value is empty.
 type Tests struct {
-	Secrets mask.Values // that are masked in names and texts
+	Secrets     mask.Values        // that are masked in names and texts
+	Quarantines quarantine.Matcher // finds the Quarantine of a test
 
 	Counts   Counts
 	Failures []Failure // the first 1,000; new ones first once they were compared
@@ -24,6 +27,7 @@ type Tests struct {
 	outcomes map[nameHash]outcome
 	repeated map[nameHash]int // how many tests have the name, if more than one
 	digests  map[[sha256.Size]byte]bool
+	matched  []int32 // how many tests that ran each Quarantine names
 }
 
 type found struct {
@@ -32,6 +36,7 @@ type found struct {
 	failure *Failure // of the first failed tests
 	flaky   string   // name of one of the first flaky tests
 	outside bool     // it is a failure of a suite
+	rule    int      // index of the Quarantine that names it; -1: none does
 }
 
 // Add reads a file, and reports whether it is a JUnit report. A broken report counts up to where it breaks off, a copy not at all.
@@ -43,9 +48,10 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	named, flakes := len(t.Failures), len(t.Flaky)
 	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
-		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside}
+		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test)}
 		if test.outcome == failed && named < maxFailures {
 			test.failure.locate(path)
+			t.markQuarantine(&test.failure, f.rule)
 			f.failure, named = &test.failure, named+1
 		}
 		if test.outcome == flaky && flakes < maxFlaky {
@@ -113,7 +119,9 @@ func (t *Tests) count(tests []found) {
 		if f.outside {
 			t.Counts.Outside++
 		}
+		t.countQuarantined(f.rule, f.outcome)
 	}
+	slices.SortStableFunc(t.Failures, func(a, b Failure) int { return newFirst(a.TestFailure, b.TestFailure) })
 }
 
 func (c *Counts) add(o outcome) {

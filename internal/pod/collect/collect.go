@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/junit"
 	"github.com/postflight-dev/postflight/internal/core/mask"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -30,6 +31,8 @@ type Collector struct {
 	Budget    time.Duration // for everything
 	Patience  time.Duration // for the manager and the store to do anything
 	Log       *slog.Logger
+
+	Quarantines quarantine.Matcher // of the run
 
 	// Report is called with what is known, several times: the process may be killed at any moment.
 	Report func(results.Summary)
@@ -54,7 +57,7 @@ func (c *Collector) Collect(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
-	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets}}
+	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets, Quarantines: c.Quarantines}}
 	w.collect(ctx)
 	s := w.summary()
 	c.Report(s)
