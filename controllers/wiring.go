@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/controllers/deployed"
+	"github.com/postflight-dev/postflight/controllers/quarantine"
 	"github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/controllers/schedule"
 	"github.com/postflight-dev/postflight/controllers/suite"
@@ -63,6 +64,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		}),
 		report.Add(mgr, config.Reports, clock, metrics.reports),
 		trigger.Add(mgr, clock),
+		quarantine.Add(mgr, clock),
 		deployed.Add(mgr, workloads, clock, config.Notifier, config.Deployments),
 		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope),

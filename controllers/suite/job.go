@@ -89,6 +89,9 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if o.Trigger.Spec.Results != nil {
 		results := job.ResultsOf(o.Trigger, r.Collector)
 		results.Secrets = mask.Of(o.Suite.Spec.Variables)
+		if results.Quarantines, err = r.quarantines(ctx, o.Suite, results.Required); err != nil {
+			return nil, "", err
+		}
 		j = job.WithResults(j, results)
 	}
 	if j, problem = r.withProbe(j, o); problem != "" {
