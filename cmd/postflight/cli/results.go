@@ -31,7 +31,7 @@ func TestsOf(r *client.TestResults) string {
 		shown bool
 		what  string
 	}{
-		{r.NewFailures, compared && r.Failed > 0, "new"}, {r.Fixed, r.Fixed > 0, "fixed"},
+		{r.Quarantined, r.Quarantined > 0, "quarantined"}, {r.NewFailures, compared && r.Failed > 0, "new"}, {r.Fixed, r.Fixed > 0, "fixed"},
 		{r.Skipped, r.Skipped > 0, "skipped"}, {r.Flaky, r.Flaky > 0, "flaky"},
 	} {
 		if part.shown {
@@ -41,8 +41,25 @@ func TestsOf(r *client.TestResults) string {
 	return strings.Join(parts, ", ")
 }
 
+// StateOf is the state of a run. One with quarantined failures is no plain pass.
+func StateOf(r *client.Run) string {
+	if r.State == v1alpha1.ReasonPassed && r.Results != nil && r.Results.Quarantined > 0 {
+		return fmt.Sprintf("%s (%d quarantined)", r.State, r.Results.Quarantined)
+	}
+	return r.State
+}
+
 // HistoryOf says whether a failure is new.
-func HistoryOf(f client.TestFailure) string { return OrDash(strings.ToLower(f.History)) }
+func HistoryOf(f client.TestFailure) string {
+	text := strings.ToLower(f.History)
+	switch {
+	case f.Quarantine != "":
+		text += " quarantined"
+	case f.ExpiredQuarantine != "":
+		text += " quarantine expired"
+	}
+	return OrDash(strings.TrimSpace(text))
+}
 
 func PositionOf(f client.TestFailure) string {
 	if f.File == "" || f.Line < 1 {
@@ -114,10 +131,13 @@ func (c *Console) printFailures(r *client.Run) {
 // failureMark starts the line of a failure: red if it is new, on a terminal.
 func (c *Console) failureMark(f client.TestFailure) string {
 	mark := "✗ "
+	if f.Quarantine != "" {
+		mark = "~ quarantined "
+	}
 	if f.History != "" {
 		mark += fmt.Sprintf("%-7s", Clean(strings.ToLower(f.History)))
 	}
-	if c.Live && f.History != string(v1alpha1.FailureKnown) {
+	if c.Live && f.History != string(v1alpha1.FailureKnown) && f.Quarantine == "" {
 		return "\x1b[31m" + mark + "\x1b[0m"
 	}
 	return mark

@@ -36,6 +36,9 @@ func summaryOf(runs []*client.Run) string {
 		mark := "❌"
 		if r.State == v1alpha1.ReasonPassed {
 			mark = "✅"
+			if r.Results != nil && r.Results.Quarantined > 0 {
+				mark = "⚠️"
+			}
 		}
 		tests, text := cli.TestsOf(r.Results), report.Code(r.Message, maxSummaryText)
 		if r.State == v1alpha1.ReasonInconclusive { // "3 tests passed" would read like a result
@@ -65,6 +68,9 @@ func writeFailures(b *strings.Builder, results *client.TestResults) {
 		line := "  - " + report.Code(f.Name, maxSummaryName)
 		if f.History == string(v1alpha1.FailureNew) {
 			line = "  - **new** " + report.Code(f.Name, maxSummaryName)
+		}
+		if f.Quarantine != "" {
+			line += " (quarantined by " + report.Code(f.Quarantine, maxSummaryName) + ")"
 		}
 		if text := report.Code(f.Message, maxSummaryText); text != "" {
 			line += ": " + text

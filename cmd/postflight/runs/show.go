@@ -64,7 +64,7 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	if message == "" && !Ended(r) {
 		message = unseen
 	}
-	rows := [][]string{{"Run:", r.ID}, {"State:", r.State}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
+	rows := [][]string{{"Run:", r.ID}, {"State:", cli.StateOf(r)}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
 		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage}, {"Author:", r.CommitAuthor}, {"Repository:", r.Repository},
 		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
 		{"Repeated by:", r.RepeatedBy}, {"Repeats:", repeatsOf(r)}, {"Started by:", starterOf(r)}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},

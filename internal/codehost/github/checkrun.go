@@ -11,6 +11,7 @@ import (
 )
 
 // conclusions never skip a run that was stopped, and none is neutral: GitHub lets a required check pass that was skipped or is neutral.
+// Only a pass with quarantined failures is neutral, so that it does not look like a plain one.
 var conclusions = map[string]string{
 	v1alpha1.ReasonPassed:     "success",
 	v1alpha1.ReasonFailed:     "failure",
@@ -97,6 +98,9 @@ func (p poster) conclusion() *string {
 	if p.Check.Phase != v1alpha1.ReportCompleted {
 		return nil
 	}
+	if p.Check.State == v1alpha1.ReasonPassed && p.Check.Quarantined {
+		return new("neutral")
+	}
 	if known, ok := conclusions[p.Check.State]; ok {
 		return &known
 	}
@@ -108,8 +112,12 @@ func (p poster) completedAt() *gh.Timestamp { return timestamp(p.Check.Completed
 func (p poster) output() *gh.CheckRunOutput {
 	out := &gh.CheckRunOutput{Title: &p.Check.Title, Summary: &p.Check.Summary}
 	for _, a := range p.Check.Annotations {
+		level := "failure"
+		if a.Quarantined {
+			level = "warning"
+		}
 		out.Annotations = append(out.Annotations, &gh.CheckRunAnnotation{
-			Path: &a.Path, StartLine: &a.Line, EndLine: &a.Line, AnnotationLevel: new("failure"), Title: &a.Title, Message: &a.Message,
+			Path: &a.Path, StartLine: &a.Line, EndLine: &a.Line, AnnotationLevel: &level, Title: &a.Title, Message: &a.Message,
 		})
 	}
 	return out

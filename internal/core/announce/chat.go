@@ -6,6 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
 // chat is a message to an incoming webhook of Slack. Other chats show the text, and Slack the blocks.
@@ -60,12 +61,28 @@ func headline(s *v1alpha1.Suite) string {
 	}
 	text := fmt.Sprintf("%s %s %s in %s", sign, s.Spec.Trigger.Name, word, s.Spec.Environment)
 	if r := s.Status.Results; r != nil && r.Failed > 0 {
-		text += fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests)
-		if r.ComparedWith != "" {
-			text += fmt.Sprintf(" (%d new)", r.NewFailures)
-		}
+		text += failures(s)
 	}
 	return untrusted(text, maxHeadline)
+}
+
+func failures(s *v1alpha1.Suite) string {
+	r := s.Status.Results
+	if s.Passed() && r.Quarantined > 0 {
+		return fmt.Sprintf(", with %s of %d tests", results.QuarantinedFailures(r.Quarantined), r.Tests)
+	}
+	text := fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests)
+	var parts []string
+	if r.ComparedWith != "" {
+		parts = append(parts, fmt.Sprintf("%d new", r.NewFailures))
+	}
+	if r.Quarantined > 0 {
+		parts = append(parts, fmt.Sprintf("%d quarantined", r.Quarantined))
+	}
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return text
 }
 
 func facts(s *v1alpha1.Suite) string {
@@ -99,6 +116,9 @@ func failedTests(s *v1alpha1.Suite) string {
 		line := "• "
 		if f.History == v1alpha1.FailureNew {
 			line += "New: "
+		}
+		if f.Quarantine != "" {
+			line += "Quarantined: "
 		}
 		lines = append(lines, line+code(f.Name, maxTest))
 	}

@@ -133,13 +133,19 @@ func results(r *v1alpha1.TestResults) *httpapi.TestResults {
 	all := &httpapi.TestResults{
 		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
 		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
-		FlakyTests: r.FlakyTests,
+		FlakyTests: r.FlakyTests, Quarantined: r.Quarantined,
+	}
+	for _, q := range r.Quarantines {
+		all.Quarantines = append(all.Quarantines, httpapi.AppliedQuarantine(q))
 	}
 	if r.Duration != nil {
 		all.DurationSeconds = r.Duration.Seconds()
 	}
 	for _, f := range r.Failures {
-		all.Failures = append(all.Failures, httpapi.TestFailure{Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History)})
+		all.Failures = append(all.Failures, httpapi.TestFailure{
+			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History),
+			Quarantine: f.Quarantine, ExpiredQuarantine: f.ExpiredQuarantine,
+		})
 	}
 	return all
 }

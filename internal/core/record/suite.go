@@ -89,7 +89,10 @@ func testResults(r *httpapi.TestResults) *v1alpha1.TestResults {
 	all := &v1alpha1.TestResults{
 		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
 		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
-		FlakyTests: r.FlakyTests,
+		FlakyTests: r.FlakyTests, Quarantined: r.Quarantined,
+	}
+	for _, q := range r.Quarantines {
+		all.Quarantines = append(all.Quarantines, v1alpha1.AppliedQuarantine(q))
 	}
 	if r.DurationSeconds > 0 {
 		all.Duration = &metav1.Duration{Duration: time.Duration(r.DurationSeconds * float64(time.Second))}
@@ -97,6 +100,7 @@ func testResults(r *httpapi.TestResults) *v1alpha1.TestResults {
 	for _, f := range r.Failures {
 		all.Failures = append(all.Failures, v1alpha1.TestFailure{
 			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: v1alpha1.FailureHistory(f.History),
+			Quarantine: f.Quarantine, ExpiredQuarantine: f.ExpiredQuarantine,
 		})
 	}
 	return all

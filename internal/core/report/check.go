@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -21,6 +22,8 @@ type Check struct {
 	DetailsURL string // the run's page; empty without a public URL
 	Phase      v1alpha1.ReportPhase
 	State      string // of the run: the reason of its Succeeded condition
+
+	Quarantined bool // the run passed, with quarantined failures
 
 	Title       string // one line of plain text
 	Summary     string // Markdown
@@ -35,6 +38,8 @@ type Annotation struct {
 	Line    int
 	Title   string
 	Message string
+
+	Quarantined bool // it does not fail the run
 }
 
 // Options are those of the installation.
@@ -66,6 +71,7 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 		c.Annotations = annotations(s.Status.Results)
 		c.CompletedAt = timeOf(s.Status.CompletionTime)
 	}
+	c.Quarantined = quarantinedFailures(s) > 0
 	c.StartedAt = timeOf(s.Status.StartTime)
 	return c
 }
@@ -127,6 +133,9 @@ var words = map[string]string{
 
 func ended(s *v1alpha1.Suite) string {
 	text := words[s.State()]
+	if n := quarantinedFailures(s); n > 0 {
+		text += ", with " + results.QuarantinedFailures(n)
+	}
 	if r := s.Status.Results; r != nil && r.Tests > 0 {
 		text += ": " + counts(r)
 	}
@@ -139,15 +148,21 @@ func ended(s *v1alpha1.Suite) string {
 	return text
 }
 
+// quarantinedFailures of a run that passed: it is not shown as a plain pass.
+func quarantinedFailures(s *v1alpha1.Suite) int32 {
+	if !s.Passed() || s.Status.Results == nil {
+		return 0
+	}
+	return s.Status.Results.Quarantined
+}
+
 func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
 
 func counts(r *v1alpha1.TestResults) string {
 	text := fmt.Sprintf("%d of %s passed", r.Passed, plaintext.Count(r.Tests, "test"))
 	if r.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", r.Failed)
-		if r.ComparedWith != "" {
-			text += fmt.Sprintf(" (%d new)", r.NewFailures)
-		}
+		text += failedOf(r)
 	}
 	if r.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", r.Skipped)
@@ -156,6 +171,21 @@ func counts(r *v1alpha1.TestResults) string {
 		text += fmt.Sprintf(", %d flaky", r.Flaky)
 	}
 	return text
+}
+
+// failedOf says how many of the failures are new, and how many quarantined, in parentheses.
+func failedOf(r *v1alpha1.TestResults) string {
+	var parts []string
+	if r.ComparedWith != "" {
+		parts = append(parts, fmt.Sprintf("%d new", r.NewFailures))
+	}
+	if r.Quarantined > 0 {
+		parts = append(parts, fmt.Sprintf("%d quarantined", r.Quarantined))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func duration(s *v1alpha1.Suite) time.Duration {
@@ -177,7 +207,9 @@ func annotations(r *v1alpha1.TestResults) (list []Annotation) {
 			continue
 		}
 		text := cmp.Or(plaintext.Line(f.Message, maxTestMessage), "The test failed.")
-		list = append(list, Annotation{Path: file, Line: int(f.Line), Title: plaintext.Line(f.Name, maxAnnotationTitle), Message: text})
+		list = append(list, Annotation{
+			Path: file, Line: int(f.Line), Title: plaintext.Line(f.Name, maxAnnotationTitle), Message: text, Quarantined: f.Quarantine != "",
+		})
 	}
 	return list
 }

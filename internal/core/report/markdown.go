@@ -6,6 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
 // summary puts all untrusted text into code spans, where code hosts interpret no HTML, links or names.
@@ -42,6 +43,9 @@ func facts(s *v1alpha1.Suite) []fact {
 		return list
 	}
 	state := words[s.State()]
+	if n := quarantinedFailures(s); n > 0 {
+		state += ", with " + results.QuarantinedFailures(n)
+	}
 	if took := duration(s); took > 0 {
 		state += " in " + plaintext.Duration(took)
 	}
@@ -94,6 +98,12 @@ func failure(f v1alpha1.TestFailure) string {
 	line := "- "
 	if f.History == v1alpha1.FailureNew {
 		line += "**New:** "
+	}
+	switch {
+	case f.Quarantine != "":
+		line += "**Quarantined** by " + Code(f.Quarantine, maxTestName) + ": "
+	case f.ExpiredQuarantine != "":
+		line += "**No longer quarantined** by " + Code(f.ExpiredQuarantine, maxTestName) + ", which has expired: "
 	}
 	line += Code(f.Name, maxTestName)
 	if f.File != "" {

@@ -14,6 +14,8 @@ import (
 type Tests struct {
 	Total, Passed, Failed, Skipped, Flaky, Fixed int32
 
+	Quarantined int32 // of the failed ones
+
 	Failures   []Failure // new ones first
 	More       int32     // that failed and are not among Failures
 	FlakyTests []string  // names of the first
@@ -30,6 +32,9 @@ type Failure struct {
 	New      bool
 	Known    bool
 
+	Quarantine string // the name of the Quarantine for which it does not count
+	Expired    string // the name of an expired one for which it counts again
+
 	Text  string // what the report says; empty: no more than the message, or it is not known
 	Cut   bool   // the rest of the text is missing, or all of it
 	Files []AttachedFile
@@ -44,7 +49,7 @@ func TestsOf(s *v1alpha1.Suite) *Tests {
 	if r == nil {
 		return nil
 	}
-	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed}
+	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed, Quarantined: r.Quarantined}
 	if r.Tests > 0 {
 		t.PassedPercent = 100 * float64(r.Passed) / float64(r.Tests)
 		t.FailedPercent = 100 * float64(r.Failed) / float64(r.Tests)
@@ -56,6 +61,7 @@ func TestsOf(s *v1alpha1.Suite) *Tests {
 			}
 		}
 	}
+	slices.SortStableFunc(t.Failures, func(a, b Failure) int { return min(len(a.Quarantine), 1) - min(len(b.Quarantine), 1) })
 	t.More = max(0, r.Failed-int32(len(t.Failures)))
 	t.setFlaky(r.FlakyTests)
 	return t
@@ -93,6 +99,7 @@ func failureOf(f v1alpha1.TestFailure) Failure {
 	return Failure{
 		Name: f.Name, Location: location, Message: f.Message,
 		New: f.History == v1alpha1.FailureNew, Known: f.History == v1alpha1.FailureKnown,
+		Quarantine: f.Quarantine, Expired: f.ExpiredQuarantine,
 	}
 }
 
@@ -101,7 +108,7 @@ func (t *Tests) sentence(state State) string {
 	switch {
 	case state.Reason == v1alpha1.ReasonFailed && t.Failed > 0:
 		return t.failedSentence()
-	case state.Reason == v1alpha1.ReasonPassed && t.Total > 0 && t.Failed == 0:
+	case state.Reason == v1alpha1.ReasonPassed && t.Total > 0 && t.Failed == t.Quarantined:
 		return t.passedSentence()
 	default:
 		return ""
@@ -125,6 +132,9 @@ func (t *Tests) failedSentence() string {
 	case len(t.Failures) > 0 && t.Failures[0].Known:
 		text.WriteString(", as before")
 	}
+	if t.Quarantined > 0 {
+		fmt.Fprintf(&text, ", %d of them quarantined", t.Quarantined)
+	}
 	if len(t.Failures) > 0 {
 		text.WriteString(": " + t.Failures[0].Name)
 	}
@@ -133,6 +143,9 @@ func (t *Tests) failedSentence() string {
 
 func (t *Tests) passedSentence() string {
 	text := plaintext.Count(t.Passed, "test") + " passed"
+	if t.Quarantined > 0 {
+		text += fmt.Sprintf(", %d failed in quarantine", t.Quarantined)
+	}
 	if t.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", t.Skipped)
 	}

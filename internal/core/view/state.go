@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -33,8 +34,17 @@ var states = map[string]State{
 	v1alpha1.ReasonInconclusive: {Label: "Inconclusive", Key: "inconclusive"},
 }
 
+// Quarantined is the Key of a run that passed with quarantined failures: it is not shown as a plain pass.
+const Quarantined = "quarantined"
+
 // StateOf returns the state of a run. One that the manager has not seen yet is queued.
-func StateOf(s *v1alpha1.Suite) State { return stateOf(s.State()) }
+func StateOf(s *v1alpha1.Suite) State {
+	state := stateOf(s.State())
+	if r := s.Status.Results; s.Passed() && r != nil && r.Quarantined > 0 {
+		state.Label, state.Key = fmt.Sprintf("Passed, %d quarantined", r.Quarantined), Quarantined
+	}
+	return state
+}
 
 func stateOf(reason string) State {
 	reason = cmp.Or(reason, v1alpha1.ReasonQueued)

@@ -37,6 +37,7 @@ func (a *API) explained(ctx context.Context, run *runs.Run, failures []results.E
 	for _, f := range failures {
 		shown := httpapi.TestFailure{
 			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History), Text: f.Text, TextCut: f.TextCut,
+			Quarantine: f.Quarantine, ExpiredQuarantine: f.ExpiredQuarantine,
 		}
 		files := make([]record.Artifact, len(f.Files))
 		for i, file := range f.Files {

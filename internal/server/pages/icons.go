@@ -16,6 +16,7 @@ var staticFiles embed.FS
 // stateShapes are icons in a box of 20 by 20.
 var stateShapes = map[string]template.HTML{
 	"passed":       `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m6.3 10.3 2.5 2.5 5-5.3" stroke="#fff"/>`,
+	"quarantined":  `<circle cx="10" cy="10" r="7.5"/><path d="m6.3 10.3 2.5 2.5 5-5.3"/>`,
 	"failed":       `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/><path class="cut" d="m7 7 6 6m0-6-6 6" stroke="#fff"/>`,
 	"running":      `<circle cx="10" cy="10" r="7.5" opacity=".25"/><path class="arc" d="M10 2.5a7.5 7.5 0 0 1 7.5 7.5"/>`,
 	"queued":       `<circle cx="10" cy="10" r="7.5" stroke-dasharray="3.2 2.7"/><path d="M10 6v4l2.6 1.7"/>`,
@@ -32,7 +33,7 @@ var stateShapes = map[string]template.HTML{
 
 // stateColors are those of the light theme, because a tab's icon cannot follow the page.
 var stateColors = map[string]string{
-	"passed": "#1f7a4d", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
+	"passed": "#1f7a4d", "quarantined": "#7a6a1a", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
 	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "inconclusive": "#52658f", "flaky": "#7a5f14", "skipped": "#6d6a64", "none": "#6d6a64",
 }
 
@@ -71,7 +72,7 @@ func stateFavicon(key string) []byte {
 }
 
 func stateKeys() []string {
-	keys := []string{view.NoRun.Key, view.TestUnsure.Key, view.TestSkipped.Key}
+	keys := []string{view.NoRun.Key, view.Quarantined, view.TestUnsure.Key, view.TestSkipped.Key}
 	for _, s := range view.States() {
 		keys = append(keys, s.Key)
 	}
