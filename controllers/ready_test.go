@@ -39,6 +39,8 @@ func conditionsOf(o client.Object) []metav1.Condition {
 		return o.Status.Conditions
 	case *v1alpha1.Environment:
 		return o.Status.Conditions
+	case *v1alpha1.Quarantine:
+		return o.Status.Conditions
 	default:
 		return nil
 	}

@@ -27,6 +27,7 @@ import (
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
+	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -63,6 +64,7 @@ type world struct {
 	metrics *prometheus.Registry      // of the manager
 
 	deployments deployedcontroller.Store // nil: there is none
+	collector   *job.Collector           // of results; nil: there is none
 	began       time.Time                // when the first Suite of this test was received
 	stop        func()                   // the manager
 }
@@ -129,7 +131,8 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 		w.must(w.starter.serves(mgr))
 	}
 	return controllers.Config{
-		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Tests: w.tests, Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
+		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Collector: w.collector, Tests: w.tests,
+		Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
 		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments,
 	}
 }
