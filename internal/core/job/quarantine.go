@@ -106,11 +106,9 @@ func otherFailure(p *corev1.Pod, tests string) string {
 	if p.Status.Phase != corev1.PodFailed || p.DeletionTimestamp != nil || p.Status.Reason != "" || disrupted(p) != nil {
 		return fmt.Sprintf("the pod %s was stopped", p.Name)
 	}
-	failed := int32(0)
-	if s, missing := report(p); missing != "" || s.Reports == 0 || s.Unread > 0 || !s.OnlyQuarantined() {
+	own, missing := report(p)
+	if missing != "" || own.Reports == 0 || own.Unread > 0 || !own.OnlyQuarantined() {
 		return fmt.Sprintf("the pod %s failed, and its own report shows no quarantined failure", p.Name)
-	} else {
-		failed = s.Failed
 	}
 	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		t := cs.State.Terminated
@@ -121,7 +119,7 @@ func otherFailure(p *corev1.Pod, tests string) string {
 		case t.ExitCode == 0:
 		case cs.Name != tests:
 			return fmt.Sprintf("the %s failed", title(p, cs.Name))
-		case cs.RestartCount > 0 || t.Reason != "Error" || t.Signal != 0 || !ofFailedTests(t.ExitCode, failed):
+		case cs.RestartCount > 0 || t.Reason != "Error" || t.Signal != 0 || !ofFailedTests(t.ExitCode, own.Failed):
 			return fmt.Sprintf("the %s exited with %s, which a test runner does not do because of failed tests. Let it exit with 1 then",
 				title(p, cs.Name), exitCode(t))
 		}
