@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,11 @@ func (m *junitMerger) addRun(ctx context.Context, r *client.Run, prefix string) 
 			}
 		}
 	}
+	if r.Results != nil && r.Results.Quarantined > 0 {
+		if err := m.AddProperties(prefix+r.Trigger, quarantined(r.Results)); err != nil {
+			return err
+		}
+	}
 	failure := ""
 	if r.State != v1alpha1.ReasonPassed {
 		failure = strings.TrimSuffix(r.State+": "+r.Message, ": ")
@@ -123,6 +129,17 @@ func (m *junitMerger) addRun(ctx context.Context, r *client.Run, prefix string) 
 		return m.AddCase(prefix+r.Trigger, r.ID, cli.Clean(failure))
 	}
 	return nil
+}
+
+// quarantined counts the quarantined failures, and names the first of them. In the reports, they are failures like others.
+func quarantined(r *client.TestResults) []junit.Property {
+	all := []junit.Property{{Name: "postflight.quarantined", Value: strconv.Itoa(int(r.Quarantined))}}
+	for _, f := range r.Failures {
+		if f.Quarantine != "" {
+			all = append(all, junit.Property{Name: "postflight.quarantine." + f.Quarantine, Value: cli.Clean(f.Name)})
+		}
+	}
+	return all
 }
 
 // addReport adds a report, and notes what could not be read of it. A copy of another report of the same pod adds nothing.

@@ -70,6 +70,21 @@ func (w *Writer) AddCase(suite, name, failure string) error {
 	return err
 }
 
+// Property is what a report says besides its tests.
+type Property struct{ Name, Value string }
+
+// AddProperties adds a suite without tests, for what JUnit has no other place for.
+func (w *Writer) AddProperties(suite string, properties []Property) error {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<testsuite name="%s" tests="0" failures="0"><properties>`, escaped(suite))
+	for _, p := range properties {
+		fmt.Fprintf(&out, `<property name="%s" value="%s"/>`, escaped(p.Name), escaped(p.Value))
+	}
+	out.WriteString("</properties></testsuite>\n")
+	_, err := out.WriteTo(w.to)
+	return err
+}
+
 // Close ends the document.
 func (w *Writer) Close() error {
 	_, err := io.WriteString(w.to, "</testsuites>\n")

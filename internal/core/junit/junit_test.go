@@ -152,6 +152,20 @@ func TestAddCase(t *testing.T) {
 	}
 }
 
+func TestAddProperties(t *testing.T) {
+	var out bytes.Buffer
+	w, err := junit.NewWriter(&out)
+	if err == nil {
+		err = errors.Join(w.AddProperties("smoke", []junit.Property{{Name: "postflight.quarantined", Value: `1 "<a>"`}}), w.Close())
+	}
+	const want = head + `<testsuite name="smoke" tests="0" failures="0"><properties>` +
+		`<property name="postflight.quarantined" value="1 &#34;&lt;a&gt;&#34;"/></properties></testsuite>
+` + tail
+	if diff := cmp.Diff(want, out.String()); diff != "" || err != nil || w.Tests != 0 {
+		t.Errorf("%v, %+v\n%s", err, w.Report, diff)
+	}
+}
+
 // FuzzAdd: whatever the reports are, the document is well-formed.
 func FuzzAdd(f *testing.F) {
 	f.Add(`<testsuites><testsuite name="a"><testcase name="x"/></testsuite></testsuites>`)
