@@ -83,6 +83,7 @@ func sumUp(days []string, runs []Run) httpapi.InsightsPeriod {
 		switch r.State {
 		case v1alpha1.ReasonPassed:
 			p.Passed++
+			p.Quarantined += int(min(r.Quarantined, 1))
 		case v1alpha1.ReasonFailed:
 			p.Failed++
 		case v1alpha1.ReasonTimedOut:

@@ -178,7 +178,8 @@ type Run struct {
 	Tests           int32   `json:"tests,omitempty"`
 	Failed          int32   `json:"failed,omitempty"`
 	Flaky           int32   `json:"flaky,omitempty"`
-	Listed          bool    `json:"listed,omitempty"` // each of its tests is known
+	Quarantined     int32   `json:"quarantined,omitempty"` // of the failed ones
+	Listed          bool    `json:"listed,omitempty"`      // each of its tests is known
 }
 
 // RunOf returns what a day keeps of a run that has ended.
@@ -202,7 +203,7 @@ func RunOf(r httpapi.Run) Run {
 		h.VerdictSeconds = tenth(r.EndedAt.Sub(received).Seconds())
 	}
 	if r.Results != nil {
-		h.Tests, h.Failed, h.Flaky = r.Results.Tests, r.Results.Failed, r.Results.Flaky
+		h.Tests, h.Failed, h.Flaky, h.Quarantined = r.Results.Tests, r.Results.Failed, r.Results.Flaky, r.Results.Quarantined
 	}
 	return h
 }

@@ -67,6 +67,7 @@ func (l *Log) add(test testCase) {
 	line := httpapi.Test{
 		Name: test.name, Suite: test.suite, File: test.file, Line: test.line, State: states[test.outcome],
 		Milliseconds: test.milliseconds, Retries: test.retries, Message: test.failure.Message, Text: test.failure.Text,
+		Quarantined: test.failure.Quarantine != "",
 	}
 	if test.failure.File != "" && line.File == "" {
 		line.File, line.Line = test.failure.File, test.failure.Line

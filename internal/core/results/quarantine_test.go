@@ -1,6 +1,10 @@
 package results_test
 
 import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -140,5 +145,28 @@ func TestHostileQuarantine(t *testing.T) {
 		strings.Repeat("1,", 100) + `1]}`)
 	if s.Quarantined != 1 || s.QuarantinedRan != 1 || len(s.Matched) != 20 || s.Matched[0] != 0 || s.Matched[1] > 1_000_000 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestQuarantinedInTheLog: the list of all tests says which failures are quarantined, beyond those that have names elsewhere.
+func TestQuarantinedInTheLog(t *testing.T) {
+	tests := results.Tests{Quarantines: quarantine.Compile(applied.Rules)}
+	tests.Add("junit.xml", strings.NewReader(suiteOf(strings.Repeat(failedPay, 1000)+failedCart+`<testcase name="cart passes"/>`+failedLogin)))
+	packed, err := gzip.NewReader(bytes.NewReader(tests.Log.Content(nil, time.Time{}, time.Time{}, tests.Counts)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for lines := bufio.NewScanner(packed); lines.Scan(); {
+		var test httpapi.Test
+		if err := json.Unmarshal(lines.Bytes(), &test); err != nil {
+			t.Fatal(err)
+		}
+		if test.Quarantined {
+			named = append(named, test.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"shop > cart"}, named); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -49,9 +49,11 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
 		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test)}
+		if test.outcome == failed {
+			t.markQuarantine(&test.failure, f.rule)
+		}
 		if test.outcome == failed && named < maxFailures {
 			test.failure.locate(path)
-			t.markQuarantine(&test.failure, f.rule)
 			f.failure, named = &test.failure, named+1
 		}
 		if test.outcome == flaky && flakes < maxFlaky {
