@@ -94,6 +94,11 @@ func (c *Client) Rerun(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/rerun", c.trace)
 }
 
+// RerunFailed is Rerun with only the tests that failed: the attempt passes only if it and the run together show that every test passed.
+func (c *Client) RerunFailed(ctx context.Context, id string) (*Run, error) {
+	return c.run(ctx, http.MethodPost, id, "/rerun?failed=true", c.trace)
+}
+
 func (c *Client) run(ctx context.Context, method, id, action string, header http.Header) (*Run, error) {
 	run, err := request[Run](ctx, c, method, runPath(id)+action, header, nil)
 	if run != nil {

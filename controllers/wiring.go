@@ -27,10 +27,11 @@ type Config struct {
 	Clock        clock.PassiveClock
 	Metrics      *Metrics
 	Inputs       suite.InputsConfig
-	Image        string         // see suite.Config
-	Collector    *job.Collector // nil: no store is configured
-	Tests        suite.Tests    // nil: no store is configured
-	Archive      archive.Config // its store and its logs
+	Image        string          // see suite.Config
+	Collector    *job.Collector  // nil: no store is configured
+	Tests        suite.Tests     // nil: no store is configured
+	Documents    suite.Documents // nil: no store is configured
+	Archive      archive.Config  // its store and its logs
 	Reports      report.Config
 	Announce     announce.Config
 	Notifier     deployed.Notifier // of rollouts
@@ -58,7 +59,8 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	}
 	err = errors.Join(
 		suite.Add(mgr, suite.Config{
-			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests, Handovers: handovers,
+			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests,
+			Documents: config.Documents, Handovers: handovers,
 			Archives: archives, Workloads: deployed.NewReader(mgr, workloads, clock),
 			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),

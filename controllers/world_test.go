@@ -63,6 +63,7 @@ type world struct {
 	log     logr.LogSink              // of the manager; nil: silent
 	metrics *prometheus.Registry      // of the manager
 
+	reports     *reports                 // that the pods of runs upload; nil: there is no object store
 	deployments deployedcontroller.Store // nil: there is none
 	collector   *job.Collector           // of results; nil: there is none
 	began       time.Time                // when the first Suite of this test was received
@@ -130,8 +131,10 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 	if w.starter != nil {
 		w.must(w.starter.serves(mgr))
 	}
+	documents, collector := w.reports.config()
 	return controllers.Config{
-		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Collector: w.collector, Tests: w.tests,
+		Documents: documents, Collector: cmp.Or(w.collector, collector),
+		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Tests: w.tests,
 		Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
 		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments,
 	}

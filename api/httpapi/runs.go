@@ -29,6 +29,7 @@ type Run struct {
 	RepeatedBy   string `json:"repeatedBy,omitempty"`   // the id of the run that repeats this one, which has no result
 	Repeats      string `json:"repeats,omitempty"`      // the id of the run without a result that this one repeats
 	Retries      int32  `json:"retries,omitempty"`      // how many of the runs that it repeats ended as Error, one after the other
+	OnlyFailedOf string `json:"onlyFailedOf,omitempty"` // the id of the run whose failed tests this one repeats, and only these
 
 	ScheduledFor *time.Time `json:"scheduledFor,omitempty"` // the time of the Trigger's schedule that started it; absent: somebody did
 

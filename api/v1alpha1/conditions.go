@@ -269,6 +269,14 @@ func (s *Suite) Finished() bool {
 	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
 }
 
+// RepeatsFailedOf names the run whose failed tests this one repeats, and only these; "" for others.
+func (s *Suite) RepeatsFailedOf() string {
+	if s.Spec.OnlyFailedOf == nil {
+		return ""
+	}
+	return s.Spec.OnlyFailedOf.Name
+}
+
 // Passed reports whether the run has passed.
 func (s *Suite) Passed() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)

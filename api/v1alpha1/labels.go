@@ -52,6 +52,13 @@ const (
 	// AnnotationUnderTest holds what the Environment had when the Job of a run was created, on the Job.
 	AnnotationUnderTest = "postflight.dev/under-test"
 
+	// AnnotationRepeatsFailed holds which failed tests a run repeats, and together with which runs it is a whole, on its Job.
+	AnnotationRepeatsFailed = "postflight.dev/repeats-failed"
+
+	// AnnotationTestsDigest holds the digest of what defines the tests of a run, on its Job: a run that repeats only the failed tests has to
+	// run the same ones.
+	AnnotationTestsDigest = "postflight.dev/tests-digest"
+
 	// AnnotationRepeats names the run without a result that a run repeats: it was Inconclusive, or ended as Error.
 	AnnotationRepeats = "postflight.dev/repeats"
 

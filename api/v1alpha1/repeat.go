@@ -28,7 +28,7 @@ func (t *Trigger) RetriesOnError() int32 {
 // StartedAgain reports whether the run tests what was deployed before: somebody requested another attempt, or a schedule started it, or it
 // repeats a run without a result.
 func (s *Suite) StartedAgain() bool {
-	return s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != "" || s.Scheduled()
+	return s.Spec.OnlyFailedOf != nil || s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != "" || s.Scheduled()
 }
 
 // Retries counts the runs that ended as Error, and that this one repeats, directly or not. What nobody can read counts as the most, so that

@@ -111,6 +111,11 @@ type TestResults struct {
 	// +kubebuilder:validation:Minimum=0
 	Fixed int32 `json:"fixed,omitempty"`
 
+	// onlyTestsFailed reports of a failed run that nothing but tests failed, and that all its pods ran to their end and reported whole: a
+	// repetition of the failed tests can complete it.
+	// +optional
+	OnlyTestsFailed bool `json:"onlyTestsFailed,omitempty"`
+
 	// failures are the first failed tests: first those that no Quarantine names, and of these the new ones first.
 	// +optional
 	// +listType=atomic

@@ -7,7 +7,7 @@ import (
 
 // SuiteSpec defines a run. Only cancel can change.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.supersede) == has(oldSelf.supersede) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished)",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.supersede) == has(oldSelf.supersede) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished) && has(self.onlyFailedOf) == has(oldSelf.onlyFailedOf)",message="the spec of a Suite cannot change, but for cancel"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back; notify again, or create another Suite"
 type SuiteSpec struct {
 	// trigger defines the run.
@@ -76,6 +76,12 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 
+	// onlyFailedOf is the run of the same commit, Trigger and Environment whose failed tests this one repeats, and only these. It passes only
+	// if it and that run together show that every test passed under one version. Runs without it run all tests.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	OnlyFailedOf *RunReference `json:"onlyFailedOf,omitempty"`
+
 	// cancel stops the run. It cannot be undone.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
@@ -94,6 +100,22 @@ type TriggerReference struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
+}
+
+// RunReference names a Suite of the same namespace.
+type RunReference struct {
+	// name of the Suite.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// uid of the Suite: a later one of that name is another run.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID types.UID `json:"uid"`
 }
 
 // Deployment is what was deployed, according to the notification. Every field is optional and as it was

@@ -50,6 +50,12 @@ func TestSuiteValidation(t *testing.T) {
 		"SHAMixedCase":          {"notifications are in lower case", set("spec/deployment/sha", strings.Repeat("5ca1ab1E", 8)), inLowerCase},
 		"SHAShort":              {"not a full commit: any text", set("spec/deployment/sha", "5CA1AB1E"), ""},
 		"SHAElse":               {"40 characters, but not of a commit", set("spec/deployment/sha", strings.Repeat("BUILD-42", 5)), ""},
+		"OnlyFailed":            {"what is repeated", set("spec/onlyFailedOf", fields{"name": "smoke-1", "uid": "4b1c"}), ""},
+		"OnlyFailedNameless":    {"of what?", set("spec/onlyFailedOf", fields{"uid": "4b1c"}), "spec.onlyFailedOf.name: Required"},
+		"OnlyFailedOfAny":       {"a later Suite of the name is another run", set("spec/onlyFailedOf", fields{"name": "smoke-1"}), "spec.onlyFailedOf.uid: Required"},
+		"OnlyFailedEmpty":       {"of what?", set("spec/onlyFailedOf", fields{"name": "", "uid": "4b1c"}), "spec.onlyFailedOf.name"},
+		"OnlyFailedTooLong":     {"64", set("spec/onlyFailedOf", fields{"name": text(64), "uid": "4b1c"}), "Too long"},
+		"OnlyFailedUIDTooLong":  {"65", set("spec/onlyFailedOf", fields{"name": "a", "uid": text(65)}), "Too long"},
 		"CancelAtOnce":          {"a restored backup", set("spec/cancel", true), ""},
 		"UnknownField":          {"a misspelt field is rejected", set("spec/canceled", true), `unknown field "spec.canceled"`},
 		"UnknownDeployment":     {"a misspelt field is rejected", set("spec/deployment/ref", "main"), `unknown field "spec.deployment.ref"`},
@@ -72,6 +78,7 @@ var whole = edits(
 	set("spec/supersedeKey", "main/staging"),
 	set("spec/supersede", "Branch"),
 	set("spec/attempt", 2),
+	set("spec/onlyFailedOf", fields{"name": "smoke-1", "uid": "4b1c"}),
 	set("spec/receivedAt", "2026-11-20T18:00:00.123456Z"),
 )
 
@@ -104,6 +111,7 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 	}
 	for field, other := range map[string]any{
 		"trigger/name": "other", "trigger/uid": "other", "environment": "other", "variables/A": "other", "supersedeKey": "other", "supersede": "None",
+		"onlyFailedOf/name": "other", "onlyFailedOf/uid": "other",
 		"attempt": 3, "receivedAt": "2026-11-20T18:00:00.123457Z",
 		"deployment/branch": "other", "deployment/sha": "other", "deployment/type": "other", "deployment/url": "other",
 		"deployment/hostingService": "GitHub", "deployment/commitURL": "other", "deployment/repository": "a/b", "deployment/pullRequestNumber": 8,
@@ -111,7 +119,7 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 		cases["Change/"+field] = update{"it would say what did not run", whole, set("spec/"+field, other), cannotChange}
 	}
 	for _, field := range []string{
-		"trigger/uid", "variables", "supersedeKey", "supersede", "attempt", "receivedAt", "deployment",
+		"trigger/uid", "variables", "supersedeKey", "supersede", "attempt", "receivedAt", "deployment", "onlyFailedOf",
 		"deployment/branch", "deployment/sha", "deployment/type", "deployment/url", "deployment/hostingService",
 		"deployment/commitURL", "deployment/repository", "deployment/pullRequestNumber",
 	} {
@@ -119,7 +127,7 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 	}
 	for field, value := range map[string]any{
 		"trigger/uid": "u", "variables": fields{"A": "1"}, "supersedeKey": "k", "supersede": "None", "receivedAt": "2026-11-20T18:00:00.123456Z",
-		"deployment": fields{"branch": "main"}, "deployment/sha": "abc",
+		"deployment": fields{"branch": "main"}, "deployment/sha": "abc", "onlyFailedOf": fields{"name": "smoke-1", "uid": "4b1c"},
 	} {
 		cases["Add/"+field] = update{"nothing is added", edits(), set("spec/"+field, value), cannotChange}
 	}

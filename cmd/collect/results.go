@@ -81,6 +81,7 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 	}
 	c.Secrets = mask.NewValues(strings.Split(getenv(job.CollectMaskVariable), "\n"))
 	c.Quarantines = quarantine.Compile(quarantine.Parse(getenv(job.CollectQuarantine)).Rules)
+	c.Repeats = results.NameSet(getenv(job.CollectRepeatsVariable))
 	c.Client, err = fetch.NewClient(getenv(job.CollectCAVariable))
 	return c, err
 }

@@ -273,6 +273,14 @@ func runInputs(bucket *objectstore.Bucket, image string, o options) suitecontrol
 	}
 }
 
+// runDocuments are nil without a store.
+func runDocuments(bucket *objectstore.Bucket) suitecontroller.Documents {
+	if bucket == nil {
+		return nil
+	}
+	return &archive.Archive{Bucket: bucket}
+}
+
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not
 // change it in a second place.
 func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {

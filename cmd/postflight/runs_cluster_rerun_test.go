@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,45 @@ func TestRunsRerunIsRefused(t *testing.T) {
 			r := testCluster(c, true, tc.objects...)
 			if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, want %q in it", err, tc.says)
+			}
+		})
+	}
+}
+
+// TestRunsRerunFailed: the same attempt as by the server, and the same refusals.
+func TestRunsRerunFailed(t *testing.T) {
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
+	tests := func(s *v1alpha1.Suite) {
+		s.Spec.Trigger.UID, s.UID = "new", "uid-a"
+		s.Spec.Deployment.SHA = "5ca1ab1e"
+		s.Status.Results = &v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, OnlyTestsFailed: true}
+	}
+	crashed := func(s *v1alpha1.Suite) { s.Status.Results.OnlyTestsFailed = false }
+	later := aRun("later", exitCode1, func(s *v1alpha1.Suite) {
+		s.Spec.Deployment.SHA, s.CreationTimestamp = "b776998a", metav1.NewTime(noon.Add(time.Hour))
+		s.Spec.ReceivedAt, s.Spec.SupersedeKey = nil, "other"
+	})
+	for name, tc := range map[string]struct {
+		run    *v1alpha1.Suite
+		others []client.Object
+		says   string
+	}{
+		"tests failed":     {aRun("a", exitCode1, tests), nil, ""},
+		"a crash, too":     {aRun("a", exitCode1, tests, crashed), nil, "more than tests failed in the run a"},
+		"another deployed": {aRun("a", exitCode1, tests), []client.Object{later}, "the run later tests that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, out, _ := newTestConsole()
+			r := testCluster(c, true, append(tc.others, trigger, tc.run)...)
+			err := (&runs.RerunOptions{Options: onCluster(r), Failed: true}).Run(t.Context(), "a")
+			if (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Fatalf("%v, want %q in it", err, tc.says)
+			}
+			next := &v1alpha1.Suite{}
+			if err == nil {
+				if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: strings.TrimSpace(out.String())}, next); err != nil || next.RepeatsFailedOf() != "a" {
+					t.Errorf("%v %+v", err, next.Spec)
+				}
 			}
 		})
 	}

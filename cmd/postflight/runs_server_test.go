@@ -75,6 +75,7 @@ func TestRunsByServer(t *testing.T) {
 		"cancel":                             {args: "runs cancel smoke-2", log: []string{"The run smoke-2 is being canceled."}, sent: []string{"POST /api/v0/runs/smoke-2/cancel"}},
 		"cancel too late":                    {args: "runs cancel smoke-1", code: 1, log: []string{"The run has ended already."}},
 		"rerun":                              {args: "runs rerun smoke-1", out: []string{"smoke-2\n"}, log: []string{"Attempt 1"}, sent: []string{"POST /api/v0/runs/smoke-1/rerun"}},
+		"rerun of failed tests":              {args: "runs rerun --failed smoke-1", out: []string{"smoke-2\n"}, sent: []string{"POST /api/v0/runs/smoke-1/rerun?failed=true"}},
 		"rerun of a run that goes on":        {args: "runs rerun smoke-2", code: 1, log: []string{"The run has not ended."}},
 		"rerun after an attempt that ended": {api: &anAPI{runs: []httpapi.Run{apiRun("smoke-1", exitCode1), apiRun("again", exitCode1), apiRun("third", running)},
 			attempts: map[string]string{"smoke-1": "again", "again": "third"}}, args: "runs rerun smoke-1", out: []string{"third\n"}},

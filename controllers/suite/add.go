@@ -4,6 +4,7 @@ package suite
 import (
 	"cmp"
 	"context"
+	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
@@ -23,6 +25,7 @@ type Config struct {
 	Image     string         // Postflight's own, for the container that waits for the right version; empty: it is not known
 	Collector *job.Collector // keeps what the tests wrote; nil: no store is configured
 	Tests     Tests          // of earlier runs, for shards; nil: no store is configured
+	Documents Documents      // of the results of runs; nil: no store is configured
 	Handovers Handovers
 	Workloads Workloads
 	Archives  bool      // finished runs are archived before they are deleted
@@ -38,6 +41,12 @@ type Config struct {
 // Handovers take what was read to end a run, for those that archive it.
 type Handovers interface {
 	Put(s *v1alpha1.Suite, pods []corev1.Pod)
+}
+
+// Documents are what the pods of runs reported, in the store.
+type Documents interface {
+	// Results returns the documents of the pods of a run.
+	Results(ctx context.Context, r record.Run) iter.Seq2[record.Results, error]
 }
 
 // Workloads knows what runs in Environments.

@@ -50,6 +50,10 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 	if err != nil {
 		return err
 	}
+	if problem := suite.NoVersion(o.FailedChain, o.UnderTest.Start, changedSince); problem != "" {
+		o.Creation = suite.Creation{Result: suite.NotWhole, Detail: problem}
+		return nil
+	}
 	j, problem, err := r.buildJob(ctx, *o)
 	if err != nil {
 		return err
@@ -87,8 +91,9 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 		return nil, "", err
 	}
 	if o.Trigger.Spec.Results != nil {
+		j = r.withFailed(j, o)
 		results := job.ResultsOf(o.Trigger, r.Collector)
-		results.Secrets = mask.Of(o.Suite.Spec.Variables)
+		results.Secrets, results.Repeats = mask.Of(o.Suite.Spec.Variables), repeatedBy(o)
 		if results.Quarantines, err = r.quarantines(ctx, o.Suite, results.Required); err != nil {
 			return nil, "", err
 		}

@@ -115,7 +115,10 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 	if o.Progress.Reason == v1alpha1.ReasonPassed && o.DecidedBy == v1alpha1.DecidedByTests {
 		runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
 		o.PassedBefore = suite.LastPassed(o.Suite, runs)
-		return err
+		if err != nil || o.Suite.Spec.OnlyFailedOf == nil {
+			return err
+		}
+		return r.observeDeployments(ctx, o)
 	}
 	return nil
 }
@@ -160,7 +163,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
 	o.StartLimit = job.StartLimit(j)
-	o.KeepsResults, o.Collected = job.KeepsResults(j), state.Collected
+	o.KeepsResults, o.Collected, o.Plan = job.KeepsResults(j), state.Collected, job.PlanOf(j)
 }
 
 // The Job is gone, so its pods are found by the label that names their Suite.

@@ -45,6 +45,11 @@ func (r *Reconciler) withPrepared(ctx context.Context, j *batchv1.Job, o suite.O
 			Name: job.TimingsFile, Variable: job.TimingsVariable, Content: r.timings(ctx, o).Fit(job.Fits).Encode(),
 		})
 	}
+	if names, problem := failedFile(o); problem != "" {
+		return nil, problem
+	} else if names != nil {
+		p.Files = append(p.Files, *names)
+	}
 	if len(p.Files) == 0 {
 		return j, ""
 	}

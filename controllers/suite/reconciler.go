@@ -130,6 +130,9 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 	case suite.FindInputs:
 		o.Inputs, o.Position = r.findInputs(ctx, *o), nil
 		return nil
+	case suite.FindFailed:
+		o.Position = nil
+		return r.findFailed(ctx, o)
 	case suite.CreateJob:
 		if o.Position != nil && !r.queues.claim(*o) {
 			o.Position = nil // another run took the slot meanwhile

@@ -133,6 +133,8 @@ var fields = map[string]map[string]field{
 		"ttlAfterFinished":             {value: `"1h"`, not: "but a Suite is a pod", immutable: true},
 		"attempt":                      {value: `2`, not: "but a Suite is a pod", immutable: true},
 		"receivedAt":                   {value: `"2026-11-20T18:00:00.000000Z"`, not: "but stops other pods", immutable: true},
+		"onlyFailedOf.name":            {value: `"smoke-1"`, pod: "chooses the failed tests whose names are in its variables", immutable: true},
+		"onlyFailedOf.uid":             {value: `"4b1c"`, not: "but tells a run from a later one of its name", immutable: true},
 		"cancel":                       {value: `true`, not: "ends the pod", free: true},
 	},
 }
@@ -162,6 +164,8 @@ var companions = map[string]string{
 	"Trigger ready.http.header":                     `{"ready":{"http":{"path":"/"}}}`,
 	"Trigger ready.http.successes":                  `{"ready":{"http":{"path":"/"}}}`,
 	"Trigger ready.http.interval":                   `{"ready":{"http":{"path":"/"}}}`,
+	"Suite onlyFailedOf.name":                       `{"onlyFailedOf":{"name":"smoke-0","uid":"4b1c"}}`,
+	"Suite onlyFailedOf.uid":                        `{"onlyFailedOf":{"name":"smoke-0","uid":"3a0b"}}`,
 	"Environment hold.reason":                       `{"hold":{"until":"2036-01-01T00:00:00Z"}}`,
 	"Environment settle.atMost":                     `{"settle":{"quiet":"2m"}}`,
 	"Environment ephemeral.deploymentURL":           `{"ephemeral":{"expiresAt":"2035-01-01T00:00:00Z"}}`,

@@ -100,7 +100,7 @@ func EndOf(r *client.Run) string {
 		return tests + "; it passed by its exit code only, because results.require of the Trigger is Nothing"
 	case exitOnly:
 		return "passed by its exit code only, because the Trigger asks for no results of its tests"
-	case r.State == v1alpha1.ReasonInconclusive: // its message counts the tests
+	case r.State == v1alpha1.ReasonInconclusive, r.State == v1alpha1.ReasonPassed && r.OnlyFailedOf != "": // its message counts the tests
 		return plaintext.Line(r.Message, maxEnd)
 	case r.State == v1alpha1.ReasonCanceled:
 		return strings.TrimSpace(plaintext.Line(r.Message, maxEnd) + " " + tests)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,17 @@ import (
 
 // Rerun follows the rules of the server, and names the attempt as the server does.
 func (c *ClusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error) {
+	return c.rerun(ctx, id, suite.NextAttempt)
+}
+
+// RerunFailed is Rerun of only the failed tests.
+func (c *ClusterRuns) RerunFailed(ctx context.Context, id string) (*client.Run, error) {
+	return c.rerun(ctx, id, suite.NextFailed)
+}
+
+type nextAttempt func(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string)
+
+func (c *ClusterRuns) rerun(ctx context.Context, id string, again nextAttempt) (*client.Run, error) {
 	s, err := c.GetSuite(ctx, id)
 	if err != nil {
 		return nil, err
@@ -28,7 +40,7 @@ func (c *ClusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error)
 	if err != nil {
 		return nil, err
 	}
-	desired, problem := suite.NextAttempt(s, trigger, c.UserName(ctx))
+	desired, problem := again(s, trigger, c.UserName(ctx))
 	if problem != "" {
 		return nil, problemError(problem)
 	}
@@ -69,12 +81,18 @@ func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1
 }
 
 func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	stream, err := c.streamOf(ctx, of)
+	runs, err := c.allRuns(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	if problem := suite.NewerProblem(of, stream); problem != "" {
+	if problem := suite.NewerProblem(of, streamOf(of, runs)); problem != "" {
 		return nil, problemError(problem)
+	}
+	if desired.Spec.OnlyFailedOf != nil {
+		inEnvironment := slices.DeleteFunc(runs, func(s *v1alpha1.Suite) bool { return s.Spec.Environment != of.Spec.Environment })
+		if problem := suite.DeployedProblem(of, inEnvironment); problem != "" {
+			return nil, problemError(problem)
+		}
 	}
 	next := desired.DeepCopy()
 	err = c.Client.Create(ctx, next)
@@ -88,21 +106,25 @@ func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.S
 	return next, getErr
 }
 
-func (c *ClusterRuns) streamOf(ctx context.Context, s *v1alpha1.Suite) (stream []*v1alpha1.Suite, err error) {
-	key := suite.StreamKey(s)
-	if key == "" {
-		return nil, nil
-	}
+func (c *ClusterRuns) allRuns(ctx context.Context, s *v1alpha1.Suite) (all []*v1alpha1.Suite, err error) {
 	var list v1alpha1.SuiteList
 	if err := c.Client.List(ctx, &list, crclient.InNamespace(s.Namespace)); err != nil {
 		return nil, c.ExplainError(err, "runs")
 	}
 	for i := range list.Items {
-		if suite.StreamKey(&list.Items[i]) == key {
-			stream = append(stream, &list.Items[i])
+		all = append(all, &list.Items[i])
+	}
+	return all, nil
+}
+
+func streamOf(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (stream []*v1alpha1.Suite) {
+	key := suite.StreamKey(s)
+	for _, other := range runs {
+		if key != "" && suite.StreamKey(other) == key {
+			stream = append(stream, other)
 		}
 	}
-	return stream, nil
+	return stream
 }
 
 // problemError makes an error of a sentence.

@@ -10,7 +10,10 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
-type RerunOptions struct{ Options }
+type RerunOptions struct {
+	Options
+	Failed bool
+}
 
 func newRerun() *cobra.Command {
 	o := &RerunOptions{}
@@ -20,20 +23,31 @@ func newRerun() *cobra.Command {
 		Long: `Starts another attempt of a run that has ended, with the same deployment and variables, and prints its id. If an
 attempt has been started and has not ended, it prints the id of that one.
 
+With --failed, the attempt runs only the tests that failed, if the tests of the Trigger know how to. It passes only if the two runs
+together show that every test passed, of the same commit and under the same version.
+
 A run is not rerun after a newer deployment, because the attempt would supersede the run of that deployment.
 
 ` + twoWays,
 		Example: `  # Try again, and wait for the result
-  postflight wait "$(postflight runs rerun smoke-3f9c2k7q5x0a1b2c)"`,
+  postflight wait "$(postflight runs rerun smoke-3f9c2k7q5x0a1b2c)"
+
+  # Only the tests that failed
+  postflight wait "$(postflight runs rerun --failed smoke-3f9c2k7q5x0a1b2c)"`,
 		Args: cobra.ExactArgs(1),
 		RunE: o.command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.Failed, "failed", false, "run only the tests that failed")
 	return cmd
 }
 
 func (o *RerunOptions) Run(ctx context.Context, id string) error {
-	r, err := latestAttempt(ctx, o.Source, id)
+	var source rerunner = o.Source
+	if o.Failed {
+		source = failedRerunner{o.Source}
+	}
+	r, err := latestAttempt(ctx, source, id)
 	if err != nil {
 		return err
 	}
@@ -50,6 +64,13 @@ const maxAttempts = 100
 // rerunner starts the next attempt of a run, or returns the one that exists.
 type rerunner interface {
 	Rerun(ctx context.Context, id string) (*client.Run, error)
+}
+
+// failedRerunner repeats only failed tests.
+type failedRerunner struct{ source runSource }
+
+func (r failedRerunner) Rerun(ctx context.Context, id string) (*client.Run, error) {
+	return r.source.RerunFailed(ctx, id)
 }
 
 // latestAttempt starts another attempt of a run that has ended, unless one has not ended.

@@ -47,6 +47,7 @@ type runSource interface {
 
 	// Rerun returns the next attempt of a run that has ended; that attempt may exist.
 	Rerun(ctx context.Context, id string) (*client.Run, error)
+	RerunFailed(ctx context.Context, id string) (*client.Run, error)
 
 	// copyLogs copies logs, each below a line that names it if there are several.
 	copyLogs(ctx context.Context, id string, o client.LogOptions, to io.Writer) error

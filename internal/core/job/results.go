@@ -24,6 +24,7 @@ const (
 	CollectBudgetVariable    = "POSTFLIGHT_COLLECT_BUDGET"     // how long the sidecar may take, as a Go duration
 	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"         // PEM for the TLS of store and manager, in addition to the image's
 	CollectQuarantine        = "POSTFLIGHT_COLLECT_QUARANTINE" // the Quarantines of the run, as JSON
+	CollectRepeatsVariable   = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
 	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"       // texts, each on a line, that are masked in what is read of reports
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it
 	TokenAudience            = "postflight"                    // of the sidecar's token, which the API server does not accept
@@ -52,8 +53,9 @@ type Results struct {
 	Directory string // absolute path in every container
 	SizeLimit resource.Quantity
 	Required  results.Requirement
-	Secrets   mask.Values // of secret variables of the run
-	Collector *Collector  // nil: nothing is kept
+	Secrets   mask.Values     // of secret variables of the run
+	Repeats   results.NameSet // failed tests of another run that this one repeats; "" for others
+	Collector *Collector      // nil: nothing is kept
 
 	Quarantines quarantine.Applied
 }
@@ -77,7 +79,7 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 
 func requirement(j *batchv1.Job) results.Requirement {
 	least, err := strconv.ParseInt(j.Annotations[v1alpha1.AnnotationMinTests], 10, 32)
-	if err != nil { // there is none
+	if err != nil || j.Annotations[v1alpha1.AnnotationRepeatsFailed] != "" { // there is none, or it is that of all tests
 		least = 0
 	}
 	return results.Requirement{Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least)}
@@ -167,6 +169,9 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 	}
 	if text := r.Quarantines.Text(); text != "" {
 		variables[CollectQuarantine] = text
+	}
+	if r.Repeats != "" {
+		variables[CollectRepeatsVariable] = string(r.Repeats)
 	}
 	if len(r.Secrets) > 0 {
 		variables[CollectMaskVariable] = strings.Join(r.Secrets, "\n")

@@ -51,6 +51,7 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	if s.Condition.Reason == v1alpha1.ReasonFailed {
 		s.Condition.Message = countsAgain(j, c) + s.Condition.Message
 	}
+	withOnlyTests(s, j, pods, c)
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
 	s.NotBegun = end(j) == nil && !begun(j, pods)
 	return s

@@ -74,7 +74,7 @@ func fetchContainer(j *batchv1.Job) *corev1.Container {
 func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
 	for _, name := range []string{
 		v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationUnderTest,
-		v1alpha1.AnnotationQuarantines,
+		v1alpha1.AnnotationQuarantines, v1alpha1.AnnotationRepeatsFailed,
 	} {
 		value, ok := j.Annotations[name]
 		if !ok {

@@ -40,6 +40,9 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	if r.Retries > 0 {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRetries, strconv.Itoa(int(r.Retries)))
 	}
+	if r.OnlyFailedOf != "" {
+		s.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: r.OnlyFailedOf}
+	}
 	if a := r.Artifacts; a != nil {
 		s.Status.Artifacts = &v1alpha1.Artifacts{Count: a.Count, Bytes: a.Bytes, Prefix: a.Prefix}
 	}

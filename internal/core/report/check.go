@@ -142,6 +142,9 @@ func ended(s *v1alpha1.Suite) string {
 	if d := duration(s); d > 0 {
 		text += " in " + plaintext.Duration(d)
 	}
+	if of := s.RepeatsFailedOf(); of != "" { // the message says what that means
+		text += " (only the failed tests of " + of + ")"
+	}
 	if s.Passed() && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
 		text += " (exit code only)"
 	}

@@ -12,10 +12,11 @@ import (
 
 // Collected holds what is known of the results of a finished run.
 type Collected struct {
-	Summary Summary
-	Missing []string // sentences: which pods have not reported, and why
-	Lost    []string // those of them about pods that succeeded
-	NoStore bool     // the tests have a directory for their results, and nothing keeps it
+	Summary   Summary
+	Missing   []string // sentences: which pods have not reported, and why
+	Lost      []string // those of them about pods that succeeded
+	OnlyTests bool     // all pods ran to their end and reported whole, and nothing but tests failed
+	NoStore   bool     // the tests have a directory for their results, and nothing keeps it
 }
 
 // maxMissing bounds the pods without a report that a message names.

@@ -13,11 +13,12 @@ type Document struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	Counts
-	Failures    []Failure `json:"failures"`              // the first 1,000, new ones first
-	FlakyTests  []string  `json:"flakyTests,omitempty"`  // names of the first 20
-	PassedTests NameSet   `json:"passedTests,omitempty"` // of at most 400; empty: they are too many
-	Files       []File    `json:"files"`                 // that were uploaded
-	Problems    []string  `json:"problems"`              // sentences: which files and reports were lost, and why
+	Failures       []Failure `json:"failures"`                 // the first 1,000, new ones first
+	FlakyTests     []string  `json:"flakyTests,omitempty"`     // names of the first 20
+	PassedTests    NameSet   `json:"passedTests,omitempty"`    // of at most 400; empty: they are too many
+	RepeatedPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed
+	Files          []File    `json:"files"`                    // that were uploaded
+	Problems       []string  `json:"problems"`                 // sentences: which files and reports were lost, and why
 }
 
 // File is an artifact.
@@ -32,8 +33,8 @@ func ParseDocument(content []byte) (Document, error) {
 	if err := json.Unmarshal(content, &d); err != nil {
 		return Document{}, fmt.Errorf("the results document is not valid: %w", err)
 	}
-	s := clean(Summary{Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests})
-	d.Counts, d.FlakyTests, d.PassedTests = s.Counts, s.FlakyTests, s.PassedTests
+	s := clean(Summary{Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests, RepeatedPassed: d.RepeatedPassed})
+	d.Counts, d.FlakyTests, d.PassedTests, d.RepeatedPassed = s.Counts, s.FlakyTests, s.PassedTests, s.RepeatedPassed
 	d.Failures = d.Failures[:min(len(d.Failures), maxFailures, int(d.Failed))]
 	for i, f := range d.Failures {
 		d.Failures[i] = cleanDetails(f)

@@ -110,3 +110,6 @@ func tooFew(c Counts, least int32) string {
 		return fmt.Sprintf("only %s ran, and results.minTests of the Trigger is %d. Check which tests it selects, or lower minTests.", tests(ran), least)
 	}
 }
+
+// DecidedByTests reports whether failed tests decide that a run with a requirement fails.
+func DecidedByTests(r Requirement) bool { return r.Policy != v1alpha1.RequireNothing }

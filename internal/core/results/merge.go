@@ -32,6 +32,7 @@ func Merge(pods []Pod) Summary {
 		increase(&all.Files, p.Summary.Files)
 		increase(&all.Unkept, p.Summary.Unkept)
 		all.Bytes += p.Summary.Bytes
+		all.RepeatedPassed = all.RepeatedPassed.union(p.Summary.RepeatedPassed)
 		if p.Summary.Problem != "" && !slices.Contains(problems, p.Summary.Problem) {
 			problems = append(problems, p.Summary.Problem)
 		}

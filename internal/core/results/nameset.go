@@ -67,5 +67,6 @@ func (t *Tests) Summary() Summary {
 	s := Summary{Counts: t.Counts, Failures: Brief(t.Failures), FlakyTests: t.Flaky}
 	s.Matched = slices.Clone(t.matched)
 	s.PassedTests, s.FailedTests = t.sets()
+	s.RepeatedPassed = t.passedOf(t.Repeats)
 	return s
 }

@@ -55,6 +55,8 @@ type Summary struct {
 	// Matched is how many tests that ran each Quarantine of the run names, in their order.
 	Matched []int32 `json:"matched,omitempty"`
 
+	RepeatedPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed; "" for runs that repeat none
+
 	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, of which no later one shows that they pass
 	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
 }
@@ -128,6 +130,7 @@ func clean(s Summary) Summary {
 		s.FlakyTests[i] = cmp.Or(plaintext.Line(name, maxName), junit.Unnamed)
 	}
 	s.PassedTests, s.FailedTests = s.PassedTests.known(s.Passed), s.FailedTests.known(s.Failed)
+	s.RepeatedPassed = repeatedPassed(s.RepeatedPassed, s.Passed)
 	return s
 }
 

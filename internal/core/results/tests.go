@@ -16,6 +16,7 @@ import (
 type Tests struct {
 	Secrets     mask.Values        // that are masked in names and texts
 	Quarantines quarantine.Matcher // finds the Quarantine of a test
+	Repeats     NameSet            // tests that the run is to repeat; "" if it runs all
 
 	Counts   Counts
 	Failures []Failure // the first 1,000; new ones first once they were compared

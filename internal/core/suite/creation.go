@@ -23,6 +23,8 @@ func notCreated(o Observation, now time.Time) Decision {
 	switch o.Creation.Result {
 	case Impossible:
 		return Decision{Condition: v1alpha1.Error(o.Creation.Detail)}
+	case NotWhole:
+		return Decision{Condition: v1alpha1.Inconclusive(o.Creation.Detail)}
 	case Rejected:
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"The API server refused the Job: %s. Fix the jobTemplate of %s and notify again.", o.Creation.Detail, sources(o.Trigger)))}

@@ -59,11 +59,12 @@ type Decision struct {
 //   - A run that has not ended waits for something that its message names.
 //   - A run has no verdict if what it tested changed meanwhile.
 //   - A run is repeated only if it has no verdict, once because what it tested changed, and as often as its Trigger says because of errors.
+//   - A run that repeats only failed tests passes only if all of these passed.
 func Decide(o Observation, now time.Time) Decision {
 	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
 		o.Stopping.Requested = time.Time{}
 	}
-	d := retry(o, compare(o, decide(o, now), now), now)
+	d := retry(o, compare(o, together(o, decide(o, now)), now), now)
 	d.Condition = withResults(o, d.Condition)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))
@@ -169,7 +170,10 @@ func start(o Observation, now time.Time) Decision {
 
 // createJob spares the store, which may be slow, while a run is queued, unless the run waits for the store anyway.
 func createJob(o Observation, now time.Time) Decision {
-	needsInputs := o.Trigger.Spec.Inputs != nil
+	if d, without := withoutFailed(o, now); without {
+		return d
+	}
+	needsInputs, needsFailed := o.Trigger.Spec.Inputs != nil, repeatsFailed(o) && o.Failed == nil
 	switch in := o.Inputs; {
 	case needsInputs && in == nil && waitsForInputs(o.Suite):
 		return Decision{Action: FindInputs}
@@ -177,12 +181,16 @@ func createJob(o Observation, now time.Time) Decision {
 		return waitForStore(o, now)
 	case in != nil && in.problem(o.Team) != "":
 		return Decision{Condition: v1alpha1.Error(in.problem(o.Team))}
+	case needsFailed && waitsForInputs(o.Suite):
+		return Decision{Action: FindFailed}
 	case o.Position == nil && NeedsSlot(o.Team, o.Trigger, o.Environment):
 		return Decision{Action: RequestSlot}
 	case o.Position != nil && o.Position.Number > 0:
 		return Decision{Condition: v1alpha1.Queued(queueMessage(*o.Position))}
 	case needsInputs && in == nil:
 		return Decision{Action: FindInputs}
+	case needsFailed:
+		return Decision{Action: FindFailed}
 	default:
 		return Decision{Action: CreateJob}
 	}

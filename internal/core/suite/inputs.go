@@ -79,6 +79,12 @@ func waitForStore(o Observation, now time.Time) Decision {
 }
 
 func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
+	if setFailed(s, o, now) {
+		return
+	}
+	if o.Failed != nil && o.Inputs == nil && waitsForInputs(s) {
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionInputsReady)
+	}
 	if o.Inputs == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -40,10 +41,12 @@ type Observation struct {
 	GiveUpPods    time.Duration // how long to wait for pods that should stop
 	Stopping      Stopping      // of a Job whose pods should stop
 
-	KeepsResults bool               // the pods of the run have a directory for results
-	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
-	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
-	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
+	KeepsResults  bool               // the pods of the run have a directory for results
+	Collected     *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
+	PassedBefore  *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
+	Plan          *failedtests.Plan  // what the run repeats, according to its Job; nil: it runs all tests, or nobody knows
+	DeployedSince string             // a later run of another commit in the Environment of a run that repeats failed tests and passed; empty: there is none
+	Unarchived    bool               // there is an object store, and the record of the finished run is not in it yet
 
 	UnderTest UnderTest
 
@@ -52,10 +55,12 @@ type Observation struct {
 	LostPods    bool // Stopping.Lost is what the cluster caused
 
 	// The results of the actions; each is unset until its action was done.
-	Position *Position // RequestSlot
-	Inputs   *Inputs
-	Creation Creation
-	Repeat   Repeat // RepeatRun
+	Position    *Position // RequestSlot
+	Inputs      *Inputs
+	Failed      *FailedTests
+	FailedChain []*v1alpha1.Suite // the runs together with which the run is a whole, the newest first
+	Creation    Creation
+	Repeat      Repeat // RepeatRun
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
@@ -67,6 +72,7 @@ const (
 	RequestSlot Action = "RequestSlot" // find the position in the queue
 	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
 	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Position stale
+	FindFailed  Action = "FindFailed"  // look for the failed tests that the run repeats. It makes a Position stale, too
 	CreateJob   Action = "CreateJob"
 	DeleteJob   Action = "DeleteJob"   // with its pods, before the Job is gone
 	DeleteSuite Action = "DeleteSuite" // and its Job
@@ -93,6 +99,7 @@ const (
 	Impossible  CreationResult = "Impossible"  // no Job can be built; Detail is a sentence
 	NotAccepted CreationResult = "NotAccepted" // the API server may accept the Job later; Detail is a clause
 	Rejected    CreationResult = "Rejected"    // the API server would reject the Job again; Detail is a clause
+	NotWhole    CreationResult = "NotWhole"    // the run cannot be taken together with the one whose failed tests it repeats; Detail is a sentence
 	NameTaken   CreationResult = "NameTaken"   // a Job of the name belongs to something else
 	NameInUse   CreationResult = "NameInUse"   // a Job of the name belongs to an earlier Suite, and is about to be deleted
 )

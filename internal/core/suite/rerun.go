@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,9 +42,18 @@ func NextProblem(existing, desired *v1alpha1.Suite) string {
 		return fmt.Sprintf("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.", existing.Name)
 	case existing.DeletionTimestamp != nil:
 		return fmt.Sprintf("The next attempt, %s, is being deleted, and is not gone yet. Send the request again in a minute.", existing.Name)
+	case !existing.Finished() && !equality.Semantic.DeepEqual(existing.Spec.OnlyFailedOf, desired.Spec.OnlyFailedOf):
+		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name, whatRepeats(existing))
 	default:
 		return ""
 	}
+}
+
+func whatRepeats(s *v1alpha1.Suite) string {
+	if s.Spec.OnlyFailedOf != nil {
+		return "only the failed tests of " + s.Spec.OnlyFailedOf.Name
+	}
+	return "all tests"
 }
 
 // NewerProblem returns why a run is not repeated after a newer deployment of its stream, as a sentence, or "".
@@ -79,6 +89,7 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	again.Spec.Attempt = attempt
 	again.Spec.ReceivedAt = nil
 	again.Spec.Cancel = false
+	again.Spec.OnlyFailedOf = nil
 	return again
 }
 

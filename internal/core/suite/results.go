@@ -20,7 +20,10 @@ func withResults(o Observation, end metav1.Condition) metav1.Condition {
 		end.Message = counts + " " + end.Message
 	}
 	if end.Reason == v1alpha1.ReasonPassed {
-		end.Message += fewerTests(o.Collected.Summary.Counts, o.PassedBefore) + unkept(o.Collected.Summary, o.Suite.Name)
+		if !repeatsFailed(o) { // the run of all tests was compared before
+			end.Message += fewerTests(o.Collected.Summary.Counts, o.PassedBefore)
+		}
+		end.Message += unkept(o.Collected.Summary, o.Suite.Name)
 	}
 	return end
 }
@@ -47,10 +50,11 @@ func unkept(s results.Summary, run string) string {
 		plaintext.Count(s.Unkept, "file"), s.Problem, run)
 }
 
-// LastPassed returns the other run of a Trigger that passed last and whose tests were counted, or nil.
+// LastPassed returns the other run of a Trigger that passed last and whose tests were counted, or nil. One that repeated only failed tests has not
+// run all.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
-		counted := other.Passed() && other.Status.Results != nil && other.Status.CompletionTime != nil
+		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
 		if counted && other.Name != s.Name && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
 			last = other
 		}
@@ -59,7 +63,7 @@ func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite
 }
 
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
-	if end := s.Succeeded(); end.Reason == o.Progress.Reason && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
+	if end := s.Succeeded(); (end.Reason == o.Progress.Reason || repeatsFailed(o)) && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy
 	}
 	collected := o.Collected
@@ -70,7 +74,9 @@ func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
 		return
 	}
 	summary := collected.Summary
-	s.Status.Results = results.Status(summary)
+	if s.Status.Results = results.Status(summary); s.Status.Results != nil {
+		s.Status.Results.OnlyTestsFailed = collected.OnlyTests && s.State() == v1alpha1.ReasonFailed
+	}
 	if summary.Files > 0 && o.Team != nil {
 		s.Status.Artifacts = &v1alpha1.Artifacts{Count: summary.Files, Bytes: summary.Bytes, Prefix: record.Of(o.Team.Name, s).ArtifactsPrefix()}
 	}

@@ -60,7 +60,7 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		if state.Reason == v1alpha1.ReasonPassed {
 			passed++
 		}
-		if state.Reason != v1alpha1.ReasonError && s.Status.StartTime != nil {
+		if state.Reason != v1alpha1.ReasonError && s.Spec.OnlyFailedOf == nil && s.Status.StartTime != nil {
 			took = append(took, Took(s, now))
 		}
 		if r := s.Status.Results; r != nil && r.Flaky > 0 {
@@ -130,7 +130,9 @@ func failuresByName(runs []*v1alpha1.Suite) map[string]*failures {
 		if s.Status.Results == nil {
 			continue
 		}
-		index++
+		if s.Spec.OnlyFailedOf == nil { // others leave out most tests
+			index++
+		}
 		for _, f := range s.Status.Results.Failures {
 			r := byName[f.Name]
 			if r == nil {

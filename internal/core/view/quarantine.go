@@ -23,15 +23,19 @@ metadata:
   name: %s-%08x
   namespace: %s
 spec:
-  trigger: %s
+  triggers: [%s]
+  environments: [%s]
   tests:
     - %s
   reason: %s
   owner: # who repairs it
+  since: %s
   until: %s
-`, in.Trigger, hash.Sum32(), namespace, in.Trigger, yamlString(name), yamlString("Fails since "+in.Failing.First.CreatedAt.UTC().Format("2 January 2006")+"."),
-		yamlString(now.Add(quarantineFor).UTC().Truncate(time.Hour).Format(time.RFC3339)))
+`, in.Trigger, hash.Sum32(), namespace, in.Trigger, in.Environment, yamlString(name),
+		yamlString("Fails since "+in.Failing.First.CreatedAt.UTC().Format("2 January 2006")+"."), yamlDay(now), yamlDay(now.Add(quarantineFor)))
 }
+
+func yamlDay(at time.Time) string { return yamlString(at.UTC().Format(time.DateOnly)) }
 
 // yamlString quotes a text in a way that Go and YAML have in common.
 func yamlString(text string) string {

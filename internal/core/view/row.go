@@ -57,7 +57,7 @@ func Took(s *v1alpha1.Suite, now time.Time) time.Duration {
 func why(s *v1alpha1.Suite, typical time.Duration, now time.Time) string {
 	state := StateOf(s)
 	if tests := TestsOf(s); tests != nil {
-		if text := tests.sentence(state); text != "" {
+		if text := tests.sentence(state); text != "" && (s.Spec.OnlyFailedOf == nil || state.Bad) { // those that pass say together with which run
 			return text
 		}
 	}

@@ -36,6 +36,7 @@ type Run struct {
 	Retries             int32  // how many errors in a row came before
 	Debuggable          bool   // it ended badly, and its Job exists
 	PodsKept            *Time  // until then at least; nil: retention decides
+	OnlyFailedOf        string // the id of the run whose failed tests it repeats
 
 	Other *OtherDeployment // a notification that was answered with this run
 
@@ -78,7 +79,7 @@ func RunOf(o Subject, now time.Time) Run {
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy], ScheduledFor: timeOf(s.ScheduledFor(), now),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
-		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
+		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.RepeatsFailedOf(),
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
 		Stopping: !s.Finished() && (s.Spec.Cancel || s.Status.SupersededBy != ""), Artifacts: s.Status.Artifacts,
 	}

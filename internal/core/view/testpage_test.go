@@ -138,12 +138,14 @@ metadata:
   name: smoke-00000000
   namespace: shop
 spec:
-  trigger: smoke
+  triggers: [smoke]
+  environments: [production]
   tests:
     - "a \"b\": \u202e#\\"
   reason: "Fails since 26 November 2026."
   owner: # who repairs it
-  until: "2026-12-10T14:00:00Z"
+  since: "2026-11-26"
+  until: "2026-12-10"
 `
 	got := view.TestPageOf(httpapi.TestHistory{Name: "a \"b\": \u202E#\\", Places: []httpapi.TestInPlace{in}}, view.Period{}, "shop", thursday).Quarantine
 	name := strings.Split(strings.Split(got, "smoke-")[1], "\n")[0]

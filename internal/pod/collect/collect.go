@@ -22,11 +22,12 @@ import (
 // Collector uploads the results of a pod.
 type Collector struct {
 	Client    *http.Client
-	Manager   string      // URL of the manager's HTTP API
-	TokenFile string      // by which the manager recognizes the pod
-	Directory string      // into which the tests wrote
-	Index     *int        // completion index of the pod; nil if its Job has none
-	Secrets   mask.Values // of secret variables, which are masked in what is read of reports
+	Manager   string          // URL of the manager's HTTP API
+	TokenFile string          // by which the manager recognizes the pod
+	Directory string          // into which the tests wrote
+	Index     *int            // completion index of the pod; nil if its Job has none
+	Secrets   mask.Values     // of secret variables, which are masked in what is read of reports
+	Repeats   results.NameSet // failed tests that the run is to repeat; "" if it runs all
 	Started   time.Time
 	Budget    time.Duration // for everything
 	Patience  time.Duration // for the manager and the store to do anything
@@ -57,7 +58,7 @@ func (c *Collector) Collect(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
-	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets, Quarantines: c.Quarantines}}
+	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets, Quarantines: c.Quarantines, Repeats: c.Repeats}}
 	w.collect(ctx)
 	s := w.summary()
 	c.Report(s)
@@ -171,10 +172,11 @@ func (w *collection) document(run string) results.Document {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slices.SortFunc(w.uploaded, func(a, b results.File) int { return strings.Compare(a.Path, b.Path) })
+	tests := w.tests.Summary()
 	return results.Document{
 		Run: run, Index: w.Index, Started: w.Started.UTC(), Ended: time.Now().UTC(),
 		Counts: w.tests.Counts, Failures: notNil(results.Detailed(w.tests.Failures, w.uploaded)),
-		FlakyTests: w.tests.Flaky, PassedTests: w.tests.Summary().PassedTests,
+		FlakyTests: w.tests.Flaky, PassedTests: tests.PassedTests, RepeatedPassed: tests.RepeatedPassed,
 		Files: notNil(w.uploaded), Problems: notNil(problems),
 	}
 }

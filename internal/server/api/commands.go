@@ -45,7 +45,11 @@ func (a *API) cancelArchived(w http.ResponseWriter, r *Request, name string) err
 func (a *API) rerunRun(w http.ResponseWriter, r *Request) error {
 	a.startSpan(r)
 	name := r.runName().Name
-	next, created, err := a.Dispatcher.Rerun(r.Context(), r.command(), name)
+	c, ok := r.command(), false
+	if c.OnlyFailed, ok = flag(r.URL.Query()["failed"]); !ok {
+		return &failure{code: "invalid_request", message: "Send failed as true or false."}
+	}
+	next, created, err := a.Dispatcher.Rerun(r.Context(), c, name)
 	if isKind(err, dispatch.RunNotFound) {
 		return a.rerunArchived(r.Context(), r.Principal.Team, name)
 	}

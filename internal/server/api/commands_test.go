@@ -80,6 +80,44 @@ func TestRerunRun(t *testing.T) {
 	}
 }
 
+func TestRerunFailed(t *testing.T) {
+	failed := func(s *v1alpha1.Suite) {
+		s.Status.Conditions = []metav1.Condition{v1alpha1.Failed("Exit code 1.")}
+		s.Status.Results = &v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, OnlyTestsFailed: true}
+	}
+	crashed := func(s *v1alpha1.Suite) {
+		failed(s)
+		s.Status.Results.OnlyTestsFailed = false
+	}
+	smoke := trigger("smoke")
+	smoke.UID = "uid-smoke"
+	ofTrigger := func(s *v1alpha1.Suite) { s.Spec.Trigger.UID, s.Spec.Deployment.SHA = smoke.UID, "5ca1ab1e" }
+	h := start(t, setup{objects: acme(smoke, stored("ended", 1, failed, ofTrigger), stored("crashed", 1, crashed, ofTrigger), stored("passed", 1, ofTrigger))})
+	h.validate = true
+	first := h.exchange(command("ended", "rerun?failed=true"))
+	again := h.exchange(command("ended", "rerun?failed=true"))
+	if first.Code != http.StatusCreated || again.Code != http.StatusOK {
+		t.Fatalf("status %d and %d, want 201 and 200: %s", first.Code, again.Code, again.Body)
+	}
+	if run := decode[httpapi.Run](t, first); run.OnlyFailedOf != "ended" || run.Attempt != 2 || run.ID != decode[httpapi.Run](t, again).ID {
+		t.Errorf("%+v", run)
+	}
+	for path, want := range map[string]struct {
+		status     int
+		code, says string
+	}{
+		"ended/rerun":               {409, "refused", "repeats only the failed tests of ended"},
+		"ended/rerun?failed=1":      {400, "invalid_request", "Send failed as true or false."},
+		"crashed/rerun?failed=true": {409, "refused", "More than tests failed"},
+		"passed/rerun?failed=true":  {409, "refused", "it passed"},
+	} {
+		id, verb, _ := strings.Cut(path, "/")
+		if w := h.exchange(command(id, verb)); w.Code != want.status || decode[problem](t, w).FailureCode != want.code || !strings.Contains(w.Body.String(), want.says) {
+			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 func terminated(body string) *http.Request {
 	r := keyed(http.MethodPost, terminatedPath, body)
 	r.Header.Set("Content-Type", "application/json")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -180,6 +181,7 @@ func TestActions(t *testing.T) {
 	}{
 		"Cancel":         {"It is recorded by whom.", actKey, running + "/cancel", nil, http.StatusSeeOther, []string{"cancel checkout-3f9c2k7q5x0a by laptop of Anna"}},
 		"Rerun":          {"It is recorded by whom.", actKey, failedRun + "/rerun", nil, http.StatusSeeOther, []string{"rerun smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
+		"Failed tests":   {"It is recorded by whom.", actKey, failedRun + "/rerun-failed", nil, http.StatusSeeOther, []string{"rerun failed tests of smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
 		"By a reader":    {"A key only reads, unless the team says otherwise.", readKey, running + "/cancel", nil, http.StatusForbidden, nil},
 		"By nobody":      {"They may sign in.", "", running + "/cancel", nil, http.StatusSeeOther, nil},
 		"By a rival":     {"They learn nothing.", otherKey, running + "/cancel", nil, http.StatusNotFound, nil},
@@ -239,6 +241,51 @@ func TestButtons(t *testing.T) {
 		}
 		if got := strings.Contains(body, "Run again"); got != want {
 			t.Errorf("%s: a button: %v, want %v", key, got, want)
+		}
+	}
+}
+
+// TestFailedTestsButton: only a run of which nothing but tests failed has it.
+func TestFailedTestsButton(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.Suite)
+		want   bool
+	}{
+		"tests failed": {func(s *v1alpha1.Suite) { s.Status.Results.OnlyTestsFailed = true }, true},
+		"a crash, too": {func(s *v1alpha1.Suite) { s.Status.Results.OnlyTestsFailed = false }, false},
+		"no commit": {func(s *v1alpha1.Suite) {
+			s.Status.Results.OnlyTestsFailed, s.Spec.Deployment.SHA = true, ""
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := samples()
+			for _, o := range all {
+				if s, ok := o.(*v1alpha1.Suite); ok && failedRun == "/runs/shop/"+s.Name {
+					tc.change(s)
+				}
+			}
+			body := newHarness(t, all).browser(t, actKey).get(failedRun).body
+			if got := strings.Contains(body, failedRun+"/rerun-failed") && strings.Contains(body, "Rerun failed tests"); got != tc.want {
+				t.Errorf("a button: %t", got)
+			}
+		})
+	}
+}
+
+// TestPageOfFailedTests says together with which run they count.
+func TestPageOfFailedTests(t *testing.T) {
+	all := samples()
+	for _, o := range all {
+		if s, ok := o.(*v1alpha1.Suite); ok && failedRun == "/runs/shop/"+s.Name {
+			s.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "smoke-1", UID: "4b1c"}
+			s.Status.Conditions = []metav1.Condition{v1alpha1.Passed("3 failed tests of smoke-1 passed; the other 117 passed there. The run passed in 12s.")}
+			s.Status.Results = &v1alpha1.TestResults{Tests: 3, Passed: 3}
+		}
+	}
+	body := newHarness(t, all).browser(t, actKey).get(failedRun).body
+	for _, want := range []string{`id="only-failed"`, `<a href="/runs/shop/smoke-1"`, "3 failed tests of smoke-1 passed; the other 117 passed there."} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 }

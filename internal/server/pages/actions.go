@@ -24,11 +24,16 @@ func (u *UI) cancel(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (u *UI) rerun(w http.ResponseWriter, r *request) error {
+func (u *UI) rerun(w http.ResponseWriter, r *request) error { return u.startAgain(w, r, false) }
+
+func (u *UI) rerunFailed(w http.ResponseWriter, r *request) error { return u.startAgain(w, r, true) }
+
+func (u *UI) startAgain(w http.ResponseWriter, r *request, onlyFailed bool) error {
 	id, command, err := u.command(r)
 	if err != nil {
 		return err
 	}
+	command.OnlyFailed = onlyFailed
 	next, _, err := u.Actions.Rerun(r.Context(), command, id)
 	if err != nil {
 		return refused(err)

@@ -288,7 +288,11 @@ func (a *actions) Cancel(_ context.Context, c dispatch.Command, id string) (*v1a
 func (a *actions) Rerun(_ context.Context, c dispatch.Command, id string) (*v1alpha1.Suite, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.done = append(a.done, "rerun "+id+" by "+c.By)
+	verb := "rerun "
+	if c.OnlyFailed {
+		verb = "rerun failed tests of "
+	}
+	a.done = append(a.done, verb+id+" by "+c.By)
 	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: id}}, true, a.err
 }
 

@@ -14,18 +14,19 @@ func (u *UI) routes() map[string]http.Handler {
 		all["GET /"+section] = u.handle(u.ownTeam(section))
 	}
 	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
-		"GET /runs/{namespace}/{id}/log/live": onlyGet(u.followLog),
-		"GET /runs/{namespace}/{id}/log/text": u.downloadLog,
-		"GET /runs/{namespace}/{id}/log/test": u.findTest,
-		"GET /files/{grant}/{pod}/{path...}":  u.serveFile,
-		"GET /sign-in/provider":               u.visitProvider,
-		"GET /sign-in/callback":               u.returnFromProvider,
-		"POST /sign-in":                       u.signIn,
-		"POST /sign-in/back-channel-logout":   u.providerLogout,
-		"POST /sign-out":                      u.signOut,
-		"POST /runs/{namespace}/{id}/cancel":  u.cancel,
-		"POST /runs/{namespace}/{id}/rerun":   u.rerun,
-		"/":                                   func(http.ResponseWriter, *request) error { return notFound() },
+		"GET /runs/{namespace}/{id}/log/live":      onlyGet(u.followLog),
+		"GET /runs/{namespace}/{id}/log/text":      u.downloadLog,
+		"GET /runs/{namespace}/{id}/log/test":      u.findTest,
+		"GET /files/{grant}/{pod}/{path...}":       u.serveFile,
+		"GET /sign-in/provider":                    u.visitProvider,
+		"GET /sign-in/callback":                    u.returnFromProvider,
+		"POST /sign-in":                            u.signIn,
+		"POST /sign-in/back-channel-logout":        u.providerLogout,
+		"POST /sign-out":                           u.signOut,
+		"POST /runs/{namespace}/{id}/cancel":       u.cancel,
+		"POST /runs/{namespace}/{id}/rerun":        u.rerun,
+		"POST /runs/{namespace}/{id}/rerun-failed": u.rerunFailed,
+		"/": func(http.ResponseWriter, *request) error { return notFound() },
 	} {
 		all[pattern] = u.handle(answer)
 	}

@@ -232,7 +232,7 @@ func TestRoutesAct(t *testing.T) {
 		}
 	}
 	run := strings.TrimPrefix(failedRun, "/runs/shop/")
-	if diff := cmp.Diff([]string{"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna"}, h.actions.all()); diff != "" {
+	if diff := cmp.Diff([]string{"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna", "rerun failed tests of " + run + " by laptop of Anna"}, h.actions.all()); diff != "" {
 		t.Error(diff)
 	}
 }

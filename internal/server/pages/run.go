@@ -7,20 +7,22 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 type runData struct {
 	view.Run
-	Tab       string
-	Variables []view.Variable
-	Files     *filesData
-	Log       *logData
-	CanCancel bool
-	CanRerun  bool
-	Command   string // of a terminal, for readers without the right to act here
-	Archived  bool   // its Suite was deleted
+	Tab            string
+	Variables      []view.Variable
+	Files          *filesData
+	Log            *logData
+	CanCancel      bool
+	CanRerun       bool
+	CanRerunFailed bool   // only the failed tests
+	Command        string // of a terminal, for readers without the right to act here
+	Archived       bool   // its Suite was deleted
 
 	settled bool // it will not change any more
 
@@ -100,7 +102,8 @@ func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
 	d := &runData{
 		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
 		CanCancel: !s.Finished() && !s.Spec.Cancel, CanRerun: s.Finished() && !run.Archived(),
-		Archived: run.Archived(), settled: run.Archived() || u.settled(s),
+		CanRerunFailed: !run.Archived() && suite.FailedProblem(s) == "",
+		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
 	if !r.act {
 		d.onlyRead(r.signedIn)
@@ -116,7 +119,7 @@ func (d *runData) onlyRead(signedIn bool) {
 	case signedIn && d.CanRerun:
 		d.Command = "postflight runs rerun " + d.ID
 	}
-	d.CanCancel, d.CanRerun = false, false
+	d.CanCancel, d.CanRerun, d.CanRerunFailed = false, false, false
 }
 
 // settleFor is how long a run may change after its end: files, results and checks come within minutes.

@@ -19,6 +19,8 @@ type Command struct {
 	By         string    // the sender, for people who look at the run
 	RequestID  string    // clients may give several requests one
 	ReceivedAt time.Time // by Clock
+
+	OnlyFailed bool // of Rerun: only the failed tests are repeated
 }
 
 // command returns an operation, whose retrier has to be released.

@@ -15,7 +15,7 @@ import (
 func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1alpha1.Suite, created bool, err error) {
 	o := d.command(c)
 	defer o.retrier.release()
-	r := &rerun{operation: o, by: c.By}
+	r := &rerun{operation: o, by: c.By, onlyFailed: c.OnlyFailed}
 	if err = o.retrier.do(ctx, func(ctx context.Context) error { return r.prepare(ctx, run) }); err == nil && r.next == nil {
 		err = r.create(ctx)
 	}
@@ -24,11 +24,12 @@ func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1
 
 type rerun struct {
 	*operation
-	by      string
-	of      *v1alpha1.Suite
-	trigger *v1alpha1.Trigger
-	desired *v1alpha1.Suite
-	next    *v1alpha1.Suite // that exists
+	by         string
+	onlyFailed bool
+	of         *v1alpha1.Suite
+	trigger    *v1alpha1.Trigger
+	desired    *v1alpha1.Suite
+	next       *v1alpha1.Suite // that exists
 }
 
 func (r *rerun) prepare(ctx context.Context, run string) (err error) {
@@ -41,7 +42,11 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	if r.trigger, err = r.findTrigger(ctx); err != nil {
 		return err
 	}
-	next, problem := suite.NextAttempt(r.of, r.trigger, r.by)
+	again := suite.NextAttempt
+	if r.onlyFailed {
+		again = suite.NextFailed
+	}
+	next, problem := again(r.of, r.trigger, r.by)
 	if problem != "" {
 		return rejectedError(problem)
 	}
@@ -83,11 +88,29 @@ func (r *rerun) create(ctx context.Context) error {
 	if problem := suite.NewerProblem(r.of, stream); problem != "" {
 		return rejectedError(problem)
 	}
+	if err := r.checkDeployments(ctx); err != nil {
+		return err
+	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
 	if err != nil {
 		return err
 	}
 	return r.accept(next)
+}
+
+// checkDeployments spares a run that could not count.
+func (r *rerun) checkDeployments(ctx context.Context) error {
+	if !r.onlyFailed {
+		return nil
+	}
+	runs, err := index.Suites(ctx, r.Cache, r.namespace, index.Deployed, r.of.Spec.Environment)
+	if err != nil {
+		return err
+	}
+	if problem := suite.DeployedProblem(r.of, runs); problem != "" {
+		return rejectedError(problem)
+	}
+	return nil
 }
 
 // accept checks that what has the name is the next attempt.

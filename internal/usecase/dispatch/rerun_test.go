@@ -73,6 +73,44 @@ func TestRerun(t *testing.T) {
 	}
 }
 
+func TestRerunFailed(t *testing.T) {
+	smoke := trigger("smoke")
+	smoke.UID = "uid-smoke"
+	tests := func(s *v1alpha1.Suite) {
+		s.Spec.Trigger.UID = smoke.UID
+		s.Status.Results = &v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, OnlyTestsFailed: true}
+	}
+	elsewhere := func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = "other" }
+	for name, tc := range map[string]struct {
+		reason string
+		run    *v1alpha1.Suite
+		others []client.Object
+		says   string
+	}{
+		"tests failed":             {"the rest passed", run("r", 1, failed, tests), nil, ""},
+		"passed":                   {"there is nothing to repeat", run("r", 1, is(v1alpha1.Passed("0")), tests), nil, "it passed"},
+		"timed out":                {"not all ran", run("r", 1, is(v1alpha1.TimedOut("")), tests), nil, "ended as TimedOut"},
+		"no reports":               {"nobody knows which failed", run("r", 1, failed), nil, "has no report"},
+		"deployed in this stream":  {"it would be superseded", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"))}, "The run newer of a newer deployment came after r"},
+		"deployed from elsewhere":  {"the Environment has another version", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"), elsewhere)}, "the run newer tests that"},
+		"an older one":             {"it was replaced", run("r", 1, failed, tests), []client.Object{run("older", 2, ofSHA("another"), elsewhere)}, ""},
+		"a Trigger of another UID": {"its tests may be others", run("r", 1, failed, tests, func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "old" }), nil, "created again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(append(tc.others, smoke, tc.run)...)})
+			c := h.command()
+			c.OnlyFailed = true
+			got, _, err := h.Rerun(t.Context(), c, "r")
+			if (err != nil) != (tc.says != "") || !strings.Contains(message(err), tc.says) {
+				t.Fatalf("%s: %v %s", tc.reason, err, message(err))
+			}
+			if err == nil && (got.RepeatsFailedOf() != "r" || got.Spec.OnlyFailedOf.UID != tc.run.UID) {
+				t.Errorf("%s: %+v", tc.reason, got.Spec)
+			}
+		})
+	}
+}
+
 // rerun reruns the run r, and returns the id of the next attempt.
 func (h *harness) rerun() (id string, created bool) {
 	h.t.Helper()

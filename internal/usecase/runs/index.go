@@ -89,12 +89,12 @@ func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v
 	return page, false
 }
 
-// withResults looks at all runs of the namespace: about 1 ms for 10,000, and a pod asks once.
+// withResults leaves out runs that repeated only failed tests. It looks at all runs of the namespace: about 1 ms for 10,000, and a pod asks once.
 func (x *suiteIndex) withResults(namespace, trigger, environment string) (runs []*v1alpha1.Suite) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, s := range x.namespaces[namespace] {
-		wanted := s.Spec.Trigger.Name == trigger && s.Spec.Environment == environment && s.Status.Results != nil &&
+		wanted := s.Spec.Trigger.Name == trigger && s.Spec.Environment == environment && s.Status.Results != nil && s.Spec.OnlyFailedOf == nil &&
 			s.Status.CompletionTime != nil && s.Finished()
 		if !wanted {
 			continue

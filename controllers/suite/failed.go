@@ -1,0 +1,155 @@
+package suite
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/failedtests"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// findFailed finds the failed tests that a run repeats, and whether it can be taken together with the runs that it names.
+func (r *Reconciler) findFailed(ctx context.Context, o *suite.Observation) error {
+	chain, err := r.failedChain(ctx, o.Suite)
+	if err != nil {
+		return err
+	}
+	if problem := suite.ClaimProblem(o.Suite, chain); problem != "" {
+		o.Failed = &suite.FailedTests{Impossible: problem}
+		return nil
+	}
+	if r.Documents == nil {
+		o.Failed = &suite.FailedTests{Impossible: "The failed tests are not known, because no store for files is configured. " +
+			"Ask the operator of Postflight to set --store-bucket and --store-endpoint."}
+		return nil
+	}
+	request := suite.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: job.TestsDigest(o.Suite, o.Trigger, o.Environment)}
+	if o.Inputs != nil {
+		request.Inputs = o.Inputs.Found
+	}
+	for _, s := range chain {
+		link, unavailable, err := r.link(ctx, o.Team, s)
+		if err != nil {
+			return err
+		}
+		if unavailable != nil {
+			o.Failed = &suite.FailedTests{Unavailable: clause(unavailable)}
+			return nil
+		}
+		request.Chain = append(request.Chain, link)
+	}
+	if request.Environment, err = r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: o.Suite.Spec.Environment}); err != nil {
+		return err
+	}
+	if request.Runs, err = r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name}); err != nil {
+		return err
+	}
+	o.Failed, o.FailedChain = suite.PlanFailed(request), chain
+	return nil
+}
+
+// failedChain reads the runs from the API server, because the cache lacks the variables of those that have ended.
+func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) (chain []*v1alpha1.Suite, err error) {
+	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= suite.MaxRepeats; {
+		of, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, ref.Name)
+		if err != nil {
+			return nil, err
+		}
+		if of == nil {
+			break
+		}
+		chain, ref = append(chain, of), of.Spec.OnlyFailedOf
+	}
+	return chain, nil
+}
+
+// link tells an error of the store, which may pass, from one of the API server.
+func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.Suite) (link suite.Link, unavailable, err error) {
+	link.Suite = s
+	j, err := reconcile.Get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
+	if err != nil {
+		return link, nil, err
+	}
+	if j != nil && metav1.IsControlledBy(j, s) {
+		link.Digest = j.Annotations[v1alpha1.AnnotationTestsDigest]
+	}
+	read := 0
+	for d, err := range r.Documents.Results(ctx, record.Of(team.Name, s)) {
+		if err != nil {
+			return link, err, nil
+		}
+		if read += len(d.Content); read > maxDocuments || len(link.Documents) == record.MaxComparedPods {
+			break // the tests of the rest are missing then, which shows
+		}
+		if document, err := results.ParseDocument(d.Content); err == nil {
+			link.Documents = append(link.Documents, forRepetition(document))
+		}
+	}
+	return link, nil, nil
+}
+
+// maxDocuments bounds what is read of the documents of a run, in bytes. Common ones have a few KiB.
+const maxDocuments = 16 << 20
+
+// forRepetition drops texts, which are most of a document.
+func forRepetition(d results.Document) results.Document {
+	for i := range d.Failures {
+		f := &d.Failures[i]
+		f.Text, f.Message, f.Attachments = "", "", nil
+	}
+	d.Files = nil
+	return d
+}
+
+// withFailed also lets a Job that repeats nothing remember which tests it runs, because another one may repeat those that fail.
+func (r *Reconciler) withFailed(j *batchv1.Job, o suite.Observation) *batchv1.Job {
+	j = job.WithTestsDigest(j, job.TestsDigest(o.Suite, o.Trigger, o.Environment))
+	if o.Failed == nil {
+		return j
+	}
+	return job.WithFailed(j, o.Failed.Plan)
+}
+
+func repeatedBy(o suite.Observation) results.NameSet {
+	if o.Failed == nil || o.Failed.Plan == nil {
+		return ""
+	}
+	return o.Failed.Plan.Names
+}
+
+// changedSince compares what two runs had under test.
+func changedSince(was, is []v1alpha1.TestedWorkload) string { return deployed.Tested(was, is).Changed }
+
+// observeDeployments looks for a deployment that came while a run repeated failed tests.
+func (r *Reconciler) observeDeployments(ctx context.Context, o *suite.Observation) error {
+	if o.Plan == nil {
+		return nil
+	}
+	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: o.Suite.Spec.Environment})
+	if other := suite.DeployedSince(o.Suite, o.Plan.Since, runs); other != nil {
+		o.DeployedSince = other.Name
+	}
+	return err
+}
+
+// failedFile has the names of the failed tests that a run repeats; nil for a run of all tests. The problem is a sentence.
+func failedFile(o suite.Observation) (file *job.PreparedFile, problem string) {
+	if o.Failed == nil || o.Failed.Plan == nil {
+		return nil, ""
+	}
+	names := []byte(failedtests.Names(o.Failed.Plan.Tests))
+	if !job.Fits(names) {
+		return nil, "The names of the failed tests are too long together to repeat these alone. Repeat all tests: postflight runs rerun " + o.Failed.Plan.Of
+	}
+	return &job.PreparedFile{Name: "failed-tests.txt", Variable: failedtests.FileVariable, Content: names}, ""
+}

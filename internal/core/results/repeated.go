@@ -1,0 +1,115 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/junit"
+)
+
+// MaxRepeated bounds the failed tests that a run repeats: the message of a pod has no room to say of more that they passed.
+const MaxRepeated = maxSet
+
+// SetOf returns the set of the names of tests, as reports have them.
+func SetOf(names []string) NameSet {
+	hashes := make([]nameHash, len(names))
+	for i, name := range names {
+		hashes[i] = hashOf(name)
+	}
+	slices.Sort(hashes)
+	return newNameSet(slices.Compact(hashes))
+}
+
+// Has reports whether a name is in the set.
+func (s NameSet) Has(name string) bool { return slices.Contains(s.names(), hashOf(name).encode()) }
+
+// Len is the number of names.
+func (s NameSet) Len() int { return len(s) / nameBytes }
+
+// Valid reports whether the set has whole names, and not too many.
+func (s NameSet) Valid() bool { return len(s)%nameBytes == 0 && s.Len() <= maxSet }
+
+// Without returns the names that are not in another set.
+func (s NameSet) Without(other NameSet) NameSet {
+	return s.only(func(in map[string]bool, n string) bool { return !in[n] }, other)
+}
+
+// And returns the names that are also in another set.
+func (s NameSet) And(other NameSet) NameSet {
+	return s.only(func(in map[string]bool, n string) bool { return in[n] }, other)
+}
+
+func (s NameSet) only(keep func(map[string]bool, string) bool, other NameSet) NameSet {
+	in := map[string]bool{}
+	for _, name := range other.names() {
+		in[name] = true
+	}
+	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return !keep(in, name) }), ""))
+}
+
+func (s NameSet) union(other NameSet) NameSet { return s + other.Without(s) }
+
+// repeatedPassed bounds what a pod says: it names tests that were to be repeated.
+func repeatedPassed(s NameSet, passed int32) NameSet {
+	if !s.Valid() || s.Len() > int(passed) {
+		return ""
+	}
+	return s
+}
+
+// passedOf returns those tests of a set that ran and passed.
+func (t *Tests) passedOf(set NameSet) NameSet {
+	passes := map[string]bool{}
+	for name, outcome := range t.outcomes {
+		if outcome == passed || outcome == flaky {
+			passes[name.encode()] = true
+		}
+	}
+	return NameSet(strings.Join(slices.DeleteFunc(set.names(), func(name string) bool { return !passes[name] }), ""))
+}
+
+// FailedTest is a test that failed in a run, as another run repeats it.
+type FailedTest struct {
+	Name string
+	File string // that the report names, or ""
+}
+
+// FailedIn returns the failed tests of a run from the documents of its pods, or why these do not name all, as a clause.
+func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, problem string) {
+	pods := make([]Pod, 0, len(documents))
+	for _, d := range documents {
+		pods = append(pods, d.pod())
+	}
+	merged := Merge(pods)
+	byName := map[string]FailedTest{}
+	for _, f := range merged.Failures {
+		byName[f.Name] = FailedTest{Name: f.Name, File: f.File}
+	}
+	switch {
+	case merged.Tests != ran || merged.Failed != failed || merged.Unread > 0:
+		return nil, fmt.Sprintf("the store has the reports of %s, %d failed, and the run had %d, %d failed", tests(merged.Tests), merged.Failed, ran, failed)
+	case len(merged.Failures) < int(failed):
+		return nil, fmt.Sprintf("its reports name %d of its %d failed tests", len(merged.Failures), failed)
+	case len(byName) < len(merged.Failures):
+		return nil, "several of its failed tests have one name"
+	}
+	for name := range byName {
+		if name == junit.Unnamed || number.ReplaceAllString(name, "") == junit.Unnamed {
+			return nil, "a failed test has no name"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, byName[name])
+	}
+	return all, ""
+}
+
+// PassedAgain returns the tests that a run was to repeat and that passed, from the documents of its pods.
+func PassedAgain(documents []Document) (all NameSet) {
+	for _, d := range documents {
+		all = all.union(d.RepeatedPassed)
+	}
+	return all
+}

@@ -1,0 +1,101 @@
+package results_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/internal/core/results"
+)
+
+func reportOf(cases string) string {
+	return "<testsuites><testsuite>" + cases + "</testsuite></testsuites>"
+}
+
+// TestRepeatedPassed: a pod says which of the tests that it was to repeat passed, whatever else it ran.
+func TestRepeatedPassed(t *testing.T) {
+	names := []string{"c > a", "c > b", "c > s", "c > missing"}
+	tests := results.Tests{Repeats: results.SetOf(names)}
+	tests.Add("junit.xml", strings.NewReader(reportOf(`<testcase classname="c" name="a"/><testcase classname="c" name="b"><failure/></testcase>`+
+		`<testcase classname="c" name="s"><skipped/></testcase><testcase classname="c" name="other"/>`)))
+	parsed, ok := results.ParseMessage(results.Message(tests.Summary()))
+	if !ok || !parsed.RepeatedPassed.Has("c > a") || parsed.RepeatedPassed.Len() != 1 {
+		t.Fatalf("%+v", parsed)
+	}
+	other := results.Tests{Repeats: results.SetOf(names)}
+	other.Add("junit.xml", strings.NewReader(reportOf(`<testcase classname="c" name="a"/><testcase classname="c" name="missing"/>`)))
+	merged := results.Merge([]results.Pod{{Name: "x", Summary: parsed}, {Name: "y", Summary: other.Summary()}}).RepeatedPassed
+	if merged.Len() != 2 || !merged.Has("c > missing") || results.SetOf(names).Without(merged).Len() != 2 || results.SetOf(names).And(merged).Len() != 2 {
+		t.Errorf("%q", merged)
+	}
+}
+
+// TestFullMessage has room for the most tests that are repeated.
+func TestFullMessage(t *testing.T) {
+	var b strings.Builder
+	var names []string
+	for i := range results.MaxRepeated {
+		name := strings.Repeat("x", i+1)
+		names = append(names, "c > "+name)
+		b.WriteString(`<testcase classname="c" name="` + name + `"/>`)
+	}
+	set := results.SetOf(names)
+	tests := results.Tests{Repeats: set}
+	tests.Add("junit.xml", strings.NewReader(reportOf(b.String())))
+	message := results.Message(tests.Summary())
+	parsed, _ := results.ParseMessage(message)
+	if left := set.Without(parsed.RepeatedPassed).Len(); left != 0 || len(message) > 4<<10 {
+		t.Errorf("%d are missing of a message of %d bytes", left, len(message))
+	}
+}
+
+func TestHostileRepeated(t *testing.T) {
+	for _, text := range []string{
+		`{"reports":1,"unread":0,"tests":1,"passed":1}` + "\n" + `["repeated","AAAAAAAABBBBBBBB"]` + "\n", // more than passed
+		`{"reports":1,"unread":0,"tests":9,"passed":9}` + "\n" + `["repeated","AAAAAAA"]` + "\n",          // no whole name
+		`{"reports":1,"unread":0,"tests":900,"passed":900}` + "\n" + `["repeated","` + strings.Repeat("AAAAAAAA", 401) + `"]` + "\n",
+	} {
+		if s, ok := results.ParseMessage(text); !ok || s.RepeatedPassed != "" {
+			t.Errorf("%t %q", ok, s.RepeatedPassed)
+		}
+	}
+}
+
+func TestFailedIn(t *testing.T) {
+	document := func(cases string) results.Document {
+		tests := results.Tests{}
+		tests.Add("junit.xml", strings.NewReader(reportOf(cases)))
+		return results.Document{Counts: tests.Counts, Failures: tests.Failures}
+	}
+	a, b := `<testcase classname="c" name="a" file="a.js"><failure/></testcase>`, `<testcase classname="c" name="b"/>`
+	at := func(d results.Document, index int) results.Document {
+		d.Index = &index
+		return d
+	}
+	for name, tc := range map[string]struct {
+		documents   []results.Document
+		ran, failed int32
+		want        string
+		problem     string
+	}{
+		"one":              {[]results.Document{document(a + b)}, 2, 1, "c > a a.js", ""},
+		"twice in a pod":   {[]results.Document{document(a + a)}, 2, 2, "c > a a.js, c > a (2) a.js", ""},
+		"two shards":       {[]results.Document{at(document(b), 0), at(document(a), 1)}, 2, 1, "c > a a.js", ""},
+		"the same in both": {[]results.Document{at(document(a), 0), at(document(a), 1)}, 2, 2, "", "several of its failed tests have one name"},
+		"a pod is missing": {[]results.Document{document(a)}, 2, 1, "", "the store has the reports of 1 test, 1 failed, and the run had 2, 1 failed"},
+		"unread":           {[]results.Document{{Counts: results.Counts{Reports: 1, Unread: 1, Tests: 1, Failed: 1}}}, 1, 1, "", "the store has the reports"},
+		"too many":         {[]results.Document{{Counts: results.Counts{Reports: 1, Tests: 1, Failed: 1}}}, 1, 1, "", "its reports name 0 of its 1 failed tests"},
+		"no name":          {[]results.Document{document(`<testcase><failure/></testcase>`)}, 1, 1, "", "a failed test has no name"},
+		"no names":         {[]results.Document{document(`<testcase><failure/></testcase><testcase><failure/></testcase>`)}, 2, 2, "", "a failed test has no name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, problem := results.FailedIn(tc.documents, tc.ran, tc.failed)
+			var got []string
+			for _, f := range all {
+				got = append(got, f.Name+" "+f.File)
+			}
+			if strings.Join(got, ", ") != tc.want || !strings.Contains(problem, tc.problem) || (problem != "") != (tc.problem != "") {
+				t.Errorf("%q %q", got, problem)
+			}
+		})
+	}
+}
