@@ -151,7 +151,7 @@ type InsightsPeriod struct {
 	// PassRate is passed by passed, failed, timedOut and error, from 0 to 1; absent without such runs.
 	PassRate *float64 `json:"passRate,omitempty"`
 
-	Duration Quantiles `json:"duration"` // of the Jobs of runs with a verdict
+	Duration Quantiles `json:"duration"` // of the Jobs of runs with a verdict, without those that repeated only failed tests
 	Verdict  Quantiles `json:"verdict"`  // from the notification to the end of these
 	Queue    Quantiles `json:"queue"`    // from the notification to the start of these
 }

@@ -93,7 +93,7 @@ func sumUp(days []string, runs []Run) httpapi.InsightsPeriod {
 		default:
 			p.NoVerdict++
 		}
-		if r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed {
+		if !r.Partial && (r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed) {
 			duration, verdict, queue = append(duration, r.DurationSeconds), append(verdict, r.VerdictSeconds), append(queue, r.QueueSeconds)
 		}
 	}

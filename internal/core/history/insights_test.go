@@ -46,7 +46,9 @@ func TestInsights(t *testing.T) {
 	}
 	add(tuesday, of(smoke, "Passed", "", 60), of(smoke, "Passed", "", 80), of(smoke, "Failed", "", 100), of(smoke, "Superseded", "", 0), of(other, "Error", "the node was lost", 5))
 	add(tuesday.AddDate(0, 0, -1), of(smoke, "TimedOut", "", 600), of(smoke, "Passed", "", 70))
-	add(tuesday.AddDate(0, 0, -2), of(smoke, "Failed", "", 90))
+	partial := of(smoke, "Failed", "", 1)
+	partial.Partial = true // what it takes tells nothing about others
+	add(tuesday.AddDate(0, 0, -2), of(smoke, "Failed", "", 90), partial)
 	days := history.Days(tuesday, 4)
 	got := history.InsightsOf(days[2:], days[:2], known, history.Selection{})
 	period := httpapi.InsightsPeriod{
@@ -56,7 +58,7 @@ func TestInsights(t *testing.T) {
 	if diff := cmp.Diff(period, got.Period); diff != "" {
 		t.Error(diff)
 	}
-	if got.Before == nil || got.Before.Failed != 1 || *got.Before.PassRate != 0 || got.Before.From != "2026-11-21" || got.Before.To != "2026-11-22" {
+	if got.Before == nil || got.Before.Failed != 2 || got.Before.Duration.Median != 90 || *got.Before.PassRate != 0 || got.Before.From != "2026-11-21" || got.Before.To != "2026-11-22" {
 		t.Errorf("%+v", got.Before)
 	}
 	ends := []httpapi.InsightsEnd{

@@ -180,6 +180,7 @@ type Run struct {
 	Flaky           int32   `json:"flaky,omitempty"`
 	Quarantined     int32   `json:"quarantined,omitempty"` // of the failed ones
 	Listed          bool    `json:"listed,omitempty"`      // each of its tests is known
+	Partial         bool    `json:"partial,omitempty"`     // it repeated only the failed tests of another run
 }
 
 // RunOf returns what a day keeps of a run that has ended.
@@ -187,7 +188,7 @@ func RunOf(r httpapi.Run) Run {
 	h := Run{
 		ID: r.ID, Place: httpapi.Place{Namespace: r.Namespace, Trigger: r.Trigger, Environment: r.Environment},
 		CreatedAt: r.CreatedAt.UTC().Format(timeLayout), State: r.State, Reason: reason(r),
-		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, DurationSeconds: tenth(r.DurationSeconds),
+		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, DurationSeconds: tenth(r.DurationSeconds), Partial: r.OnlyFailedOf != "",
 	}
 	if len(r.CommitURL) <= maxCommitURL {
 		h.CommitURL = r.CommitURL

@@ -2,11 +2,15 @@ package archive
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/postflight-dev/postflight/internal/core/history"
 )
 
 const (
@@ -68,7 +72,7 @@ func (s *Summarizer) add(d teamDay, after time.Duration) {
 
 // Start summarizes until the context ends: days on which runs end, and each hour those that lack a summary.
 func (s *Summarizer) Start(ctx context.Context) error {
-	look := s.clock.NewTimer(clearAfter)
+	look, looked := s.clock.NewTimer(clearAfter), false
 	defer look.Stop()
 	for {
 		day, wait := s.next()
@@ -82,8 +86,9 @@ func (s *Summarizer) Start(ctx context.Context) error {
 			next.Stop()
 			return nil
 		case <-look.C():
-			s.find(ctx)
+			s.find(ctx, !looked)
 			look.Reset(clearEvery)
+			looked = true
 		case <-s.wake:
 		case <-next.C():
 		}
@@ -131,8 +136,9 @@ func (s *Summarizer) summarize(ctx context.Context, d teamDay) {
 	s.until[d] = now.Add(summarizeShare * now.Sub(begin))
 }
 
-// find looks for days that lack a summary, and for runs that ended without the manager.
-func (s *Summarizer) find(ctx context.Context) {
+// find looks for days that lack a summary, and for runs that ended without the manager. With all, it also reads the summaries of the other
+// days: an earlier version, or damage, may have left some that cannot be read.
+func (s *Summarizer) find(ctx context.Context, all bool) {
 	teams, err := s.teams(ctx)
 	if err != nil {
 		log.FromContext(ctx).Info("days without a summary are not looked for, because the teams cannot be listed", "problem", err.Error())
@@ -152,9 +158,15 @@ func (s *Summarizer) find(ctx context.Context) {
 			done[day] = true
 		}
 		for _, day := range days {
-			if day.After(recent) || !done[day] {
-				s.add(teamDay{team, day.Format(time.DateOnly)}, 0)
+			name := day.Format(time.DateOnly)
+			if day.After(recent) || !done[day] || all && s.unreadable(ctx, team, name) {
+				s.add(teamDay{team, name}, 0)
 			}
 		}
 	}
+}
+
+func (s *Summarizer) unreadable(ctx context.Context, team, day string) bool {
+	_, err := s.archive.Day(ctx, team, day)
+	return errors.Is(err, history.ErrUnreadable) || errors.Is(err, fs.ErrNotExist)
 }
