@@ -55,7 +55,7 @@ func TestResults(t *testing.T) {
 	first := tm.awaitState(tm.failing(m, "7 8 9"), v1alpha1.ReasonFailed)
 	story(t, "%s\n%s", message(first), collectedMessage(first))
 	tm.checkMessage(first, "3 of 120 tests failed", "test 007", `container "test" exited with code 1`)
-	tm.checkCounts(first, v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3}, "test 007", "test 008", "test 009")
+	tm.checkCounts(first, v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, OnlyTestsFailed: true}, "test 007", "test 008", "test 009")
 	if f := first.Status.Results.Failures[0]; f.File != "tests/shop.js" || f.Line != 7 || f.Message != "expected 7" {
 		t.Errorf("the first failure is %+v", f)
 	}
@@ -64,7 +64,7 @@ func TestResults(t *testing.T) {
 	second := tm.awaitState(tm.failing(m, "8 9 10"), v1alpha1.ReasonFailed)
 	story(t, "%s", message(second))
 	tm.checkMessage(second, "3 of 120 tests failed, 1 of them new, the first:", "test 010")
-	tm.checkCounts(second, v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, ComparedWith: first.Name, NewFailures: 1, KnownFailures: 2, Fixed: 1},
+	tm.checkCounts(second, v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, ComparedWith: first.Name, NewFailures: 1, KnownFailures: 2, Fixed: 1, OnlyTestsFailed: true},
 		"test 010", "test 008", "test 009")
 
 	third := tm.awaitState(tm.failing(m, ""), v1alpha1.ReasonPassed)

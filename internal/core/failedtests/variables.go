@@ -12,7 +12,7 @@ import (
 const (
 	FileVariable       = "POSTFLIGHT_FAILED_TESTS"      // the path of a file with the names, each on a line
 	PlaywrightVariable = "POSTFLIGHT_FAILED_PLAYWRIGHT" // a regular expression for --grep
-	JestVariable       = "POSTFLIGHT_FAILED_JEST"       // a regular expression for --testNamePattern, also of Vitest
+	JestVariable       = "POSTFLIGHT_FAILED_JEST"       // a regular expression for -t, also of Vitest
 	PytestVariable     = "POSTFLIGHT_FAILED_PYTEST"     // an expression for -k
 	GoVariable         = "POSTFLIGHT_FAILED_GO"         // a regular expression for go test -run
 	CypressVariable    = "POSTFLIGHT_FAILED_CYPRESS"    // files for --spec, with commas
