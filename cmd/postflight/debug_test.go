@@ -41,6 +41,11 @@ func aDebugPod(run string) *corev1.Pod {
 	return p
 }
 
+func scripted(j *batchv1.Job) *batchv1.Job {
+	j.Spec.Template.Spec.Containers[0].Command = []string{"sh", "-c", "npm ci\nnpm test"}
+	return j
+}
+
 func TestDebug(t *testing.T) {
 	foreign := aDebugPod("run")
 	foreign.Labels = nil
@@ -57,6 +62,8 @@ func TestDebug(t *testing.T) {
 			"kubectl exec -n acme -it run-debug -c test -- sh", "kubectl debug -n acme -it run-debug --target=test --image=busybox -- sh",
 			`The tests of the run: npm test --grep 'it'\''s here'`, "postflight debug run -n acme --end",
 		}, ""},
+		"a script": {"on one line, it would be another", []client.Object{aRun("run", exitCode1), scripted(aJobOf("run"))}, debug.Options{}, true,
+			[]string{"The tests of the run: a script, which -o json prints as tests"}, ""},
 		"again": {"there is one", []client.Object{aRun("run", exitCode1), aJobOf("run"), aDebugPod("run")}, debug.Options{}, true,
 			[]string{"The pod run-debug was there already, and waits, until 12:59 UTC."}, ""},
 		"no pod is left": {"its Job says enough", []client.Object{aRun("run", exitCode1), aJobOf("run")}, debug.Options{}, true, []string{"kubectl exec"}, ""},

@@ -82,6 +82,9 @@ func commandText(words []string) string {
 	if len(words) == 0 {
 		return "the entrypoint of its image"
 	}
+	if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "\n") }) {
+		return "a script, which -o json prints as tests" // on one line, it would be another script
+	}
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
