@@ -100,7 +100,7 @@ func TestQuarantineOnARequiredCheck(t *testing.T) {
 	w.failsWith("next", oneFailed, 1)
 	w.reaches("next", v1alpha1.ReasonFailed, `The Quarantine flaky-cart has expired: since `+today+`, "shop > cart keeps items" counts again.`)
 	w.shows(w.gitHub, commit(2), "in_progress", "failure")
-	w.ready(q, "False", quarantine.ReasonExpired, "Since "+today+", its tests count again.")
+	w.ready(q, "True", quarantine.ReasonExpired, "Since "+today+", its tests count again.")
 	w.hasTitles(map[string]string{
 		commit(1): "Passed, with 1 quarantined failure: 1 of 2 tests passed, 1 failed (1 quarantined)",
 		commit(2): "Failed: 1 of 2 tests passed, 1 failed",

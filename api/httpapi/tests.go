@@ -60,7 +60,7 @@ type TestStats struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Place
-	Runs               int        `json:"runs"`   // it was in, without those that skipped it
+	Runs               int        `json:"runs"`   // of the place that ran all tests, and of which each test is known
 	Failed             int        `json:"failed"` // of these
 	Flaky              int        `json:"flaky"`
 	MedianMilliseconds int64      `json:"medianMilliseconds"`

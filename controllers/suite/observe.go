@@ -112,15 +112,25 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
 	setProgress(o, o.Job, state)
-	if o.Progress.Reason == v1alpha1.ReasonPassed && o.DecidedBy == v1alpha1.DecidedByTests {
-		runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
-		o.PassedBefore = suite.LastPassed(o.Suite, runs)
-		if err != nil || o.Suite.Spec.OnlyFailedOf == nil {
-			return err
-		}
-		return r.observeDeployments(ctx, o)
+	if o.Progress.Reason == v1alpha1.ReasonPassed {
+		return r.observeOthers(ctx, o)
 	}
 	return nil
+}
+
+// observeOthers reads the runs that a run which passes is compared with.
+func (r *Reconciler) observeOthers(ctx context.Context, o *suite.Observation) error {
+	if o.DecidedBy == v1alpha1.DecidedByTests {
+		runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+		if err != nil {
+			return err
+		}
+		o.PassedBefore = suite.LastPassed(o.Suite, runs)
+	}
+	if o.Suite.Spec.OnlyFailedOf == nil {
+		return nil
+	}
+	return r.observeDeployments(ctx, o)
 }
 
 // The first seconds of a Job are not worth a write of what it waits for, nor are those in which Kubernetes completes it.

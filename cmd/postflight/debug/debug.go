@@ -41,7 +41,7 @@ resources, and its input files. Instead of testing, its container waits, so that
 The command prints how. Kubernetes stops the pod after --for, at most 24h; --end stops it now.
 
 The pod of the run itself cannot be entered: once its tests have ended, Kubernetes starts nothing in it any more. What the tests wrote
-there is among the artifacts, if the Trigger has results: postflight runs artifacts RUN. While a run continues, its own pod is named.
+there is among the artifacts, if the Trigger has results: postflight runs artifacts list RUN. While a run continues, its own pod is named.
 
 The pod belongs to no run and takes no slot, but it costs what the tests cost, also of a ResourceQuota. To keep other runs away from
 what you look at, hold the Environment: postflight hold.

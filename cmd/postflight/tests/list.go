@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ RUNS are those of the Trigger and Environment of which each test is known. LAST 
   postflight tests list cart --limit 0
 
   # The names of those that fail now, for a script
-  postflight tests list --limit 0 -o json | jq -r '.[] | select(.failsSince) | .name'`,
+  postflight tests list --limit 0 -o json | jq -r '.[] | select(.outcomes | test("f[s-]*$")) | .name'`,
 		Args:    cobra.MaximumNArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
@@ -78,8 +79,11 @@ func (o *ListOptions) rows(tests []client.TestStats) [][]string {
 	rows := [][]string{{"TEST", "IN", "FAILED", "REPEATED", "RUNS", "TAKES", "LAST", "FAILS SINCE"}}
 	for _, t := range tests {
 		since := "-"
-		if t.FailsSince != nil {
+		switch {
+		case t.FailsSince != nil:
 			since = cli.Age(*t.FailsSince, o.now())
+		case strings.HasSuffix(strings.TrimRight(t.Outcomes, "s-"), "f"):
+			since = "longer" // than LAST shows
 		}
 		rows = append(rows, []string{
 			t.Name, where(t.Place), fmt.Sprint(t.Failed), fmt.Sprint(t.Flaky), fmt.Sprint(t.Runs), took(t.MedianMilliseconds), strip(t.Outcomes), since,

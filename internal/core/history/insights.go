@@ -10,16 +10,14 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Selection is which runs count. An empty Trigger or Environment selects all; Namespaces are those that the reader may see, nil for all.
+// Selection is which runs count. An empty Trigger or Environment selects all.
 type Selection struct {
-	Namespaces           []string
 	Trigger, Environment string
 }
 
 // Has reports whether the runs of a place count.
 func (s Selection) Has(p httpapi.Place) bool {
-	return (s.Trigger == "" || s.Trigger == p.Trigger) && (s.Environment == "" || s.Environment == p.Environment) &&
-		(s.Namespaces == nil || slices.Contains(s.Namespaces, p.Namespace))
+	return (s.Trigger == "" || s.Trigger == p.Trigger) && (s.Environment == "" || s.Environment == p.Environment)
 }
 
 // DayLayout is how a day is written.

@@ -103,7 +103,7 @@ func TestRankings(t *testing.T) {
 		t.Errorf("%+v", other)
 	}
 	stats := all[0]
-	history.Describe(&stats, seen(t, smoke, "cart", known["2026-11-23"], known["2026-11-24"]))
+	history.Describe(&stats, seen(t, smoke, "cart", known["2026-11-23"], known["2026-11-24"]), true)
 	if stats.Outcomes != "ppfpfrp" || stats.FailsSince != nil || stats.MedianMilliseconds != 200 || stats.File != "cart.spec.ts" {
 		t.Errorf("%+v", stats)
 	}

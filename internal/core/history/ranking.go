@@ -35,11 +35,7 @@ func FailingTests(days []string, known map[string]*Day, s Selection) []httpapi.T
 			if !s.Has(p.Place) {
 				continue
 			}
-			for _, id := range p.Runs {
-				if !at[id].IsZero() {
-					runs[p.Place]++
-				}
-			}
+			runs[p.Place] += whole(d, p)
 			for _, t := range p.Failing {
 				key := testKey{p.Place, t.Name}
 				if stats[key] == nil {
@@ -62,6 +58,23 @@ func FailingTests(days []string, known map[string]*Day, s Selection) []httpapi.T
 	})
 	return all
 }
+
+// whole returns the number of runs of a place that ran all tests.
+func whole(d *Day, p *PlaceDay) (n int) {
+	partial := map[string]bool{}
+	for _, r := range d.Runs {
+		partial[r.ID] = r.Partial
+	}
+	for _, id := range p.Runs {
+		if isPartial, known := partial[id]; known && !isPartial {
+			n++
+		}
+	}
+	return n
+}
+
+// HasWhole reports whether a place has a run on the day that ran all tests.
+func (d *Day) HasWhole(p *PlaceDay) bool { return whole(d, p) > 0 }
 
 func count(stats *httpapi.TestStats, p *PlaceDay, t FailingTest, at map[string]time.Time) {
 	stats.File = cmp.Or(t.File, stats.File)

@@ -207,14 +207,14 @@ func said(byMessage map[string]*httpapi.FailureText, f Failure, d SeenDay) {
 	}
 }
 
-// Describe adds the last outcomes to the figures of a test, and since when it fails.
-func Describe(stats *httpapi.TestStats, s Seen) {
-	var all []byte
+// Describe adds the last outcomes to the figures of a test, and since when it fails, if that is among the days that were read or these are all.
+func Describe(stats *httpapi.TestStats, s Seen, all bool) {
+	var outcomes []byte
 	for _, d := range s.Days {
-		all = append(all, d.Test.Outcomes...)
+		outcomes = append(outcomes, d.Test.Outcomes...)
 		stats.File = cmp.Or(d.Test.File, stats.File)
 	}
-	stats.Outcomes = string(all[max(0, len(all)-StripRuns):])
+	stats.Outcomes = string(outcomes[max(0, len(outcomes)-StripRuns):])
 	runs := runsOf(s)
 	var took []int64
 	for _, r := range runs {
@@ -223,7 +223,7 @@ func Describe(stats *httpapi.TestStats, s Seen) {
 		}
 	}
 	stats.MedianMilliseconds = median(took)
-	if f := failingSince(runs, s); f != nil {
+	if f := failingSince(runs, s); f != nil && (f.Before != nil || all) {
 		stats.FailsSince = &f.First.CreatedAt
 	}
 }

@@ -37,6 +37,7 @@ func TestOnlyTestsFailed(t *testing.T) {
 		"tests":                {nil, failing(), true},
 		"all shards":           {[]func(*batchv1.Job){indexed}, shards, true},
 		"a shard is missing":   {[]func(*batchv1.Job){indexed}, shards[:1], false},
+		"others were to come":  {[]func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = new(int32(3)), new(int32(1)) }}, failing(), false},
 		"its memory ended":     {nil, ends(exitFor("OOMKilled", 1, 9, "")), false},
 		"a signal":             {nil, ends(exit(143, 9, "")), false},
 		"disrupted":            {nil, failing(podReason("Evicted", "no room")), false},
@@ -53,8 +54,10 @@ func TestOnlyTestsFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(append([]func(*batchv1.Job){backoffExceeded, keepsResults, func(j *batchv1.Job) { j.Status.Failed = 1 }}, tc.change...)...)
-			if s := Observe(j, tc.pods); s.Condition.Reason == v1alpha1.ReasonFailed && s.Collected.OnlyTests != tc.want || tc.want && s.Condition.Reason != v1alpha1.ReasonFailed {
-				t.Errorf("%+v", s)
+			for _, j := range []*batchv1.Job{j, StripJob(j)} { // the cache has stripped ones
+				if s := Observe(j, tc.pods); s.Condition.Reason == v1alpha1.ReasonFailed && s.Collected.OnlyTests != tc.want || tc.want && s.Condition.Reason != v1alpha1.ReasonFailed {
+					t.Errorf("%+v", s)
+				}
 			}
 		})
 	}

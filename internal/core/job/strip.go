@@ -44,7 +44,10 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 		e.Labels = map[string]string{QueueLabel: queue}
 	}
 	if isIndexed(&j.Spec) {
-		e.Spec.CompletionMode, e.Spec.Completions = j.Spec.CompletionMode, j.Spec.Completions
+		e.Spec.CompletionMode = j.Spec.CompletionMode
+	}
+	if n := j.Spec.Completions; n != nil && *n != 1 {
+		e.Spec.Completions = n
 	}
 	if isQueue(&j.Spec) {
 		e.Spec.Parallelism = j.Spec.Parallelism

@@ -29,7 +29,6 @@ const enoughRuns = 5
 func StatusOf(q *v1alpha1.Quarantine, runs []*v1alpha1.Suite, triggers []string, now time.Time) v1alpha1.QuarantineStatus {
 	status := *q.Status.DeepCopy()
 	uses := usesOf(q.Name, runs)
-	status.LastRun, status.Matched, status.LastMatched = "", 0, nil
 	if len(uses) > 0 {
 		status.LastRun, status.Matched = uses[0].run.Name, uses[0].tests
 	}
@@ -37,7 +36,7 @@ func StatusOf(q *v1alpha1.Quarantine, runs []*v1alpha1.Suite, triggers []string,
 		status.LastMatched = uses[i].run.Status.CompletionTime
 	}
 	is := ready(q, uses, triggers, now)
-	is.ObservedGeneration = q.Generation
+	is.ObservedGeneration, is.LastTransitionTime = q.Generation, metav1.NewTime(now)
 	meta.SetStatusCondition(&status.Conditions, is)
 	return status
 }
@@ -60,10 +59,10 @@ type use struct {
 	tests int32
 }
 
-// usesOf returns the ended runs that applied a Quarantine, newest first.
+// usesOf returns the ended runs that applied a Quarantine, newest first, without those that repeated only failed tests.
 func usesOf(name string, runs []*v1alpha1.Suite) (uses []use) {
 	for _, s := range runs {
-		if s.Status.Results == nil || s.Status.CompletionTime == nil {
+		if s.Status.Results == nil || s.Status.CompletionTime == nil || s.Spec.OnlyFailedOf != nil {
 			continue
 		}
 		for _, applied := range s.Status.Results.Quarantines {
@@ -83,9 +82,9 @@ func ready(q *v1alpha1.Quarantine, uses []use, triggers []string, now time.Time)
 	case Invalid:
 		return notReady(ReasonInvalid, fmt.Sprintf("It quarantines nothing: until must be a day after since, and at most %d days later.", MaxDays))
 	case Later:
-		return notReady(ReasonNotYet, fmt.Sprintf("It quarantines nothing before %s.", q.Spec.Since))
+		return isReady(ReasonNotYet, fmt.Sprintf("It quarantines nothing before %s.", q.Spec.Since))
 	case Expired:
-		return notReady(ReasonExpired, fmt.Sprintf(
+		return isReady(ReasonExpired, fmt.Sprintf(
 			"Since %s, its tests count again. Delete it, or renew it: set since to the day of the renewal, and until to at most %d days later.",
 			q.Spec.Until, MaxDays))
 	}
@@ -97,7 +96,12 @@ func ready(q *v1alpha1.Quarantine, uses []use, triggers []string, now time.Time)
 	if len(missing) > 0 {
 		message += fmt.Sprintf(" The namespace has no such Trigger: %s.", strings.Join(missing, ", "))
 	}
-	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonQuarantined, Message: message + advice(uses)}
+	return isReady(ReasonQuarantined, message+advice(uses))
+}
+
+// isReady is also for days before and after a Quarantine: tools that wait until all objects of a commit are ready must not wait for these.
+func isReady(reason, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
 func notReady(reason, message string) metav1.Condition {

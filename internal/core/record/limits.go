@@ -7,5 +7,5 @@ const (
 	MaxRunBytes      = 2 << 30  // bounds all files of a run
 	MaxResultsBytes  = 8 << 20  // bounds the results document of a pod: 1,000 failures and files have less than 6 MiB
 	MaxTestsBytes    = 17 << 20 // bounds the log of the tests of a pod, compressed: the collector stops at 16 MiB
-	MaxComparedPods  = 50       // bounds the pods of the run to compare with, whose results documents a collector reads
+	MaxComparedPods  = 128      // bounds the pods of a run whose results documents are read: 64 shards, each repeated once
 )

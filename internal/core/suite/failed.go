@@ -211,8 +211,14 @@ func (r FailedRequest) tooFew(root *v1alpha1.Suite) string {
 	case before == nil && least == 0:
 		return fmt.Sprintf("Nothing says that the %s of the run %s are all, because no run of the Trigger has passed. Set results.minTests of the Trigger to their number.",
 			plaintext.Count(ran, "test"), root.Name)
+	case before == nil && root.Status.Results.Skipped > 0:
+		return fmt.Sprintf("The run %s skipped %s, and no run of the Trigger has passed that shows whether these are always skipped, or were because another one failed.",
+			root.Name, plaintext.Count(root.Status.Results.Skipped, "test"))
 	case before == nil:
 		return ""
+	case root.Status.Results.Skipped > before.Status.Results.Skipped:
+		return fmt.Sprintf("The run %s skipped %s, and %s, which passed before, skipped %d: some may have been skipped because another one failed.",
+			root.Name, plaintext.Count(root.Status.Results.Skipped, "test"), before.Name, before.Status.Results.Skipped)
 	}
 	then := before.Status.Results.Tests - before.Status.Results.Skipped
 	if least == 0 && ran < then || int64(ran)*5 <= int64(then)*4 {

@@ -35,7 +35,8 @@ func TestTogether(t *testing.T) {
 		root := failedRun("r1", 0, first)
 		chain := []suite.Link{{Suite: root, Documents: []results.Document{first.document("")}, Digest: "d"}}
 		trigger := withMinTests(root.Status.Results.Tests - root.Status.Results.Skipped)
-		request := suite.FailedRequest{Suite: aSuite("r2", 60, commit("a"), onlyFailedOf(root)), Trigger: trigger, Chain: chain, Digest: "d"}
+		runs := []*v1alpha1.Suite{skips(passedRun("r0", root.Status.Results.Tests), root.Status.Results.Skipped)}
+		request := suite.FailedRequest{Suite: aSuite("r2", 60, commit("a"), onlyFailedOf(root)), Trigger: trigger, Chain: chain, Digest: "d", Runs: runs}
 		plan := suite.PlanFailed(request).Plan
 		for _, second := range all("pfs-", 2) {
 			green += checkTogether(t, request.Suite, plan, second, first)
@@ -44,7 +45,7 @@ func TestTogether(t *testing.T) {
 			}
 			again := failedRun("r2", 60, second, onlyFailedOf(root))
 			link := suite.Link{Suite: again, Documents: []results.Document{second.document(plan.Names)}, Digest: "d"}
-			request := suite.FailedRequest{Suite: aSuite("r3", 120, commit("a"), onlyFailedOf(again)), Trigger: trigger, Chain: append([]suite.Link{link}, chain...), Digest: "d"}
+			request := suite.FailedRequest{Suite: aSuite("r3", 120, commit("a"), onlyFailedOf(again)), Trigger: trigger, Chain: append([]suite.Link{link}, chain...), Digest: "d", Runs: runs}
 			next := suite.PlanFailed(request).Plan
 			for _, third := range all("pfs-", 2) {
 				green += checkTogether(t, request.Suite, next, third, first, second)

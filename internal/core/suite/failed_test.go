@@ -78,6 +78,11 @@ func aFailedRequest(o outcomes, change ...func(*suite.FailedRequest)) suite.Fail
 	return r
 }
 
+func skips(s *v1alpha1.Suite, tests int32) *v1alpha1.Suite {
+	s.Status.Results.Skipped = tests
+	return s
+}
+
 func TestFailedProblem(t *testing.T) {
 	for name, tc := range map[string]struct {
 		s    *v1alpha1.Suite
@@ -190,6 +195,9 @@ func TestPlanFailed(t *testing.T) {
 	passedBefore := func(tests int32) func(*request) {
 		return func(r *request) { r.Runs = []*v1alpha1.Suite{passedRun("r0", tests)} }
 	}
+	skipped := func(tests int32) func(*request) {
+		return func(r *request) { r.Runs = []*v1alpha1.Suite{skips(passedRun("r0", 4), tests)} }
+	}
 	partly := func(r *request) {
 		before := passedRun("r0", 1)
 		before.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "x", UID: "x"}
@@ -204,7 +212,9 @@ func TestPlanFailed(t *testing.T) {
 		notWhole   string
 	}{
 		"two tests":                    {aFailedRequest("ppff"), "cd", "", ""},
-		"skipped ones beside":          {aFailedRequest("psff", trigger(withMinTests(3))), "cd", "", ""},
+		"skipped ones, as before":      {aFailedRequest("psff", trigger(withMinTests(3)), skipped(1)), "cd", "", ""},
+		"more skipped than before":     {aFailedRequest("ssff", trigger(withMinTests(2)), skipped(1)), "", "", "some may have been skipped because another one failed"},
+		"skipped, and none passed":     {aFailedRequest("psff", trigger(withMinTests(3))), "", "", "no run of the Trigger has passed that shows whether these are always skipped"},
 		"all":                          {aFailedRequest("ffff"), "abcd", "", ""},
 		"no documents":                 {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = nil }), "", "are not known: the store has the reports of 0 tests", ""},
 		"documents of half":            {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = []results.Document{outcomes("-pff").document("")} }), "", "are not known", ""},

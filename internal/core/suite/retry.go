@@ -47,8 +47,10 @@ func retry(o Observation, d Decision, now time.Time) Decision {
 	return d
 }
 
-// anyFailed reports whether a test failed before the run was interrupted. Failures are never repeated.
-func anyFailed(o Observation) bool { return o.Collected != nil && o.Collected.Summary.Failed > 0 }
+// anyFailed reports whether a test failed before the run was interrupted, and not in quarantine. Failures are never repeated.
+func anyFailed(o Observation) bool {
+	return o.Collected != nil && o.Collected.Summary.Failed > o.Collected.Summary.Quarantined
+}
 
 // notRetried returns why an interrupted run is not repeated, as a sentence, or "".
 func notRetried(o Observation, limit int32) string {

@@ -79,6 +79,10 @@ func TestRetry(t *testing.T) {
 		"a test had failed": {"failures never", []change{func(o *suite.Observation) {
 			o.Collected = &results.Collected{Summary: results.Summary{Counts: results.Counts{Tests: 2, Failed: 1}}}
 		}}, suite.Report, v1alpha1.ReasonError, evicted},
+		"a test failed in quarantine": {"that is none", []change{is(willRetry), func(o *suite.Observation) {
+			o.Collected = &results.Collected{Summary: results.Summary{Counts: results.Counts{Tests: 2, Failed: 1, Quarantined: 1}}}
+			o.Repeat.Problem = "The name is taken."
+		}}, suite.Report, v1alpha1.ReasonError, "The name is taken."},
 		"its Job was deleted": {"somebody wanted it to end", []change{is(withJob), func(o *suite.Observation) { o.Job = nil }}, suite.Report, v1alpha1.ReasonError, "was deleted before it ended"},
 		"lost": {"its node is gone", []change{func(o *suite.Observation) {
 			o.Progress, o.LostPods, o.Stopping.Lost = v1alpha1.Running(""), true, "The pod x was deleted, and its node did not confirm that."

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -70,6 +71,9 @@ func (row *TestRow) addTags(t httpapi.TestStats, now time.Time) {
 			tag = "new " + sinceDay(*t.FailsSince, now)
 		}
 		row.Tags = append(row.Tags, tag)
+	case strings.HasSuffix(strings.TrimRight(t.Outcomes, "s-"), "f"):
+		row.State = TestFailing
+		row.Tags = append(row.Tags, "fails for long")
 	case row.Strip.Flips >= comesAndGoes:
 		row.State = TestUnsure
 	case t.Runs == 0:

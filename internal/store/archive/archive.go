@@ -22,7 +22,23 @@ import (
 type Archive struct {
 	Bucket *objectstore.Bucket
 
-	heavy sync.Mutex // of what needs much memory
+	merging, summarizing turn // one at a time each, because they need much memory
+}
+
+// turn is a mutex that can be waited for with a context. The zero value is free.
+type turn struct {
+	once sync.Once
+	free chan struct{}
+}
+
+func (t *turn) take(ctx context.Context) (release func(), err error) {
+	t.once.Do(func() { t.free = make(chan struct{}, 1) })
+	select {
+	case t.free <- struct{}{}:
+		return func() { <-t.free }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // SaveRecord stores the record of a run, and the index object that leads from its id to it.

@@ -16,8 +16,11 @@ import (
 // Summarize brings the summary of a day up to date with the records of its runs. It reads only runs that the summary lacks, and writes
 // nothing if there are none. What an interrupted call has left is replaced by the next one.
 func (a *Archive) Summarize(ctx context.Context, team string, day time.Time) error {
-	a.heavy.Lock()
-	defer a.heavy.Unlock()
+	release, err := a.summarizing.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	name := day.UTC().Format(history.DayLayout)
 	old, err := a.Day(ctx, team, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, history.ErrUnreadable) {

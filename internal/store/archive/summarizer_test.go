@@ -22,7 +22,9 @@ func TestSummarizer(t *testing.T) {
 	s := stores.Rclone(t)
 	w := world{s, &archive.Archive{Bucket: s.Bucket(t)}}
 	clock := clocktesting.NewFakeClock(noon)
-	teams := func(context.Context) (map[string]time.Duration, error) { return map[string]time.Duration{"acme": time.Hour}, nil }
+	teams := func(context.Context) (map[string]time.Duration, error) {
+		return map[string]time.Duration{"acme": time.Hour}, nil
+	}
 	summarizer := archive.NewSummarizer(w.Archive, teams, clock)
 	runs := func(day string) int {
 		d, err := w.Day(t.Context(), "acme", day)

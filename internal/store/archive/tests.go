@@ -12,13 +12,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// maxTestedPods bounds the pods of a run whose tests are read: as many as a run can have shards.
-const maxTestedPods = 64
-
 // SaveTests makes the object with all tests of a run from the logs of its pods. It does nothing if there are none.
 func (a *Archive) SaveTests(ctx context.Context, r record.Run) error {
-	a.heavy.Lock() // one at a time: a run of 200,000 tests needs some 100 MiB for a moment
-	defer a.heavy.Unlock()
+	release, err := a.merging.take(ctx) // a run of 200,000 tests needs some 100 MiB for a moment
+	if err != nil {
+		return err
+	}
+	defer release()
 	var pods []history.PodTests
 	room, missing := history.NewRoom(), false
 	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: r.PodTestsPrefix()}) {
@@ -29,7 +29,7 @@ func (a *Archive) SaveTests(ctx context.Context, r record.Run) error {
 		if !ok || !validName(pod) {
 			continue
 		}
-		if object.Bytes > record.MaxTestsBytes || len(pods) == maxTestedPods {
+		if object.Bytes > record.MaxTestsBytes || len(pods) == record.MaxComparedPods {
 			missing = true
 			continue
 		}

@@ -47,9 +47,9 @@ func (r *Reader) details(ctx context.Context, team string, places []place, stats
 			continue
 		}
 		group.Go(func() error {
-			seen, err := r.seen(ctx, team, stats[i].Name, places[at], history.StripRuns)
+			seen, all, err := r.seen(ctx, team, stats[i].Name, places[at], history.StripRuns)
 			if err == nil {
-				history.Describe(&stats[i], seen)
+				history.Describe(&stats[i], seen, all)
 			}
 			return err
 		})
@@ -108,7 +108,7 @@ func (r *Reader) search(ctx context.Context, team string, places []place, q Quer
 			for _, d := range p.days {
 				runs += len(d.in.Runs)
 			}
-			last := p.days[0]
+			last := p.lastWhole()
 			err := r.archive.TestsOn(ctx, team, last.day.Day, last.in, q.Search, func(t history.TestDay) {
 				_, own := t.Only(last.in, last.runs)
 				if own && len(found[i]) < maxFound && q.matches(t.Name) && !listed[key{p.Place, t.Name}] {
@@ -145,13 +145,13 @@ func (r *Reader) Test(ctx context.Context, team *v1alpha1.Team, name string, q Q
 		return httpapi.TestHistory{}, err
 	}
 	places := known.places(days, q.selection())
-	recent, err := r.inPlaces(ctx, team.Name, name, places, 1)
+	recent, err := r.inPlaces(ctx, team.Name, name, places)
 	if err == nil && len(recent) == 0 {
 		recent = places
 	}
 	var all []history.Seen
 	for _, p := range recent {
-		seen, seenErr := r.seen(ctx, team.Name, name, p, 0)
+		seen, _, seenErr := r.seen(ctx, team.Name, name, p, 0)
 		if err = errors.Join(err, seenErr); err != nil {
 			return httpapi.TestHistory{}, err
 		}
@@ -165,15 +165,15 @@ func (r *Reader) Test(ctx context.Context, team *v1alpha1.Team, name string, q Q
 	return h, err
 }
 
-// inPlaces returns the places that had the test in one of their last days.
-func (r *Reader) inPlaces(ctx context.Context, team, name string, places []place, last int) ([]place, error) {
+// inPlaces returns the places that had the test on the last day on which they ran all tests.
+func (r *Reader) inPlaces(ctx context.Context, team, name string, places []place) ([]place, error) {
 	had := make([]bool, len(places))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
 	for i, p := range places {
 		group.Go(func() error {
-			seen, err := r.seen(ctx, team, name, place{p.Place, p.days[:min(last, len(p.days))]}, 0)
-			had[i] = len(seen.Days) > 0
+			seen, err := r.seenOn(ctx, team, name, p.lastWhole())
+			had[i] = seen != nil
 			return err
 		})
 	}

@@ -50,3 +50,13 @@ func (k *known) places(days []string, s history.Selection) []place {
 	})
 	return all
 }
+
+// lastWhole returns the last day on which the place ran all tests, or else the last day.
+func (p place) lastWhole() placeDay {
+	for _, d := range p.days {
+		if d.day.HasWhole(d.in) {
+			return d
+		}
+	}
+	return p.days[0]
+}

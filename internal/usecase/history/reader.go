@@ -114,10 +114,11 @@ func own(team *v1alpha1.Team, d history.Day) *history.Day {
 	return &d
 }
 
-// seen reads the days of a test in a place, the newest first, until there are enough runs, and returns them with the oldest first. With
-// enough 0, it reads all.
-func (r *Reader) seen(ctx context.Context, team, name string, in place, enough int) (history.Seen, error) {
-	s := history.Seen{Place: in.Place}
+// seen reads the days of a test in a place, the newest first, until these have enough runs of the place, and returns them with the oldest
+// first, and whether they are all. With enough 0, it reads all.
+func (r *Reader) seen(ctx context.Context, team, name string, in place, enough int) (s history.Seen, all bool, err error) {
+	s.Place = in.Place
+	runs := 0
 	for page := range slices.Chunk(in.days, pageOf(enough)) {
 		found := make([]*history.SeenDay, len(page))
 		group, ctx := errgroup.WithContext(ctx)
@@ -129,23 +130,20 @@ func (r *Reader) seen(ctx context.Context, team, name string, in place, enough i
 			})
 		}
 		if err := group.Wait(); err != nil {
-			return s, err
+			return s, false, err
 		}
-		runs := 0
-		for _, d := range found {
+		for i, d := range found {
 			if d != nil {
 				s.Days = append(s.Days, *d)
 			}
+			runs += len(page[i].in.Runs)
 		}
-		for _, d := range s.Days {
-			runs += len(d.In.Runs)
-		}
-		if enough > 0 && runs >= enough {
+		if all = page[len(page)-1].day == in.days[len(in.days)-1].day; enough > 0 && runs >= enough {
 			break
 		}
 	}
 	slices.Reverse(s.Days)
-	return s, nil
+	return s, all, nil
 }
 
 // pageOf is how many days are read at once: one after the other if few are enough.

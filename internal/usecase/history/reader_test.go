@@ -147,6 +147,44 @@ func TestReader(t *testing.T) {
 	}
 }
 
+// TestPartialRuns: a day on which only failed tests were repeated hides no other test, and is no base of reliability.
+func TestPartialRuns(t *testing.T) {
+	today := now.Truncate(24 * time.Hour)
+	s := newShelf()
+	s.put("acme", today.AddDate(0, 0, -1), map[string]map[string]string{"smoke": {"a": "pf", "b": "pp"}, "e2e": {"b": "p"}})
+	s.put("acme", today, map[string]map[string]string{"smoke": {"a": "p"}})
+	d := s.days["acme "+today.Format(time.DateOnly)]
+	d.Runs[0].Partial = true
+	r, team := reader(s)
+	if h, err := r.Test(t.Context(), team, "b", history.Query{}); err != nil || len(h.Places) != 2 {
+		t.Errorf("%v %+v", err, h)
+	}
+	if list, err := r.List(t.Context(), team, history.Query{Search: "b", Limit: 9}); err != nil || len(list.Tests) != 2 {
+		t.Errorf("%v %+v", err, list)
+	}
+	if list, err := r.List(t.Context(), team, history.Query{Limit: 9}); err != nil || len(list.Tests) != 1 || list.Tests[0].Runs != 2 || list.Tests[0].Outcomes != "pfp" {
+		t.Errorf("%v %+v", err, list)
+	}
+}
+
+// TestFailsForLong: a list does not say since when a test fails if it did not look that far back.
+func TestFailsForLong(t *testing.T) {
+	today := now.Truncate(24 * time.Hour)
+	s := newShelf()
+	s.put("acme", today.AddDate(0, 0, -9), map[string]map[string]string{"smoke": {"a": "p"}})
+	for day := range 9 {
+		s.put("acme", today.AddDate(0, 0, -day), map[string]map[string]string{"smoke": {"a": strings.Repeat("f", 20)}})
+	}
+	r, team := reader(s)
+	list, err := r.List(t.Context(), team, history.Query{Limit: 9})
+	if err != nil || list.Tests[0].FailsSince != nil || list.Tests[0].Outcomes != strings.Repeat("f", 24) {
+		t.Errorf("%v %+v", err, list)
+	}
+	if h, err := r.Test(t.Context(), team, "a", history.Query{}); err != nil || !h.Places[0].Failing.First.CreatedAt.Equal(today.AddDate(0, 0, -8)) || h.Places[0].Failing.Runs != 180 {
+		t.Errorf("%v %+v", err, h.Places[0].Failing)
+	}
+}
+
 // TestReaderOfDamage: what cannot be read is said, and hides nothing else. A store that is unavailable is no empty history.
 func TestReaderOfDamage(t *testing.T) {
 	today := now.Truncate(24 * time.Hour)
