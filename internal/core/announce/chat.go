@@ -71,18 +71,7 @@ func failures(s *v1alpha1.Suite) string {
 	if s.Passed() && r.Quarantined > 0 {
 		return fmt.Sprintf(", with %s of %d tests", results.QuarantinedFailures(r.Quarantined), r.Tests)
 	}
-	text := fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests)
-	var parts []string
-	if r.ComparedWith != "" {
-		parts = append(parts, fmt.Sprintf("%d new", r.NewFailures))
-	}
-	if r.Quarantined > 0 {
-		parts = append(parts, fmt.Sprintf("%d quarantined", r.Quarantined))
-	}
-	if len(parts) > 0 {
-		text += " (" + strings.Join(parts, ", ") + ")"
-	}
-	return text
+	return fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests) + results.FailedKinds(r)
 }
 
 func facts(s *v1alpha1.Suite) string {

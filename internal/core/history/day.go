@@ -34,11 +34,12 @@ func NewDay(team, day string, runs []Run, places []PlaceDay) Day {
 		return cmp.Or(strings.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
 	d.Places = append(d.Places, places...)
-	slices.SortFunc(d.Places, func(a, b PlaceDay) int { return comparePlaces(a.Place, b.Place) })
+	slices.SortFunc(d.Places, func(a, b PlaceDay) int { return ComparePlaces(a.Place, b.Place) })
 	return d
 }
 
-func comparePlaces(a, b httpapi.Place) int {
+// ComparePlaces orders them by name.
+func ComparePlaces(a, b httpapi.Place) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Environment, b.Environment))
 }
 
@@ -61,7 +62,7 @@ func (d *Day) PlacesWithTests() (all []httpapi.Place) {
 			all = append(all, r.Place)
 		}
 	}
-	slices.SortFunc(all, comparePlaces)
+	slices.SortFunc(all, ComparePlaces)
 	return all
 }
 

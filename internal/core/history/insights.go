@@ -151,6 +151,6 @@ func placesOf(runs []Run) []httpapi.Place {
 			all = append(all, r.Place)
 		}
 	}
-	slices.SortFunc(all, comparePlaces)
+	slices.SortFunc(all, ComparePlaces)
 	return all
 }

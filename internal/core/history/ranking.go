@@ -54,7 +54,7 @@ func FailingTests(days []string, known map[string]*Day, s Selection) []httpapi.T
 		return (float64(t.Failed) + float64(t.Flaky)/2) / float64(max(t.Runs, 1))
 	}
 	slices.SortFunc(all, func(a, b httpapi.TestStats) int {
-		return cmp.Or(cmp.Compare(rate(b), rate(a)), strings.Compare(a.Name, b.Name), comparePlaces(a.Place, b.Place))
+		return cmp.Or(cmp.Compare(rate(b), rate(a)), strings.Compare(a.Name, b.Name), ComparePlaces(a.Place, b.Place))
 	})
 	return all
 }
@@ -114,7 +114,7 @@ func slowestOf(days, before []string, known map[string]*Day, s Selection) []http
 		all = append(all, slow)
 	}
 	slices.SortFunc(all, func(a, b httpapi.SlowTest) int {
-		return cmp.Or(cmp.Compare(b.MedianMilliseconds, a.MedianMilliseconds), strings.Compare(a.Name, b.Name), comparePlaces(a.Place, b.Place))
+		return cmp.Or(cmp.Compare(b.MedianMilliseconds, a.MedianMilliseconds), strings.Compare(a.Name, b.Name), ComparePlaces(a.Place, b.Place))
 	})
 	return all[:min(len(all), maxRanking)]
 }

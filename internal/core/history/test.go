@@ -46,7 +46,7 @@ func TestOf(name string, days int, seen []Seen) httpapi.TestHistory {
 		}
 	}
 	slices.SortStableFunc(h.Places, func(a, b httpapi.TestInPlace) int {
-		return cmp.Or(failingFirst(a)-failingFirst(b), b.Failed*max(a.Runs, 1)-a.Failed*max(b.Runs, 1), comparePlaces(a.Place, b.Place))
+		return cmp.Or(failingFirst(a)-failingFirst(b), b.Failed*max(a.Runs, 1)-a.Failed*max(b.Runs, 1), ComparePlaces(a.Place, b.Place))
 	})
 	return h
 }

@@ -165,7 +165,7 @@ func counts(r *v1alpha1.TestResults) string {
 	text := fmt.Sprintf("%d of %s passed", r.Passed, plaintext.Count(r.Tests, "test"))
 	if r.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", r.Failed)
-		text += failedOf(r)
+		text += results.FailedKinds(r)
 	}
 	if r.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", r.Skipped)
@@ -174,21 +174,6 @@ func counts(r *v1alpha1.TestResults) string {
 		text += fmt.Sprintf(", %d flaky", r.Flaky)
 	}
 	return text
-}
-
-// failedOf says how many of the failures are new, and how many quarantined, in parentheses.
-func failedOf(r *v1alpha1.TestResults) string {
-	var parts []string
-	if r.ComparedWith != "" {
-		parts = append(parts, fmt.Sprintf("%d new", r.NewFailures))
-	}
-	if r.Quarantined > 0 {
-		parts = append(parts, fmt.Sprintf("%d quarantined", r.Quarantined))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func duration(s *v1alpha1.Suite) time.Duration {

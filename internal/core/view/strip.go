@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -23,7 +24,7 @@ type Outcome struct {
 }
 
 const (
-	stripRuns, stripPitch, stripHeight = 24, 6.0, 16.0
+	stripRuns, stripPitch, stripHeight = history.StripRuns, 6.0, 16.0
 	// comesAndGoes is how many flips make a test one that comes and goes: it failed, passed and failed again.
 	comesAndGoes = 3
 )
@@ -32,7 +33,8 @@ var stripKeys = map[rune]struct {
 	key    string
 	height float64
 }{
-	'p': {"passed", 8}, 'f': {"failed", stripHeight}, 'r': {"flaky", 12}, 's': {"skipped", 4}, '-': {"none", 2},
+	history.OutcomePassed: {"passed", 8}, history.OutcomeFailed: {"failed", stripHeight}, history.OutcomeFlaky: {"flaky", 12},
+	history.OutcomeSkipped: {"skipped", 4}, history.OutcomeNone: {"none", 2},
 }
 
 // StripOf reads the outcomes of httpapi.TestStats.

@@ -1,9 +1,7 @@
 package history
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/history"
@@ -45,9 +43,7 @@ func (k *known) places(days []string, s history.Selection) []place {
 	for _, p := range byPlace {
 		all = append(all, *p)
 	}
-	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Environment, b.Environment))
-	})
+	slices.SortFunc(all, func(a, b place) int { return history.ComparePlaces(a.Place, b.Place) })
 	return all
 }
 
