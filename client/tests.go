@@ -10,14 +10,19 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
-// What is known of tests over many runs.
 type (
-	TestStats   = httpapi.TestStats
+	// TestStats are figures of one test in one Trigger and Environment.
+	TestStats = httpapi.TestStats
+	// TestHistory is what is known of one test.
 	TestHistory = httpapi.TestHistory
+	// TestInPlace is a test in one Trigger and Environment.
 	TestInPlace = httpapi.TestInPlace
-	TestRun     = httpapi.TestRun
-	Place       = httpapi.Place
-	Insights    = httpapi.Insights
+	// TestRun is a run that a test was in.
+	TestRun = httpapi.TestRun
+	// Place is a Trigger and an Environment.
+	Place = httpapi.Place
+	// Insights are figures of the runs of some days.
+	Insights = httpapi.Insights
 )
 
 // TestFilter selects runs of tests. A zero field selects all.

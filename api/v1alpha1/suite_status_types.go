@@ -81,6 +81,13 @@ type SuiteStatus struct {
 	// +optional
 	AnsweredOther *OtherDeployment `json:"answeredOther,omitempty"`
 
+	// answeredAgainAt is when a notification was received that was answered with the result of this run, after another
+	// commit had been deployed to the Environment: a rollback, for example. It has six digits after the second.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
+	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
+
 	// inputs are the files that the run got.
 	// +optional
 	// +listType=map

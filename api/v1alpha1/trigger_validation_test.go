@@ -218,6 +218,7 @@ func TestTriggerShardsValidation(t *testing.T) {
 		"TooMany":             {"65", set("spec/shards", 65), "less than or equal to 64"},
 		"Negative":            {"there is no such number", set("spec/shards", -4), "greater than or equal to 1"},
 		"Indexed":             {"Postflight does that", with("completionMode", "Indexed"), one},
+		"SuccessPolicy":       {"every shard has to pass", with("successPolicy", map[string]any{"rules": []any{map[string]any{"succeededIndexes": "0"}}}), "with shards, every shard has to pass"},
 		"NonIndexed":          {"Postflight does that", with("completionMode", "NonIndexed"), one},
 		"Completions":         {"as many as shards", with("completions", 4), one},
 		"Parallelism":         {"all at once", with("parallelism", 2), one},

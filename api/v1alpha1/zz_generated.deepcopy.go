@@ -1130,6 +1130,10 @@ func (in *SuiteStatus) DeepCopyInto(out *SuiteStatus) {
 		*out = new(OtherDeployment)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.AnsweredAgainAt != nil {
+		in, out := &in.AnsweredAgainAt, &out.AnsweredAgainAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Inputs != nil {
 		in, out := &in.Inputs, &out.Inputs
 		*out = make([]SuiteInput, len(*in))

@@ -2,14 +2,18 @@ package suite
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/core/failedtests"
+	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -95,7 +99,27 @@ func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.
 			link.Documents = append(link.Documents, forRepetition(document))
 		}
 	}
-	return link, nil, nil
+	link.Ambiguous, unavailable = r.ambiguous(ctx, team, link)
+	return link, unavailable, nil
+}
+
+// ambiguous returns a failed test of a run of which the name is that of several tests, such as of two shards: then nobody knows which one a
+// repetition repeats. It reads all tests of the run, which are in the store once its record is.
+func (r *Reconciler) ambiguous(ctx context.Context, team *v1alpha1.Team, link suite.Link) (name string, unavailable error) {
+	if r.Tests == nil {
+		return "", nil
+	}
+	names := results.NewSharedNames(link.Documents)
+	_, err := r.Tests.Tests(ctx, record.Of(team.Name, link.Suite), func(t httpapi.Test) { names.Add(t.Name) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.Archives && !link.Suite.Archived():
+		return "", errors.New("the record of the run " + link.Suite.Name + " is not saved yet")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, history.ErrUnreadable):
+		return "", nil // the documents have to do
+	case err != nil:
+		return "", err
+	}
+	return names.Shared(), nil
 }
 
 // maxDocuments bounds what is read of the documents of a run, in bytes. Common ones have a few KiB.

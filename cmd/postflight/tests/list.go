@@ -45,7 +45,7 @@ RUNS are those of the Trigger and Environment of which each test is known. LAST 
 		}
 		return o.Run(ctx)
 	})
-	cmd.Flags().IntVar(&o.Limit, "limit", 20, "how many; 0 for all")
+	cmd.Flags().IntVar(&o.Limit, "limit", 20, "how many; 0 for all that the server lists: of each Trigger, Environment and day 200 that failed, and 1,000 that a search finds")
 	o.addFlags(cmd, defaultDays)
 	return cmd
 }

@@ -106,6 +106,39 @@ func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, proble
 	return all, ""
 }
 
+// SharedNames finds failed tests that share their names with other tests of the run.
+type SharedNames struct{ tests map[string]int }
+
+// NewSharedNames looks for the tests that failed by these documents.
+func NewSharedNames(documents []Document) SharedNames {
+	n := SharedNames{map[string]int{}}
+	for _, d := range documents {
+		for _, f := range d.Failures {
+			n.tests[unnumbered(f.Name)] = 0
+		}
+	}
+	return n
+}
+
+// Add counts a test of the run.
+func (n SharedNames) Add(name string) {
+	if _, failed := n.tests[unnumbered(name)]; failed {
+		n.tests[unnumbered(name)]++
+	}
+}
+
+// Shared returns the first name that several tests have, or "".
+func (n SharedNames) Shared() string {
+	for _, name := range slices.Sorted(maps.Keys(n.tests)) {
+		if n.tests[name] > 1 {
+			return name
+		}
+	}
+	return ""
+}
+
+func unnumbered(name string) string { return number.ReplaceAllString(name, "") }
+
 // PassedAgain returns the tests that a run was to repeat and that passed, from the documents of its pods.
 func PassedAgain(documents []Document) (all NameSet) {
 	for _, d := range documents {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -97,5 +98,22 @@ func TestFailedIn(t *testing.T) {
 				t.Errorf("%q %q", got, problem)
 			}
 		})
+	}
+}
+
+func TestSharedNames(t *testing.T) {
+	documents := []results.Document{{Failures: []results.Failure{{TestFailure: v1alpha1.TestFailure{Name: "c > same"}}, {TestFailure: v1alpha1.TestFailure{Name: "c > own (2)"}}}}}
+	for want, names := range map[string][]string{
+		"":         {"c > same", "c > own (2)", "c > passed", "c > passed (2)"},
+		"c > same": {"c > same", "c > same (2)", "c > own (2)"},
+		"c > own":  {"c > own", "c > same", "c > own (2)"},
+	} {
+		n := results.NewSharedNames(documents)
+		for _, name := range names {
+			n.Add(name)
+		}
+		if got := n.Shared(); got != want {
+			t.Errorf("%q: %q, want %q", names, got, want)
+		}
 	}
 }

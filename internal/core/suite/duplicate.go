@@ -113,6 +113,26 @@ func NoteDuplicate(existing, desired *v1alpha1.Suite, differences []v1alpha1.Dif
 	return again || other
 }
 
+// NoteRedeployed records that the commit of a run that has ended was deployed again, after other runs of its Environment. It reports whether
+// the status changed.
+func NoteRedeployed(existing, desired *v1alpha1.Suite, environment []*v1alpha1.Suite) bool {
+	at := desired.Received()
+	if !existing.Finished() || sameNotification(existing, desired) || !at.After(lastDeployed(existing)) || DeployedSince(existing, lastDeployed(existing), environment) == nil {
+		return false
+	}
+	existing.Status.AnsweredAgainAt = new(metav1.NewMicroTime(at.UTC()))
+	return true
+}
+
+// lastDeployed is when the commit of a run was last notified, also by a notification that its result answered.
+func lastDeployed(s *v1alpha1.Suite) time.Time {
+	last := s.LastNotified().Time
+	if again := s.Status.AnsweredAgainAt; again != nil && again.After(last) {
+		return again.Time
+	}
+	return last
+}
+
 // notifyAgain makes a run that has not ended the newest of its stream again.
 func notifyAgain(existing, desired *v1alpha1.Suite) bool {
 	at := desired.Received()

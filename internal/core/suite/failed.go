@@ -71,6 +71,7 @@ type Link struct {
 	Suite     *v1alpha1.Suite
 	Documents []results.Document
 	Digest    string // of what defines its tests; "": its Job is gone
+	Ambiguous string // the name of a failed test that other tests of the run have, too; "" if none is known
 }
 
 // FailedRequest is everything that bears on whether a run and those of its chain are one.
@@ -146,6 +147,9 @@ func remaining(chain []Link) (left []results.FailedTest, problem string) {
 		maps.DeleteFunc(byName, func(name string, _ results.FailedTest) bool { return passed.Has(name) })
 		r := link.Suite.Status.Results
 		failed, problem := results.FailedIn(link.Documents, r.Tests, r.Failed)
+		if problem == "" && link.Ambiguous != "" {
+			problem = fmt.Sprintf("several of its tests have the name %q", link.Ambiguous)
+		}
 		if problem != "" {
 			return nil, problem
 		}
@@ -196,7 +200,7 @@ func otherDeployment(s *v1alpha1.Suite, runs []*v1alpha1.Suite) string {
 // DeployedSince returns a run of a deployment of another commit than that of s, notified since then, among the runs of its Environment; or nil.
 func DeployedSince(s *v1alpha1.Suite, since time.Time, runs []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(others(s, runs), func(other *v1alpha1.Suite) bool {
-		return other.StartedAgain() || other.Restored() || Siblings(other, s) || other.LastNotified().Time.Before(since) ||
+		return other.StartedAgain() || other.Restored() || Siblings(other, s) || lastDeployed(other).Before(since) ||
 			other.Spec.Deployment.SHA == s.Spec.Deployment.SHA && other.Spec.Deployment.Repository == s.Spec.Deployment.Repository
 	}))
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -76,6 +78,12 @@ func aFailedRequest(o outcomes, change ...func(*suite.FailedRequest)) suite.Fail
 		c(&r)
 	}
 	return r
+}
+
+// answeredAgain is a run with whose result a notification was answered so many seconds after the beginning.
+func answeredAgain(s *v1alpha1.Suite, seconds int) *v1alpha1.Suite {
+	s.Status.AnsweredAgainAt = new(metav1.NewMicroTime(t0.Add(time.Duration(seconds) * time.Second)))
+	return s
 }
 
 func skips(s *v1alpha1.Suite, tests int32) *v1alpha1.Suite {
@@ -218,6 +226,9 @@ func TestPlanFailed(t *testing.T) {
 		"all":                          {aFailedRequest("ffff"), "abcd", "", ""},
 		"no documents":                 {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = nil }), "", "are not known: the store has the reports of 0 tests", ""},
 		"documents of half":            {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = []results.Document{outcomes("-pff").document("")} }), "", "are not known", ""},
+		"one name for several":         {aFailedRequest("ppff", func(r *request) { r.Chain[0].Ambiguous = "c > same" }), "", `several of its tests have the name "c > same"`, ""},
+		"a rollback":                   {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), 30))), "", "", "the run b1 tests that"},
+		"a rollback before":            {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), -10))), "cd", "", ""},
 		"no names":                     {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents[0].Failures = nil }), "", "name 0 of its 2", ""},
 		"exit codes decide":            {aFailedRequest("ppff", trigger(nothing)), "", "reports of its tests decide", ""},
 		"no results":                   {aFailedRequest("ppff", trigger(aTrigger())), "", "reports of its tests decide", ""},
@@ -255,5 +266,27 @@ func TestPlanFailed(t *testing.T) {
 				t.Errorf("%d names", got.Plan.Names.Len())
 			}
 		})
+	}
+}
+
+// TestNoteRedeployed: a notification that a result answers counts as a deployment only after another commit.
+func TestNoteRedeployed(t *testing.T) {
+	ended := func(seconds int) *v1alpha1.Suite { return aSuite("b1", seconds, commit("b"), in(v1alpha1.Passed(""))) }
+	other := aSuite("a1", 30, commit("a"))
+	for name, tc := range map[string]struct {
+		existing, desired *v1alpha1.Suite
+		runs              []*v1alpha1.Suite
+		want              bool
+	}{
+		"a rollback":             {ended(0), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
+		"nothing between":        {ended(0), aSuite("b1", 60, commit("b")), nil, false},
+		"another one before":     {ended(40), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
+		"again after a rollback": {answeredAgain(ended(0), 50), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
+		"an older notification":  {ended(0), aSuite("b1", -60, commit("b")), []*v1alpha1.Suite{other}, false},
+		"it continues":           {aSuite("b1", 0, commit("b")), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
+	} {
+		if got := suite.NoteRedeployed(tc.existing, tc.desired, tc.runs); got != tc.want || got && !tc.existing.Status.AnsweredAgainAt.Time.Equal(t0.Add(time.Minute)) {
+			t.Errorf("%s: %t, %v", name, got, tc.existing.Status.AnsweredAgainAt)
+		}
 	}
 }

@@ -86,6 +86,8 @@ func unfitShards(spec *v1alpha1.TriggerSpec) string {
 		return ""
 	case j.CompletionMode != nil || j.Completions != nil || j.Parallelism != nil:
 		return "with shards, the jobTemplate is that of one shard, and has no completionMode, completions and parallelism"
+	case j.SuccessPolicy != nil:
+		return "with shards, every shard has to pass, and the jobTemplate has no successPolicy"
 	case j.Template.Spec.RestartPolicy != "" && j.Template.Spec.RestartPolicy != corev1.RestartPolicyNever:
 		return "with shards, the restartPolicy of the jobTemplate must be Never"
 	case spec.FailFast && j.BackoffLimitPerIndex != nil:

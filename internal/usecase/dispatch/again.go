@@ -41,22 +41,31 @@ func (d *duplicate) attempt(ctx context.Context) error {
 		return err
 	}
 	was := d.existing.DeepCopy()
-	if d.Mode == DryRun || !d.note(r) {
+	if d.Mode == DryRun {
 		return nil
+	}
+	if noted, err := d.note(ctx, r); err != nil || !noted {
+		return err
 	}
 	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
 	d.changed = err != nil
 	return d.unlessGone(err)
 }
 
-func (d *duplicate) note(r suite.Repetition) bool {
+// note reports whether the status of the existing run changed.
+func (d *duplicate) note(ctx context.Context, r suite.Repetition) (bool, error) {
 	switch {
 	case r.Scheduled: // it is no deployment, and makes no run the newest
-		return false
+		return false, nil
 	case d.again:
-		return suite.NoteSuperseded(d.existing, r.Stream)
+		return suite.NoteSuperseded(d.existing, r.Stream), nil
 	}
-	return suite.NoteDuplicate(d.existing, d.desired, d.differs)
+	deployed, err := d.runsIn(ctx, d.existing.Spec.Environment)
+	if err != nil {
+		return false, err
+	}
+	again, redeployed := suite.NoteDuplicate(d.existing, d.desired, d.differs), suite.NoteRedeployed(d.existing, d.desired, deployed)
+	return again || redeployed, nil
 }
 
 // decide looks at input files last, because that may take a while.
