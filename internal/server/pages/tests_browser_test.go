@@ -46,6 +46,7 @@ func TestKeyboardOfTests(t *testing.T) {
 			t.Errorf("%s: the keyboard does not reach %s, or too late", path, stops[reached])
 		}
 	}
+	b.visit(showTest(failingTest))
 	b.script(`document.querySelector(".as-table summary").focus()`)
 	b.press("Enter", 13, "\r")
 	b.await(`document.querySelector(".as-table").open && document.querySelector(".as-table td a").getBoundingClientRect().height > 0`)
