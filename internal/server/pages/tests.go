@@ -51,7 +51,7 @@ func (u *UI) readTests(r *request, read func() error) string {
 	if err := read(); err != nil {
 		u.Log.Error(err, "the history of tests cannot be read", "team", r.team.Name)
 		return "The object store cannot be read at the moment, and it has the tests of all runs. Reload the page in a minute. " +
-			"If that does not help, tell the operator of this service, who finds the reason in the log of the manager."
+			"If that does not help, ask the operator of this service to look for the reason in the log of the manager."
 	}
 	return ""
 }

@@ -98,7 +98,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 	some.has(showTest("x"), "3 days are missing.", "Fails since")
 }
 
-// TestWhatPagesOfTestsAskFor: no more than a page shows, and nothing for who may not see it.
+// TestWhatPagesOfTestsAskFor: no more than a page shows, and nothing to people who must not see it.
 func TestWhatPagesOfTestsAskFor(t *testing.T) {
 	fake := &tests{}
 	b := newHarness(t, samples(), fake.with).browser(t, readKey)

@@ -60,12 +60,17 @@ func (d *duplicate) note(ctx context.Context, r suite.Repetition) (bool, error) 
 	case d.again:
 		return suite.NoteSuperseded(d.existing, r.Stream), nil
 	}
-	deployed, err := d.runsIn(ctx, d.existing.Spec.Environment)
-	if err != nil {
-		return false, err
+	noted := suite.NoteDuplicate(d.existing, d.desired, d.differs)
+	if !d.existing.Finished() {
+		return noted, nil
 	}
-	again, redeployed := suite.NoteDuplicate(d.existing, d.desired, d.differs), suite.NoteRedeployed(d.existing, d.desired, deployed)
-	return again || redeployed, nil
+	if r.Environment == nil {
+		var err error
+		if r.Environment, err = d.runsIn(ctx, d.existing.Spec.Environment); err != nil {
+			return false, err
+		}
+	}
+	return suite.NoteRedeployed(d.existing, d.desired, r.Environment) || noted, nil
 }
 
 // decide looks at input files last, because that may take a while.
