@@ -42,6 +42,49 @@ func TestNotifiedAgain(t *testing.T) {
 	}
 }
 
+// TestDeployedAgain: the result of a run answers a rollback to its commit, and the run remembers that, once. A repetition without another
+// commit in between writes nothing.
+func TestDeployedAgain(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	notify := func(sha string) (id string) {
+		h.clock.now = h.clock.now.Add(time.Second)
+		h.notify(`{"branch":"main","sha":"` + sha + `"}`)
+		for _, s := range h.suites() {
+			if s.Spec.Deployment.SHA == sha {
+				id = s.Name
+			}
+			if !s.Finished() {
+				s.Status.Conditions = []metav1.Condition{v1alpha1.Passed("")}
+				if err := h.cluster.Status().Update(t.Context(), &s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return id
+	}
+	remembered := func(id string) *metav1.MicroTime {
+		for _, s := range h.suites() {
+			if s.Name == id {
+				return s.Status.AnsweredAgainAt
+			}
+		}
+		return nil
+	}
+	first := notify("a")
+	if notify("a"); remembered(first) != nil {
+		t.Errorf("nothing was deployed in between: %v", remembered(first))
+	}
+	notify("b")
+	notify("a")
+	rollback := remembered(first)
+	if rollback == nil {
+		t.Fatal("the rollback is not remembered")
+	}
+	if notify("a"); !remembered(first).Equal(rollback) {
+		t.Errorf("it was written again: %v, %v", rollback, remembered(first))
+	}
+}
+
 // TestOneNotification: a client that got no answer sends the same notification again, possibly to a replica that knows less or more
 // than the first. Whatever happens between the two requests, there is one run.
 func TestOneNotification(t *testing.T) {
