@@ -43,7 +43,7 @@ func TestResultsWithoutManager(t *testing.T) {
 	m.awaitReady()
 	s := tm.awaitState(id, v1alpha1.ReasonFailed)
 	story(t, "%s\n%s", message(s), collectedMessage(s))
-	tm.checkCounts(s, v1alpha1.TestResults{Tests: 120, Passed: 118, Failed: 2}, "test 001", "test 002")
+	tm.checkCounts(s, v1alpha1.TestResults{Tests: 120, Passed: 118, Failed: 2, OnlyTestsFailed: true}, "shop > test 001", "shop > test 002")
 	if s.Status.Artifacts != nil || !strings.HasPrefix(collectedMessage(s), "False Incomplete: ") {
 		t.Errorf("%+v, %q", s.Status.Artifacts, collectedMessage(s))
 	}
