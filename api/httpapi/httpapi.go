@@ -31,6 +31,10 @@ type NotificationResult struct {
 	Hint         string        `json:"hint,omitempty"`        // sentences about a notification that may not be what the sender meant
 	DryRun       bool          `json:"dryRun,omitempty"`
 	Explanations []Explanation `json:"explanations,omitzero"` // of a dry run: one per Trigger, ordered by name
+
+	// WaitToken, for senders without an API key, reads how the runs of Results end, until it expires.
+	WaitToken          string     `json:"wait_token,omitempty"`
+	WaitTokenExpiresAt *time.Time `json:"wait_token_expires_at,omitempty"`
 }
 
 // Result is what came of one Trigger that matched. Of CreatedSuiteID, DuplicateSuiteID and FailureReason, exactly one is set.

@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/listen"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
@@ -38,7 +39,7 @@ func setupHTTP(
 	if err != nil {
 		return err
 	}
-	api, err := newAPI(mgr, o, bucket, in, b)
+	api, err := newAPI(mgr, o, bucket, probe, in, b)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,8 @@ func setupHTTP(
 }
 
 type backend struct {
-	authenticator  *auth.Authenticator
+	keys           *auth.Keys
+	sessions       *signin.Sessions
 	writer         client.Client
 	dispatcher     *dispatch.Dispatcher
 	triggersSynced func() bool // all Triggers that existed at the start are known
@@ -68,12 +70,13 @@ type backend struct {
 func newBackend(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) (b backend, err error) {
-	if b.authenticator, err = setupAuth(mgr, probe, auth.ServerClock{APIServerProbe: probe}); err != nil {
+	if b.keys, err = setupAuth(mgr, probe, auth.ServerClock{APIServerProbe: probe}); err != nil {
 		return b, err
 	}
 	if b.writer, err = newWriter(mgr); err != nil {
 		return b, err
 	}
+	b.sessions = signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, in.clock)
 	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, in, b.writer, inputsOfRuns(bucket)); err != nil {
 		return b, err
 	}
@@ -82,18 +85,21 @@ func newBackend(
 	return b, err
 }
 
-func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, in surroundings, b backend) (*api.API, error) {
+func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, b backend) (*api.API, error) {
 	keys, err := clusterKeys(mgr)
 	if err != nil {
 		return nil, err
 	}
+	waitTokens := newWaitTokens(mgr, b.sessions, auth.ServerClock{APIServerProbe: probe})
+	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens}, Keys: b.keys}
 	limits := api.DefaultLimits()
 	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize
 	return api.New(api.Config{
 		Dispatcher:      b.dispatcher,
 		Cache:           mgr.GetCache(),
 		Live:            mgr.GetAPIReader(),
-		Authenticate:    authenticate(b.authenticator),
+		Authenticate:    authenticator.Authenticate,
+		WaitTokens:      waitTokens,
 		AuthenticatePod: authenticatePod(b.writer, keys, in.steady),
 		Authenticated:   listen.Authenticated,
 		Clock:           in.steady,

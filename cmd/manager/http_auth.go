@@ -10,26 +10,23 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/seal"
+	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
-func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Authenticator, error) {
+func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Keys, error) {
 	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
 		return nil, err
 	}
-	return &auth.Authenticator{Config: auth.Config{
-		Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock,
-	}}, nil
+	return &auth.Keys{Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock}, nil
 }
 
-func authenticate(a *auth.Authenticator) func(*http.Request) (api.Principal, error) {
-	return func(r *http.Request) (api.Principal, error) {
-		p, err := a.Authenticate(r.Context(), r)
-		return api.Principal(p), err
-	}
+// newWaitTokens share the key of the sessions of people, which all replicas have.
+func newWaitTokens(mgr ctrl.Manager, sessions *signin.Sessions, clock clock.PassiveClock) *auth.WaitTokens {
+	return &auth.WaitTokens{Sealer: &seal.Sealer{Secret: sessions.Key}, Reader: mgr.GetCache(), Clock: clock}
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.

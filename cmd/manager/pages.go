@@ -35,15 +35,14 @@ import (
 )
 
 func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, b backend, in surroundings) (*pages.UI, error) {
-	sessions := signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, in.clock)
 	o.signIn.Log = ctrl.Log.WithName("sign-in")
-	if err := errors.Join(sessions.Watch(ctx, mgr), mgr.Add(o.signIn), o.signIn.Register(in.metrics)); err != nil {
+	if err := errors.Join(b.sessions.Watch(ctx, mgr), mgr.Add(o.signIn), o.signIn.Register(in.metrics)); err != nil {
 		return nil, err
 	}
 	return pages.New(pages.Config{
 		Cache: mgr.GetCache(), Runs: b.reader, Tests: testsOfPages(b.tests), SendingLogs: b.reader.Sending,
-		Authenticator: &signin.People{Keys: b.authenticator, Source: o.signIn, Sessions: sessions, Cache: mgr.GetCache(), Clock: in.clock},
-		Provider:      signin.Provider{Source: o.signIn, Sessions: sessions}, SealingKey: sessions.Key,
+		Authenticator: &signin.People{Keys: b.keys, Source: o.signIn, Sessions: b.sessions, Cache: mgr.GetCache(), Clock: in.clock},
+		Provider:      signin.Provider{Source: o.signIn, Sessions: b.sessions}, SealingKey: b.sessions.Key,
 		Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket),
 		Explain: explainer(b.dispatcher, in.steady), Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated,
 		OpenAPI: api.OpenAPI, Deployments: pastDays(mgr, bucket),

@@ -78,7 +78,7 @@ func BenchmarkSign(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	authenticator := &auth.Authenticator{Config: auth.Config{
+	authenticator := &auth.Authenticator{Keys: &auth.Keys{
 		Reader: oneTeam{}, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock.RealClock{},
 	}}
 	reader, err := runs.New(runs.Config{Cache: oneTeam{}, Live: oneTeam{}, PodLogs: &podlogs.Client{}, Limits: runs.DefaultLimits()})
@@ -87,10 +87,7 @@ func BenchmarkSign(b *testing.B) {
 	}
 	api, err := api.New(api.Config{
 		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: api.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
-		Authenticate: func(r *http.Request) (api.Principal, error) {
-			p, err := authenticator.Authenticate(r.Context(), r)
-			return api.Principal(p), err
-		},
+		Authenticate:    authenticator.Authenticate,
 		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +13,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
@@ -21,10 +23,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// Principal is the sender of a request. Both objects are shared with the cache and must not be changed.
-type Principal struct {
-	Team *v1alpha1.Team
-	Key  *v1alpha1.APIKey // nil: a pod of the team sends it
+// WaitTokens are auth.WaitTokens.
+type WaitTokens interface {
+	Issue(ctx context.Context, sender auth.Principal, runs []string) (token string, expires time.Time, err error)
 }
 
 // Config is what the API needs.
@@ -35,7 +36,9 @@ type Config struct {
 
 	Live client.Reader
 	// Authenticate returns errors with a method HTTPStatus() int, which is 401, 403 or 503; so does AuthenticatePod.
-	Authenticate func(*http.Request) (Principal, error)
+	Authenticate func(*http.Request, ...grant.Action) (auth.Principal, error)
+	// WaitTokens are for senders without an API key; nil: there are none.
+	WaitTokens WaitTokens
 	// Authenticated is called for each authenticated request.
 	Authenticated   func(ctx context.Context, team string)
 	AuthenticatePod func(*http.Request) (podfiles.Pod, error)

@@ -452,7 +452,7 @@ func TestCollectFailures(t *testing.T) {
 func TestPodTokenIsNoKey(t *testing.T) {
 	h := collecting(t, &artifactStore{}, setup{})
 	for _, route := range h.routes() {
-		if !route.Auth {
+		if route.Action == anonymous {
 			continue
 		}
 		r := collectRequest(`{}`, method(route.Method), path(strings.NewReplacer("{id}", "smoke-1", "{name}", "staging").Replace(route.Path)))

@@ -13,7 +13,9 @@ import (
 )
 
 func (r *Request) command() dispatch.Command {
-	return dispatch.Command{Team: r.Principal.Team, By: "the API key " + r.Principal.Key.Name, RequestID: r.requestID, ReceivedAt: r.receivedAt}
+	return dispatch.Command{
+		Team: r.Principal.Team, By: r.Principal.Sender.Text, RequestID: r.requestID, ReceivedAt: r.receivedAt, Grant: r.Principal.Grant,
+	}
 }
 
 func (a *API) cancelRun(w http.ResponseWriter, r *Request) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
@@ -28,7 +29,7 @@ func (a *API) deployForm(w http.ResponseWriter, r *Request) error {
 }
 
 func (a *API) formRoute() Route {
-	return Route{http.MethodPost, "/api/webhooks/deploy_form", a.deployForm, true}
+	return Route{http.MethodPost, "/api/webhooks/deploy_form", a.deployForm, grant.Notify}
 }
 
 // TestSecondFormat: limits, dispatching, audit line and answer do not depend on the format.

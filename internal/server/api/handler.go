@@ -14,14 +14,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
 // Request is an http.Request with its sender.
 type Request struct {
 	*http.Request
-	Principal Principal     // of an authenticated request
-	pod       *podfiles.Run // nil: an API key sends it
+	Principal auth.Principal // of an authenticated request
+	pod       *podfiles.Run  // nil: a Principal with a Sender sends it
 
 	requestID  string     // see requestID
 	receivedAt time.Time  // by Clock
@@ -38,7 +39,7 @@ func (r *Request) sender() (kind, name string) {
 	if r.pod != nil {
 		return "pod", r.pod.Namespace + "/" + r.pod.Name
 	}
-	return "key", r.Principal.Key.Namespace + "/" + r.Principal.Key.Name
+	return r.Principal.Sender.Kind, r.Principal.Sender.Name
 }
 
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -88,6 +88,7 @@ type setup struct {
 	triggers dispatch.Matcher // in place of those among the objects
 	dispatch func(*dispatch.Config)
 	limits   func(*Limits)
+	ways     []auth.Way
 	config   func(*Config)
 }
 
@@ -115,9 +116,9 @@ func start(t testing.TB, s setup) *harness {
 	h.cluster = indexes.builder.WithObjects(s.objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
 	faulty := interceptor.NewClient(h.cluster, s.faults)
 
-	authenticator := &auth.Authenticator{Config: auth.Config{
+	keys := &auth.Keys{
 		Reader: h.cluster, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: h.clock,
-	}}
+	}
 	dispatching := dispatch.Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.triggers, h.index), Budget: budget,
 		Limits: dispatch.DefaultLimits(), Clock: h.clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
@@ -139,10 +140,7 @@ func start(t testing.TB, s setup) *harness {
 	}
 	config := Config{
 		Dispatcher: dispatcher, Cache: h.cluster, Live: faulty,
-		Authenticate: func(r *http.Request) (Principal, error) {
-			p, err := authenticator.Authenticate(r.Context(), r)
-			return Principal(p), err
-		},
+		Authenticate:    (&auth.Authenticator{Keys: keys, Ways: s.ways}).Authenticate,
 		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {},
 		Runs:            reader,

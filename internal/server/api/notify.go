@@ -39,6 +39,7 @@ func (a *API) notify(w http.ResponseWriter, r *Request, f format) error {
 	if request.Mode == dispatch.DryRun {
 		return writeExplained(w, answer, result.Explanations)
 	}
+	a.addWaitToken(r, answer)
 	writeJSON(w, "application/json", http.StatusOK, answer)
 	return nil
 }
@@ -74,8 +75,12 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 	if err != nil {
 		return dispatch.Request{}, invalidBody(err)
 	}
+	if problem := r.Principal.Grant.NotificationProblem(n); problem != "" {
+		return dispatch.Request{}, forbidden("%s", problem)
+	}
 	return dispatch.Request{
-		Team: r.Principal.Team, Notification: n, Mode: o.mode, Repeat: o.rerun, IdempotencyKey: idempotencyKey, RequestID: r.requestID, ReceivedAt: r.receivedAt,
+		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, Mode: o.mode, Repeat: o.rerun,
+		IdempotencyKey: idempotencyKey, RequestID: r.requestID, ReceivedAt: r.receivedAt,
 	}, nil
 }
 

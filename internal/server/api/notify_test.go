@@ -144,7 +144,7 @@ func TestDryRun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", onRelease)), dispatch: func(c *dispatch.Config) { c.Writer = forbidden{} }})
+			h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", onRelease)), dispatch: func(c *dispatch.Config) { c.Writer = noWriter{} }})
 			w := h.exchange(post(tc.body, tc.change))
 			got := decode[explainedReply](t, w)
 			if !got.DryRun || len(got.Results) != 1 || got.Results[0].CreatedSuiteID == "" || got.Environment == nil {
@@ -164,8 +164,8 @@ func TestDryRun(t *testing.T) {
 // explainedReply is the answer to a dry run.
 type explainedReply = reply
 
-// forbidden is a Writer that dry runs must not touch: it panics.
-type forbidden struct{ dispatch.Writer }
+// noWriter is a Writer that dry runs must not touch: it panics.
+type noWriter struct{ dispatch.Writer }
 
 func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})

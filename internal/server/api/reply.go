@@ -70,6 +70,7 @@ var dispatchCodes = map[dispatch.ErrorKind]string{
 	dispatch.Overloaded:    "overloaded",
 	dispatch.Unavailable:   "unavailable",
 	dispatch.NamespaceGone: "run_not_found",
+	dispatch.Forbidden:     "forbidden",
 
 	dispatch.Rejected:            "refused",
 	dispatch.RunNotFound:         "run_not_found",

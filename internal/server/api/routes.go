@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/grant"
 )
 
 // Route is a method, a pattern of http.ServeMux, and their handler.
@@ -11,30 +13,36 @@ type Route struct {
 	Method  string
 	Path    string
 	Handler func(http.ResponseWriter, *Request) error
-	Auth    bool // the handler is called only for a request with an API key
+	Action  grant.Action // that the sender must be allowed
 }
+
+const (
+	anything  grant.Action = "anything"  // the sender must be known
+	anonymous grant.Action = "anonymous" // the handler decides
+)
 
 func (a *API) routes() []Route {
 	return []Route{
-		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, true},
-		{http.MethodPost, "/api/webhooks/environment_terminated", a.environmentTerminated, true},
-		{http.MethodGet, "/api/v0/runs", a.listRuns, true},
-		{http.MethodGet, "/api/v0/runs/{id}", a.getRun, true},
-		{http.MethodGet, "/api/v0/runs/{id}/logs", a.readLogs, true},
-		{http.MethodGet, "/api/v0/runs/{id}/results", a.getResults, true},
-		{http.MethodGet, "/api/v0/runs/{id}/artifacts", a.listArtifacts, true},
-		{http.MethodPost, "/api/v0/runs/{id}/cancel", a.cancelRun, true},
-		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, true},
-		{http.MethodGet, "/api/v0/environments", a.listEnvironments, true},
-		{http.MethodGet, "/api/v0/environments/{name}", a.getEnvironment, true},
-		{http.MethodGet, "/api/v0/environments/{name}/deployments", a.listDeployments, true},
-		{http.MethodGet, "/api/v0/tests", a.listTests, true},
-		{http.MethodGet, "/api/v0/tests/history", a.getTest, true},
-		{http.MethodGet, "/api/v0/insights", a.getInsights, true},
-		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, true},
-		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, true},
-		{http.MethodPost, "/api/v0/collect", a.byPod(a.collect), false},
-		{http.MethodGet, "/openapi.yaml", a.openAPI, false},
+		{http.MethodPost, "/api/webhooks/deploy_success", a.deploySuccess, grant.Notify},
+		{http.MethodPost, "/api/webhooks/environment_terminated", a.environmentTerminated, grant.Notify},
+		{http.MethodGet, "/api/v0/runs", a.listRuns, grant.Read},
+		{http.MethodGet, "/api/v0/runs/{id}", a.getRun, grant.Outcome},
+		{http.MethodGet, "/api/v0/runs/{id}/logs", a.readLogs, grant.Read},
+		{http.MethodGet, "/api/v0/runs/{id}/results", a.getResults, grant.Outcome},
+		{http.MethodGet, "/api/v0/runs/{id}/artifacts", a.listArtifacts, grant.Read},
+		{http.MethodPost, "/api/v0/runs/{id}/cancel", a.cancelRun, grant.Act},
+		{http.MethodPost, "/api/v0/runs/{id}/rerun", a.rerunRun, grant.Act},
+		{http.MethodGet, "/api/v0/environments", a.listEnvironments, grant.Read},
+		{http.MethodGet, "/api/v0/environments/{name}", a.getEnvironment, grant.Read},
+		{http.MethodGet, "/api/v0/environments/{name}/deployments", a.listDeployments, grant.Read},
+		{http.MethodGet, "/api/v0/tests", a.listTests, grant.Read},
+		{http.MethodGet, "/api/v0/tests/history", a.getTest, grant.Read},
+		{http.MethodGet, "/api/v0/insights", a.getInsights, grant.Read},
+		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, grant.Outcome},
+		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signUpload, grant.Upload},
+		{http.MethodGet, "/api/v0/whoami", a.whoAmI, anything},
+		{http.MethodPost, "/api/v0/collect", a.byPod(a.collect), anonymous},
+		{http.MethodGet, "/openapi.yaml", a.openAPI, anonymous},
 	}
 }
 
@@ -65,13 +73,19 @@ func (a *API) route(w http.ResponseWriter, r *Request, routes []Route) error {
 	if i < 0 {
 		return methodNotAllowed(routes)
 	}
-	if !routes[i].Auth {
-		return routes[i].Handler(w, r)
+	route := routes[i]
+	if route.Action == anonymous {
+		return route.Handler(w, r)
 	}
-	if err := a.authenticate(r); err != nil {
+	if err := a.authenticate(r, route.Action); err != nil {
 		return err
 	}
-	return a.answer(w, r, routes[i].Handler)
+	return a.answer(w, r, func(w http.ResponseWriter, r *Request) error {
+		if err := a.authorize(r, route.Action); err != nil {
+			return err
+		}
+		return route.Handler(w, r)
+	})
 }
 
 // answer limits only authenticated requests: otherwise anyone could take all slots, with answers that are never read.

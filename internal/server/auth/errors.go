@@ -23,6 +23,9 @@ var (
 	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key or token"}
 	// ErrTeamSuspended is the answer to a good key of a suspended team.
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
+
+	errWaitTokenExpired = &Error{status: http.StatusUnauthorized, text: "the wait token has expired",
+		advice: "The wait token has expired. Send the notification again: it is answered with the same runs, and another token."}
 )
 
 // refusal tells the sender of a known key what to do. Only someone who has the key itself learns it, and of the namespace only what the
@@ -56,7 +59,18 @@ func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now t
 	return &e
 }
 
-func unavailable(cause error) *Error {
+// Refused is the answer to a token that is not good, with advice for someone who has a good one, or "".
+func Refused(text, advice string) *Error {
+	return &Error{status: http.StatusUnauthorized, text: text, advice: advice}
+}
+
+// Forbidden is the answer to a good token whose holder may not do what it is sent for.
+func Forbidden(text, advice string) *Error {
+	return &Error{status: http.StatusForbidden, text: text, advice: advice}
+}
+
+// Unavailable is the answer if a key or token cannot be checked.
+func Unavailable(cause error) *Error {
 	return &Error{status: http.StatusServiceUnavailable, text: "API keys and tokens cannot be checked", cause: cause}
 }
 

@@ -77,11 +77,11 @@ func (a *PodAuthenticator) Authenticate(ctx context.Context, r *http.Request) (P
 	case forgedSignature:
 		return Pod{}, ErrUnauthenticated
 	case unclearSignature:
-		return Pod{}, unavailable(errNewKey)
+		return Pod{}, Unavailable(errNewKey)
 	}
 	status, err := a.review(ctx, token)
 	if err != nil {
-		return Pod{}, unavailable(err)
+		return Pod{}, Unavailable(err)
 	}
 	pod, ok := podOf(status)
 	if !ok {

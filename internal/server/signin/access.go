@@ -45,7 +45,7 @@ type TeamAccess struct {
 
 // People knows who may see which team.
 type People struct {
-	Keys     *auth.Authenticator
+	Keys     *auth.Keys
 	Source   *Source
 	Sessions *Sessions
 	Cache    client.Reader // of Teams
@@ -55,7 +55,7 @@ type People struct {
 // SignIn returns the identity of an API key.
 func (p *People) SignIn(ctx context.Context, key string) (Identity, error) {
 	key = strings.TrimSpace(key)
-	if _, err := p.Keys.CheckKey(ctx, key); err != nil {
+	if _, err := p.Keys.Check(ctx, key); err != nil {
 		return Identity{}, err
 	}
 	return identity(byKey, auth.CredentialOf(key))
@@ -99,14 +99,14 @@ func (p *People) ofKey(ctx context.Context, id Identity) (Access, error) {
 	if err := json.Unmarshal(id.Data, &c); err != nil {
 		return Access{}, auth.ErrUnauthenticated
 	}
-	principal, err := p.Keys.CheckAgain(ctx, c)
+	holder, err := p.Keys.CheckAgain(ctx, c)
 	if err != nil {
 		return Access{}, err
 	}
 	return Access{
-		Name:  "the API key " + cmp.Or(principal.Key.Spec.Description, principal.Key.Name),
-		Key:   principal.Key.Namespace + "/" + principal.Key.Name,
-		Teams: []TeamAccess{{Team: principal.Team, Act: principal.Team.Spec.KeysMayAct}},
+		Name:  "the API key " + cmp.Or(holder.Key.Spec.Description, holder.Key.Name),
+		Key:   holder.Key.Namespace + "/" + holder.Key.Name,
+		Teams: []TeamAccess{{Team: holder.Team, Act: holder.Team.Spec.KeysMayAct}},
 	}, nil
 }
 

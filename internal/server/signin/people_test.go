@@ -93,9 +93,9 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	cache := x.Build()
 	sessions := signin.NewSessions(cache, cache, "s", clock)
 	server := httptest.NewUnstartedServer(nil)
-	keys := &auth.Authenticator{Config: auth.Config{
+	keys := &auth.Keys{
 		Reader: cache, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clock,
-	}}
+	}
 	reader, err := runs.New(runs.Config{Cache: cache, Live: cache, PodLogs: &podlogs.Client{}, Limits: runs.DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)

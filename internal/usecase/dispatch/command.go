@@ -6,26 +6,29 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // Command is a request to change a run or an Environment. Team is only read.
 type Command struct {
 	Team       *v1alpha1.Team
-	By         string    // the sender, for people who look at the run
-	RequestID  string    // clients may give several requests one
-	ReceivedAt time.Time // by Clock
+	Grant      grant.Grant // of the sender; only which Environments it may end matters here
+	By         string      // the sender, for people who look at the run
+	RequestID  string      // clients may give several requests one
+	ReceivedAt time.Time   // by Clock
 
 	OnlyFailed bool // of Rerun: only the failed tests are repeated
 }
 
 // command returns an operation, whose retrier has to be released.
 func (d *Dispatcher) command(c Command) *operation {
-	return d.newOperation(Request{Team: c.Team, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
+	return d.newOperation(Request{Team: c.Team, Grant: c.Grant, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
 }
 
 // run asks the API server, because the cache may lag, and lacks the variables of finished runs.
@@ -35,7 +38,34 @@ func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, erro
 	if apierror.NotFound(err) {
 		return nil, &Error{Kind: RunNotFound, Message: "Run not found.", cause: err}
 	}
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	return s, o.checkReach(ctx, s)
+}
+
+// checkReach refuses a command on a run of an Environment that the sender may not reach. An ephemeral one counts as the one that it is made of.
+func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
+	if len(o.Grant.Environments) == 0 {
+		return nil
+	}
+	env := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.Environment}}
+	err := o.Cache.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: env.Name}, env)
+	if apierror.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if problem := o.Grant.EnvironmentProblem(baseOf(env)); problem != "" {
+		return &Error{Kind: Forbidden, Message: problem}
+	}
+	return nil
+}
+
+// baseOf is the name of the Environment that an ephemeral one is made of, and of others their own.
+func baseOf(env *v1alpha1.Environment) string {
+	if base := metav1.GetControllerOf(env); base != nil {
+		return base.Name
+	}
+	return env.Name
 }
 
 // commandError makes an *Error if the sender can do something about it. The unknown completes "it is not known whether ...".

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -108,6 +109,7 @@ const (
 // Request is a notification that a Team sent. Team and Notification are only read.
 type Request struct {
 	Team           *v1alpha1.Team
+	Grant          grant.Grant // of the sender; only which Environments it may reach matters here
 	Notification   *notification.Notification
 	Mode           Mode
 	Repeat         bool      // start another attempt of runs with a result
@@ -160,6 +162,9 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	defer o.retrier.release()
 	triggers, err := o.match(ctx)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := o.checkEnvironments(triggers); err != nil {
 		return Result{}, err
 	}
 	o.ttls = longestTTLs(triggers)

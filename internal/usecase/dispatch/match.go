@@ -49,6 +49,16 @@ func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, er
 	return matched, err
 }
 
+// checkEnvironments refuses a notification as a whole: runs that are missing without a word would be taken for runs that nobody wants.
+func (o *operation) checkEnvironments(triggers []*v1alpha1.Trigger) error {
+	for _, t := range triggers {
+		if problem := o.Grant.EnvironmentProblem(t.Spec.Environment); problem != "" {
+			return &Error{Kind: Forbidden, Message: problem}
+		}
+	}
+	return nil
+}
+
 // acquire waits until the team may evaluate Triggers.
 func (o *operation) acquire(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.MatchWait)

@@ -59,6 +59,7 @@ const (
 	Overloaded    ErrorKind = "overloaded"  // send the notification again
 	Unavailable   ErrorKind = "unavailable" // the same, when the API server is back
 	NamespaceGone ErrorKind = "namespace_gone"
+	Forbidden     ErrorKind = "forbidden" // the message says what the sender may do
 )
 
 // The kinds of errors of commands only.

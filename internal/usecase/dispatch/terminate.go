@@ -70,6 +70,9 @@ func (o *operation) terminated(ctx context.Context, t *notification.Termination)
 			return nil, &Error{Kind: EnvironmentStatic,
 				Message: fmt.Sprintf("The Environment %s is not ephemeral, so it does not end with a deployment. Nothing was changed.", env.Name)}
 		}
+		if problem := o.Grant.EnvironmentProblem(baseOf(&env)); problem != "" {
+			return nil, &Error{Kind: Forbidden, Message: problem}
+		}
 	}
 	slices.SortFunc(found, func(a, b v1alpha1.Environment) int { return cmp.Compare(a.Name, b.Name) })
 	return found, nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
@@ -87,10 +88,10 @@ func (x *indexer) IndexField(_ context.Context, o client.Object, field string, e
 }
 
 // authenticator has a clock that shows noon, and has just reached the API server.
-func authenticator(reader client.Reader) *Authenticator {
-	return &Authenticator{Config{
+func authenticator(reader client.Reader) *Keys {
+	return &Keys{
 		Reader: reader, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: clocktesting.NewFakePassiveClock(noon),
-	}}
+	}
 }
 
 func request(authorization ...string) *http.Request {
@@ -137,7 +138,7 @@ var authenticateCases = map[string]struct {
 	"copy in a namespace of two Teams":      {reason: "a Team owns the other namespace", objects: []client.Object{team("acme"), team("a"), team("b", in("a")), key("a", "ci", "secret-of-16-chars"), key("acme", "ci", "secret-of-16-chars")}, want: ErrUnauthenticated},
 	"a wrong checksum":                      {reason: "that is an opaque key", token: named + "0", objects: []client.Object{team("rival"), key("rival", "ci", named+"0")}, team: "rival"},
 	"API server away for 10 minutes":        {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10 * time.Minute, team: "acme"},
-	"API server away for longer":            {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10*time.Minute + 1, want: unavailable(nil)},
+	"API server away for longer":            {objects: []client.Object{team("acme"), key("acme", "ci", "secret-of-16-chars")}, stale: 10*time.Minute + 1, want: Unavailable(nil)},
 }
 
 func TestAuthenticate(t *testing.T) {
@@ -147,15 +148,15 @@ func TestAuthenticate(t *testing.T) {
 			a := authenticator(cluster(t, interceptor.Funcs{}, tc.objects...))
 			a.Staleness = func() time.Duration { return tc.stale }
 			a.Used = func(*v1alpha1.APIKey) { used++ }
-			got, err := a.Authenticate(t.Context(), request("Bearer "+cmp.Or(tc.token, "secret-of-16-chars")))
+			got, err := (&Authenticator{Keys: a}).Authenticate(request("Bearer " + cmp.Or(tc.token, "secret-of-16-chars")))
 			if tc.want == nil {
-				if err != nil || got.Team.Name != tc.team || got.Key == nil || used != 1 {
+				if err != nil || got.Team.Name != tc.team || got.Sender.Kind != KindKey || !got.Grant.Allows(grant.Act) || used != 1 {
 					t.Errorf("%s: %+v, %v, used %d times; want the team %s", tc.reason, got, err, used, tc.team)
 				}
 				return
 			}
 			var refusal *Error
-			if !errors.As(err, &refusal) || refusal.HTTPStatus() != tc.want.HTTPStatus() || got != (Principal{}) || used != 0 {
+			if !errors.As(err, &refusal) || refusal.HTTPStatus() != tc.want.HTTPStatus() || got.Team != nil || used != 0 {
 				t.Errorf("%s: %+v, %v, used %d times; want %v", tc.reason, got, err, used, tc.want)
 			}
 		})
@@ -179,7 +180,7 @@ func TestAdvice(t *testing.T) {
 		"one of two works": {[]client.Object{team("acme"), key("acme", "ci", named, names), key("acme", "z", named, names)}, "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := authenticator(cluster(t, interceptor.Funcs{}, tc.objects...)).CheckKey(t.Context(), named)
+			_, err := authenticator(cluster(t, interceptor.Funcs{}, tc.objects...)).Check(t.Context(), named)
 			got := "accepted"
 			if refusal, ok := errors.AsType[*Error](err); ok {
 				got = refusal.Advice()
@@ -191,13 +192,13 @@ func TestAdvice(t *testing.T) {
 	}
 	for _, first := range []string{"a", "z"} { // whatever the order in which they are found
 		both := cluster(t, interceptor.Funcs{}, team("acme"), key("acme", "ci", "secret-of-16-chars", expires(noon.Add(-time.Hour))), key(first, "copy", "secret-of-16-chars"))
-		_, err := authenticator(both).CheckKey(t.Context(), "secret-of-16-chars")
+		_, err := authenticator(both).Check(t.Context(), "secret-of-16-chars")
 		if refusal, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(refusal.Advice(), "The API key expired 1 hour ago.") {
 			t.Errorf("an expired key with a copy in the namespace %s: %v", first, err)
 		}
 	}
 	rival := cluster(t, interceptor.Funcs{}, team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "secret-of-16-chars"))
-	_, err := authenticator(rival).CheckKey(t.Context(), "secret-of-16-chars")
+	_, err := authenticator(rival).Check(t.Context(), "secret-of-16-chars")
 	if refusal, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(refusal.Advice(), "Another Team has the same API key") || strings.Contains(refusal.Advice(), "rival") {
 		t.Errorf("the same key of two teams: %v", err)
 	}
@@ -213,7 +214,7 @@ func TestEveryKeyCostsTheSame(t *testing.T) {
 		}}
 		c := cluster(t, counting, team("acme"), key("acme", "ci", "secret-of-16-chars"), key("acme", "old", "expired", expires(noon)), key("nowhere", "a", "orphan"))
 		a := authenticator(c)
-		_, _ = a.Authenticate(t.Context(), request(authorization...))
+		_, _ = (&Authenticator{Keys: a}).Authenticate(request(authorization...))
 		if lists != 2 {
 			t.Errorf("%q: %d look-ups, want 2", authorization, lists)
 		}
@@ -224,7 +225,7 @@ func TestCacheThatFails(t *testing.T) {
 	broken := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("the cache is not started")
 	}}
-	_, err := authenticator(cluster(t, broken)).Authenticate(t.Context(), request("Bearer secret-of-16-chars"))
+	_, err := (&Authenticator{Keys: authenticator(cluster(t, broken))}).Authenticate(request("Bearer secret-of-16-chars"))
 	var refusal *Error
 	if !errors.As(err, &refusal) || refusal.HTTPStatus() != http.StatusServiceUnavailable {
 		t.Errorf("got %v, want 503", err)

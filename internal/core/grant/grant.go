@@ -1,0 +1,75 @@
+// Package grant decides what the sender of a request may do for its team.
+package grant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+// Action is something that requests do.
+type Action string
+
+// The actions.
+const (
+	Notify  Action = "notify"  // of deployments, and that an environment is gone
+	Upload  Action = "upload"  // files for runs
+	Outcome Action = "outcome" // read how a run ends; part of Read
+	Read    Action = "read"    // everything
+	Act     Action = "act"     // cancel and repeat runs
+)
+
+// Actions are all actions.
+var Actions = []Action{Notify, Upload, Outcome, Read, Act}
+
+// Grant is what a sender may do for a team. The zero value allows nothing.
+type Grant struct {
+	Actions []Action
+	// DeploymentTypes of notifications, and Environments that they may reach, are names, or beginnings that end in "*". Empty: all.
+	DeploymentTypes []string
+	Environments    []string
+	Commit          string   // the only one that notifications may name; empty: any
+	Runs            []string // the only ones that may be read; empty: all
+}
+
+// All is what an API key may do.
+func All() Grant { return Grant{Actions: Actions} }
+
+// Allows reports whether the sender may do it, for some notification or run at least.
+func (g Grant) Allows(a Action) bool {
+	return slices.Contains(g.Actions, a) || a == Outcome && slices.Contains(g.Actions, Read)
+}
+
+// NotificationProblem is a sentence for the sender of a notification that is not allowed, or "".
+func (g Grant) NotificationProblem(n *notification.Notification) string {
+	switch {
+	case !anyMatches(g.DeploymentTypes, n.DeploymentType):
+		return fmt.Sprintf("You may notify of the deployment types %s only, and this notification has %q. "+
+			"Send another deployment_type, or ask your team for a TrustPolicy that allows this one.", list(g.DeploymentTypes), n.DeploymentType)
+	case g.Commit != "" && n.SHA != "" && !strings.EqualFold(g.Commit, n.SHA):
+		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
+			"Notify from the pipeline of the commit that was deployed, or let the TrustPolicy say which claim has the commit.", g.Commit)
+	default:
+		return ""
+	}
+}
+
+// EnvironmentProblem is a sentence for the sender of a notification that reaches an Environment which is not allowed, or "".
+func (g Grant) EnvironmentProblem(name string) string {
+	if anyMatches(g.Environments, name) {
+		return ""
+	}
+	return fmt.Sprintf("You may notify the Environments %s only, and this reaches the Environment %s. Nothing was changed. "+
+		"Send another deployment_type or branch, or ask your team for a TrustPolicy that allows this Environment.", list(g.Environments), name)
+}
+
+func anyMatches(patterns []string, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		beginning, isBeginning := strings.CutSuffix(pattern, "*")
+		return pattern == name || isBeginning && strings.HasPrefix(name, beginning)
+	})
+}
+
+func list(patterns []string) string { return strings.Join(patterns, ", ") }

@@ -1,0 +1,93 @@
+package grant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
+
+func TestAllows(t *testing.T) {
+	cases := map[string]struct {
+		grant grant.Grant
+		want  []grant.Action
+	}{
+		"nothing": {},
+		"notify":  {grant.Grant{Actions: []grant.Action{grant.Notify}}, []grant.Action{grant.Notify}},
+		"read":    {grant.Grant{Actions: []grant.Action{grant.Read}}, []grant.Action{grant.Outcome, grant.Read}},
+		"outcome": {grant.Grant{Actions: []grant.Action{grant.Outcome}}, []grant.Action{grant.Outcome}},
+		"all":     {grant.All(), grant.Actions},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, action := range grant.Actions {
+				want := strings.Contains(join(tc.want), string(action))
+				if got := tc.grant.Allows(action); got != want {
+					t.Errorf("%s: %v, want %v", action, got, want)
+				}
+			}
+		})
+	}
+}
+
+func join(actions []grant.Action) (text string) {
+	for _, a := range actions {
+		text += string(a) + " "
+	}
+	return text
+}
+
+const (
+	commit = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+	other  = "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"
+)
+
+func TestNotificationProblem(t *testing.T) {
+	cases := map[string]struct {
+		grant grant.Grant
+		sent  notification.Notification
+		want  string // part of it; empty: none
+	}{
+		"no bounds":         {sent: notification.Notification{DeploymentType: "any", SHA: other}},
+		"type":              {grant: grant.Grant{DeploymentTypes: []string{"preview", "staging"}}, sent: notification.Notification{DeploymentType: "staging"}},
+		"another type":      {grant: grant.Grant{DeploymentTypes: []string{"staging"}}, sent: notification.Notification{DeploymentType: "staging2"}, want: "staging only"},
+		"type by beginning": {grant: grant.Grant{DeploymentTypes: []string{"pr-*"}}, sent: notification.Notification{DeploymentType: "pr-7"}},
+		"no beginning":      {grant: grant.Grant{DeploymentTypes: []string{"pr-*"}}, sent: notification.Notification{DeploymentType: "production"}, want: "pr-* only"},
+		"no type":           {grant: grant.Grant{DeploymentTypes: []string{"staging"}}, want: `has ""`},
+		"any type":          {grant: grant.Grant{DeploymentTypes: []string{"*"}}},
+		"commit":            {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: commit}},
+		"upper case":        {grant: grant.Grant{Commit: strings.ToUpper(commit)}, sent: notification.Notification{SHA: commit}},
+		"another commit":    {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: other}, want: "issued for the commit " + commit},
+		"no commit":         {grant: grant.Grant{Commit: commit}},
+		"part of a commit":  {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: commit[:12]}, want: "another one"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tc.grant.NotificationProblem(&tc.sent)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestEnvironmentProblem(t *testing.T) {
+	cases := map[string]struct {
+		allowed []string
+		name    string
+		ok      bool
+	}{
+		"no bounds": {name: "production", ok: true},
+		"allowed":   {allowed: []string{"staging", "preview-*"}, name: "preview-eu", ok: true},
+		"another":   {allowed: []string{"staging", "preview-*"}, name: "production"},
+		"longer":    {allowed: []string{"staging"}, name: "staging-eu"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (grant.Grant{Environments: tc.allowed}).EnvironmentProblem(tc.name); (got == "") != tc.ok {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

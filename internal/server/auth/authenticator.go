@@ -1,0 +1,85 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
+)
+
+// TeamHeader names the team of senders who may act for several.
+const TeamHeader = "Postflight-Team"
+
+// The kinds of senders, in audit lines and for "postflight whoami".
+const (
+	KindKey            = "key"
+	KindServiceAccount = "serviceaccount"
+	KindToken          = "token" // of a CI system
+	KindWait           = "wait"  // a wait token, which a notification was answered with
+)
+
+// Sender is who sent a request.
+type Sender struct {
+	Kind string
+	Name string // namespace/name of the key, the ServiceAccount or the TrustPolicy
+	Text string // for people who look at what the sender did, such as "the API key ci"
+}
+
+// Principal is the sender of a request, and what it may do. Team is shared with the cache and must not be changed.
+type Principal struct {
+	Team    *v1alpha1.Team
+	Sender  Sender
+	Grant   grant.Grant
+	Expires time.Time // of the credential; zero: later than anyone knows
+	Origin  types.UID // of the TrustPolicy that trusts the sender; empty: none does
+}
+
+// Asked is what a request says besides its token.
+type Asked struct {
+	Team    string // the name of a Team, or ""
+	Actions []grant.Action
+}
+
+// Way is a kind of tokens.
+type Way interface {
+	// Claims reports whether a token looks like one of this kind, without asking anybody. It is tried as no other then.
+	Claims(token string) bool
+	// Authenticate finds the sender of a token. The error is an *Error. The Grant need only have those of the actions that are asked for.
+	Authenticate(ctx context.Context, token string, asked Asked) (Principal, error)
+}
+
+// Authenticator finds the sender of a request by its bearer token.
+type Authenticator struct {
+	Ways []Way
+	Keys *Keys // for tokens that no way claims
+}
+
+// Authenticate returns an *Error if the token is no good. Wrong keys all take the same steps, so timing reveals nothing.
+func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (Principal, error) {
+	token, wellFormed := bearerToken(r.Header)
+	if wellFormed {
+		for _, way := range a.Ways {
+			if way.Claims(token) {
+				return way.Authenticate(r.Context(), token, Asked{Team: r.Header.Get(TeamHeader), Actions: actions})
+			}
+		}
+	}
+	holder, err := a.Keys.Check(r.Context(), token)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !wellFormed || !namesTeam(r.Header, holder.Team) {
+		return Principal{}, ErrUnauthenticated
+	}
+	return holder.principal(), nil
+}
+
+// namesTeam lets a request with a key name its team, but no other one.
+func namesTeam(h http.Header, team *v1alpha1.Team) bool {
+	named := h.Get(TeamHeader)
+	return named == "" || named == team.Name
+}
