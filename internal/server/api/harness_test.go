@@ -252,8 +252,11 @@ func post(body string, change ...func(*http.Request)) *http.Request {
 }
 
 // exchange is a request and its answer, both checked against the OpenAPI document.
-func (h *harness) exchange(r *http.Request) *httptest.ResponseRecorder {
+func (h *harness) exchange(r *http.Request, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	h.t.Helper()
+	for _, c := range change {
+		c(r)
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		h.t.Fatal(err)
