@@ -60,7 +60,9 @@ func TestBoundsOfNotifications(t *testing.T) {
 	grants := granting{"bound": {
 		Actions: []grant.Action{grant.Notify, grant.Act}, DeploymentTypes: []string{"staging", "pr-*"}, Environments: []string{"staging"}, Commit: sha,
 	}}
-	onProduction := func(t *v1alpha1.Trigger) { t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"release"} }
+	onProduction := func(t *v1alpha1.Trigger) {
+		t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"release"}
+	}
 	cases := map[string]struct {
 		request *http.Request
 		want    int
