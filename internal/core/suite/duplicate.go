@@ -107,6 +107,15 @@ func Differences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Difference) 
 	return all
 }
 
+// SaidDifferences is Differences for a notification that may lack the URL, and that never has variables: what it does not say is no difference.
+func SaidDifferences(existing, desired *v1alpha1.Suite) []v1alpha1.Difference {
+	had, has := existing.Spec.Deployment.URL, desired.Spec.Deployment.URL
+	if had == "" || has == "" || had == has {
+		return nil
+	}
+	return []v1alpha1.Difference{v1alpha1.DifferentURL}
+}
+
 // NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether it changed.
 func NoteDuplicate(existing, desired *v1alpha1.Suite, differences []v1alpha1.Difference) bool {
 	again, other := notifyAgain(existing, desired), noteOther(existing, desired, differences)

@@ -89,6 +89,9 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 		return r, nil
 	}
 	r.Differences = suite.Differences(d.existing, d.desired)
+	if d.Event {
+		r.Differences = suite.SaidDifferences(d.existing, d.desired)
+	}
 	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
 		d.again = suite.RunsAgain(d.existing, d.desired, r)

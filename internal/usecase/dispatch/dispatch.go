@@ -116,6 +116,7 @@ type Request struct {
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
+	Event          bool      // a code host or a GitOps controller tells of the deployment, and does not know all that CI may say of it
 	Rollout        *Rollout  // was seen; nil: a client sent the notification
 	Schedule       *Schedule // asks for a run; nil: the same
 }
