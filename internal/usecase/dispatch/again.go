@@ -89,7 +89,7 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 		return r, nil
 	}
 	r.Differences = suite.Differences(d.existing, d.desired)
-	if d.Event {
+	if d.Event != nil {
 		r.Differences = suite.SaidDifferences(d.existing, d.desired)
 	}
 	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {

@@ -116,9 +116,9 @@ type Request struct {
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
-	Event          bool      // a code host or a GitOps controller tells of the deployment, and does not know all that CI may say of it
 	Rollout        *Rollout  // was seen; nil: a client sent the notification
 	Schedule       *Schedule // asks for a run; nil: the same
+	Event          *Event    // reported the deployment; nil: the same
 }
 
 // Schedule is a time of the schedule of a Trigger that has come. The Trigger matches the notification.
@@ -132,6 +132,11 @@ type Rollout struct {
 	Environment string // whose Triggers alone are notified
 	// Since is when the commit came that was deployed before: a run of this commit that was notified earlier tested an earlier rollout.
 	Since time.Time
+}
+
+// Event is what another service sent about a deployment, perhaps late, and perhaps not for the first time.
+type Event struct {
+	At time.Time // of the deployment; zero: the event does not say
 }
 
 type operation struct {

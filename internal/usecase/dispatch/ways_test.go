@@ -83,7 +83,7 @@ func (a *arrivals) deploy(commit string, ways []string) (created int) {
 			case byWorkload:
 				rollout(r)
 			case byEvent:
-				r.Event, r.IdempotencyKey = true, fmt.Sprint("delivery of ", since)
+				r.Event, r.IdempotencyKey = &Event{}, fmt.Sprint("delivery of ", since)
 			case byCI:
 				r.IdempotencyKey = fmt.Sprint("pipeline of ", since)
 			}
@@ -109,7 +109,7 @@ var bodies = map[string]func(commit string) string{
 // TestEventAfterCI: what an event does not say is no other deployment than that of CI. What CI says after an event may be.
 func TestEventAfterCI(t *testing.T) {
 	const ci = `{"sha":"a","deployment_url":"https://blue.example.com","variables":{"REGION":"eu"}}`
-	event := func(r *Request) { r.Event = true }
+	event := func(r *Request) { r.Event = &Event{} }
 	anyone := func(*Request) {}
 	for name, tc := range map[string]struct {
 		first, second string
