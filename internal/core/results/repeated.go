@@ -33,20 +33,11 @@ func (s NameSet) Valid() bool { return len(s)%nameBytes == 0 && s.Len() <= maxSe
 
 // Without returns the names that are not in another set.
 func (s NameSet) Without(other NameSet) NameSet {
-	return s.only(func(in map[string]bool, n string) bool { return !in[n] }, other)
-}
-
-// And returns the names that are also in another set.
-func (s NameSet) And(other NameSet) NameSet {
-	return s.only(func(in map[string]bool, n string) bool { return in[n] }, other)
-}
-
-func (s NameSet) only(keep func(map[string]bool, string) bool, other NameSet) NameSet {
 	in := map[string]bool{}
 	for _, name := range other.names() {
 		in[name] = true
 	}
-	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return !keep(in, name) }), ""))
+	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return in[name] }), ""))
 }
 
 func (s NameSet) union(other NameSet) NameSet { return s + other.Without(s) }

@@ -8,24 +8,38 @@ import (
 
 // matcher finds the time of a file, although reports name it in other ways than a shell does.
 type matcher struct {
-	exact  map[string]string   // the key of a clean path
-	last   map[string][]string // keys by the last segment of their path
-	sorted []string            // keys
+	exact  map[string]string // the key of a clean path
+	ending map[string]string // the key whose clean path ends in these segments; "" if several do
+	sorted []string          // keys
 	files  map[string]int64
 }
 
 func newMatcher(t Timings) *matcher {
-	m := &matcher{exact: map[string]string{}, last: map[string][]string{}, files: t.Files}
+	m := &matcher{exact: map[string]string{}, ending: map[string]string{}, files: t.Files}
 	for key := range t.Files {
 		m.sorted = append(m.sorted, key)
 	}
 	slices.Sort(m.sorted)
 	for _, key := range m.sorted {
-		m.exact[path.Clean(key)] = key
-		last := path.Base(path.Clean(key))
-		m.last[last] = append(m.last[last], key)
+		clean := path.Clean(key)
+		m.exact[clean] = key
+		for _, end := range endings(clean) {
+			if _, taken := m.ending[end]; taken {
+				m.ending[end] = ""
+			} else {
+				m.ending[end] = key
+			}
+		}
 	}
 	return m
+}
+
+// endings are a path and its last segments, the longest first.
+func endings(clean string) (all []string) {
+	for end, more := clean, true; more; _, end, more = strings.Cut(end, "/") {
+		all = append(all, end)
+	}
+	return all
 }
 
 // times returns the milliseconds of the names that are known. The names are sorted. A time that several names could have by the end of
@@ -56,22 +70,17 @@ func (m *matcher) times(names []string) map[string]int64 {
 
 // similar returns the key whose path ends with that of the name, or the reverse: runners write paths below a folder of theirs, or absolute
 // ones. It returns "" if several fit equally well.
-func (m *matcher) similar(name string) (best string) {
+func (m *matcher) similar(name string) string {
 	name = path.Clean(name)
-	longest := 0
-	for _, key := range m.last[path.Base(name)] {
-		clean := path.Clean(key)
-		if !strings.HasSuffix("/"+clean, "/"+name) && !strings.HasSuffix("/"+name, "/"+clean) {
-			continue
-		}
-		switch common := min(len(clean), len(name)); {
-		case common > longest:
-			best, longest = key, common
-		case common == longest:
-			best = ""
+	if key, known := m.ending[name]; known {
+		return key
+	}
+	for _, end := range endings(name) {
+		if key, known := m.exact[end]; known {
+			return key
 		}
 	}
-	return best
+	return ""
 }
 
 // module returns the time of a file of Python: pytest reports tests/test_cart.py as the class tests.test_cart, or tests.test_cart.TestCart.
