@@ -22,6 +22,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/stores"
@@ -144,7 +146,7 @@ func (w *collectWorld) collects(p *corev1.Pod) {
 	var status int
 	var body string
 	poll.True(w.t, "the store is known", func() bool {
-		status, body = w.ask("/api/v0/collect", w.token(p, "postflight"), collectBody)
+		status, body = w.ask("/api/v0/collect", w.token(p, job.TokenAudience), collectBody)
 		return status != http.StatusServiceUnavailable
 	})
 	var answer httpapi.CollectAnswer
@@ -187,15 +189,16 @@ func (w *collectWorld) refuses(good *corev1.Pod) {
 		"another audience":               {w.token(good, "vault"), 401},
 		"an expired token":               {w.expired(good), 401},
 		"a token that was changed":       {w.tampered(good), 401},
-		"a ServiceAccount without pod":   {w.token(nil, "postflight"), 401},
+		"the audience of hooks, no run":  {w.token(w.pod("hook", nil), serviceaccount.Audience), 404},
+		"a ServiceAccount without pod":   {w.token(nil, job.TokenAudience), 401},
 		"a pod that is gone":             {w.tokenOfGone("gone"), 401},
 		"a pod that came again":          {w.tokenOfRecreated("recreated"), 401},
-		"a pod of nothing":               {w.token(w.pod("alone", nil), "postflight"), 404},
-		"a pod with forged labels":       {w.token(w.pod("labeled", nil, labels), "postflight"), 404},
-		"a pod of an earlier Job":        {w.token(w.pod("earlier", earlier), "postflight"), 404},
-		"a pod of somebody's Job":        {w.token(w.pod("own", w.otherJob("own")), "postflight"), 404},
-		"a pod of a Job of no Suite":     {w.token(w.pod("foreign", w.otherJob("foreign", *foreign)), "postflight"), 404},
-		"a pod that has ended":           {w.token(ended, "postflight"), 404},
+		"a pod of nothing":               {w.token(w.pod("alone", nil), job.TokenAudience), 404},
+		"a pod with forged labels":       {w.token(w.pod("labeled", nil, labels), job.TokenAudience), 404},
+		"a pod of an earlier Job":        {w.token(w.pod("earlier", earlier), job.TokenAudience), 404},
+		"a pod of somebody's Job":        {w.token(w.pod("own", w.otherJob("own")), job.TokenAudience), 404},
+		"a pod of a Job of no Suite":     {w.token(w.pod("foreign", w.otherJob("foreign", *foreign)), job.TokenAudience), 404},
+		"a pod that has ended":           {w.token(ended, job.TokenAudience), 404},
 		"a pod of a namespace of no one": {w.tokenElsewhere(), 404},
 	} {
 		w.t.Run(name, func(t *testing.T) {
@@ -205,19 +208,19 @@ func (w *collectWorld) refuses(good *corev1.Pod) {
 			}
 		})
 	}
-	if status, body := w.ask("/api/webhooks/deploy_success", w.token(good, "postflight"), `{}`); status != 401 {
+	if status, body := w.ask("/api/webhooks/deploy_success", w.token(good, job.TokenAudience), `{}`); status != 401 {
 		w.t.Errorf("a notification with the token of a pod: %d %s", status, body)
 	}
 	w.end()
 	poll.True(w.t, "the end of the run is known", func() bool {
-		status, _ := w.ask("/api/v0/collect", w.token(good, "postflight"), collectBody)
+		status, _ := w.ask("/api/v0/collect", w.token(good, job.TokenAudience), collectBody)
 		return status == 404
 	})
 }
 
 func (w *collectWorld) tokenOfGone(name string) string {
 	p := w.pod(name, w.job)
-	token := w.token(p, "postflight")
+	token := w.token(p, job.TokenAudience)
 	w.must(w.s.Client.Delete(w.t.Context(), p, client.GracePeriodSeconds(0)))
 	return token
 }
@@ -237,7 +240,7 @@ func (w *collectWorld) tokenElsewhere() string {
 	s := &v1alpha1.Suite{ObjectMeta: other.meta("smoke"), Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"}}
 	other.create(s)
 	j := other.otherJob("smoke", *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Suite")))
-	return other.token(other.pod("smoke-1", j), "postflight")
+	return other.token(other.pod("smoke-1", j), job.TokenAudience)
 }
 
 // expired is a token that was good an hour ago. The same one with its own times is good, so only the times are wrong.
@@ -254,7 +257,7 @@ func (w *collectWorld) expired(p *corev1.Pod) string {
 // resigned is a token of the pod with other claims, and the API server's signature.
 func (w *collectWorld) resigned(p *corev1.Pod, change func(map[string]any)) string {
 	w.t.Helper()
-	parts := strings.Split(w.token(p, "postflight"), ".")
+	parts := strings.Split(w.token(p, job.TokenAudience), ".")
 	claims := map[string]any{}
 	content, err := base64.RawURLEncoding.DecodeString(parts[1])
 	w.must(err)
@@ -273,7 +276,7 @@ func (w *collectWorld) resigned(p *corev1.Pod, change func(map[string]any)) stri
 // tampered is a token that claims to be of another pod.
 func (w *collectWorld) tampered(p *corev1.Pod) string {
 	w.t.Helper()
-	parts := strings.Split(w.token(w.pod("tampers", nil), "postflight"), ".")
+	parts := strings.Split(w.token(w.pod("tampers", nil), job.TokenAudience), ".")
 	content, err := base64.RawURLEncoding.DecodeString(parts[1])
 	w.must(err)
 	content = bytes.ReplaceAll(content, []byte(`"tampers"`), []byte(`"`+p.Name+`"`))

@@ -86,7 +86,7 @@ func newBackend(
 }
 
 func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, b backend) (*api.API, error) {
-	keys, err := clusterKeys(mgr)
+	keys, err := clusterKeys(mgr, in.steady)
 	if err != nil {
 		return nil, err
 	}

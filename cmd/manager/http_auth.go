@@ -30,7 +30,7 @@ func newWaitTokens(mgr ctrl.Manager, sessions *signin.Sessions, clock clock.Pass
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
-func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error), clock clock.PassiveClock) func(*http.Request) (podfiles.Pod, error) {
+func authenticatePod(c client.Client, keys *auth.ClusterKeys, clock clock.PassiveClock) func(*http.Request) (podfiles.Pod, error) {
 	authenticator := auth.NewPodAuthenticator(c, keys, clock)
 	return func(r *http.Request) (podfiles.Pod, error) {
 		p, err := authenticator.Authenticate(r.Context(), r)
@@ -38,12 +38,12 @@ func authenticatePod(c client.Client, keys func(context.Context) ([]byte, error)
 	}
 }
 
-func clusterKeys(mgr ctrl.Manager) (func(context.Context) ([]byte, error), error) {
+func clusterKeys(mgr ctrl.Manager, clock clock.PassiveClock) (*auth.ClusterKeys, error) {
 	d, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("set up the client of the API server's keys: %w", err)
 	}
-	return func(ctx context.Context) ([]byte, error) {
+	return auth.NewClusterKeys(func(ctx context.Context) ([]byte, error) {
 		return d.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
-	}, nil
+	}, clock), nil
 }

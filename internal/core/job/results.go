@@ -27,7 +27,7 @@ const (
 	CollectRepeatsVariable   = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
 	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"       // texts, each on a line, that are masked in what is read of reports
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it
-	TokenAudience            = "postflight"                    // of the sidecar's token, which the API server does not accept
+	TokenAudience            = "postflight-collect"            // of the sidecar's token, which is good for nothing else
 
 	resultsVolume = "postflight-results"
 	tokenVolume   = "postflight-token"

@@ -74,7 +74,7 @@ func TestWithResults(t *testing.T) {
 		"postflight-inputs":  {EmptyDir: &corev1.EmptyDirVolumeSource{}},
 		"postflight-results": {EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("4Gi"))}},
 		"postflight-token": {Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
-			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "postflight", ExpirationSeconds: new(int64(3600)), Path: "token"},
+			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "postflight-collect", ExpirationSeconds: new(int64(3600)), Path: "token"},
 		}}}},
 	}
 	if diff := cmp.Diff(want, volumes); diff != "" {

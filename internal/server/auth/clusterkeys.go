@@ -27,8 +27,8 @@ const (
 	unclearSignature // its key may be newer than the keys that are known
 )
 
-// clusterKeys are the keys with which the API server signs tokens. They expose forged tokens without a request.
-type clusterKeys struct {
+// ClusterKeys are the keys with which the API server signs tokens. They expose forged tokens without a request.
+type ClusterKeys struct {
 	read  func(context.Context) ([]byte, error) // a JSON Web Key Set; nil if there is none
 	clock clock.PassiveClock
 
@@ -37,9 +37,14 @@ type clusterKeys struct {
 	asked time.Time
 }
 
+// NewClusterKeys takes what reads the API server's keys as a JSON Web Key Set.
+func NewClusterKeys(read func(context.Context) ([]byte, error), c clock.PassiveClock) *ClusterKeys {
+	return &ClusterKeys{read: read, clock: c}
+}
+
 // check never waits for the request of another token.
-func (k *clusterKeys) check(ctx context.Context, token string) signature {
-	if k.read == nil {
+func (k *ClusterKeys) check(ctx context.Context, token string) signature {
+	if k == nil {
 		return unknownSignature
 	}
 	parsed, err := jose.ParseSignedCompact(token, serviceAccountAlgorithms)
@@ -63,7 +68,7 @@ func (k *clusterKeys) check(ctx context.Context, token string) signature {
 }
 
 // known also reports whether to fetch newer keys, which one caller at a time does.
-func (k *clusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKeySet, mayAsk bool) {
+func (k *ClusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKeySet, mayAsk bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.keys != nil && hasKeyOf(token, k.keys) || !k.asked.IsZero() && k.clock.Since(k.asked) < keysEvery {
@@ -74,7 +79,7 @@ func (k *clusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKey
 }
 
 // refresh keeps the known keys if others cannot be read.
-func (k *clusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
+func (k *ClusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
 	keys := &jose.JSONWebKeySet{}

@@ -44,7 +44,7 @@ func (i *issuer) token() string {
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	signed, err := signer.Sign(fmt.Appendf(nil, `{"aud":["postflight"],"exp":9e9,"jti":"%d"}`, i.jobs))
+	signed, err := signer.Sign(fmt.Appendf(nil, `{"aud":["postflight-collect"],"exp":9e9,"jti":"%d"}`, i.jobs))
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -79,7 +79,8 @@ func TestForgedTokens(t *testing.T) {
 	own, forger := newIssuer(t, "own"), newIssuer(t, "forged")
 	impostor := newIssuer(t, "own")
 	r, asked := &counter{}, 0
-	a := NewPodAuthenticator(r, func(context.Context) ([]byte, error) { asked++; return published(own), nil }, clock.RealClock{})
+	keys := NewClusterKeys(func(context.Context) ([]byte, error) { asked++; return published(own), nil }, clock.RealClock{})
+	a := NewPodAuthenticator(r, keys, clock.RealClock{})
 	for n := range 1000 {
 		for name, token := range map[string]string{"another key": forger.token(), "the key's name": impostor.token(), "no signature": plausible()} {
 			if _, err := a.Authenticate(t.Context(), bearerRequest(token)); err == nil {
@@ -102,7 +103,8 @@ func TestNewKey(t *testing.T) {
 	old, next := newIssuer(t, "old"), newIssuer(t, "next")
 	synctest.Test(t, func(t *testing.T) {
 		current := published(old)
-		a := NewPodAuthenticator(&counter{}, func(context.Context) ([]byte, error) { return current, nil }, clock.RealClock{})
+		keys := NewClusterKeys(func(context.Context) ([]byte, error) { return current, nil }, clock.RealClock{})
+		a := NewPodAuthenticator(&counter{}, keys, clock.RealClock{})
 		for _, step := range []struct {
 			token string
 			want  int // HTTP status; 0: it is accepted
@@ -124,15 +126,18 @@ func TestNewKey(t *testing.T) {
 // TestWithoutPublishedKeys: where the keys cannot be read, the API server is asked about each token, as far as limits allow.
 func TestWithoutPublishedKeys(t *testing.T) {
 	own := newIssuer(t, "own")
-	for name, read := range map[string]func(context.Context) ([]byte, error){
+	read := func(content string, err error) *ClusterKeys {
+		return NewClusterKeys(func(context.Context) ([]byte, error) { return []byte(content), err }, clock.RealClock{})
+	}
+	for name, keys := range map[string]*ClusterKeys{
 		"none":      nil,
-		"forbidden": func(context.Context) ([]byte, error) { return nil, errors.New("forbidden") },
-		"no keys":   func(context.Context) ([]byte, error) { return []byte(`{"keys":[]}`), nil },
-		"no JSON":   func(context.Context) ([]byte, error) { return []byte(`<html>`), nil },
+		"forbidden": read("", errors.New("forbidden")),
+		"no keys":   read(`{"keys":[]}`, nil),
+		"no JSON":   read(`<html>`, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &counter{}
-			a := NewPodAuthenticator(r, read, clock.RealClock{})
+			a := NewPodAuthenticator(r, keys, clock.RealClock{})
 			for range 3 {
 				if _, err := a.Authenticate(t.Context(), bearerRequest(own.token())); err != nil {
 					t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
 )
 
 // reviewer answers as the API server would.
@@ -37,7 +40,7 @@ func (r *reviewer) Create(ctx context.Context, o client.Object, _ ...client.Crea
 		return ctx.Err()
 	}
 	review := o.(*authenticationv1.TokenReview)
-	if len(review.Spec.Audiences) != 1 || review.Spec.Audiences[0] != "postflight" || !strings.HasSuffix(review.Spec.Token, ".signature") {
+	if !slices.Equal(review.Spec.Audiences, []string{"postflight-collect", "postflight"}) || !strings.HasSuffix(review.Spec.Token, ".signature") {
 		return errors.New("another question")
 	}
 	review.Status = r.status
@@ -47,7 +50,7 @@ func (r *reviewer) Create(ctx context.Context, o client.Object, _ ...client.Crea
 // boundTo is what the API server says of a good token.
 func boundTo(change ...func(*authenticationv1.TokenReviewStatus)) authenticationv1.TokenReviewStatus {
 	s := authenticationv1.TokenReviewStatus{
-		Authenticated: true, Audiences: []string{"postflight"},
+		Authenticated: true, Audiences: []string{"postflight-collect"},
 		User: authenticationv1.UserInfo{Username: "system:serviceaccount:acme:default", Extra: map[string]authenticationv1.ExtraValue{
 			extraPodName: {"smoke-1-x"}, extraPodUID: {"uid-pod"},
 		}},
@@ -65,7 +68,7 @@ func tokenSaying(header, claims string) string {
 
 // plausible is what the API server has to check.
 func plausible() string {
-	return "Bearer " + tokenSaying(`{"alg":"RS256"}`, fmt.Sprintf(`{"aud":["postflight"],"exp":%d}`, time.Now().Add(time.Hour).Unix()))
+	return "Bearer " + tokenSaying(`{"alg":"RS256"}`, fmt.Sprintf(`{"aud":["postflight-collect"],"exp":%d}`, time.Now().Add(time.Hour).Unix()))
 }
 
 func bearerRequest(authorization string) *http.Request {
@@ -89,12 +92,13 @@ func TestPod(t *testing.T) {
 		"EmptyPart":       {"it is no JWT", "Bearer a..c", boundTo(), nil, 401, false},
 		"FourParts":       {"it is no JWT", "Bearer a.b.c.d", boundTo(), nil, 401, false},
 		"Noise":           {"it is no JSON", "Bearer eyJhbGciOiJSUzI1NiJ9.eyJhbGciOiJSUzI1NiJ9eyJh.signature", boundTo(), nil, 401, false},
-		"OneAudience":     {"a text is a list of one", "Bearer " + tokenSaying(algorithm, `{"aud":"postflight","exp":9e9}`), boundTo(), nil, 0, true},
+		"EarlierVersion":  {"pods that started before an upgrade", good, boundTo(func(s *status) { s.Audiences = []string{"postflight"} }), nil, 0, true},
+		"OneAudience":     {"a text is a list of one", "Bearer " + tokenSaying(algorithm, `{"aud":"postflight-collect","exp":9e9}`), boundTo(), nil, 0, true},
 		"ForOthers":       {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["vault"],"exp":9e9}`), boundTo(), nil, 401, false},
 		"ForNobody":       {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"exp":9e9}`), boundTo(), nil, 401, false},
-		"Expired":         {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight"],"exp":1e9}`), boundTo(), nil, 401, false},
-		"NoEnd":           {"those of pods expire", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight"]}`), boundTo(), nil, 401, false},
-		"NotSigned":       {"it says so itself", "Bearer " + tokenSaying(`{"alg":"none"}`, `{"aud":["postflight"],"exp":9e9}`), boundTo(), nil, 401, false},
+		"Expired":         {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight-collect"],"exp":1e9}`), boundTo(), nil, 401, false},
+		"NoEnd":           {"those of pods expire", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight-collect"]}`), boundTo(), nil, 401, false},
+		"NotSigned":       {"it says so itself", "Bearer " + tokenSaying(`{"alg":"none"}`, `{"aud":["postflight-collect"],"exp":9e9}`), boundTo(), nil, 401, false},
 		"Refused":         {"the API server does not know it", good, status{Error: "invalid bearer token"}, nil, 401, true},
 		"RefusedWithUser": {"what comes with a refusal does not count", good, boundTo(func(s *status) { s.Authenticated = false }), nil, 401, true},
 		"NoAudience":      {"an authenticator that knows no audiences", good, boundTo(func(s *status) { s.Audiences = nil }), nil, 401, true},
@@ -157,7 +161,7 @@ func TestReviewsPerSecond(t *testing.T) {
 		const seconds = 3
 		began := time.Now()
 		for i := 0; time.Since(began) < seconds*time.Second; i++ {
-			claims := fmt.Sprintf(`{"aud":["postflight"],"exp":9e9,"jti":"%d"}`, i)
+			claims := fmt.Sprintf(`{"aud":["postflight-collect"],"exp":9e9,"jti":"%d"}`, i)
 			if _, err := a.Authenticate(t.Context(), bearerRequest("Bearer "+tokenSaying(`{"alg":"RS256"}`, claims))); statusOf(err) != http.StatusUnauthorized {
 				t.Fatal(err)
 			}
@@ -177,7 +181,7 @@ func TestRefusedTokenIsRemembered(t *testing.T) {
 			if _, err := a.Authenticate(t.Context(), bearerRequest(token)); statusOf(err) != http.StatusUnauthorized || r.reviews.Load() != want {
 				t.Errorf("%v after %d reviews, want 401 after %d", err, r.reviews.Load(), want)
 			}
-			time.Sleep(refusedFor/2 + time.Second)
+			time.Sleep(serviceaccount.RefusedFor/2 + time.Second)
 		}
 	})
 }

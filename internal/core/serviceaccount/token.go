@@ -1,0 +1,103 @@
+package serviceaccount
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// Audience of the tokens with which ServiceAccounts send requests. The tokens that collectors of runs have are for another one.
+	Audience = "postflight"
+
+	// clockSlack is how far the clocks of this machine and the API server may differ.
+	clockSlack = 5 * time.Minute
+
+	subjectPrefix = "system:serviceaccount:"
+)
+
+// Claims are what a token says of itself. Nobody has checked them.
+type Claims struct {
+	Algorithm string
+	Issuer    string
+	Subject   string
+	Audience  []string
+	Expires   time.Time // zero: never
+	Bound     bool      // it has the claim that the API server gives the tokens that it issues
+}
+
+// Unverified returns the claims of a JSON Web Token.
+func Unverified(token string) (Claims, bool) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || slices.Contains(parts, "") {
+		return Claims{}, false
+	}
+	var header struct {
+		Algorithm string `json:"alg"`
+	}
+	var payload struct {
+		Issuer     string                     `json:"iss"`
+		Subject    string                     `json:"sub"`
+		Audience   audience                   `json:"aud"`
+		Expires    float64                    `json:"exp"` // in seconds
+		Kubernetes map[string]json.RawMessage `json:"kubernetes.io"`
+	}
+	if !decodePart(parts[0], &header) || !decodePart(parts[1], &payload) {
+		return Claims{}, false
+	}
+	c := Claims{Algorithm: header.Algorithm, Issuer: payload.Issuer, Subject: payload.Subject, Audience: payload.Audience, Bound: payload.Kubernetes != nil}
+	if payload.Expires > 0 {
+		c.Expires = time.Unix(int64(min(payload.Expires, math.MaxInt32*2)), 0)
+	}
+	return c, true
+}
+
+func decodePart(part string, into any) bool {
+	content, err := base64.RawURLEncoding.DecodeString(part)
+	return err == nil && json.Unmarshal(content, into) == nil
+}
+
+// audience is a list or a single string.
+type audience []string
+
+func (a *audience) UnmarshalJSON(content []byte) error {
+	var one string
+	if err := json.Unmarshal(content, &one); err == nil {
+		*a = audience{one}
+		return nil
+	}
+	return json.Unmarshal(content, (*[]string)(a))
+}
+
+// Signed reports whether the token claims to be signed.
+func (c Claims) Signed() bool { return c.Algorithm != "" && c.Algorithm != "none" }
+
+// For reports whether the token claims to be for one of the audiences.
+func (c Claims) For(audiences ...string) bool {
+	return slices.ContainsFunc(audiences, func(a string) bool { return slices.Contains(c.Audience, a) })
+}
+
+// Expired reports whether the token has certainly expired. One without an end counts as expired: the API server gives every token one.
+func (c Claims) Expired(now time.Time) bool { return !c.Expires.After(now.Add(-clockSlack)) }
+
+// MayBeGood reports whether a token claims to be signed, unexpired, and for one of the audiences: others are refused without asking
+// the API server.
+func (c Claims) MayBeGood(now time.Time, audiences ...string) bool {
+	return c.Signed() && c.For(audiences...) && !c.Expired(now)
+}
+
+// Account returns the ServiceAccount that the token claims to be of.
+func (c Claims) Account() (namespace, name string, ok bool) { return account(c.Subject) }
+
+// account takes the name that Kubernetes gives a ServiceAccount as a user.
+func account(user string) (namespace, name string, ok bool) {
+	rest, isAccount := strings.CutPrefix(user, subjectPrefix)
+	namespace, name, complete := strings.Cut(rest, ":")
+	if !isAccount || !complete || namespace == "" || name == "" || strings.Contains(name, ":") {
+		return "", "", false
+	}
+	return namespace, name, true
+}
