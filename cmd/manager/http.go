@@ -90,8 +90,10 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 	if err != nil {
 		return nil, err
 	}
-	waitTokens := newWaitTokens(mgr, b.sessions, auth.ServerClock{APIServerProbe: probe})
-	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens}, Keys: b.keys}
+	now := auth.ServerClock{APIServerProbe: probe}
+	waitTokens := newWaitTokens(mgr, b.sessions, now)
+	accounts := newServiceAccounts(mgr, b.writer, keys, now)
+	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens, accounts}, Keys: b.keys}
 	limits := api.DefaultLimits()
 	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize
 	return api.New(api.Config{

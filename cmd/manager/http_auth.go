@@ -29,6 +29,11 @@ func newWaitTokens(mgr ctrl.Manager, sessions *signin.Sessions, clock clock.Pass
 	return &auth.WaitTokens{Sealer: &seal.Sealer{Secret: sessions.Key}, Reader: mgr.GetCache(), Clock: clock}
 }
 
+// newServiceAccounts needs a client without a cache, as authenticatePod does.
+func newServiceAccounts(mgr ctrl.Manager, c client.Client, keys *auth.ClusterKeys, clock clock.PassiveClock) *auth.ServiceAccounts {
+	return auth.NewServiceAccounts(auth.ServiceAccountConfig{Reviewer: c, Keys: keys, Reader: mgr.GetCache(), Clock: clock})
+}
+
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.
 func authenticatePod(c client.Client, keys *auth.ClusterKeys, clock clock.PassiveClock) func(*http.Request) (podfiles.Pod, error) {
 	authenticator := auth.NewPodAuthenticator(c, keys, clock)

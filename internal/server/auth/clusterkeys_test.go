@@ -40,11 +40,16 @@ func newIssuer(t *testing.T, id string) *issuer {
 func (i *issuer) token() string {
 	i.t.Helper()
 	i.jobs++
+	return "Bearer " + i.sign(fmt.Sprintf(`{"aud":["postflight-collect"],"exp":9e9,"jti":"%d"}`, i.jobs))
+}
+
+func (i *issuer) sign(claims string) string {
+	i.t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.id}}, nil)
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	signed, err := signer.Sign(fmt.Appendf(nil, `{"aud":["postflight-collect"],"exp":9e9,"jti":"%d"}`, i.jobs))
+	signed, err := signer.Sign([]byte(claims))
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -52,7 +57,7 @@ func (i *issuer) token() string {
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	return "Bearer " + text
+	return text
 }
 
 // published are the keys of issuers.

@@ -1,0 +1,116 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"k8s.io/utils/lru"
+
+	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+)
+
+const (
+	// maxAccounts bounds the tokens whose answers are kept, and maxAccountsOfNamespace those of one namespace: with 4 KiB each, 8 MiB and
+	// 1 MiB. More hooks than that do not run within serviceaccount.ReviewedFor, and those that do are asked about again.
+	maxAccounts            = 2048
+	maxAccountsOfNamespace = 256
+	// maxRights bounds the rights that are known of a token: three verbs in the namespaces of five teams.
+	maxRights = 16
+)
+
+// right is to do something with the Suites of a namespace.
+type right struct{ namespace, verb string }
+
+type decision struct {
+	allowed bool
+	until   time.Time
+}
+
+// knownAccount is what the API server said about a token.
+type knownAccount struct {
+	serviceaccount.Account
+	group   string // that pays for reviews
+	id      [sha256.Size]byte
+	expires time.Time // of the token
+	until   time.Time // what was said counts no longer, also about rights
+
+	mu     sync.Mutex
+	rights map[right]decision
+}
+
+func (a *knownAccount) allows(r right, now time.Time) (allowed, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	got := a.rights[r]
+	return got.allowed, now.Before(got.until)
+}
+
+func (a *knownAccount) learn(r right, allowed bool, asked time.Time) {
+	until := a.until
+	if !allowed {
+		until = asked.Add(serviceaccount.RefusedFor)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.rights == nil || len(a.rights) >= maxRights {
+		a.rights = map[right]decision{}
+	}
+	a.rights[r] = decision{allowed, until}
+}
+
+// knownAccounts are by namespace, so that many tokens of one namespace displace only each other.
+type knownAccounts struct {
+	mu         sync.Mutex
+	count      int
+	namespaces map[string]*lru.Cache // *knownAccount by hash of the token; none is empty
+}
+
+func newKnownAccounts() *knownAccounts { return &knownAccounts{namespaces: map[string]*lru.Cache{}} }
+
+// get returns nil if the API server has to be asked.
+func (k *knownAccounts) get(namespace string, id [sha256.Size]byte, now time.Time) *knownAccount {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	of := k.namespaces[namespace]
+	if of == nil {
+		return nil
+	}
+	found, ok := of.Get(id)
+	if !ok || !now.Before(found.(*knownAccount).until) {
+		return nil
+	}
+	return found.(*knownAccount)
+}
+
+func (k *knownAccounts) add(namespace string, id [sha256.Size]byte, a *knownAccount) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	of := k.namespaces[namespace]
+	if of == nil {
+		of = lru.New(maxAccountsOfNamespace)
+		k.namespaces[namespace] = of
+	}
+	before := of.Len()
+	of.Add(id, a)
+	k.count += of.Len() - before
+	for k.count > maxAccounts {
+		k.evict()
+	}
+}
+
+// evict forgets the token that the namespace with the most tokens has not used for longest.
+func (k *knownAccounts) evict() {
+	var largest string
+	most := 0
+	for namespace, of := range k.namespaces {
+		if n := of.Len(); n > most {
+			largest, most = namespace, n
+		}
+	}
+	k.namespaces[largest].RemoveOldest()
+	k.count--
+	if most == 1 {
+		delete(k.namespaces, largest)
+	}
+}
