@@ -113,7 +113,14 @@ func (w *collectWorld) otherJob(name string, owners ...metav1.OwnerReference) *b
 // token is one of the ServiceAccount, bound to the pod if there is one.
 func (w *collectWorld) token(p *corev1.Pod, audiences ...string) string {
 	w.t.Helper()
-	namespace, request := w.namespace, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences, ExpirationSeconds: new(int64(3600))}}
+	return w.tokenFor(time.Hour, p, audiences...)
+}
+
+func (w *collectWorld) tokenFor(life time.Duration, p *corev1.Pod, audiences ...string) string {
+	w.t.Helper()
+	namespace, request := w.namespace, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		Audiences: audiences, ExpirationSeconds: new(int64(life.Seconds())),
+	}}
 	if p != nil {
 		namespace = p.Namespace
 		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: p.Name, UID: p.UID}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,7 +93,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 	}
 	now := auth.ServerClock{APIServerProbe: probe}
 	waitTokens := newWaitTokens(mgr, b.sessions, now)
-	accounts := newServiceAccounts(mgr, b.writer, keys, now)
+	accounts := newServiceAccounts(mgr, b.writer, keys, cmp.Or[clock.PassiveClock](in.accounts, now))
 	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens, accounts}, Keys: b.keys}
 	limits := api.DefaultLimits()
 	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize

@@ -40,6 +40,8 @@ type surroundings struct {
 	teams   *fairness.Labels // that metrics tell apart
 	audit   *slog.Logger     // of requests to the HTTP API and the pages
 
+	accounts clock.PassiveClock // for how long answers about ServiceAccounts count; nil: the API server's
+
 	rollouts *rollouts
 }
 

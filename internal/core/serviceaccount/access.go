@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/grant"
 )
 
-// Verbs are what a ServiceAccount must be allowed to do with Suites of a team. To cancel a run is to patch its Suite, and to repeat it is to
-// create another one.
+// Verbs are what a ServiceAccount must be allowed to do with Suites of a team. To cancel a run is to patch its Suite, and to repeat it is
+// to create another one.
 func Verbs(a grant.Action) []string {
 	switch a {
 	case grant.Notify, grant.Upload:

@@ -28,8 +28,8 @@ func TokenReview(token string, audiences ...string) *authenticationv1.TokenRevie
 	return &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}}
 }
 
-// Recognized returns the ServiceAccount of an answer. It checks the audience again, because an authenticator of the API server that knows no
-// audiences ignores them.
+// Recognized returns the ServiceAccount of an answer. It checks the audience again, because an authenticator of the API server that knows
+// no audiences ignores them.
 func Recognized(s authenticationv1.TokenReviewStatus, audiences ...string) (Account, bool) {
 	namespace, name, ok := account(s.User.Username)
 	known := slices.ContainsFunc(audiences, func(a string) bool { return slices.Contains(s.Audiences, a) })

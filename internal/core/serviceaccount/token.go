@@ -48,7 +48,10 @@ func Unverified(token string) (Claims, bool) {
 	if !decodePart(parts[0], &header) || !decodePart(parts[1], &payload) {
 		return Claims{}, false
 	}
-	c := Claims{Algorithm: header.Algorithm, Issuer: payload.Issuer, Subject: payload.Subject, Audience: payload.Audience, Bound: payload.Kubernetes != nil}
+	c := Claims{
+		Algorithm: header.Algorithm, Issuer: payload.Issuer, Subject: payload.Subject, Audience: payload.Audience,
+		Bound: payload.Kubernetes != nil,
+	}
 	if payload.Expires > 0 {
 		c.Expires = time.Unix(int64(min(payload.Expires, math.MaxInt32*2)), 0)
 	}

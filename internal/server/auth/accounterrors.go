@@ -12,7 +12,7 @@ import (
 // What a sender learns of its token is what the token says itself, and whether it is good.
 var (
 	errOtherAudience = Refused("the ServiceAccount token is for another audience",
-		"The ServiceAccount token is not for Postflight. Mount a projected token with the audience \""+serviceaccount.Audience+"\", and send that.")
+		"The ServiceAccount token is not for Postflight. Mount one with the audience \""+serviceaccount.Audience+"\", and send that.")
 	errAccountTokenExpired = Refused("the ServiceAccount token has expired",
 		"The ServiceAccount token has expired. Read its file again for each request: the kubelet replaces it there.")
 	errBadAccountToken = Refused("the ServiceAccount token is not good",
@@ -27,8 +27,8 @@ func accountRefusal(a serviceaccount.Account, t serviceaccount.Target, verdict s
 	case serviceaccount.TeamSuspended:
 		return ErrTeamSuspended
 	case serviceaccount.NoTeam:
-		return Forbidden("no Team owns the namespace of the ServiceAccount", fmt.Sprintf("No Team owns the namespace %s of the ServiceAccount %s. "+
-			"Name the Team in the header \"%s\", or ask your operator for a Team.", a.Namespace, a.Name, TeamHeader))
+		return Forbidden("no Team owns the namespace of the ServiceAccount", fmt.Sprintf("No Team owns the namespace %s of the "+
+			"ServiceAccount %s. Name the Team in the header \"%s\", or ask your operator for a Team.", a.Namespace, a.Name, TeamHeader))
 	case serviceaccount.ClaimedTwice:
 		return Forbidden("two Teams claim the namespace", fmt.Sprintf("Two Teams claim the namespace %s, so nothing can be done there. "+
 			"Ask your operator: one of the Teams must give it up.", t.Namespace))
