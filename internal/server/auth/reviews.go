@@ -62,10 +62,11 @@ type reviews struct {
 }
 
 func newReviews(r Reviewer, l reviewLimits) *reviews {
-	const waiting = (maxReviews + maxWaiting) * 9 / 8 // a group that is alone gets 8/9
 	return &reviews{
-		reviewer: r, limits: l, waiting: fairness.NewTeamLimiter(waiting), slots: fairness.NewSharedSemaphore(maxReviews, l.atOnce),
-		rate: rate.NewLimiter(reviewsPerSecond, reviewBurst), groups: lru.New(maxGroups),
+		reviewer: r, limits: l,
+		waiting: fairness.NewTeamLimiter((maxReviews + maxWaiting) * 9 / 8), // a group that is alone gets 8/9
+		slots:   fairness.NewSharedSemaphore(maxReviews, l.atOnce),
+		rate:    rate.NewLimiter(reviewsPerSecond, reviewBurst), groups: lru.New(maxGroups),
 	}
 }
 
