@@ -44,6 +44,10 @@ func TestServiceAccountTokens(t *testing.T) {
 	t.Run("refuses", func(t *testing.T) { w.at(t).refusesTokens() })
 	t.Run("refuses forged ones without a review", func(t *testing.T) { w.at(t).refusesForged() })
 	t.Run("forgets a binding", func(t *testing.T) { w.at(t).forgetsBinding(binding) })
+	t.Run("remembers during an outage", func(t *testing.T) {
+		tier.All(t, "it restarts the API server")
+		w.at(t).remembers()
+	})
 	t.Run("forgets what is gone", func(t *testing.T) {
 		tier.All(t, "the API server itself remembers tokens for ten seconds")
 		w.at(t).forgetsGone()
@@ -54,7 +58,6 @@ func TestServiceAccountTokens(t *testing.T) {
 type hookWorld struct {
 	*collectWorld
 	clock wrongClock
-	now   time.Duration
 }
 
 // at is the world for a part of the test.
@@ -65,10 +68,7 @@ func (w *hookWorld) at(t *testing.T) *hookWorld {
 	return &here
 }
 
-func (w *hookWorld) later(d time.Duration) {
-	w.now += d
-	w.clock.set(w.now)
-}
+func (w *hookWorld) later(d time.Duration) { w.clock.ahead.Add(int64(d)) }
 
 // binds gives an account of the team's namespace the shipped role in a namespace.
 func (w *hookWorld) binds(namespace, account string) *rbacv1.RoleBinding {
@@ -221,6 +221,23 @@ func (w *hookWorld) forgetsBinding(binding *rbacv1.RoleBinding) {
 	w.becomes("the binding is gone", token, http.StatusForbidden)
 	w.binds(w.namespace, "tests")
 	w.becomes("the binding is there again", token, http.StatusOK)
+}
+
+// remembers: while the API server is unavailable, what it said before counts within its time.
+func (w *hookWorld) remembers() {
+	known, unknown := w.token(nil, "postflight"), w.token(nil, "postflight", "vault")
+	w.isAccepted(known)
+	w.s.Outage(w.t, func() {
+		w.isAccepted(known)
+		if status, _, problem := w.whoAmI(unknown, ""); status != http.StatusServiceUnavailable || problem.FailureCode != "unavailable" {
+			w.t.Errorf("an unknown token: %d %+v", status, problem)
+		}
+		w.later(serviceaccount.ReviewedFor)
+		if status, _, problem := w.whoAmI(known, ""); status != http.StatusServiceUnavailable {
+			w.t.Errorf("a known token after its time: %d %+v", status, problem)
+		}
+	})
+	w.becomes("the API server is back", known, http.StatusOK)
 }
 
 // forgetsGone is the same for a pod and an account.

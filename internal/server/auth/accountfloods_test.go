@@ -17,6 +17,7 @@ func TestForgedAccountTokens(t *testing.T) {
 	server := newAskedServer("acme/ci create acme")
 	w := newAccountWorld(t, server)
 	stranger, impostor, other := newIssuer(t, "stranger"), newIssuer(t, "own"), newIssuer(t, "other")
+	nameless := &issuer{t: t, key: stranger.key}
 	good := w.token("acme/ci")
 	signature := good[strings.LastIndex(good, "."):]
 	forged := map[string]func(n string) string{
@@ -32,6 +33,8 @@ func TestForgedAccountTokens(t *testing.T) {
 		"a shared secret": func(n string) string {
 			return tokenSaying(`{"alg":"HS256","kid":"own"}`, claimsOf("acme/ci", "https://kubernetes", n))
 		},
+		"our public key as a secret": func(n string) string { return w.issuer.confused(claimsOf("acme/ci", "https://kubernetes", n)) },
+		"a key without a name":       func(n string) string { return nameless.sign(claimsOf("acme/ci", "https://kubernetes", n)) },
 		"garbage": func(n string) string {
 			return tokenSaying(`{"alg":"ES256","kid":"own"}`, claimsOf("acme/ci", "https://kubernetes", n))
 		},

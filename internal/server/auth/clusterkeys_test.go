@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,19 +46,34 @@ func (i *issuer) token() string {
 
 func (i *issuer) sign(claims string) string {
 	i.t.Helper()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.id}}, nil)
+	return signWith(i.t, jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: i.key, KeyID: i.id}}, claims)
+}
+
+func signWith(t *testing.T, key jose.SigningKey, claims string) string {
+	t.Helper()
+	signer, err := jose.NewSigner(key, nil)
 	if err != nil {
-		i.t.Fatal(err)
+		t.Fatal(err)
 	}
 	signed, err := signer.Sign([]byte(claims))
 	if err != nil {
-		i.t.Fatal(err)
+		t.Fatal(err)
 	}
 	text, err := signed.CompactSerialize()
 	if err != nil {
-		i.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return text
+}
+
+// confused is a token that is signed with the public key as a shared secret.
+func (i *issuer) confused(claims string) string {
+	i.t.Helper()
+	public, err := x509.MarshalPKIXPublicKey(i.key.Public())
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return signWith(i.t, jose.SigningKey{Algorithm: jose.HS256, Key: jose.JSONWebKey{Key: public, KeyID: i.id}}, claims)
 }
 
 // published are the keys of issuers.
