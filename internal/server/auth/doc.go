@@ -1,2 +1,3 @@
-// Package auth finds the team of a request by its bearer key, and the pod by its token. It looks keys up by their SHA-256.
+// Package auth finds the team of a request, and what its sender may do, by the bearer: an API key, which it looks up by its SHA-256, or a
+// token. It also finds the pod of a token.
 package auth
