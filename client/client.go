@@ -169,8 +169,17 @@ func (c *Client) EnvironmentTerminated(ctx context.Context, t Termination) (*Ter
 
 // SignUpload returns a URL to which a file of exactly so many bytes may be PUT.
 func (c *Client) SignUpload(ctx context.Context, path string, size int64) (*SignedURL, error) {
-	path = "/api/v0/run-inputs-executables-signed-urls?" + url.Values{"file": {path}, "bytes": {strconv.FormatInt(size, 10)}}.Encode()
-	return request[SignedURL](ctx, c, http.MethodGet, path, nil, nil)
+	return c.signUpload(ctx, "/api/v0/run-inputs-executables-signed-urls", path, size)
+}
+
+// SignTeamStorage is SignUpload for a file with any extension, which many runs of the team use.
+func (c *Client) SignTeamStorage(ctx context.Context, path string, size int64) (*SignedURL, error) {
+	return c.signUpload(ctx, "/api/v0/team-storage-signed-url", path, size)
+}
+
+func (c *Client) signUpload(ctx context.Context, route, path string, size int64) (*SignedURL, error) {
+	query := url.Values{"file": {path}, "bytes": {strconv.FormatInt(size, 10)}}
+	return request[SignedURL](ctx, c, http.MethodGet, route+"?"+query.Encode(), nil, nil)
 }
 
 // request sends a request until it is answered. The body is nil, or becomes JSON.

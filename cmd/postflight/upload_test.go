@@ -131,3 +131,29 @@ func TestUpload(t *testing.T) {
 		})
 	}
 }
+
+// TestUploadToTeamStorage: it asks another route, which takes any extension.
+func TestUploadToTeamStorage(t *testing.T) {
+	var asked string
+	var store aStore
+	store.etag = honest
+	signs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			store.put(t, w, r)
+			return
+		}
+		asked = r.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"fileLocation":"acme/a.json","playgroundFileLocation":"a.json","signedUrl":%q}`, "http://"+r.Host+"/put")
+	}))
+	t.Cleanup(signs.Close)
+	conn, err := client.New(signs.URL, "k", client.WithRetryTimeout(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, out, _ := newTestConsole()
+	u := &upload.Options{Server: testServer(c, conn), File: fileOf(t, 10), As: "a.json", TeamStorage: true, Attempts: 1}
+	if err := u.Run(t.Context()); err != nil || asked != "/api/v0/team-storage-signed-url" || out.String() != "acme/a.json\n" {
+		t.Errorf("asked %q, printed %q, %v", asked, out, err)
+	}
+}

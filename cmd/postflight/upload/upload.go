@@ -27,6 +27,8 @@ type Options struct {
 	As       string // path in the store; empty: the name of the file
 	Attempts int
 
+	TeamStorage bool // any extension
+
 	StallAfter, AnswerAfter time.Duration // set by tests
 }
 
@@ -38,10 +40,13 @@ func New() *cobra.Command {
 		Long: `Uploads a file to the team's store and prints its location, the value of a variable in a notification. The
 store checks that it received what was sent. Interrupted uploads restart.
 
-Files may end in .apk, .aab, .deb, .ipa, .zip, .csv or .pdf.`,
+Files may end in .apk, .aab, .deb, .ipa, .zip, .csv or .pdf; with --team-storage, in anything.`,
 		Example: `  # Upload the app of this commit, and test it
   LOCATION=$(postflight upload build/shop.apk --as "builds/$GITHUB_SHA/shop.apk")
-  postflight notify --type mobile -v RUN_INPUT_PATH="$LOCATION" --wait`,
+  postflight notify --type mobile -v RUN_INPUT_PATH="$LOCATION" --wait
+
+  # Replace a file that every run gets, because a Trigger names it in spec.inputs.paths
+  postflight upload customers.json --team-storage --as fixtures/customers.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: o.Command(func(ctx context.Context, args []string) error {
 			o.File = args[0]
@@ -49,6 +54,7 @@ Files may end in .apk, .aab, .deb, .ipa, .zip, .csv or .pdf.`,
 		}),
 	})
 	cmd.Flags().StringVar(&o.As, "as", "", "path in the store; default: the name of the file")
+	cmd.Flags().BoolVar(&o.TeamStorage, "team-storage", false, "for a file that many runs of the team use: accept any extension")
 	cmd.Flags().IntVar(&o.Attempts, "attempts", 5, "how often to try")
 	o.AddFlags(cmd)
 	return cmd
@@ -89,7 +95,7 @@ func (o *Options) Run(ctx context.Context) error {
 			o.Console.Note("The upload broke off (%v). Trying again, %d of %d.", err, attempts, o.Attempts)
 		},
 	}.Do(ctx, func() (err error) {
-		if signed, err = o.Client.SignUpload(ctx, cmp.Or(o.As, filepath.Base(o.File)), sums.size); err != nil {
+		if signed, err = o.sign(ctx, sums.size); err != nil {
 			return &unsigned{err}
 		}
 		return o.put(ctx, file, sums, signed.SignedURL)
@@ -98,6 +104,14 @@ func (o *Options) Run(ctx context.Context) error {
 		return err
 	}
 	return o.print(uploaded{signed.FileLocation, signed.PlaygroundFileLocation, sums.size, hex.EncodeToString(sums.sha256)})
+}
+
+func (o *Options) sign(ctx context.Context, size int64) (*client.SignedURL, error) {
+	path := cmp.Or(o.As, filepath.Base(o.File))
+	if o.TeamStorage {
+		return o.Client.SignTeamStorage(ctx, path, size)
+	}
+	return o.Client.SignUpload(ctx, path, size)
 }
 
 // unsigned is an error of the server, which the client has retried.

@@ -24,8 +24,29 @@ var errNoStore = &failure{code: "store_not_configured", retryAfter: 5 * time.Min
 	message: "No store for files is configured, so nothing can be uploaded. " +
 		"Ask the operator of this service to set --store-bucket and --store-endpoint."}
 
-func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
-	path, bytes, err := a.fileOf(r.URL.RawQuery)
+// fileRule says which paths may be uploaded to.
+type fileRule struct {
+	check    func(path string) error // completes the sentence "The query parameter file ..."
+	accepted string                  // a sentence that follows it; may be empty
+}
+
+// runInputs are what the contract lists; teamStorage takes every file that a run can download.
+var (
+	runInputs   = fileRule{inputpath.CheckUpload, " Accepted extensions: " + inputpath.Extensions() + "."}
+	teamStorage = fileRule{inputpath.CheckFile, ""}
+)
+
+func (a *API) signRunInput(w http.ResponseWriter, r *Request) error {
+	return a.signUpload(w, r, runInputs)
+}
+
+// signTeamStorage signs for the same folder of the team: all its runs can name the file, as they name an input.
+func (a *API) signTeamStorage(w http.ResponseWriter, r *Request) error {
+	return a.signUpload(w, r, teamStorage)
+}
+
+func (a *API) signUpload(w http.ResponseWriter, r *Request, rule fileRule) error {
+	path, bytes, err := a.fileOf(r.URL.RawQuery, rule)
 	if err != nil {
 		return err
 	}
@@ -48,22 +69,22 @@ func (a *API) signUpload(w http.ResponseWriter, r *Request) error {
 }
 
 // fileOf does not use URL.Query, which drops what it cannot decode and so would change the path.
-func (a *API) fileOf(query string) (path string, bytes int64, err error) {
+func (a *API) fileOf(query string, rule fileRule) (path string, bytes int64, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return "", 0, invalidFile("cannot be decoded; encode it like encodeURIComponent does")
+		return "", 0, rule.invalid("cannot be decoded; encode it like encodeURIComponent does")
 	}
 	switch files := values["file"]; len(files) {
 	case 0:
-		return "", 0, invalidFile("is missing; it names the path to upload to, e.g. file=builds/app.apk")
+		return "", 0, rule.invalid("is missing; it names the path to upload to, e.g. file=builds/app.apk")
 	case 1:
-		if err := inputpath.CheckUpload(files[0]); err != nil {
-			return "", 0, invalidFile(err.Error())
+		if err := rule.check(files[0]); err != nil {
+			return "", 0, rule.invalid(err.Error())
 		}
 		bytes, err = a.sizeOf(values["bytes"])
 		return files[0], bytes, err
 	default:
-		return "", 0, invalidFile("is there more than once; ask for one URL at a time")
+		return "", 0, rule.invalid("is there more than once; ask for one URL at a time")
 	}
 }
 
@@ -88,7 +109,6 @@ func (a *API) sizeOf(values []string) (int64, error) {
 	return int64(bytes), nil
 }
 
-func invalidFile(reason string) error {
-	return &failure{code: "invalid_file", message: fmt.Sprintf(
-		"The query parameter \"file\" %s. Accepted extensions: %s.", reason, inputpath.Extensions())}
+func (f fileRule) invalid(reason string) error {
+	return &failure{code: "invalid_file", message: fmt.Sprintf("The query parameter \"file\" %s.%s", reason, f.accepted)}
 }
