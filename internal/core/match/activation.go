@@ -17,6 +17,8 @@ const variableName = "notification"
 type activation struct {
 	*notification.Notification
 	branch string // without refs/heads/
+
+	withheld *withheld // nil: all variables are known
 }
 
 func newActivation(n *notification.Notification) *activation {
@@ -43,7 +45,7 @@ var activationFields = map[string]*types.FieldType{
 	"variables": {
 		Type:    types.NewMapType(types.StringType, types.StringType),
 		IsSet:   func(target any) bool { return len(target.(*activation).Variables) > 0 },
-		GetFrom: func(target any) (any, error) { return target.(*activation).Variables, nil },
+		GetFrom: func(target any) (any, error) { return target.(*activation).variables(), nil },
 	},
 }
 

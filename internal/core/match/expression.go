@@ -16,6 +16,8 @@ import (
 type expression struct {
 	program  cel.Program
 	required []bucketKey // of which each must be in the notification
+
+	comparesMaps bool
 }
 
 var errFalse = errors.New("is false for this notification")
@@ -47,7 +49,7 @@ func parseExpression(source string) (*expression, error) {
 		return nil, err
 	}
 	program, err := env.Program(ast, options...)
-	return &expression{program: program, required: requirements(ast.NativeRep().Expr())}, err
+	return &expression{program: program, required: requirements(ast.NativeRep().Expr()), comparesMaps: comparesMaps(ast.NativeRep())}, err
 }
 
 // limitCost refuses an expression whose worst case is too expensive, and stops others during evaluation. Untracked, cheap ones are twice
@@ -90,7 +92,7 @@ func (e *expression) holds(a *activation) bool { return e.mayHold(a) && e.evalua
 // mayHold is much cheaper than an evaluation.
 func (e *expression) mayHold(a *activation) bool {
 	for _, key := range e.required {
-		if value, ok := a.Variables[key.variable]; !ok || value != key.value {
+		if value, ok := a.Variables[key.variable]; (!ok || value != key.value) && !a.withholds(key.variable) {
 			return false
 		}
 	}
