@@ -64,6 +64,9 @@ func (c *Cleaner) Clean(ctx context.Context) {
 		if err := c.archive.ClearSummaries(ctx, team, before); err != nil && ctx.Err() == nil {
 			log.Info("not all old summaries could be deleted", "team", team, "problem", err.Error())
 		}
+		if err := c.archive.ClearNotifications(ctx, team, before); err != nil && ctx.Err() == nil {
+			log.Info("not all lines of old notifications could be deleted", "team", team, "problem", err.Error())
+		}
 		c.cleanDeployments(ctx, team, before)
 	}
 }

@@ -38,6 +38,8 @@ func TestConformance(t *testing.T) {
 			"Deployments": deployments, "DeploymentLine": deploymentLine, "DeletedEnvironment": deletedEnvironment, "ClearDeployments": clearDeployments,
 			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
 			"NarrowKey": narrowKey, "Summaries": summaries, "SavedTests": savedTests,
+			"NotificationLines": notificationLines, "NotificationsOfABusyTeam": notificationsOfABusyTeam, "DamagedNotifications": damagedNotifications,
+			"ClearNotifications": clearNotifications,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, w) })
 		}
