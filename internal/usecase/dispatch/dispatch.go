@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/transfer"
@@ -38,6 +39,8 @@ type Config struct {
 	Inputs Inputs
 
 	Triggers Matcher
+	// Journal is told of each notification that was dispatched; nil: nobody is.
+	Journal Journal
 	// Budget is how long after its receipt a notification is still tried.
 	Budget time.Duration
 
@@ -62,6 +65,12 @@ type Writer interface {
 type Inputs interface {
 	// Stat returns fs.ErrNotExist if the team has no such file.
 	Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error)
+}
+
+// Journal keeps lines of notifications.
+type Journal interface {
+	// Record never waits.
+	Record(team string, n record.Notification)
 }
 
 // Dispatcher makes Suites of notifications.
@@ -178,7 +187,11 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if r.Mode == DryRun {
 		result.Explanations = o.explanations(ctx, triggers)
 	}
-	return result, o.failure(result)
+	err = o.failure(result)
+	if err == nil { // otherwise it is sent again
+		o.record(triggers)
+	}
+	return result, err
 }
 
 // ensureSuites returns results in the order of the Triggers.

@@ -1,0 +1,21 @@
+package dispatch
+
+import (
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+)
+
+// record keeps a line for replays.
+func (o *operation) record(matched []*v1alpha1.Trigger) {
+	if o.Journal == nil || o.Mode == DryRun || o.Schedule != nil {
+		return
+	}
+	n := record.NotificationOf(o.serverTime, o.Notification, matched)
+	switch {
+	case o.Rollout != nil:
+		n.Way, n.Environment = record.WayWorkload, o.Rollout.Environment
+	case o.Event != nil:
+		n.Way = record.WayEvent
+	}
+	o.Journal.Record(o.Team.Name, n)
+}
