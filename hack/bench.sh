@@ -24,6 +24,7 @@ figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
 figures ./internal/core/mask . 1s      # masking beside compressing, for each byte of a log
 figures ./internal/store/archive . 1x  # memory while many logs are saved
 figures ./internal/usecase/history . 1x # answers from 10,000 runs of 90 days, and the memory of their summaries
+figures ./internal/usecase/replay . 1x # a replay of 10,000 notifications of a week
 figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, and a change of the leader
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run

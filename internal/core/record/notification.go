@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -109,6 +110,15 @@ func (n *Notification) MatchedBy(trigger string) (matched, known bool) {
 	after := n.MoreMatched > 0 && (len(n.Matched) == 0 || trigger > n.Matched[len(n.Matched)-1])
 	return false, !after
 }
+
+// NotificationsObject has lines of an hour.
+type NotificationsObject struct {
+	Key  string
+	Hour time.Time
+}
+
+// ErrDamaged means that an object with lines can be read in part, or not at all, however often it is tried.
+var ErrDamaged = errors.New("lines of notifications are damaged")
 
 // NotificationsPrefix starts the keys of all lines of notifications of a team.
 func NotificationsPrefix(team string) string { return team + "/" + Root + "/notifications/day=" }

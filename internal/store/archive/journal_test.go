@@ -104,7 +104,7 @@ func damagedNotifications(t *testing.T, w world) {
 	if err != nil || len(objects) != 1 || objects[0].Key != key || !objects[0].Hour.Equal(noon) {
 		t.Fatalf("got %+v, %v", objects, err)
 	}
-	if lines, err := w.Notifications(t.Context(), objects[0]); !errors.Is(err, archive.ErrDamaged) || len(lines) > 0 {
+	if lines, err := w.Notifications(t.Context(), objects[0]); !errors.Is(err, record.ErrDamaged) || len(lines) > 0 {
 		t.Errorf("got %d lines, %v", len(lines), err)
 	}
 }

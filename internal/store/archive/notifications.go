@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -15,14 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// NotificationsObject has lines of notifications of an hour.
-type NotificationsObject struct {
-	Key  string
-	Hour time.Time
-}
-
 // NotificationsOn returns the objects with lines of a day, in the order of time, up to a limit, and whether there are more.
-func (a *Archive) NotificationsOn(ctx context.Context, team string, day time.Time, limit int) (all []NotificationsObject, more bool, err error) {
+func (a *Archive) NotificationsOn(ctx context.Context, team string, day time.Time, limit int) (all []record.NotificationsObject, more bool, err error) {
 	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.NotificationsDay(team, day)}) {
 		if err != nil {
 			return nil, false, err
@@ -34,16 +27,13 @@ func (a *Archive) NotificationsOn(ctx context.Context, team string, day time.Tim
 		if len(all) == limit {
 			return all, true, nil
 		}
-		all = append(all, NotificationsObject{object.Key, hour})
+		all = append(all, record.NotificationsObject{Key: object.Key, Hour: hour})
 	}
 	return all, false, nil
 }
 
-// ErrDamaged means that an object can be read in part, or not at all, however often it is tried.
-var ErrDamaged = errors.New("lines of notifications are damaged")
-
 // Notifications reads the lines of an object. It also returns those before damage.
-func (a *Archive) Notifications(ctx context.Context, o NotificationsObject) ([]record.Notification, error) {
+func (a *Archive) Notifications(ctx context.Context, o record.NotificationsObject) ([]record.Notification, error) {
 	object, _, err := a.Bucket.Get(ctx, o.Key)
 	if err != nil {
 		return nil, err
@@ -55,7 +45,7 @@ func (a *Archive) Notifications(ctx context.Context, o NotificationsObject) ([]r
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", record.ErrDamaged, err)
 	}
 	var all []record.Notification
 	lines := bufio.NewScanner(io.LimitReader(unpacked, maxSheet))
@@ -63,12 +53,12 @@ func (a *Archive) Notifications(ctx context.Context, o NotificationsObject) ([]r
 	for lines.Scan() {
 		var n record.Notification
 		if err := json.Unmarshal(lines.Bytes(), &n); err != nil {
-			return all, fmt.Errorf("%w: %w", ErrDamaged, err)
+			return all, fmt.Errorf("%w: %w", record.ErrDamaged, err)
 		}
 		all = append(all, n)
 	}
 	if err := lines.Err(); err != nil {
-		return all, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return all, fmt.Errorf("%w: %w", record.ErrDamaged, err)
 	}
 	return all, nil
 }

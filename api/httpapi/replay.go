@@ -1,0 +1,61 @@
+package httpapi
+
+import "time"
+
+// What becomes of a notification if a Trigger changes.
+const (
+	ReplayStarts  = "starts"  // the changed Trigger matches, and the one it is compared with does not
+	ReplayStops   = "stops"   // the contrary
+	ReplayUnknown = "unknown" // it depends on the value of a variable that the archive does not keep
+)
+
+// What a changed Trigger is compared with.
+const (
+	ReplayOfTrigger = "trigger" // the Trigger of this name, as it is now
+	ReplayOfHistory = "history" // what matched when the notification came: there is no Trigger of this name now
+)
+
+// Replay is a page of an answer, with the notifications from a time on, up to another.
+type Replay struct {
+	From          time.Time         `json:"from"`
+	To            time.Time         `json:"to"`
+	Notifications int               `json:"notifications"`
+	Triggers      []ReplayedTrigger `json:"triggers"` // in the order of the request
+	Changes       []ReplayChange    `json:"changes"`  // the newest first
+
+	MoreChanges int      `json:"moreChanges,omitempty"` // how many are left out of the list
+	Ignored     []string `json:"ignored,omitempty"`     // objects of the request that are no Triggers
+	Problems    []string `json:"problems,omitempty"`    // sentences: what is missing here
+	Next        string   `json:"next,omitempty"`        // cursor of the next page, with earlier notifications; absent on the last
+}
+
+// ReplayedTrigger counts notifications.
+type ReplayedTrigger struct {
+	Trigger       string   `json:"trigger"`
+	Environment   string   `json:"environment"`
+	ComparedWith  string   `json:"comparedWith"`
+	Matched       int      `json:"matched"`       // by the changed Trigger
+	MatchedBefore int      `json:"matchedBefore"` // by what it is compared with
+	Starts        int      `json:"starts"`
+	Stops         int      `json:"stops"`
+	Unknown       int      `json:"unknown"`
+	Warnings      []string `json:"warnings,omitempty"` // sentences: why a match may not lead to a run
+}
+
+// ReplayChange is a notification and what becomes of it.
+type ReplayChange struct {
+	Trigger     string    `json:"trigger"`
+	Change      string    `json:"change"`
+	MatchedThen *bool     `json:"matchedThen,omitempty"` // a Trigger of this name matched when the notification came; absent: that is not known
+	Withheld    []string  `json:"withheld,omitempty"`    // variables whose values are not kept; of unknown changes
+	At          time.Time `json:"at"`
+	Way         string    `json:"way"` // api, event or workload
+
+	Repository        string `json:"repository,omitempty"`
+	Branch            string `json:"branch,omitempty"`
+	SHA               string `json:"sha,omitempty"`
+	DeploymentType    string `json:"deploymentType,omitempty"`
+	DeploymentURL     string `json:"deploymentURL,omitempty"`
+	PullRequestNumber int64  `json:"pullRequestNumber,omitempty"`
+	CommitMessage     string `json:"commitMessage,omitempty"`
+}
