@@ -39,6 +39,12 @@ type (
 	Greenlight = httpapi.Greenlight
 	// SignedURL is where to PUT a file.
 	SignedURL = httpapi.SignedURL
+	// Replay is a page of what changed Triggers would match.
+	Replay = httpapi.Replay
+	// ReplayedTrigger counts the notifications of a replay.
+	ReplayedTrigger = httpapi.ReplayedTrigger
+	// ReplayChange is a notification that a changed Trigger treats differently.
+	ReplayChange = httpapi.ReplayChange
 	// Run is a run, which may have ended long ago.
 	Run = httpapi.Run
 	// TestResults count the tests of a run.
@@ -191,6 +197,10 @@ func request[T any](ctx context.Context, c *Client, method, path string, header 
 			return nil, err
 		}
 	}
+	return requestWith[T](ctx, c, method, path, header, content)
+}
+
+func requestWith[T any](ctx context.Context, c *Client, method, path string, header http.Header, content []byte) (*T, error) {
 	var result T
 	err := c.retry(ctx, func() error { return c.send(ctx, method, path, header, content, &result) })
 	return &result, err
@@ -206,7 +216,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	if body != nil {
+	if body != nil && header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := c.http.Do(r)

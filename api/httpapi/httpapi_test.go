@@ -35,6 +35,7 @@ func TestTypesAreDocumented(t *testing.T) {
 		"ArtifactList": httpapi.ArtifactList{}, "Termination": httpapi.Termination{},
 		"EnvironmentStatus": httpapi.EnvironmentStatus{}, "EnvironmentList": httpapi.EnvironmentList{}, "Deployed": httpapi.Deployed{},
 		"DeployedWorkload": httpapi.DeployedWorkload{}, "PreviousDeployment": httpapi.PreviousDeployment{}, "ImageDigest": httpapi.ImageDigest{},
+		"Replay": httpapi.Replay{}, "ReplayedTrigger": httpapi.ReplayedTrigger{}, "ReplayChange": httpapi.ReplayChange{},
 		"TerminationResult": httpapi.TerminationResult{}, "Terminated": httpapi.Terminated{},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,6 +117,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 		Runs:            b.reader,
 		Deployments:     pastDeployments(bucket),
 		Tests:           b.tests,
+		Replays:         replays(mgr.GetCache(), bucket, in.steady),
 		Tracer:          in.traces.Tracer(),
 	})
 }
@@ -153,7 +154,7 @@ func setupDispatcher(
 	dispatcher, err := dispatch.New(dispatch.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers,
 		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.steady,
-		Tracer: in.traces.Tracer(),
+		Tracer: in.traces.Tracer(), Journal: in.journalOfDispatcher(),
 	})
 	return dispatcher, synced, err
 }

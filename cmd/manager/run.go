@@ -28,6 +28,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/lead"
 	"github.com/postflight-dev/postflight/internal/outbound/tracing"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
@@ -43,6 +44,7 @@ type surroundings struct {
 	accounts clock.PassiveClock // for how long answers about ServiceAccounts count; nil: the API server's
 
 	rollouts *rollouts
+	journal  *archive.Journal // nil without a store
 }
 
 func run(ctx context.Context, o options) error {
@@ -84,6 +86,10 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
+	if in.journal, err = setupJournal(mgr, bucket, in.metrics); err != nil {
+		return err
+	}
+	defer saveJournal(in.journal)
 	probe, err := setupAPIServerProbe(ctx, mgr, o, in, ready)
 	if err != nil {
 		return err

@@ -52,6 +52,8 @@ type Config struct {
 	Deployments environments.Archive
 	// Tests have their history; nil if no store is configured.
 	Tests *history.Reader
+	// Replays are of past notifications; nil if no store is configured.
+	Replays Replayer
 	// PublicURL starts the links in answers; empty: they are paths. The Host header is not used, because a sender could choose the link.
 	PublicURL string
 	Limits    Limits

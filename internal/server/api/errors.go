@@ -23,6 +23,7 @@ var failures = map[string]struct {
 	"invalid_request":         {http.StatusBadRequest, "The request is not valid"},
 	"invalid_body":            {http.StatusBadRequest, "The body is not a valid notification"},
 	"invalid_file":            {http.StatusBadRequest, "The file or its size is not valid"},
+	"invalid_trigger":         {http.StatusBadRequest, "The Trigger is not valid"},
 	"invalid_idempotency_key": {http.StatusBadRequest, "The Idempotency-Key is not valid"},
 	"unauthenticated":         {http.StatusUnauthorized, "Missing or invalid API key or token"},
 	"forbidden":               {http.StatusForbidden, "The sender may not do this"},

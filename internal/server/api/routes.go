@@ -38,6 +38,7 @@ func (a *API) routes() []Route {
 		{http.MethodGet, "/api/v0/tests", a.listTests, grant.Read},
 		{http.MethodGet, "/api/v0/tests/history", a.getTest, grant.Read},
 		{http.MethodGet, "/api/v0/insights", a.getInsights, grant.Read},
+		{http.MethodPost, "/api/v0/replay", a.replay, grant.Read},
 		{http.MethodGet, "/api/v0/ci-greenlight/{id}", a.ciGreenlight, grant.Outcome},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signRunInput, grant.Upload},
 		{http.MethodGet, "/api/v0/team-storage-signed-url", a.signTeamStorage, grant.Upload},

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	core "github.com/postflight-dev/postflight/internal/core/replay"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/replay"
+)
+
+// Replayer tries changed Triggers on past notifications.
+type Replayer interface {
+	Replay(ctx context.Context, q replay.Query) (httpapi.Replay, error)
+}
+
+// defaultReplay is a week: teams deploy in its rhythm.
+const defaultReplay = 7 * 24 * time.Hour
+
+// replayTypes are those of manifests. The parser of YAML reads both.
+var replayTypes = []string{"application/yaml", "application/json"}
+
+func (a *API) replay(w http.ResponseWriter, r *Request) error {
+	q, err := a.replayQueryOf(r)
+	if err != nil {
+		return err
+	}
+	if a.Replays == nil {
+		return errNoStore
+	}
+	if err := a.admit(r, replayType(r.Header), dispatch.DryRun); err != nil {
+		return err
+	}
+	body, err := a.readBody(w, r, a.Limits.BodyBytes)
+	if err != nil {
+		return err
+	}
+	triggers, ignored, err := core.Parse(body)
+	if err != nil {
+		return replayFailure(err)
+	}
+	q.Triggers = triggers
+	answer, err := a.Replays.Replay(r.Context(), q)
+	if err != nil {
+		return replayFailure(err)
+	}
+	answer.Ignored = ignored
+	r.audit = append(r.audit, "triggers", len(triggers), "notifications", answer.Notifications)
+	writeJSON(w, "application/json", http.StatusOK, answer)
+	return nil
+}
+
+func (a *API) replayQueryOf(r *Request) (q replay.Query, err error) {
+	p, err := parametersOf(r.URL.RawQuery, "since", "cursor")
+	if err != nil {
+		return q, err
+	}
+	now := a.Clock.Now()
+	q = replay.Query{Team: r.Principal.Team, Since: now.Add(-defaultReplay), Before: now}
+	if text, asked := p["since"]; asked {
+		if q.Since, err = record.ParseMoment(text, now); err != nil {
+			return q, invalidRequest("Send since as a time that is over: %v.", err)
+		}
+	}
+	if text, asked := p["cursor"]; asked {
+		if q.Before, err = time.Parse(time.RFC3339Nano, text); err != nil || q.Before.After(now) {
+			return q, invalidCursor()
+		}
+	}
+	return q, nil
+}
+
+// replayType is the one that was sent, if it is one of replayTypes.
+func replayType(h http.Header) string {
+	sent, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	for _, accepted := range replayTypes {
+		if err == nil && sent == accepted {
+			return accepted
+		}
+	}
+	return strings.Join(replayTypes, " or ")
+}
+
+func replayFailure(err error) error {
+	if invalid, ok := errors.AsType[*core.InvalidError](err); ok {
+		return &failure{code: "invalid_trigger", message: invalid.Message}
+	}
+	if away, ok := errors.AsType[*replay.ArchiveError](err); ok {
+		return &failure{code: "store_unavailable", cause: err, message: fmt.Sprintf("Past notifications cannot be read at the moment: the store: %s. "+
+			"Ask again in a few seconds.", strings.TrimSuffix(away.Error(), "."))}
+	}
+	switch {
+	case errors.Is(err, replay.ErrBusy):
+		return overloaded("The server answers as many replays as it can, or as many of this team as leave room for others. Send the request again in a few seconds.")
+	case errors.Is(err, replay.ErrExpensive):
+		return overloaded("The expressions of these Triggers take too long for the notifications of an hour. Replay fewer Triggers at once, or make their expressions cheaper.")
+	default:
+		return &failure{code: "unavailable", cause: err, message: "The team's Triggers cannot be looked up at the moment. Ask again in a few seconds."}
+	}
+}
