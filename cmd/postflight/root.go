@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
 	"github.com/postflight-dev/postflight/cmd/postflight/hold"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
+	"github.com/postflight-dev/postflight/cmd/postflight/replay"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 	"github.com/postflight-dev/postflight/cmd/postflight/tests"
 	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
@@ -30,7 +31,7 @@ func newRoot() *cobra.Command {
 		Short: "Postflight: run tests after a deployment",
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
-notify, wait, upload, explain, tests and since talk to the server of $POSTFLIGHT_URL with the key of
+notify, wait, upload, explain, replay, tests and since talk to the server of $POSTFLIGHT_URL with the key of
 $POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold, debug and doctor talk to the
 cluster of the kubeconfig, as kubectl does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to
 the cluster otherwise.
@@ -47,7 +48,7 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	explain := gate.NewExplain()
 	explain.AddCommand(environments.NewExplain())
 	root.AddCommand(
-		gate.NewNotify(), gate.NewWait(), explain, upload.New(), keys.New(), runs.New(), tests.New(), tests.NewSince(), environments.New(), triggers.New(), hold.New(),
+		gate.NewNotify(), gate.NewWait(), explain, replay.New(), upload.New(), keys.New(), runs.New(), tests.New(), tests.NewSince(), environments.New(), triggers.New(), hold.New(),
 		debug.New(), doctor.New(), newVersion(),
 	)
 	return root
