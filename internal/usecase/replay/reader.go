@@ -94,4 +94,3 @@ func (r *Reader) Replay(ctx context.Context, q Query) (httpapi.Replay, error) {
 	}
 	return p.answer(), nil
 }
-

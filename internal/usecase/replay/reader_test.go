@@ -52,12 +52,18 @@ func readOnly(t testing.TB, objects ...client.Object) client.WithWatch {
 	objects = append(objects, &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "staging"}})
 	refuse := func(what string) error { t.Errorf("a replay writes: %s", what); return errors.New(what) }
 	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refuse("create") },
-		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return refuse("update") },
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return refuse("create")
+		},
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			return refuse("update")
+		},
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			return refuse("patch")
 		},
-		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return refuse("delete") },
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return refuse("delete")
+		},
 	})
 }
 
@@ -213,9 +219,11 @@ func TestReplaySaysWhatIsWrong(t *testing.T) {
 		says   string
 	}{
 		"an expression that does not compile": {func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = "notification.brnch == ''" }, `The Trigger "smoke" is not valid. The Trigger matches nothing, because spec.match.expression does not compile: undefined field 'brnch'`},
-		"an expensive one":                    {func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = "notification.variables.all(a, notification.variables.all(b, notification.variables[a].contains(notification.variables[b])))" }, "may cost too much"},
-		"a bad glob":                          {func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"["} }, "spec.match.branches"},
-		"another team's namespace":            {func(t *v1alpha1.Trigger) { t.Namespace = "other" }, "is in the namespace other, and your team has shop"},
+		"an expensive one": {func(t *v1alpha1.Trigger) {
+			t.Spec.Match.Expression = "notification.variables.all(a, notification.variables.all(b, notification.variables[a].contains(notification.variables[b])))"
+		}, "may cost too much"},
+		"a bad glob":               {func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"["} }, "spec.match.branches"},
+		"another team's namespace": {func(t *v1alpha1.Trigger) { t.Namespace = "other" }, "is in the namespace other, and your team has shop"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			bad := trigger("smoke", "main")
