@@ -49,19 +49,20 @@ func TestPublishedClientUploads(t *testing.T) {
 	tm.trigger("mobile", needs(), user(12345))
 	m := tm.sharedManager()
 
-	size, destinations := int64(50<<20), map[string]string{"Plain": "app.apk", "Odd": "builds/größe 100%/a+b.apk"}
+	size, destinations := int64(50<<20), map[string]string{"Plain": "app.apk", "Odd": "builds/größe 100%/a+b.apk", "TeamStorage": "fixtures/größe.json"}
 	if tier.Gate() {
 		size = 1 << 20
 		delete(destinations, "Plain")
+		delete(destinations, "TeamStorage")
 	}
 	file, sum := randomFile(t, size)
 	for name, destination := range destinations {
 		t.Run(name, func(t *testing.T) {
 			tm := tm.in(t)
 			began := time.Now()
-			signed := upload(map[string]any{"apiKey": tm.key, "serviceBase": m.url, "file": file, "destination": destination})
+			signed := upload(map[string]any{"apiKey": tm.key, "serviceBase": m.url, "file": file, "destination": destination, "teamStorage": name == "TeamStorage"})
 			if signed["success"] != true || signed["putStatus"] != 200.0 || signed["fileLocation"] != tm.name+"/"+destination || signed["playgroundFileLocation"] != destination {
-				t.Fatalf("generateSignedUrlForRunInputsExecutablesStorage: %v", signed)
+				t.Fatalf("the client returns %v", signed)
 			}
 			status := attemptNotifyDeploy(map[string]any{"apiKey": tm.key, "serviceBase": m.url, "deployment": map[string]any{
 				"branch": "main", "sha": sha(), "variables": map[string]any{"RUN_INPUT_PATH": signed["fileLocation"]},
