@@ -26,6 +26,11 @@ func TestCleaner(t *testing.T) {
 
 	old := noon.AddDate(0, 0, -2)
 	w.save(t, runAt("brief", "old", old), runAt("brief", "new", noon), runAt("long", "old", old), runAt("unknown", "old", old))
+	j := archive.NewJournal(w.Archive, clocktesting.NewFakeClock(noon))
+	for _, at := range []time.Time{old, noon} {
+		j.Record("brief", line(at, "main"))
+	}
+	j.Save(quiet(t))
 	everything := w.keys(t, "")
 	lifetimes := map[string]time.Duration{"brief": 24 * time.Hour, "long": 240 * time.Hour, "none": time.Hour}
 	for _, step := range []struct {
@@ -39,7 +44,8 @@ func TestCleaner(t *testing.T) {
 		{"Without the teams, nothing is known to be old.", w.Archive, nil, errors.New("away"), everything, 0},
 		{"The store refuses to delete.", &archive.Archive{Bucket: stores.Open(t, refusing)}, lifetimes, nil, everything, 0},
 		{"The next time, only what is too old goes.", w.Archive, lifetimes, nil, append(w.keys(t, "brief/postflight-runs/day=2026-11-21/"),
-			append(w.keys(t, "brief/postflight-runs/ids/new/"), append(w.keys(t, "long/"), w.keys(t, "unknown/")...)...)...), 1},
+			append(w.keys(t, "brief/postflight-runs/ids/new/"), append(w.keys(t, "brief/postflight-runs/notifications/day=2026-11-21/"),
+				append(w.keys(t, "long/"), w.keys(t, "unknown/")...)...)...)...), 1},
 	} {
 		registry := prometheus.NewRegistry()
 		teams := func(context.Context) (map[string]time.Duration, error) { return step.lifetimes, step.failure }
