@@ -47,7 +47,7 @@ type ReplayChange struct {
 	Trigger     string    `json:"trigger"`
 	Change      string    `json:"change"`
 	MatchedThen *bool     `json:"matchedThen,omitempty"` // a Trigger of this name matched when the notification came; absent: that is not known
-	Withheld    []string  `json:"withheld,omitempty"`    // variables whose values are not kept; of unknown changes
+	Withheld    []string  `json:"withheld,omitempty"`    // of an unknown change, the first variables that it depends on
 	At          time.Time `json:"at"`
 	Way         string    `json:"way"` // api, event or workload
 

@@ -1,6 +1,9 @@
 package match
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -20,13 +23,14 @@ const (
 	Unknown // it depends on such a value
 )
 
-// Judge is Matches for a notification that had more variables, of which only the names are known.
-func (m *Matcher) Judge(n *notification.Notification, names []string) Verdict {
+// Judge is Matches for a notification that had more variables, of which only the names are known. If the verdict is Unknown, it also returns
+// the names of the first ones that were read, sorted.
+func (m *Matcher) Judge(n *notification.Notification, names []string) (v Verdict, reads []string) {
 	a := newActivation(n)
 	if len(names) == 0 {
-		return verdictOf(m.matches(a))
+		return verdictOf(m.matches(a)), nil
 	}
-	a.withheld = &withheld{names: map[string]bool{}}
+	a.withheld = &withheld{names: map[string]bool{}, reads: map[string]bool{}}
 	for _, name := range names {
 		a.withheld.names[name] = true
 	}
@@ -34,12 +38,16 @@ func (m *Matcher) Judge(n *notification.Notification, names []string) Verdict {
 	for _, c := range m.byWeight {
 		switch judge(c, a) {
 		case No:
-			return No
+			return No, nil
 		case Unknown:
 			verdict = Unknown
 		}
 	}
-	return verdict
+	if verdict == Yes {
+		return Yes, nil
+	}
+	reads = slices.Sorted(maps.Keys(a.withheld.reads))
+	return Unknown, reads[:min(len(reads), maxListed)]
 }
 
 func verdictOf(holds bool) Verdict {
@@ -69,7 +77,8 @@ func judge(c criterion, a *activation) Verdict {
 // withheld are variables whose values are not known.
 type withheld struct {
 	names map[string]bool
-	read  bool // by an expression, since it was last reset
+	reads map[string]bool // those that an expression asked for
+	read  bool            // it asked for any, since this was last reset
 }
 
 func (a *activation) withholds(name string) bool { return a.withheld != nil && a.withheld.names[name] }
@@ -98,7 +107,7 @@ func (m *partialMap) Find(key ref.Val) (ref.Val, bool) {
 	value, found := m.Mapper.Find(key)
 	name, _ := key.(types.String)
 	if found && m.withheld.names[string(name)] {
-		m.withheld.read = true
+		m.withheld.read, m.withheld.reads[string(name)] = true, true
 		return types.NewUnknown(0, nil), true
 	}
 	return value, found
@@ -112,7 +121,7 @@ func (m *partialMap) Get(key ref.Val) ref.Val {
 }
 
 func (m *partialMap) Equal(ref.Val) ref.Val {
-	m.withheld.read = true
+	m.withheld.read, m.withheld.reads = true, m.withheld.names
 	return types.NewUnknown(0, nil)
 }
 

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
@@ -42,7 +44,8 @@ func New(changed, existing *v1alpha1.Trigger) (*Comparison, error) {
 
 // Add counts a notification, and returns what becomes of it; nil: nothing changes.
 func (c *Comparison) Add(n *record.Notification) *httpapi.ReplayChange {
-	before, after := c.before(n), c.changed.judge(n)
+	before, readBefore := c.before(n)
+	after, readAfter := c.changed.judge(n)
 	if after == match.Yes {
 		c.Counts.Matched++
 	}
@@ -63,41 +66,44 @@ func (c *Comparison) Add(n *record.Notification) *httpapi.ReplayChange {
 		c.Counts.Stops++
 		change = httpapi.ReplayStops
 	}
-	return c.changeOf(n, change)
+	return c.changeOf(n, change, sortedUnion(readBefore, readAfter))
 }
 
-func (c *Comparison) before(n *record.Notification) match.Verdict {
+func sortedUnion(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (c *Comparison) before(n *record.Notification) (v match.Verdict, reads []string) {
 	if c.existing != nil {
 		return c.existing.judge(n)
 	}
 	switch matched, known := n.MatchedBy(c.Counts.Trigger); {
 	case !known:
-		return match.Unknown
+		return match.Unknown, nil
 	case matched:
-		return match.Yes
+		return match.Yes, nil
 	default:
-		return match.No
+		return match.No, nil
 	}
 }
 
-func (s *side) judge(n *record.Notification) match.Verdict {
+func (s *side) judge(n *record.Notification) (v match.Verdict, reads []string) {
 	if s.matcher == nil || n.Environment != "" && n.Environment != s.environment {
-		return match.No
+		return match.No, nil
 	}
 	return s.matcher.Judge(n.Notification(), n.Withheld)
 }
 
-func (c *Comparison) changeOf(n *record.Notification, change string) *httpapi.ReplayChange {
+func (c *Comparison) changeOf(n *record.Notification, change string, reads []string) *httpapi.ReplayChange {
 	r := &httpapi.ReplayChange{
 		Trigger: c.Counts.Trigger, Change: change, At: n.At, Way: n.Way,
 		Repository: n.Repository, Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL,
-		PullRequestNumber: n.PullRequestNumber, CommitMessage: n.CommitMessage,
+		PullRequestNumber: n.PullRequestNumber, CommitMessage: n.CommitMessage, Withheld: reads,
 	}
 	if matched, known := n.MatchedBy(c.Counts.Trigger); known {
 		r.MatchedThen = &matched
-	}
-	if change == httpapi.ReplayUnknown {
-		r.Withheld = n.Withheld
 	}
 	return r
 }

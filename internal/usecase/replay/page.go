@@ -91,18 +91,17 @@ func (p *page) readDays(ctx context.Context) error {
 		if more {
 			p.Problems = append(p.Problems, fmt.Sprintf("%s has more notifications than are read.", day.Format(time.DateOnly)))
 		}
-		for hour := day.Add(23 * time.Hour); !hour.Before(day); hour = hour.Add(-time.Hour) {
-			if !hour.Before(p.Before) || !hour.Add(time.Hour).After(p.Since) {
-				continue
-			}
+		for _, b := range p.batches(day, objects) {
 			if p.full() {
 				p.Next = p.From.UTC().Format(time.RFC3339Nano)
 				return nil
 			}
-			if err := p.readHour(ctx, objects, hour); err != nil {
-				return err
+			for chunk := range slices.Chunk(b.objects, readsAtOnce) {
+				if err := p.readAll(ctx, chunk); err != nil {
+					return err
+				}
 			}
-			p.From = latest(hour, p.Since)
+			p.From = latest(b.begin, p.Since)
 		}
 	}
 	p.From = p.Since
@@ -124,33 +123,51 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func (p *page) readHour(ctx context.Context, objects []record.NotificationsObject, hour time.Time) error {
-	var all []record.NotificationsObject
+// batch is a number of whole hours.
+type batch struct {
+	begin   time.Time
+	objects []record.NotificationsObject
+}
+
+// batches splits the hours of a day that are asked for, the newest first, so that each has up to readsAtOnce objects, if an hour has no more.
+func (p *page) batches(day time.Time, objects []record.NotificationsObject) (all []batch) {
+	byHour := map[time.Time][]record.NotificationsObject{}
 	for _, o := range objects {
-		if o.Hour.Equal(hour) {
-			all = append(all, o)
-		}
+		byHour[o.Hour.UTC()] = append(byHour[o.Hour.UTC()], o)
 	}
-	for chunk := range slices.Chunk(all, readsAtOnce) {
-		read := make([][]record.Notification, len(chunk))
-		damaged := make([]bool, len(chunk))
-		group, reading := errgroup.WithContext(ctx)
-		for i, o := range chunk {
-			group.Go(func() (err error) {
-				read[i], damaged[i], err = p.read(reading, o)
-				return err
-			})
+	for hour := day.Add(23 * time.Hour); !hour.Before(day); hour = hour.Add(-time.Hour) {
+		if !hour.Before(p.Before) || !hour.Add(time.Hour).After(p.Since) {
+			continue
 		}
-		if err := group.Wait(); err != nil {
+		last := len(all) - 1
+		if last < 0 || len(all[last].objects)+len(byHour[hour]) > readsAtOnce {
+			all = append(all, batch{hour, byHour[hour]})
+			continue
+		}
+		all[last].begin, all[last].objects = hour, append(all[last].objects, byHour[hour]...)
+	}
+	return all
+}
+
+func (p *page) readAll(ctx context.Context, objects []record.NotificationsObject) error {
+	read := make([][]record.Notification, len(objects))
+	damaged := make([]bool, len(objects))
+	group, reading := errgroup.WithContext(ctx)
+	for i, o := range objects {
+		group.Go(func() (err error) {
+			read[i], damaged[i], err = p.read(reading, o)
 			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, lines := range read {
+		if damaged[i] {
+			p.damaged++
 		}
-		for i, lines := range read {
-			if damaged[i] {
-				p.damaged++
-			}
-			if err := p.add(ctx, lines); err != nil {
-				return err
-			}
+		if err := p.add(ctx, lines); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -32,13 +32,13 @@ const (
 
 	pageDays   = 31   // each takes a request to the archive, also without notifications
 	maxObjects = 2000 // of a day: three replicas make 72, and more only if a team sends 20 notifications a second
-	maxChanges = 1000 // of a page: each takes half a KiB
+	maxChanges = 1000 // of a page: each takes half a KiB, and 8 at worst
 
-	// readsAtOnce bounds the objects in memory, each of which takes up to 2 MiB.
-	readsAtOnce = 8
+	// readsAtOnce are of a few hours: at 40 ms each, a week from three replicas takes 1.5 s. They take less than a MiB, and 24 at worst.
+	readsAtOnce = 16
 
 	// answersAtOnce bounds the memory, and the processors that expressions take; answersOfTeam leaves room for others.
-	answersAtOnce, answersOfTeam = 4, 2
+	answersAtOnce, answersOfTeam = 3, 1
 )
 
 // Reader replays. What it reads in the cache must not be changed.
