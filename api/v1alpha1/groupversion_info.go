@@ -1,4 +1,4 @@
-// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger, TriggerClass, Quarantine and
+// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger, TriggerClass, Quarantine, EventSource and
 // Suite.
 //
 // +kubebuilder:object:generate=true
@@ -29,6 +29,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Trigger{}, &TriggerList{},
 		&TriggerClass{}, &TriggerClassList{},
 		&Quarantine{}, &QuarantineList{},
+		&EventSource{}, &EventSourceList{},
 		&Suite{}, &SuiteList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

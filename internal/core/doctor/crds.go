@@ -17,6 +17,7 @@ const checkCRDs = "CRDs"
 var kinds = map[string]reflect.Type{
 	"apikeys.postflight.dev":        reflect.TypeFor[v1alpha1.APIKey](),
 	"environments.postflight.dev":   reflect.TypeFor[v1alpha1.Environment](),
+	"eventsources.postflight.dev":   reflect.TypeFor[v1alpha1.EventSource](),
 	"quarantines.postflight.dev":    reflect.TypeFor[v1alpha1.Quarantine](),
 	"suites.postflight.dev":         reflect.TypeFor[v1alpha1.Suite](),
 	"teams.postflight.dev":          reflect.TypeFor[v1alpha1.Team](),
