@@ -86,6 +86,9 @@ const (
 	// AnnotationScheduledFor holds the time of the schedule of a Trigger, in RFC 3339, on a Suite that was created for it.
 	AnnotationScheduledFor = "postflight.dev/scheduled-for"
 
+	// AnnotationDeployedAt holds when the deployment of a Suite happened, in RFC 3339, if an event said so.
+	AnnotationDeployedAt = "postflight.dev/deployed-at"
+
 	// AnnotationRecordsSince is the time, in RFC 3339, from which the records in the store belong to a Team that was restored from
 	// a backup. It is earlier than its creation.
 	AnnotationRecordsSince = "postflight.dev/records-since"

@@ -36,13 +36,18 @@ func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	decides := slices.MaxFunc(runs, func(a, b Run) int { return weight(a.Suite) - weight(b.Suite) }).Suite
 	d = Deployment{
 		Environment: decides.Spec.Environment, URL: webURL(decides.Spec.Deployment.URL), State: shownState(decides),
-		Description: mute(decides.Spec.Trigger.Name+": "+title(decides), maxTitle), Newest: !superseded(self.Suite, others),
+		Description: DeploymentDescription(decides), Newest: !superseded(self.Suite, others),
 	}
 	if !decides.Finished() {
 		d.State = v1alpha1.ReasonRunning
 	}
 	d.LogURL = pageOf(decides, o)
 	return d, id
+}
+
+// DeploymentDescription is what a code host shows of a deployment that a run decides.
+func DeploymentDescription(s *v1alpha1.Suite) string {
+	return mute(s.Spec.Trigger.Name+": "+title(s), maxTitle)
 }
 
 // Stopped reports whether the run that decides has no result. Nothing is created for it.

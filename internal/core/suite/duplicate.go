@@ -21,6 +21,7 @@ type Repetition struct {
 	Environment []*v1alpha1.Suite     // of the run; only Deployment needs it
 
 	Rollout   bool // the workloads of the Environment made the notification, not a client
+	Delivered bool // an event made the notification, which may be delivered again at any time
 	Scheduled bool // the schedule of the Trigger made the notification: the commit is tested again, but never beside a run of it
 
 	// RolledOutSince is when the commit came that was deployed before this rollout; zero: it is not known.
@@ -34,7 +35,7 @@ type Repetition struct {
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || newerThan(existing, r.Stream) != nil
 	switch {
-	case (r.Rollout || r.Scheduled) && sameNotification(existing, desired): // it is made again until all Triggers are notified
+	case (r.Rollout || r.Scheduled || r.Delivered) && sameNotification(existing, desired): // it is made again until all Triggers are notified
 		return false
 	case r.Scheduled:
 		return existing.Finished() || existing.Restored() || existing.DeletionTimestamp != nil

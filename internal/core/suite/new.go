@@ -39,6 +39,7 @@ type Request struct {
 
 	Traceparent string // of the span that creates the Suite; empty: there is no trace
 
+	DeployedAt   time.Time // according to an event; zero: nobody said so
 	ScheduledFor time.Time // of the Trigger's schedule; zero: somebody notified
 }
 
@@ -76,6 +77,9 @@ func New(r Request) *v1alpha1.Suite {
 	}
 	if !r.ScheduledFor.IsZero() {
 		s.Annotations[v1alpha1.AnnotationScheduledFor] = r.ScheduledFor.UTC().Format(time.RFC3339)
+	}
+	if !r.DeployedAt.IsZero() {
+		s.Annotations[v1alpha1.AnnotationDeployedAt] = r.DeployedAt.UTC().Format(time.RFC3339Nano)
 	}
 	if r.Traceparent != "" {
 		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent

@@ -101,7 +101,7 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 }
 
 func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
-	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat, Scheduled: o.Schedule != nil}
+	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat, Scheduled: o.Schedule != nil, Delivered: o.Event != nil}
 	if o.Rollout != nil {
 		r.Rollout, r.RolledOutSince = true, o.Rollout.Since
 	}

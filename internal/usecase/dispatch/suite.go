@@ -63,6 +63,9 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 		Attempt:        attempt,
 		Traceparent:    traceparent(ctx),
 	}
+	if o.Event != nil {
+		r.DeployedAt = o.Event.At
+	}
 	if o.Schedule != nil {
 		r.ScheduledFor = o.Schedule.At
 	}
