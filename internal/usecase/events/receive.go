@@ -1,0 +1,129 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/event/judge"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+)
+
+// Answer is what came of an event.
+type Answer struct {
+	Event   event.Event
+	Ignored string // a sentence: why it starts nothing; empty: it may
+
+	Request dispatch.Request // of a deployment
+	Result  dispatch.Result
+	Repeats []Repeat // of the wish to repeat runs
+}
+
+// Repeat is a run of which another attempt was requested.
+type Repeat struct {
+	Of      string
+	Next    string // its next attempt; empty: there is none
+	Created bool   // by this event
+	Problem string // a sentence: why there is none
+}
+
+// Receive acts on an event that was verified. Its error is an *event.InvalidError, a *dispatch.Error, or one that the sender cannot change.
+// The Answer has what is known then.
+func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, error) {
+	e, err := r.Formats[s.Object.Spec.Type].Decode(d.Header, d.Body, r.options(s))
+	a := Answer{Event: e}
+	if err != nil {
+		return a, err
+	}
+	key := ""
+	if e.Key != "" {
+		key = string(s.Object.UID) + "\x00" + e.Key
+	}
+	switch {
+	case e.Ignored != "":
+		a.Ignored = e.Ignored
+	case !event.Covers(s.Object.Spec.Repositories, e.Repository):
+		a.Ignored = fmt.Sprintf("spec.repositories of the EventSource %s does not list the repository.", s.Object.Name)
+	case r.recent.has(key):
+		a.Ignored = "An equal event was received within the last five minutes."
+	case e.Rerun != nil:
+		err = r.repeat(ctx, s, d, &a)
+	default:
+		err = r.deployed(ctx, s, d, &a)
+	}
+	if err == nil {
+		r.recent.add(key)
+	}
+	return a, err
+}
+
+func (r *Receiver) options(s Source) event.Options {
+	o := event.Options{OwnApp: r.App.ID, Environments: map[string]string{}}
+	for _, e := range s.Object.Spec.Environments {
+		o.Environments[e.Event] = e.DeploymentType
+	}
+	return o
+}
+
+func (r *Receiver) deployed(ctx context.Context, s Source, d Delivery, a *Answer) (err error) {
+	e := a.Event
+	if a.Ignored, err = r.problem(ctx, s, e); err != nil || a.Ignored != "" {
+		return err
+	}
+	a.Request = dispatch.Request{
+		Team: s.Team, Notification: e.Notification, IdempotencyKey: e.ID, RequestID: d.RequestID, ReceivedAt: d.ReceivedAt,
+		Event: &dispatch.Event{At: e.At},
+	}
+	a.Result, err = r.Dispatcher.Dispatch(ctx, a.Request)
+	return err
+}
+
+func (r *Receiver) problem(ctx context.Context, s Source, e event.Event) (string, error) {
+	var list v1alpha1.SuiteList
+	if err := r.Cache.List(ctx, &list, client.InNamespace(s.Object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("look up the runs of the team: %w", err)
+	}
+	runs := make([]*v1alpha1.Suite, len(list.Items))
+	for i := range list.Items {
+		runs[i] = &list.Items[i]
+	}
+	return judge.Problem(e, runs, r.Reports, r.now()), nil
+}
+
+func (r *Receiver) repeat(ctx context.Context, s Source, d Delivery, a *Answer) error {
+	wanted := a.Event.Rerun
+	runs, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Commit, wanted.Commit)
+	if err != nil {
+		return fmt.Errorf("look up the runs of the commit: %w", err)
+	}
+	repeats := judge.Repeats(a.Event, runs)
+	if len(repeats) == 0 {
+		a.Ignored = "No run of the team posted this check: its Suite was deleted, or belongs to another team. To test the commit again, notify."
+		return nil
+	}
+	for _, of := range repeats {
+		next, created, err := r.Dispatcher.Rerun(ctx, dispatch.Command{
+			Team: s.Team, By: wanted.By, RequestID: d.RequestID, ReceivedAt: d.ReceivedAt,
+		}, of.Name)
+		again := Repeat{Of: of.Name, Created: created}
+		if failure, ok := errors.AsType[*dispatch.Error](err); ok && final(failure.Kind) {
+			again.Problem = failure.Message
+		} else if err != nil {
+			return err
+		} else {
+			again.Next = next.Name
+		}
+		a.Repeats = append(a.Repeats, again)
+	}
+	return nil
+}
+
+// final reports whether the same event would fail again.
+func final(kind dispatch.ErrorKind) bool {
+	return kind != dispatch.Overloaded && kind != dispatch.Unavailable
+}

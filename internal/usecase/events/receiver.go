@@ -1,0 +1,122 @@
+// Package events lets the events of other services start runs: it finds the team that wants them, checks who sent them, and hands what they
+// mean to package dispatch.
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+)
+
+var (
+	// ErrNotConfigured means that no events are expected there. It does not say why.
+	ErrNotConfigured = errors.New("no events are expected there")
+	// ErrNotVerified means that the sender is another one. What it wraps is for the operator.
+	ErrNotVerified = errors.New("the event was not sent by its source")
+	// ErrUnavailable means that it cannot be known at the moment.
+	ErrUnavailable = errors.New("the source cannot be looked up")
+)
+
+// Config is what a Receiver needs.
+type Config struct {
+	Dispatcher *dispatch.Dispatcher
+	Cache      client.Reader // with the indexes of index.Setup
+	Live       client.Reader // of Secrets, to which teams grant access
+	Formats    map[v1alpha1.EventSourceType]event.Format
+	App        App
+	Reports    report.Options // with which Postflight posts to code hosts
+
+	// Used is called with each source of a verified event. It must not block.
+	Used func(*v1alpha1.EventSource)
+
+	Clock      clock.PassiveClock        // of this replica
+	ServerTime func(time.Time) time.Time // converts times of Clock to the API server's
+}
+
+// App is the GitHub App of the manager.
+type App struct {
+	Secret func() ([]byte, error) // of its webhook; nil: it has none
+	ID     int64                  // 0: the manager has no App
+	Host   string                 // of its repositories, as entries of Teams name it
+}
+
+// Receiver takes events.
+type Receiver struct {
+	Config
+	secrets *secrets
+	recent  *recent
+}
+
+// New returns a Receiver.
+func New(c Config) (*Receiver, error) {
+	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Used == nil || c.Clock == nil || c.ServerTime == nil {
+		return nil, errors.New("a receiver of events needs a dispatcher, readers, a function for used sources, and clocks")
+	}
+	return &Receiver{Config: c, secrets: newSecrets(c.Live, c.Clock), recent: newRecent(c.Clock)}, nil
+}
+
+// Source is an EventSource with its team. Both objects are shared with the cache and must not be changed.
+type Source struct {
+	Object *v1alpha1.EventSource
+	Team   *v1alpha1.Team
+}
+
+// Delivery is an event as it was received.
+type Delivery struct {
+	Header     event.Header
+	Body       []byte
+	RequestID  string
+	ReceivedAt time.Time // by Clock
+}
+
+// Find returns the source of a path, or ErrNotConfigured.
+func (r *Receiver) Find(ctx context.Context, namespace, name string) (Source, error) {
+	source := &v1alpha1.EventSource{}
+	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, source, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return Source{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	team, ownerErr := index.Owner(ctx, r.Cache, namespace) // also for an unknown name, which takes as many look-ups
+	if ownerErr != nil {
+		return Source{}, fmt.Errorf("%w: %w", ErrUnavailable, ownerErr)
+	}
+	_, known := r.Formats[source.Spec.Type]
+	if err != nil || team == nil || !known || source.DeletionTimestamp != nil || source.Spec.Secret == nil {
+		return Source{}, ErrNotConfigured
+	}
+	return Source{Object: source, Team: team}, nil
+}
+
+// Verify returns nil if the source has sent the event.
+func (r *Receiver) Verify(ctx context.Context, s Source, d Delivery) error {
+	key := secretKey{namespace: s.Object.Namespace, name: s.Object.Spec.Secret.Name, key: s.Object.Spec.Secret.Key}
+	verify := r.Formats[s.Object.Spec.Type].Verify
+	for _, again := range []bool{false, true} {
+		secret, err := r.secrets.get(ctx, key, again)
+		if err != nil {
+			return err
+		}
+		err = verify(secret, d.Header, d.Body, r.now())
+		if err == nil {
+			r.Used(s.Object)
+			return nil
+		}
+		if again {
+			return fmt.Errorf("%w: %w", ErrNotVerified, err)
+		}
+	}
+	return ErrNotVerified
+}
+
+// now is the time of the API server.
+func (r *Receiver) now() time.Time { return r.ServerTime(r.Clock.Now()) }

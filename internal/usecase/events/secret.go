@@ -1,0 +1,110 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/core/event"
+)
+
+const (
+	// secretFresh is how long a Secret is not read again: strangers may cause a read by an event without a valid signature.
+	secretFresh = 30 * time.Second
+	// secretPause is how long it is not read again after a wrong signature, perhaps by a secret that was replaced just now.
+	secretPause = 5 * time.Second
+	// secretStale is how long a known one is used while the API server is unavailable, as with API keys.
+	secretStale = 10 * time.Minute
+	// secretTimeout bounds a read: GitHub waits for ten seconds.
+	secretTimeout = 3 * time.Second
+	// maxSecrets bounds those in memory. Only secrets of EventSources get there; beyond that, they are read more often.
+	maxSecrets = 4096
+)
+
+type secretKey struct{ namespace, name, key string }
+
+// secrets remembers what was read, so that a flood of forged events is none of requests to the API server.
+type secrets struct {
+	live  client.Reader
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	known map[secretKey]*secret
+}
+
+type secret struct {
+	mu     sync.Mutex // held while it is read, so that others wait for the answer
+	value  []byte     // nil: it cannot be used
+	readAt time.Time  // the last answer; zero: none
+	asked  time.Time
+}
+
+func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
+	return &secrets{live: live, clock: clock, known: map[secretKey]*secret{}}
+}
+
+// get returns ErrNotConfigured if there is no secret that can be used. With again, it was not the one with which an event was signed.
+func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, error) {
+	known := s.of(key)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	fresh := secretFresh
+	if again {
+		fresh = secretPause
+	}
+	now := s.clock.Now()
+	if known.asked.IsZero() || now.Sub(known.asked) >= fresh {
+		known.asked = now
+		value, err := s.read(ctx, key)
+		if err == nil {
+			known.value, known.readAt = value, now
+		} else if known.readAt.IsZero() || now.Sub(known.readAt) > secretStale {
+			known.asked = time.Time{}
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	if known.value == nil {
+		return nil, ErrNotConfigured
+	}
+	return known.value, nil
+}
+
+func (s *secrets) of(key secretKey) *secret {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.known[key]
+	if known == nil {
+		if len(s.known) >= maxSecrets {
+			clear(s.known)
+		}
+		known = &secret{}
+		s.known[key] = known
+	}
+	return known
+}
+
+// read returns nil for a secret that cannot be used. Why is in the status of the EventSource.
+func (s *secrets) read(ctx context.Context, key secretKey) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
+	defer cancel()
+	found := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: key.namespace, Name: key.name}, found)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value := event.Secret(found.Data[key.key])
+	if event.SecretProblem(value) != "" {
+		return nil, nil
+	}
+	return bytes.Clone(value), nil
+}
