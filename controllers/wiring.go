@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/controllers/deployed"
+	"github.com/postflight-dev/postflight/controllers/eventsource"
 	"github.com/postflight-dev/postflight/controllers/quarantine"
 	"github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/controllers/schedule"
@@ -34,6 +35,7 @@ type Config struct {
 	Archive      archive.Config  // its store and its logs
 	Reports      report.Config
 	Announce     announce.Config
+	Events       eventsource.Config
 	Notifier     deployed.Notifier // of rollouts
 	Schedules    schedule.Notifier
 	Deployments  deployed.Store  // nil: none is configured
@@ -70,6 +72,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		deployed.Add(mgr, workloads, clock, config.Notifier, config.Deployments),
 		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope),
+		eventsource.Add(mgr, config.Events),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),
 	)

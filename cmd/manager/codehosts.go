@@ -13,18 +13,22 @@ import (
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
+	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
+
+const defaultGitHubURL = "https://api.github.com"
 
 // No request goes to another host, whatever a notification says.
 type codeHostOptions struct {
 	clusterName string
 
-	gitHubURL       string
-	gitHubAppID     int64
-	gitHubAppKey    string
-	gitHubTokenFile string
+	gitHubURL               string
+	gitHubAppID             int64
+	gitHubAppKey            string
+	gitHubTokenFile         string
+	gitHubWebhookSecretFile string
 
 	gitLabURL       string
 	gitLabTokenFile string
@@ -32,9 +36,11 @@ type codeHostOptions struct {
 
 func (o *codeHostOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.clusterName, "cluster-name", "", "begins the names of checks, if several clusters post to the same repositories")
-	f.StringVar(&o.gitHubURL, "github-url", "https://api.github.com", "URL of GitHub's REST API; of a GitHub Enterprise Server, https://HOST/api/v3")
+	f.StringVar(&o.gitHubURL, "github-url", defaultGitHubURL, "URL of GitHub's REST API; of a GitHub Enterprise Server, https://HOST/api/v3")
 	f.Int64Var(&o.gitHubAppID, "github-app-id", 0, "GitHub App of the manager itself, for Triggers without credentials whose Team lists the repository")
 	f.StringVar(&o.gitHubAppKey, "github-app-key-file", "", "PEM of its private key; read again for each check")
+	f.StringVar(&o.gitHubWebhookSecretFile, "github-webhook-secret-file", "",
+		"file with the secret of the webhook of a GitHub App, whose events then start runs of the teams that list the repository; read again for each event")
 	f.StringVar(&o.gitHubTokenFile, "github-token-file", "", "file with a token, instead of an App: commit statuses, no check runs")
 	f.StringVar(&o.gitLabURL, "gitlab-url", "https://gitlab.com", "URL of GitLab")
 	f.StringVar(&o.gitLabTokenFile, "gitlab-token-file", "", "file with a token of the manager itself; read again for each check")
@@ -66,6 +72,10 @@ func (o *codeHostOptions) validate() error {
 		errs = append(errs, fmt.Errorf("--github-url and --gitlab-url: both are on the host %s, so that entries of Teams would mean both; "+
 			"give the manager credentials for one of them", name))
 	}
+	if o.gitHubWebhookSecretFile != "" {
+		_, err := o.webhookSecret()
+		errs = append(errs, err)
+	}
 	for _, own := range []func() (report.Credentials, error){o.ownGitHub(), o.ownGitLab()} {
 		if own != nil {
 			_, err := own()
@@ -86,6 +96,18 @@ func (o *codeHostOptions) ownGitHub() func() (report.Credentials, error) {
 		}
 		return report.Credentials{AppID: o.gitHubAppID, PrivateKey: key}, nil
 	}
+}
+
+func (o *codeHostOptions) webhookSecret() ([]byte, error) {
+	text, err := os.ReadFile(o.gitHubWebhookSecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("--github-webhook-secret-file: %w", err)
+	}
+	secret := event.Secret(text)
+	if problem := event.SecretProblem(secret); problem != "" {
+		return nil, fmt.Errorf("--github-webhook-secret-file: the secret %s", problem)
+	}
+	return secret, nil
 }
 
 func (o *codeHostOptions) ownGitLab() func() (report.Credentials, error) {
@@ -112,7 +134,7 @@ func fromTokenFile(flag, file string) func() (report.Credentials, error) {
 // config connects the code hosts. The defaults of the flags are for options that tests make without them.
 func (o *codeHostOptions) config(publicURL string) reportcontroller.Config {
 	client := outbound.New()
-	gitHubURL, gitLabURL := cmp.Or(o.gitHubURL, "https://api.github.com"), cmp.Or(o.gitLabURL, "https://gitlab.com")
+	gitHubURL, gitLabURL := cmp.Or(o.gitHubURL, defaultGitHubURL), cmp.Or(o.gitLabURL, "https://gitlab.com")
 	return reportcontroller.Config{
 		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
 		Hosts: map[v1alpha1.HostingService]reportcontroller.CodeHostConfig{

@@ -60,6 +60,7 @@ func setupHTTP(
 
 type backend struct {
 	keys           *auth.Keys
+	usage          *auth.Usage
 	sessions       *signin.Sessions
 	writer         client.Client
 	dispatcher     *dispatch.Dispatcher
@@ -71,7 +72,7 @@ type backend struct {
 func newBackend(
 	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
 ) (b backend, err error) {
-	if b.keys, err = setupAuth(mgr, probe, auth.ServerClock{APIServerProbe: probe}); err != nil {
+	if b.keys, b.usage, err = setupAuth(mgr, probe, auth.ServerClock{APIServerProbe: probe}); err != nil {
 		return b, err
 	}
 	if b.writer, err = newWriter(mgr); err != nil {
@@ -95,6 +96,10 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 	waitTokens := newWaitTokens(mgr, b.sessions, now)
 	accounts := newServiceAccounts(mgr, b.writer, keys, cmp.Or[clock.PassiveClock](in.accounts, now))
 	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens, accounts}, Keys: b.keys}
+	events, err := newEvents(mgr, o, probe, in, b)
+	if err != nil {
+		return nil, err
+	}
 	limits := api.DefaultLimits()
 	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize
 	return api.New(api.Config{
@@ -106,6 +111,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 		AuthenticatePod: authenticatePod(b.writer, keys, in.steady),
 		Authenticated:   listen.Authenticated,
 		Clock:           in.steady,
+		Events:          events,
 		Uploads:         uploads(bucket),
 		Artifacts:       artifacts(bucket),
 		PublicURL:       o.publicURL,
@@ -172,11 +178,12 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 
 // Otherwise the first notification would wait for the cache: forever, if the API server is unavailable.
 func cacheForNotifications(ctx context.Context, c cache.Cache) error {
-	_, err := c.GetInformer(ctx, &v1alpha1.Environment{}, cache.BlockUntilSynced(false))
-	if err == nil {
-		_, err = c.GetInformer(ctx, &v1alpha1.TriggerClass{}, cache.BlockUntilSynced(false))
+	var errs []error
+	for _, kind := range []client.Object{&v1alpha1.Environment{}, &v1alpha1.TriggerClass{}, &v1alpha1.EventSource{}} {
+		_, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		errs = append(errs, err)
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 func addServer(

@@ -16,12 +16,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
 
-func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Keys, error) {
+func setupAuth(mgr ctrl.Manager, probe *auth.APIServerProbe, clock clock.PassiveClock) (*auth.Keys, *auth.Usage, error) {
 	usage := auth.NewUsage(mgr.GetClient(), clock)
 	if err := mgr.Add(usage); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &auth.Keys{Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock}, nil
+	return &auth.Keys{Reader: mgr.GetCache(), Staleness: probe.Staleness, Used: usage.Record, Clock: clock}, usage, nil
 }
 
 // newWaitTokens share the key of the sessions of people, which all replicas have.

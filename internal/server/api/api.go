@@ -18,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
+	"github.com/postflight-dev/postflight/internal/usecase/events"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -42,6 +43,8 @@ type Config struct {
 	// Authenticated is called for each authenticated request.
 	Authenticated   func(ctx context.Context, team string)
 	AuthenticatePod func(*http.Request) (podfiles.Pod, error)
+	// Events takes those of other services; nil: none are taken.
+	Events *events.Receiver
 	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads Uploads
 	// Artifacts signs URLs for what tests write; nil if no store is configured.
@@ -72,15 +75,17 @@ type Config struct {
 // API answers HTTP requests.
 type API struct {
 	Config
-	metrics  *metrics
-	mux      *http.ServeMux
-	inFlight *fairness.TeamLimiter
-	large    *fairness.TeamLimiter
-	waiting  *fairness.TeamLimiter
-	collects *fairness.Semaphore
-	listing  *fairness.TeamLimiter
-	signer   *podfiles.Signer
-	earlier  *environments.Reader
+	metrics    *metrics
+	mux        *http.ServeMux
+	inFlight   *fairness.TeamLimiter
+	large      *fairness.TeamLimiter
+	waiting    *fairness.TeamLimiter
+	collects   *fairness.Semaphore
+	listing    *fairness.TeamLimiter
+	events     *fairness.TeamLimiter
+	signer     *podfiles.Signer
+	unverified *byteBudget
+	earlier    *environments.Reader
 }
 
 // New returns an API with its routes and metrics.
@@ -93,13 +98,15 @@ func New(c Config) (*API, error) {
 		c.TeamLabel = func(string) string { return "" }
 	}
 	a := &API{
-		Config:   c,
-		metrics:  newMetrics(),
-		inFlight: fairness.NewTeamLimiter(c.Limits.InFlight),
-		large:    fairness.NewTeamLimiter(c.Limits.Large),
-		waiting:  fairness.NewTeamLimiter(c.Limits.Waiting),
-		collects: fairness.NewSemaphore(c.Limits.Collecting),
-		listing:  fairness.NewTeamLimiter(c.Limits.Listing),
+		Config:     c,
+		metrics:    newMetrics(),
+		inFlight:   fairness.NewTeamLimiter(c.Limits.InFlight),
+		large:      fairness.NewTeamLimiter(c.Limits.Large),
+		waiting:    fairness.NewTeamLimiter(c.Limits.Waiting),
+		collects:   fairness.NewSemaphore(c.Limits.Collecting),
+		listing:    fairness.NewTeamLimiter(c.Limits.Listing),
+		events:     fairness.NewTeamLimiter(c.Limits.Events),
+		unverified: newByteBudget(c.Limits.UnverifiedBytes),
 		signer: podfiles.New(podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}),

@@ -25,6 +25,7 @@ var failures = map[string]struct {
 	"invalid_file":            {http.StatusBadRequest, "The file or its size is not valid"},
 	"invalid_trigger":         {http.StatusBadRequest, "The Trigger is not valid"},
 	"invalid_idempotency_key": {http.StatusBadRequest, "The Idempotency-Key is not valid"},
+	"invalid_signature":       {http.StatusUnauthorized, "The signature of the event is not valid"},
 	"unauthenticated":         {http.StatusUnauthorized, "Missing or invalid API key or token"},
 	"forbidden":               {http.StatusForbidden, "The sender may not do this"},
 	"team_suspended":          {http.StatusForbidden, "The team is suspended"},

@@ -34,6 +34,11 @@ type Limits struct {
 	runs.Limits
 	// Listing bounds the requests that list runs with those in the archive.
 	Listing int
+	// EventBytes bounds the body of an event, EventTimeout the time for it, and Events how many are answered at once. Of bodies whose
+	// signature is not checked yet, UnverifiedBytes are in memory.
+	EventBytes, UnverifiedBytes int64
+	EventTimeout                time.Duration
+	Events                      int
 	// MaxFollow bounds how long a run is followed, PodPoll is how often to look for the next container, and LogWrite bounds each write.
 	MaxFollow, PodPoll, LogWrite time.Duration
 }
@@ -64,6 +69,7 @@ func DefaultLimits() Limits {
 		Listing: 18, // 16 for one team. Each reads up to 8 records of at most 250 KiB at once: 36 MiB.
 	}
 	l.setConnections()
+	l.setEvents()
 	l.setLogs()
 	return l
 }
@@ -80,6 +86,15 @@ func (l *Limits) setConnections() {
 	// Few requests have so much, and theirs ends within a packet or two. At worst these cost 15 MiB, and 32 MiB in the kernel.
 	l.LargeHeads = 256
 	l.Connections = 8192 // All of Unproven, Idle, InFlight and Waiting, and some that are being closed.
+}
+
+func (l *Limits) setEvents() {
+	// Events take 10 to 30 KiB. That of a check run also has its summary and its text, each of up to 65,535 characters, which may take
+	// several bytes each. GitHub itself would send up to 25 MB, of events that start nothing.
+	l.EventBytes = 512 << 10
+	l.UnverifiedBytes = 16 << 20     // Of 500 usual events, or 32 of the largest. Strangers must send as much every EventTimeout to keep others out.
+	l.EventTimeout = 5 * time.Second // Senders give up after ten seconds, and half of these are for the answer.
+	l.Events = 64                    // 56 for one team. All of the largest take 32 MiB, usual ones 2 MiB.
 }
 
 func (l *Limits) setLogs() {

@@ -12,6 +12,7 @@ type metrics struct {
 	seconds       *prometheus.HistogramVec
 	notifications *prometheus.CounterVec
 	artifacts     *prometheus.CounterVec
+	events        *prometheus.CounterVec
 	ofTeams       *prometheus.CounterVec
 }
 
@@ -35,6 +36,10 @@ func newMetrics() *metrics {
 			Help: "Files that pods asked to upload: signed or refused.",
 		}, []string{"decision"}),
 	}
+	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "postflight_events_total",
+		Help: "Events of other services for a source that is configured, by its type and what came of them: taken, ignored, not_verified or failed.",
+	}, []string{"type", "outcome"})
 	m.ofTeams = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "postflight_team_requests_total",
 		Help: "HTTP requests with a valid key, by team and class of the status code.",
@@ -54,12 +59,13 @@ func (a *API) register() error {
 	}
 	m := a.metrics
 	for _, c := range []prometheus.Collector{
-		m.requests, m.seconds, m.notifications, m.artifacts, m.ofTeams,
+		m.requests, m.seconds, m.notifications, m.artifacts, m.events, m.ofTeams,
 		gauge("postflight_http_requests_in_flight", "HTTP requests that are being answered.", a.inFlight.InUse),
 		gauge("postflight_http_requests_large", "Notifications that are being answered and have a large body, or are dry runs.", a.large.InUse),
 		gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),
 		gauge("postflight_http_requests_waiting", "Requests that wait for a run to end.", a.waiting.InUse),
 		gauge("postflight_http_requests_listing", "Requests that list runs with those in the archive.", a.listing.InUse),
+		gauge("postflight_http_requests_events", "Events of other services that are being answered.", a.events.InUse),
 		gauge("postflight_http_requests_logs", "Logs that are being sent, by the API and to pages that follow them.", a.Runs.Sending.InUse),
 	} {
 		if err := a.Registerer.Register(c); err != nil {

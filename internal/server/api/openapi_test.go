@@ -92,6 +92,7 @@ func documented(t testing.TB, r *http.Request, body []byte) *openapi3filter.Requ
 
 var (
 	greenlightPattern  = regexp.MustCompile(`^(/api/v0/ci-greenlight/)([^/]+)$`)
+	eventPattern       = regexp.MustCompile(`^/api/events/([^/]+)/([^/]+)$`)
 	environmentPattern = regexp.MustCompile(`^/api/v0/environments/([^/]+)$`)
 	runPattern         = regexp.MustCompile(`^(/api/v0/runs/)([^/]+)(/[a-z]+)?$`)
 )
@@ -105,6 +106,9 @@ func documentedPath(path string) (string, map[string]string) {
 	}
 	if m := environmentPattern.FindStringSubmatch(path); m != nil {
 		return "/api/v0/environments/{name}", map[string]string{"name": m[1]}
+	}
+	if m := eventPattern.FindStringSubmatch(path); m != nil {
+		return "/api/events/{namespace}/{name}", map[string]string{"namespace": m[1], "name": m[2]}
 	}
 	return path, nil
 }

@@ -43,6 +43,8 @@ func (a *API) routes() []Route {
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", a.signRunInput, grant.Upload},
 		{http.MethodGet, "/api/v0/team-storage-signed-url", a.signTeamStorage, grant.Upload},
 		{http.MethodGet, "/api/v0/whoami", a.whoAmI, anything},
+		{http.MethodPost, "/api/events/github", a.appEvent, anonymous},
+		{http.MethodPost, "/api/events/{namespace}/{name}", a.sourceEvent, anonymous},
 		{http.MethodPost, "/api/v0/collect", a.byPod(a.collect), anonymous},
 		{http.MethodGet, "/openapi.yaml", a.openAPI, anonymous},
 	}

@@ -20,27 +20,28 @@ import (
 const (
 	// usageEvery is the precision of status.lastUsedTime: a write per request would cost more than the request.
 	usageEvery = 10 * time.Minute
-	usageRetry = time.Minute // the pause after a failed write of a key
-	usageQueue = 1024        // bounds the keys that wait for their write. If it is full, a later request causes the write.
+	usageRetry = time.Minute // the pause after a failed write of an object
+	usageQueue = 1024        // bounds the objects that wait for their write. If it is full, a later request causes the write.
 
 	usageTimeout = 10 * time.Second
 	usageOwner   = "postflight-last-used"
 )
 
-// Usage writes when keys were last used, without delaying requests. It runs in every replica.
+// Usage writes when keys and sources of events were last used, without delaying requests. It runs in every replica.
 type Usage struct {
 	writer client.Client
 	clock  clock.PassiveClock
 	queue  chan use
 
 	mu   sync.Mutex
-	next map[types.UID]time.Time // when the key may be written again
+	next map[types.UID]time.Time // when the object may be written again
 }
 
 type use struct {
-	key client.ObjectKey
-	uid types.UID
-	at  time.Time
+	object client.Object // only its name
+	uid    types.UID
+	field  string // of the status
+	at     time.Time
 }
 
 // NewUsage returns a Usage that writes with the client.
@@ -50,17 +51,25 @@ func NewUsage(writer client.Client, clock clock.PassiveClock) *Usage {
 
 // Record queues the write of a key's use. It never blocks.
 func (u *Usage) Record(key *v1alpha1.APIKey) {
-	now := u.clock.Now()
-	if last := key.Status.LastUsedTime; last != nil && now.Sub(last.Time) < usageEvery {
-		return
-	}
-	if !u.due(key.UID, now) {
+	named := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	u.record(key.Status.LastUsedTime, use{object: named, uid: key.UID, field: "lastUsedTime"})
+}
+
+// RecordEvent queues the write that a source has sent an event. It never blocks.
+func (u *Usage) RecordEvent(source *v1alpha1.EventSource) {
+	named := &v1alpha1.EventSource{ObjectMeta: metav1.ObjectMeta{Namespace: source.Namespace, Name: source.Name}}
+	u.record(source.Status.LastEventTime, use{object: named, uid: source.UID, field: "lastEventTime"})
+}
+
+func (u *Usage) record(last *metav1.Time, is use) {
+	is.at = u.clock.Now()
+	if last != nil && is.at.Sub(last.Time) < usageEvery || !u.due(is.uid, is.at) {
 		return
 	}
 	select {
-	case u.queue <- use{client.ObjectKeyFromObject(key), key.UID, now}:
+	case u.queue <- is:
 	default:
-		u.postpone(key.UID, now)
+		u.postpone(is.uid, is.at)
 	}
 }
 
@@ -79,7 +88,7 @@ func (u *Usage) Start(ctx context.Context) error {
 // NeedLeaderElection is false: every replica records its own requests.
 func (u *Usage) NeedLeaderElection() bool { return false }
 
-// due reports whether to write the key now, and postpones the next write even if the cache lags.
+// due reports whether to write the object now, and postpones the next write even if the cache lags.
 func (u *Usage) due(uid types.UID, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -93,7 +102,7 @@ func (u *Usage) due(uid types.UID, now time.Time) bool {
 	return true
 }
 
-// forget drops keys that are due, so that deleted ones do not accumulate.
+// forget drops objects that are due, so that deleted ones do not accumulate.
 func (u *Usage) forget(now time.Time) {
 	for uid, next := range u.next {
 		if !now.Before(next) {
@@ -111,7 +120,7 @@ func (u *Usage) postpone(uid types.UID, until time.Time) {
 // writeOrLog only logs a failure, because a later request causes another write.
 func (u *Usage) writeOrLog(ctx context.Context, use use) {
 	if err := u.write(ctx, use); apierror.IgnoreNotFound(err) != nil {
-		log.FromContext(ctx).Error(err, "the last use of an API key was not recorded", "apiKey", use.key)
+		log.FromContext(ctx).Error(err, "the last use was not recorded", "field", use.field, "object", client.ObjectKeyFromObject(use.object))
 		u.postpone(use.uid, use.at.Add(usageRetry))
 	}
 }
@@ -120,10 +129,9 @@ func (u *Usage) writeOrLog(ctx context.Context, use use) {
 func (u *Usage) write(ctx context.Context, use use) error {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"lastUsedTime": metav1.NewTime(use.at)}})
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{use.field: metav1.NewTime(use.at)}})
 	if err != nil {
 		return fmt.Errorf("encode the time: %w", err)
 	}
-	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: use.key.Namespace, Name: use.key.Name}}
-	return u.writer.Status().Patch(ctx, key, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(usageOwner))
+	return u.writer.Status().Patch(ctx, use.object, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(usageOwner))
 }

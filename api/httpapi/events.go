@@ -1,0 +1,16 @@
+package httpapi
+
+// EventResult answers an event of another service.
+type EventResult struct {
+	Ignored string        `json:"ignored,omitempty"` // a sentence: why it starts nothing
+	Results []Result      `json:"results,omitempty"` // of a deployment: one per Trigger that matched
+	Repeats []EventRepeat `json:"repeats,omitempty"` // of the wish to repeat runs
+}
+
+// EventRepeat is a run of which another attempt was requested.
+type EventRepeat struct {
+	RunID     string `json:"run_id"`
+	NextRunID string `json:"next_run_id,omitempty"` // empty: there is none
+	Created   bool   `json:"created"`               // by this event
+	Problem   string `json:"problem,omitempty"`     // a sentence: why there is none
+}

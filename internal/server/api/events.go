@@ -1,0 +1,219 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/go-logr/logr"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/events"
+)
+
+// What came of events, in metrics.
+const (
+	eventTaken       = "taken"
+	eventIgnored     = "ignored"
+	eventNotVerified = "not_verified" // by a signature
+	eventFailed      = "failed"
+)
+
+var errNoEvents = &failure{code: "not_found",
+	message: "No events are taken at this address. Compare it with status.url of the EventSource, and look at its condition Ready. " +
+		"The events of the GitHub App of the whole installation need --github-webhook-secret-file."}
+
+var errNotVerified = &failure{code: "invalid_signature",
+	message: "The signature of this event is missing or not valid. Enter the same secret at the sender and in the Secret of the EventSource, " +
+		"and send the event as application/json, unchanged."}
+
+// sourceEvent takes an event of an EventSource with a secret.
+func (a *API) sourceEvent(w http.ResponseWriter, r *Request) error {
+	if a.Events == nil {
+		return errNoEvents
+	}
+	source, err := a.Events.Find(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
+	if err != nil {
+		return eventFailure(err)
+	}
+	d, release, err := a.readEvent(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := a.Events.Verify(r.Context(), source, d); err != nil {
+		return a.notVerified(source.Object.Spec.Type, err)
+	}
+	if source.Team.Spec.Suspended {
+		a.eventsTaken(source.Object.Spec.Type, eventFailed)
+		return &failure{code: "team_suspended", message: "The team of this EventSource is suspended. Ask the operator of this service to enable it."}
+	}
+	return a.takeEvent(w, r, []events.Source{source}, d, release)
+}
+
+// appEvent takes an event of the manager's GitHub App, for all teams that have the repository.
+func (a *API) appEvent(w http.ResponseWriter, r *Request) error {
+	if a.Events == nil || !a.Events.TakesApp() {
+		return errNoEvents
+	}
+	d, release, err := a.readEvent(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := a.Events.VerifyApp(d); err != nil {
+		return a.notVerified(v1alpha1.EventsOfGitHub, err)
+	}
+	e, err := a.Events.DecodeApp(d)
+	if err != nil {
+		a.eventsTaken(v1alpha1.EventsOfGitHub, eventFailed)
+		return eventFailure(err)
+	}
+	sources, err := a.Events.Covering(r.Context(), e.Repository)
+	if err != nil {
+		return eventFailure(err)
+	}
+	if len(sources) == 0 {
+		a.eventsTaken(v1alpha1.EventsOfGitHub, eventIgnored)
+		ignored := e.Ignored
+		if ignored == "" {
+			ignored = "No team wants the events of this repository: its Team must list the repository, and its namespace have an EventSource of the type GitHub."
+		}
+		writeJSON(w, "application/json", http.StatusOK, &httpapi.EventResult{Ignored: ignored})
+		return nil
+	}
+	return a.takeEvent(w, r, sources, d, release)
+}
+
+func (a *API) notVerified(of v1alpha1.EventSourceType, err error) error {
+	if errors.Is(err, events.ErrNotVerified) {
+		a.eventsTaken(of, eventNotVerified)
+	}
+	return eventFailure(err)
+}
+
+// takeEvent hands an event to each source. GitHub hangs up after ten seconds, and sends nothing again by itself: that ends no dispatch.
+func (a *API) takeEvent(w http.ResponseWriter, r *Request, sources []events.Source, d events.Delivery, read func()) error {
+	ctx := context.WithoutCancel(r.Context())
+	answer, answered := &httpapi.EventResult{}, false
+	var failed error
+	for i, s := range sources {
+		if i > 0 {
+			a.auditLine(r, statusOf(failed), a.Clock.Since(r.receivedAt))
+		}
+		r.audit = nil
+		r.Principal = auth.Principal{Team: s.Team, Grant: grant.Grant{Actions: []grant.Action{grant.Notify, grant.Act}},
+			Sender: auth.Sender{Kind: "event", Name: s.Object.Namespace + "/" + s.Object.Name, Text: "the EventSource " + s.Object.Name}}
+		err := a.answer(w, r, func(http.ResponseWriter, *Request) error {
+			if !r.acquire(a.events) {
+				return overloaded("The server is answering as many events as it can, or as many of this team as leave room for others. Deliver the event again.")
+			}
+			read()
+			some, err := a.takeFor(ctx, r, s, d)
+			answered = merge(answer, some) || answered
+			return err
+		})
+		if err != nil {
+			failed = err
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	if answered {
+		answer.Ignored = ""
+	}
+	writeJSON(w, "application/json", http.StatusOK, answer)
+	return nil
+}
+
+func statusOf(err error) int {
+	if err == nil {
+		return http.StatusOK
+	}
+	return failures[failureOf(err).code].status
+}
+
+// takeFor returns what came of the event for one team.
+func (a *API) takeFor(ctx context.Context, r *Request, s events.Source, d events.Delivery) (*httpapi.EventResult, error) {
+	got, err := a.Events.Receive(ctx, s, d)
+	e := got.Event
+	r.audit = append(r.audit, "eventType", e.Type, "delivery", e.Delivery, "repository", e.Repository)
+	outcome := eventTaken
+	switch {
+	case err != nil:
+		outcome = eventFailed
+		logr.FromContextOrDiscard(r.Context()).Info("an event failed", "eventType", e.Type, "delivery", e.Delivery,
+			"source", r.Principal.Sender.Name, "cause", err.Error())
+	case got.Ignored != "":
+		outcome = eventIgnored
+		r.audit = append(r.audit, "ignored", got.Ignored)
+	}
+	a.eventsTaken(s.Object.Spec.Type, outcome)
+	if got.Request.Team != nil && (err == nil || len(got.Result.Triggers) > 0) {
+		a.record(r, got.Request, got.Result)
+	}
+	for _, again := range got.Repeats {
+		r.audit = append(r.audit, "of", again.Of, "suites", []string{again.Next})
+	}
+	if err != nil {
+		return nil, eventFailureOf(err, got.Result)
+	}
+	return newEventResult(got), nil
+}
+
+func (a *API) eventsTaken(of v1alpha1.EventSourceType, outcome string) {
+	a.metrics.events.WithLabelValues(string(of), outcome).Inc()
+}
+
+func newEventResult(a events.Answer) *httpapi.EventResult {
+	answer := &httpapi.EventResult{Ignored: a.Ignored}
+	for _, t := range a.Result.Triggers {
+		answer.Results = append(answer.Results, newResult(t))
+	}
+	for _, again := range a.Repeats {
+		answer.Repeats = append(answer.Repeats, httpapi.EventRepeat{RunID: again.Of, NextRunID: again.Next, Created: again.Created, Problem: again.Problem})
+	}
+	return answer
+}
+
+// merge adds what came of an event for another team, and reports whether that team did not ignore it.
+func merge(all, some *httpapi.EventResult) bool {
+	if some == nil {
+		return false
+	}
+	all.Results, all.Repeats = append(all.Results, some.Results...), append(all.Repeats, some.Repeats...)
+	if some.Ignored != "" && !strings.Contains(all.Ignored, some.Ignored) {
+		all.Ignored = strings.TrimSpace(all.Ignored + " " + some.Ignored)
+	}
+	return some.Ignored == ""
+}
+
+func eventFailureOf(err error, r dispatch.Result) error {
+	if _, ok := errors.AsType[*dispatch.Error](err); ok {
+		return dispatchFailure(err, r)
+	}
+	return eventFailure(err)
+}
+
+func eventFailure(err error) error {
+	invalid, ok := errors.AsType[*event.InvalidError](err)
+	switch {
+	case ok:
+		return &failure{code: "invalid_body", message: invalid.Reason}
+	case errors.Is(err, events.ErrNotConfigured):
+		return errNoEvents
+	case errors.Is(err, events.ErrNotVerified):
+		return errNotVerified
+	case errors.Is(err, events.ErrUnavailable):
+		return &failure{code: "unavailable", cause: err, message: "Events cannot be checked at the moment. Deliver this one again in a minute."}
+	default:
+		return err
+	}
+}
