@@ -198,6 +198,7 @@ func TestValues(t *testing.T) {
 		"a bucket without a store":     {"store.bucket=a", "store.endpoint"},
 		"a store without a bucket":     {"store.endpoint=https://example.com", "store.bucket"},
 		"an App without its key":       {"github.appID=1", "github.existingSecret"},
+		"events of no App":             {"github.webhook=true", "github.appID"},
 		"namespaces without Teams":     {"watchNamespaces={acme}", "needs teams"},
 		"several without a leader":     {"leaderElect=false", "leaderElect"},
 		"a collector without scheme":   {"tracing.endpoint=collector:4318", "tracing/endpoint"},

@@ -83,6 +83,10 @@
 {{- else if .existingSecret }}
 - --github-token-file=/etc/postflight/github/token
 {{- end }}
+{{- if .webhook }}
+- --github-webhook-secret-file=/etc/postflight/github/webhook-secret
+{{- if not .appID }}{{ fail "github.webhook needs github.appID" }}{{ end }}
+{{- end }}
 {{- end }}
 {{- with .Values.gitlab }}
 - --gitlab-url={{ .url }}
