@@ -50,6 +50,7 @@ func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usual
 	w.create(&v1alpha1.Quarantine{ObjectMeta: w.meta("flaky"), Spec: v1alpha1.QuarantineSpec{
 		Triggers: []string{"*"}, Tests: []string{"cart"}, Reason: "a status is written", Owner: "rights", Since: "2026-11-01", Until: "2026-12-01",
 	}})
+	w.create(&v1alpha1.EventSource{ObjectMeta: w.meta("github"), Spec: v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub}}) // its status is written
 	w.r = startReplica(t, kubeconfig, "--metrics-auth=true", "--github-url="+fake.URL)
 	w.r.AwaitReady()
 	w.awaitKnown([]*replica{w.r})
