@@ -47,8 +47,7 @@ func startHub(t *testing.T, objects ...client.Object) *hub {
 	t.Helper()
 	u := &hub{}
 	objects = append(acme(), objects...)
-	var h *harness
-	h = start(t, setup{objects: objects, config: func(c *Config) {
+	u.harness = start(t, setup{objects: objects, config: func(c *Config) {
 		receiver, err := events.New(events.Config{
 			Dispatcher: c.Dispatcher, Cache: c.Cache, Live: c.Live, Clock: c.Clock, ServerTime: func(t time.Time) time.Time { return t },
 			Formats: map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: github.Format()},
@@ -61,7 +60,6 @@ func startHub(t *testing.T, objects ...client.Object) *hub {
 		}
 		c.Events = receiver
 	}})
-	u.harness = h
 	return u
 }
 

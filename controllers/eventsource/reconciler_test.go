@@ -1,0 +1,111 @@
+package eventsource
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// fakeIndexes makes the fake client have the indexes that the manager's cache has.
+type fakeIndexes struct{ *fake.ClientBuilder }
+
+func (x *fakeIndexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	x.ClientBuilder = x.WithIndex(o, field, extract)
+	return nil
+}
+
+func TestReady(t *testing.T) {
+	team := func(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
+		t := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Repositories: []string{"acme/shop"}}}
+		for _, c := range change {
+			c(t)
+		}
+		return t
+	}
+	suspended := func(t *v1alpha1.Team) { t.Spec.Suspended = true }
+	secret := func(key, value string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "postflight-events"}, Data: map[string][]byte{key: []byte(value)}}
+	}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "postflight-events", errors.New("no role"))
+	own := v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitLab, Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "gitlab"}}
+	app := v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub}
+	long := strings.Repeat("x", 16)
+	cases := map[string]struct {
+		spec    v1alpha1.EventSourceSpec
+		noApp   bool // the manager takes none
+		objects []client.Object
+		secrets error
+		reason  string
+		says    string
+		url     string
+		again   bool // it looks at the Secret again
+	}{
+		"with its secret":         {own, false, []client.Object{team(), secret("gitlab", long)}, nil, "Accepted", "signed with the secret", "/api/events/acme/hooks", true},
+		"without a Team":          {own, false, []client.Object{secret("gitlab", long)}, nil, "NoTeam", `namespace "acme"`, "/api/events/acme/hooks", true},
+		"without the Secret":      {own, false, []client.Object{team()}, nil, "SecretMissing", "does not exist", "/api/events/acme/hooks", true},
+		"without the right":       {own, false, []client.Object{team()}, forbidden, "SecretMissing", "postflight-credentials-reader", "/api/events/acme/hooks", true},
+		"without the key":         {own, false, []client.Object{team(), secret("github", long)}, nil, "SecretMissing", "no key gitlab", "/api/events/acme/hooks", true},
+		"with a short secret":     {own, false, []client.Object{team(), secret("gitlab", long[1:])}, nil, "SecretUnusable", "has 15 bytes", "/api/events/acme/hooks", true},
+		"with a line end":         {own, false, []client.Object{team(), secret("gitlab", long[1:]+"\n")}, nil, "SecretUnusable", "has 15 bytes", "/api/events/acme/hooks", true},
+		"of a suspended Team":     {own, false, []client.Object{team(suspended), secret("gitlab", long)}, nil, "TeamSuspended", "403", "/api/events/acme/hooks", true},
+		"of the App":              {app, false, []client.Object{team()}, nil, "Accepted", "spec.repositories of the Team", "/api/events/github", false},
+		"of no App":               {app, true, []client.Object{team()}, nil, "AppMissing", "--github-webhook-secret-file", "/api/events/github", false},
+		"of the App, for nothing": {app, false, []client.Object{team(func(t *v1alpha1.Team) { t.Spec.Repositories = nil })}, nil, "NoRepositories", "Ask the operator", "/api/events/github", false},
+		"of the App, suspended":   {app, false, []client.Object{team(suspended)}, nil, "TeamSuspended", "suspended", "/api/events/github", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+				t.Fatal(err)
+			}
+			source := &v1alpha1.EventSource{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "hooks", Generation: 3}, Spec: tc.spec}
+			indexes := &fakeIndexes{fake.NewClientBuilder().WithScheme(scheme)}
+			if err := index.Setup(t.Context(), indexes); err != nil {
+				t.Fatal(err)
+			}
+			cluster := indexes.WithObjects(append(tc.objects, source)...).WithStatusSubresource(source).Build()
+			live := interceptor.NewClient(cluster, interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if tc.secrets != nil {
+						return tc.secrets
+					}
+					return c.Get(ctx, key, o, opts...)
+				},
+			})
+			r := &Reconciler{Client: cluster, Live: live, Config: Config{TakesApp: !tc.noApp}}
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(source), source); err != nil {
+				t.Fatal(err)
+			}
+			ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady)
+			if ready == nil || ready.Reason != tc.reason || (ready.Status == metav1.ConditionTrue) != (tc.reason == "Accepted") ||
+				!strings.Contains(ready.Message, tc.says) || ready.ObservedGeneration != 3 {
+				t.Errorf("Ready is %+v, want %s with %q", ready, tc.reason, tc.says)
+			}
+			if source.Status.URL != tc.url || (result.RequeueAfter > 0) != tc.again || result.RequeueAfter > 10*time.Minute {
+				t.Errorf("the URL is %q, and it looks again after %s", source.Status.URL, result.RequeueAfter)
+			}
+		})
+	}
+}
