@@ -72,7 +72,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		deployed.Add(mgr, workloads, clock, config.Notifier, config.Deployments),
 		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope),
-		eventsource.Add(mgr, config.Events),
+		eventsource.Add(mgr, clock, config.Events),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),
 	)

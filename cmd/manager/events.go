@@ -2,13 +2,18 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/controllers/eventsource"
+	githubhost "github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/github"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 )
@@ -28,4 +33,35 @@ func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surro
 		Reports: report.Options{PublicURL: o.publicURL, ClusterName: o.codeHosts.clusterName},
 		Used:    b.usage.RecordEvent, Clock: in.steady, ServerTime: probe.ServerTime,
 	})
+}
+
+// eventsOfApp says whether the App of the manager sends events, and reaches its webhook.
+func eventsOfApp(o options) eventsource.Config {
+	c := eventsource.Config{TakesApp: o.codeHosts.gitHubWebhookSecretFile != ""}
+	if c.TakesApp && o.codeHosts.gitHubAppID != 0 {
+		c.Hook = &appHook{host: githubhost.New(cmp.Or(o.codeHosts.gitHubURL, defaultGitHubURL), outbound.New()), credentials: o.codeHosts.ownGitHub()}
+	}
+	return c
+}
+
+// appHook implements eventsource.Hook with the credentials of the manager, which it reads again each time.
+type appHook struct {
+	host        *githubhost.Host
+	credentials func() (report.Credentials, error)
+}
+
+func (h *appHook) Deliveries(ctx context.Context, since time.Time) ([]github.Attempt, error) {
+	c, err := h.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return h.host.Deliveries(ctx, c, since)
+}
+
+func (h *appHook) Redeliver(ctx context.Context, attempt int64) error {
+	c, err := h.credentials()
+	if err != nil {
+		return err
+	}
+	return h.host.Redeliver(ctx, c, attempt)
 }

@@ -22,7 +22,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/controllers/eventsource"
 	"github.com/postflight-dev/postflight/internal/core/version"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -128,7 +127,7 @@ func setupReconciling(
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: inputs, Image: image, Archive: records, Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
-		Events: eventsource.Config{TakesApp: o.codeHosts.gitHubWebhookSecretFile != ""},
+		Events: eventsOfApp(o),
 		Trace:  in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
 }

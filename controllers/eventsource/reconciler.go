@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -42,6 +43,7 @@ const (
 // Config is what the reconciler knows of the manager.
 type Config struct {
 	TakesApp bool // the manager takes events of a GitHub App
+	Hook     Hook // of that App, for deliveries that failed; nil: the manager cannot ask for them
 }
 
 // Reconciler writes the status of EventSources. Receiving events does not depend on it.
@@ -51,9 +53,13 @@ type Reconciler struct {
 	Config Config
 }
 
-// Add registers the reconciler with a manager.
-func Add(mgr ctrl.Manager, c Config) error {
-	return (&Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Config: c}).SetupWithManager(mgr)
+// Add registers the reconciler with a manager, and what asks for events again.
+func Add(mgr ctrl.Manager, clock clock.PassiveClock, c Config) error {
+	err := (&Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Config: c}).SetupWithManager(mgr)
+	if err == nil && c.Hook != nil {
+		err = mgr.Add(&Redeliverer{Hook: c.Hook, Clock: clock})
+	}
+	return err
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=eventsources,verbs=list;watch

@@ -46,6 +46,7 @@ func GitHub(t testing.TB) *Host {
 	var h *Host
 	h = start(t, gitHubAPI, map[string]http.HandlerFunc{
 		"GET /repos/{owner}/{repo}/installation":             func(w http.ResponseWriter, r *http.Request) { h.installation(w, r) },
+		"GET /app/hook/deliveries":                           func(w http.ResponseWriter, r *http.Request) { h.listDeliveries(w, r) },
 		"POST /app/installations/{id}/access_tokens":         func(w http.ResponseWriter, r *http.Request) { h.accessToken(w, r) },
 		"POST /repos/{owner}/{repo}/check-runs":              func(w http.ResponseWriter, r *http.Request) { h.createCheckRun(w, r) },
 		"PATCH /repos/{owner}/{repo}/check-runs/{id}":        func(w http.ResponseWriter, r *http.Request) { h.updateCheckRun(w, r) },
@@ -99,6 +100,15 @@ func (h *Host) installation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, installationView())
+}
+
+// listDeliveries has none: tests deliver events themselves.
+func (h *Host) listDeliveries(w http.ResponseWriter, r *http.Request) {
+	if strings.Count(credential(r), ".") != 2 {
+		refuse(w, http.StatusUnauthorized, "A JSON web token could not be decoded")
+		return
+	}
+	answer(w, http.StatusOK, []any{})
 }
 
 func (h *Host) accessToken(w http.ResponseWriter, r *http.Request) {

@@ -81,6 +81,8 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%d Suites, want one", n)
 	}
 
+	poll.True(t, "the leader looks for deliveries that failed", func() bool { return slices.Contains(fake.Requests(), "GET /app/hook/deliveries") })
+
 	next := ""
 	for _, e := range fake.Rerequests(goodCommit) {
 		for _, got := range tm.deliver(all, "/api/events/github", e) {

@@ -1,0 +1,68 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	gh "github.com/google/go-github/v88/github"
+
+	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/report"
+)
+
+// maxPages bounds a list of deliveries: 1,000 attempts in less than an hour.
+const maxPages = 10
+
+// Deliveries lists the attempts to deliver events to the webhook of an App since a time.
+func (h *Host) Deliveries(ctx context.Context, c report.Credentials, since time.Time) (attempts []github.Attempt, err error) {
+	client, err := h.appClient(c)
+	if err != nil {
+		return nil, err
+	}
+	options := &gh.ListCursorOptions{PerPage: 100}
+	for range maxPages { // newest first
+		page, answer, err := client.Apps.ListHookDeliveries(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("list the deliveries of the GitHub App: %w", err)
+		}
+		for _, d := range page {
+			if d.GetDeliveredAt().Before(since) {
+				return attempts, nil
+			}
+			attempts = append(attempts, github.Attempt{
+				ID: d.GetID(), GUID: d.GetGUID(), Event: d.GetEvent(), Code: d.GetStatusCode(), At: d.GetDeliveredAt().Time,
+			})
+		}
+		if options.Cursor = answer.Cursor; options.Cursor == "" {
+			break
+		}
+	}
+	return attempts, nil
+}
+
+// Redeliver asks GitHub for another attempt.
+func (h *Host) Redeliver(ctx context.Context, c report.Credentials, attempt int64) error {
+	client, err := h.appClient(c)
+	if err != nil {
+		return err
+	}
+	_, _, err = client.Apps.RedeliverHookDelivery(ctx, attempt)
+	if accepted := (*gh.AcceptedError)(nil); errors.As(err, &accepted) {
+		return nil
+	}
+	return err
+}
+
+// appClient acts as the App itself, not as one of its installations.
+func (h *Host) appClient(c report.Credentials) (*gh.Client, error) {
+	app, err := ghinstallation.NewAppsTransport(h.client.Transport, c.AppID, c.PrivateKey)
+	if err != nil {
+		return nil, errors.New("the private key of the GitHub App cannot be read; it must be an RSA key as PEM")
+	}
+	app.BaseURL = strings.TrimRight(h.url, "/")
+	return h.newClient(gh.WithTransport(app))
+}
