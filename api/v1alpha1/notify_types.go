@@ -13,6 +13,17 @@ const (
 	EventStarted RunEvent = "Started"
 )
 
+// WebhookFormat is what the events sent to a webhook look like.
+//
+// +kubebuilder:validation:Enum=CloudEvents;CDEvents
+type WebhookFormat string
+
+// The formats of events.
+const (
+	FormatCloudEvents WebhookFormat = "CloudEvents" // the run as the HTTP API shows it
+	FormatCDEvents    WebhookFormat = "CDEvents"    // a testSuiteRun of https://cdevents.dev, with the same run as its custom data
+)
+
 // Webhook is an HTTP endpoint that gets the events of all runs of a team, as signed CloudEvents.
 type Webhook struct {
 	// name of the webhook, unique within the team: at most 63 of a-z, 0-9 and '-'.
@@ -39,6 +50,11 @@ type Webhook struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	Events []RunEvent `json:"events,omitempty"`
+
+	// format of the events. CloudEvents has types of Postflight, and the run as the HTTP API shows it. CDEvents has those of
+	// https://cdevents.dev: a testSuiteRun was queued, started or finished. Left out: CloudEvents.
+	// +optional
+	Format WebhookFormat `json:"format,omitempty"`
 }
 
 // Notify says whom a Trigger tells about its runs.

@@ -27,20 +27,24 @@ func Compose(r Receiver, to Target, team string, s *v1alpha1.Suite, e Event, o r
 		m.ContentType, m.Body = "application/json", encode(chatMessage(s, o.Page(s)))
 		return m
 	}
-	m.ContentType, m.Body = "application/cloudevents+json; charset=utf-8", encode(cloudEvent(team, s, e, o))
+	sent := cloudEvent(team, s, e, o)
+	if r.format == v1alpha1.FormatCDEvents {
+		sent = cdEvent(sent, s, e)
+	}
+	m.ContentType, m.Body = "application/cloudevents+json; charset=utf-8", encode(sent)
 	return m
 }
 
 // structured is a CloudEvent 1.0 in the structured JSON mode.
 type structured struct {
-	SpecVersion     string      `json:"specversion"`
-	ID              string      `json:"id"`
-	Source          string      `json:"source"`
-	Type            string      `json:"type"`
-	Subject         string      `json:"subject"`
-	Time            time.Time   `json:"time"`
-	DataContentType string      `json:"datacontenttype"`
-	Data            httpapi.Run `json:"data"`
+	SpecVersion     string    `json:"specversion"`
+	ID              string    `json:"id"`
+	Source          string    `json:"source"`
+	Type            string    `json:"type"`
+	Subject         string    `json:"subject"`
+	Time            time.Time `json:"time"`
+	DataContentType string    `json:"datacontenttype"`
+	Data            any       `json:"data"` // an httpapi.Run, or a cdevent
 }
 
 func cloudEvent(team string, s *v1alpha1.Suite, e Event, o report.Options) structured {

@@ -17,7 +17,7 @@ type Kind string
 
 // The kinds of receivers.
 const (
-	Webhook Kind = "webhook" // signed CloudEvents
+	Webhook Kind = "webhook" // signed CloudEvents, in one of the formats of the API
 	Slack   Kind = "slack"
 )
 
@@ -38,6 +38,7 @@ type Receiver struct {
 	URL    string    // empty: the Secret has it
 	Since  time.Time // when the manager first saw it: it gets no earlier events; zero: not yet
 
+	format v1alpha1.WebhookFormat
 	events []v1alpha1.RunEvent
 	on     []v1alpha1.NotifyWhen
 }
@@ -75,7 +76,7 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 func Webhooks(team *v1alpha1.Team) []Receiver { return Receivers(team, nil) }
 
 func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
-	r := Receiver{Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, events: w.Events}
+	r := Receiver{Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, format: w.Format, events: w.Events}
 	for _, seen := range team.Status.Webhooks {
 		if seen.Name == w.Name {
 			r.Since = seen.Since.Time
