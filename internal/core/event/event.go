@@ -53,6 +53,7 @@ type Post struct {
 	Environment string // as it was sent
 	LogURL      string
 	Description string
+	Deployment  int64 // its id on the code host, which runs remember; 0: unknown
 }
 
 // Options are what a team configured for an EventSource, and the operator for the manager.
