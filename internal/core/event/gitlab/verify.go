@@ -21,7 +21,6 @@ const (
 	keyPrefix = "whsec_" // of a signing token
 
 	tolerance                = 5 * time.Minute // of the signed time, as Standard Webhooks recommends: clocks differ, and a queue may be long
-	maxSecrets               = 4               // the new one, and those that it replaces, as for the webhooks of a Team
 	maxSignatures            = 8               // in a header; GitLab sends one
 	minKeyBytes, maxKeyBytes = 24, 64          // of a signing token, as in Standard Webhooks; GitLab makes 32
 )
@@ -35,14 +34,14 @@ func Format() event.Format { return event.Format{Verify: Verify, Decode: Decode}
 func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
 	var keys [][]byte
 	var tokens []string
-	words := strings.Fields(string(secret))
-	if len(words) == 0 || len(words) > maxSecrets {
-		return &event.VerifyError{Reason: "the secret does not have 1 to 4 lines"}
+	lines, err := event.Secrets(secret)
+	if err != nil {
+		return err
 	}
-	for _, word := range words {
-		encoded, signing := strings.CutPrefix(word, keyPrefix)
+	for _, line := range lines {
+		encoded, signing := strings.CutPrefix(line, keyPrefix)
 		if !signing {
-			tokens = append(tokens, word)
+			tokens = append(tokens, line)
 			continue
 		}
 		key, err := base64.StdEncoding.DecodeString(encoded)
@@ -51,7 +50,6 @@ func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
 		}
 		keys = append(keys, key)
 	}
-	var err error
 	if len(keys) > 0 {
 		if err = signed(keys, h, body, now); err == nil {
 			return nil

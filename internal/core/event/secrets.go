@@ -1,0 +1,19 @@
+package event
+
+import "strings"
+
+const maxSecrets = 4 // the new one, and those that it replaces, as for the webhooks of a Team
+
+// Secrets returns the lines of a secret without spaces around them: while it is replaced, it has the new one and the old one.
+func Secrets(secret []byte) ([]string, error) {
+	var all []string
+	for line := range strings.Lines(string(secret)) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	if len(all) == 0 || len(all) > maxSecrets {
+		return nil, &VerifyError{Reason: "the secret does not have 1 to 4 lines"}
+	}
+	return all, nil
+}
