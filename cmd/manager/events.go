@@ -11,7 +11,9 @@ import (
 	"github.com/postflight-dev/postflight/controllers/eventsource"
 	githubhost "github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/event/flux"
 	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/server/auth"
@@ -21,6 +23,8 @@ import (
 // formats are those of the types of EventSources.
 var formats = map[v1alpha1.EventSourceType]event.Format{
 	v1alpha1.EventsOfGitHub: github.Format(),
+	v1alpha1.EventsOfGitLab: gitlab.Format(),
+	v1alpha1.EventsOfFlux:   flux.Format(),
 }
 
 func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, b backend) (*events.Receiver, error) {

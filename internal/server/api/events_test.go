@@ -25,7 +25,9 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/event/flux"
 	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 )
@@ -50,7 +52,9 @@ func startHub(t *testing.T, objects ...client.Object) *hub {
 	u.harness = start(t, setup{objects: objects, config: func(c *Config) {
 		receiver, err := events.New(events.Config{
 			Dispatcher: c.Dispatcher, Cache: c.Cache, Live: c.Live, Clock: c.Clock, ServerTime: func(t time.Time) time.Time { return t },
-			Formats: map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: github.Format()},
+			Formats: map[v1alpha1.EventSourceType]event.Format{
+				v1alpha1.EventsOfGitHub: github.Format(), v1alpha1.EventsOfGitLab: gitlab.Format(), v1alpha1.EventsOfFlux: flux.Format(),
+			},
 			App:     events.App{Secret: func() ([]byte, error) { return []byte(appSecret), nil }, ID: 88001, Host: "github.com"},
 			Reports: report.Options{PublicURL: "https://postflight.example.com"},
 			Used:    func(s *v1alpha1.EventSource) { u.used = append(u.used, s.Namespace+"/"+s.Name) },

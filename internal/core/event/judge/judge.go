@@ -57,6 +57,9 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 		if !same || s.Finished() && !s.Passed() {
 			return false
 		}
+		if e.Notification.HostingService == v1alpha1.GitLab {
+			return postedToGitLab(s, e)
+		}
 		page := o.Page(s)
 		return page != "" && page == e.Post.LogURL || s.Passed() && e.Post.Description == report.DeploymentDescription(s)
 	})
