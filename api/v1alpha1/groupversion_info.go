@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the objects of Postflight: Team, APIKey, Environment, Trigger, TriggerClass, Quarantine, EventSource and
-// Suite.
+// Package v1alpha1 holds the objects of Postflight: Team, APIKey, TrustPolicy, Environment, Trigger, TriggerClass, Quarantine, EventSource
+// and Suite.
 //
 // +kubebuilder:object:generate=true
 // +groupName=postflight.dev
@@ -25,6 +25,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&Team{}, &TeamList{},
 		&APIKey{}, &APIKeyList{},
+		&TrustPolicy{}, &TrustPolicyList{},
 		&Environment{}, &EnvironmentList{},
 		&Trigger{}, &TriggerList{},
 		&TriggerClass{}, &TriggerClassList{},

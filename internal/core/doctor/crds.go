@@ -23,6 +23,7 @@ var kinds = map[string]reflect.Type{
 	"teams.postflight.dev":          reflect.TypeFor[v1alpha1.Team](),
 	"triggerclasses.postflight.dev": reflect.TypeFor[v1alpha1.TriggerClass](),
 	"triggers.postflight.dev":       reflect.TypeFor[v1alpha1.Trigger](),
+	"trustpolicies.postflight.dev":  reflect.TypeFor[v1alpha1.TrustPolicy](),
 }
 
 const (
