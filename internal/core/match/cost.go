@@ -13,14 +13,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// costs gives CEL the largest sizes in a notification, and the cost of regular expressions, which CEL counts by their length:
+// costs gives CEL the largest sizes of what expressions read, and the cost of regular expressions, which CEL counts by their length:
 // (x?){100} has 9 characters and 403 instructions, and each may run at each character of the text.
 type costs struct {
 	regexes map[string]uint64 // pattern -> its instructions
+	size    func(path []string) (largest uint64, known bool)
 }
 
-func newCosts(a *ast.AST) *costs {
-	c := &costs{regexes: map[string]uint64{}}
+func newCosts(a *ast.AST, size func(path []string) (uint64, bool)) *costs {
+	c := &costs{regexes: map[string]uint64{}, size: size}
 	for _, pattern := range patterns(a) {
 		source, _ := text(pattern)
 		if size, err := regexSize(pattern); err == nil {
@@ -32,11 +33,18 @@ func newCosts(a *ast.AST) *costs {
 
 // EstimateSize is in characters or elements.
 func (c *costs) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
-	path := node.Path()
-	if len(path) == 0 || path[0] != variableName {
+	largest, known := c.size(node.Path())
+	if !known {
 		return nil
 	}
-	return &checker.SizeEstimate{Max: maxSize(path[1:])}
+	return &checker.SizeEstimate{Max: largest}
+}
+
+func notificationSize(path []string) (uint64, bool) {
+	if len(path) == 0 || path[0] != variableName {
+		return 0, false
+	}
+	return maxSize(path[1:]), true
 }
 
 func maxSize(path []string) uint64 {

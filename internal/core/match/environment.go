@@ -11,17 +11,19 @@ import (
 
 // environment is the language of expressions: notification, optional values, and those functions of the standard library whose cost grows
 // with the size of their arguments and is counted. It lacks dyn() and type(), which bypass type checks, and time zones, read from files.
-var environment = sync.OnceValues(func() (*cel.Env, error) {
+var environment = sync.OnceValues(func() (*cel.Env, error) { return language(declareNotification) })
+
+func language(declare cel.EnvOption) (*cel.Env, error) {
 	return cel.NewCustomEnv(
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddIncludedFunctions(functions()...))),
 		cel.OptionalTypes(),
-		declareNotification,
+		declare,
 		cel.ParserExpressionSizeLimit(maxExpressionBytes),
 		cel.ParserRecursionLimit(maxExpressionDepth),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxNestedLoops), regexValidator{}, flatValues{}),
 	)
-})
+}
 
 func functions() []*env.Function {
 	names := []string{

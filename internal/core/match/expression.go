@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -34,28 +35,37 @@ func parseExpression(source string) (*expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(source) > maxExpressionBytes {
-		return nil, fmt.Errorf("is longer than %d bytes", maxExpressionBytes)
-	}
-	ast, issues := env.Compile(source)
-	if issues.Err() != nil {
-		return nil, describeIssues(issues)
-	}
-	if !ast.OutputType().IsExactType(types.BoolType) {
-		return nil, fmt.Errorf("gives a value of type %s; it must be true or false", ast.OutputType())
-	}
-	options, err := limitCost(env, ast)
+	ast, program, err := compile(env, source, notificationSize)
 	if err != nil {
 		return nil, err
 	}
-	program, err := env.Program(ast, options...)
-	return &expression{program: program, required: requirements(ast.NativeRep().Expr()), comparesMaps: comparesMaps(ast.NativeRep())}, err
+	return &expression{program: program, required: requirements(ast.Expr()), comparesMaps: comparesMaps(ast)}, nil
+}
+
+// compile takes the largest size of what a path of names leads to, such as that of a variable.
+func compile(env *cel.Env, source string, size func(path []string) (uint64, bool)) (*ast.AST, cel.Program, error) {
+	if len(source) > maxExpressionBytes {
+		return nil, nil, fmt.Errorf("is longer than %d bytes", maxExpressionBytes)
+	}
+	checked, issues := env.Compile(source)
+	if issues.Err() != nil {
+		return nil, nil, describeIssues(issues)
+	}
+	if !checked.OutputType().IsExactType(types.BoolType) {
+		return nil, nil, fmt.Errorf("gives a value of type %s; it must be true or false", checked.OutputType())
+	}
+	options, err := limitCost(env, checked, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	program, err := env.Program(checked, options...)
+	return checked.NativeRep(), program, err
 }
 
 // limitCost refuses an expression whose worst case is too expensive, and stops others during evaluation. Untracked, cheap ones are twice
 // as fast. The estimate is short by one for each failing call, and every call costs something, so twice the estimate is a bound.
-func limitCost(env *cel.Env, ast *cel.Ast) ([]cel.ProgramOption, error) {
-	costs := newCosts(ast.NativeRep())
+func limitCost(env *cel.Env, ast *cel.Ast, size func(path []string) (uint64, bool)) ([]cel.ProgramOption, error) {
+	costs := newCosts(ast.NativeRep(), size)
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	cost, err := env.EstimateCost(ast, costs)
 	switch {

@@ -100,7 +100,7 @@ func checkCost(t failer, source string, a *activation) {
 		t.Fatal(err)
 	}
 	ast, _ := env.Compile(source)
-	costs := newCosts(ast.NativeRep())
+	costs := newCosts(ast.NativeRep(), notificationSize)
 	estimate, err := env.EstimateCost(ast, costs)
 	if err != nil {
 		t.Fatal(err)
