@@ -1,0 +1,159 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/grant"
+)
+
+// maxExpressions bounds the expressions that a request evaluates, of a few milliseconds each: others write the policies, and everybody
+// gets tokens of GitHub.
+const maxExpressions = 64
+
+// maxReasons bounds those that a Decision keeps for the audit log.
+const maxReasons = 8
+
+// Decision says which policy lets the sender of a token in.
+type Decision struct {
+	Policy *Policy // nil: none
+	Grant  grant.Grant
+
+	Problem string   // a sentence for the sender, if none does
+	Reasons []string // why policies do not, for operators only: they tell about policies of others
+}
+
+// Asked is what the sender asks for.
+type Asked struct {
+	Team    string // for the sentence; empty if the request names none
+	Policy  string // the name of the only one that counts; empty: any
+	Actions []grant.Action
+}
+
+// Decide picks a policy. All are of namespaces that one Team owns; of the asked one, if the request names a Team.
+func Decide(c *Claims, policies []*Policy, asked Asked) Decision {
+	policies = slices.Clone(policies)
+	slices.SortFunc(policies, func(a, b *Policy) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	var d Decision
+	var matching []*Policy
+	evaluated := 0
+	for _, p := range policies {
+		if asked.Policy != "" && p.Name != asked.Policy {
+			continue
+		}
+		reason := p.claimsRefusal(c)
+		if reason == "" && p.expression != nil {
+			if evaluated++; evaluated > maxExpressions {
+				d.Problem = tooManySentence(asked)
+				return d
+			}
+			reason = p.expressionRefusal(c)
+		}
+		if reason == "" {
+			matching = append(matching, p)
+		} else if len(d.Reasons) < maxReasons {
+			d.Reasons = append(d.Reasons, fmt.Sprintf("%s/%s: %s", p.Namespace, p.Name, reason))
+		}
+	}
+	return d.choose(c, matching, asked)
+}
+
+// choose grants what any of the policies of a Team does, except notifications of which they allow different ones.
+func (d Decision) choose(c *Claims, matching []*Policy, asked Asked) Decision {
+	if len(matching) == 0 {
+		d.Problem = noneSentence(c, asked)
+		return d
+	}
+	if matching[0].Namespace != matching[len(matching)-1].Namespace {
+		d.Problem = "TrustPolicies of several Teams match the claims of the token. Say which Team you mean: " +
+			"send its name in the header Postflight-Team, as postflight does with --team or $POSTFLIGHT_TEAM."
+		return d
+	}
+	d.Policy, d.Grant = matching[0], grant.Grant{}
+	for _, action := range grant.Actions {
+		able := slices.DeleteFunc(slices.Clone(matching), func(p *Policy) bool { return !slices.Contains(p.Grant(c).Actions, action) })
+		only := slices.Equal(asked.Actions, []grant.Action{action})
+		switch {
+		case len(able) == 0:
+			continue
+		case action != grant.Notify:
+		case !sameBounds(c, able):
+			if only {
+				return Decision{Problem: severalSentence(able), Reasons: d.Reasons}
+			}
+			continue
+		default:
+			d.Grant = able[0].Grant(c)
+			d.Grant.Actions = nil
+		}
+		d.Grant.Actions = append(d.Grant.Actions, action)
+		if only {
+			d.Policy = able[0]
+		}
+	}
+	return d
+}
+
+// sameBounds reports whether all policies allow the same notifications. Other actions have no bounds.
+func sameBounds(c *Claims, able []*Policy) bool {
+	bounds := func(p *Policy) grant.Grant {
+		g := p.Grant(c)
+		g.Actions = nil
+		return g
+	}
+	return !slices.ContainsFunc(able, func(p *Policy) bool { return !reflect.DeepEqual(bounds(p), bounds(able[0])) })
+}
+
+func tooManySentence(asked Asked) string {
+	if asked.Team == "" {
+		return "Too many TrustPolicies might match the token. Say which Team you mean: send its name in the header Postflight-Team, " +
+			"as postflight does with --team or $POSTFLIGHT_TEAM."
+	}
+	return fmt.Sprintf("The Team has more than %d TrustPolicies with an expression that might match the token. "+
+		"Send TEAM/TRUSTPOLICY in the header Postflight-Team, or let its TrustPolicies name claims.", maxExpressions)
+}
+
+func severalSentence(matching []*Policy) string {
+	var names []string
+	for _, p := range matching[:min(len(matching), maxReasons)] {
+		names = append(names, p.Name)
+	}
+	return fmt.Sprintf("The TrustPolicies %s of the Team match the token and allow different things. Say which one you mean: "+
+		"send TEAM/TRUSTPOLICY in the header Postflight-Team, as postflight does with --team or $POSTFLIGHT_TEAM.", strings.Join(names, ", "))
+}
+
+// shown are the claims that TrustPolicies usually match. Only the sender of the token sees them.
+var shown = []string{
+	"repository", "repository_id", "repository_owner_id", "ref", "environment", "event_name", "job_workflow_ref", // GitHub
+	"project_path", "project_id", "namespace_id", "ref_path", "ref_protected", "environment_protected", "pipeline_source", // GitLab
+	"organization_slug", "organization_id", "pipeline_slug", "pipeline_id", "build_branch", // Buildkite
+	"oidc.circleci.com/org-id", "oidc.circleci.com/project-id", "oidc.circleci.com/vcs-ref", "oidc.circleci.com/ssh-rerun", // CircleCI
+	"aud",
+}
+
+func noneSentence(c *Claims, asked Asked) string {
+	names := slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return c.text[name] == "" })
+	if len(names) <= 1 { // of another issuer
+		names = slices.DeleteFunc(c.names(), func(name string) bool { return slices.Contains(times, name) })
+	}
+	var claims []string
+	for _, name := range names[:min(len(names), len(shown))] {
+		claims = append(claims, fmt.Sprintf("%s=%s", show(name), show(c.text[name])))
+	}
+	of := "TrustPolicy"
+	if asked.Policy != "" {
+		of += " " + show(asked.Policy)
+	}
+	if asked.Team != "" {
+		of += " of the Team " + show(asked.Team)
+	}
+	return fmt.Sprintf("No %s matches the claims of this token of %s: %s. Compare them with spec.claims and spec.expression.",
+		of, show(c.String("iss")), strings.Join(claims, ", "))
+}
+
+var times = []string{"iss", "iat", "exp", "nbf", "jti"}

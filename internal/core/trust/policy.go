@@ -1,0 +1,152 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/core/match"
+)
+
+// The reasons of the Ready condition of a TrustPolicy, in messages of which "it" is the TrustPolicy.
+const (
+	ReasonTrusted               = "Trusted"
+	ReasonInvalidExpression     = "InvalidExpression"
+	ReasonTooBroad              = "TooBroad"
+	ReasonIssuerNotListed       = "IssuerNotListed"
+	ReasonAudienceNotListed     = "AudienceNotListed"
+	ReasonNoTeam                = "NoTeam"
+	ReasonNamespaceClaimedTwice = "NamespaceClaimedTwice"
+)
+
+// Invalid is why a TrustPolicy trusts nobody.
+type Invalid struct{ Reason, Message string }
+
+func (i *Invalid) Error() string { return i.Message }
+
+// owners are the claims of issuers with many customers that say whose token it is. GitHub's job_workflow_ref is none, because
+// anybody may call a workflow of a public repository; nor is GitLab's job_project_id, which merge requests of forks have, too.
+var owners = map[string][]string{
+	"https://token.actions.githubusercontent.com": {
+		"repository_id", "repository_owner_id", "repository", "repository_owner", "enterprise_id", "enterprise",
+	},
+	"https://gitlab.com":          {"project_id", "namespace_id", "project_path", "namespace_path"},
+	"https://agent.buildkite.com": {"organization_id", "organization_slug", "pipeline_id", "cluster_id"},
+	"https://oidc.circleci.com":   {"oidc.circleci.com/org-id", "oidc.circleci.com/project-id"},
+}
+
+// defaultCommitClaim is what GitHub and GitLab call the commit, on hosts of every name.
+const defaultCommitClaim = "sha"
+
+// Policy is a TrustPolicy that can be compared with tokens. It is safe for concurrent use.
+type Policy struct {
+	Namespace, Name string
+	UID             types.UID
+
+	spec       v1alpha1.TrustPolicySpec
+	expression *match.Claims // nil: there is none
+}
+
+// Compile returns an *Invalid for a policy that trusts nobody.
+func Compile(p *v1alpha1.TrustPolicy) (*Policy, error) {
+	compiled := &Policy{Namespace: p.Namespace, Name: p.Name, UID: p.UID, spec: *p.Spec.DeepCopy()}
+	if p.Spec.Expression != "" {
+		expression, err := match.CompileClaims(p.Spec.Expression)
+		if err != nil {
+			return nil, &Invalid{ReasonInvalidExpression, fmt.Sprintf("It trusts nobody: spec.expression %s.", err)}
+		}
+		compiled.expression = expression
+	}
+	if message := compiled.tooBroad(); message != "" {
+		return nil, &Invalid{ReasonTooBroad, message}
+	}
+	return compiled, nil
+}
+
+// tooBroad is also about expressions, which the schema cannot read.
+func (p *Policy) tooBroad() string {
+	if len(p.spec.Claims) == 0 && p.expression == nil {
+		return "It trusts nobody, because neither claims nor expression say which tokens of the issuer are trusted."
+	}
+	needed, shared := owners[p.spec.Issuer]
+	if !shared || slices.ContainsFunc(needed, func(name string) bool { return len(p.spec.Claims[name]) > 0 }) ||
+		p.expression != nil && p.expression.Names(needed...) {
+		return ""
+	}
+	return fmt.Sprintf("It trusts nobody, because anybody can get a token of %s: claims or expression must name %s.",
+		p.spec.Issuer, strings.Join(needed, ", "))
+}
+
+// claimsRefusal returns why the claims of a token do not let its sender in, for operators, or "". Its signature and its times were checked.
+func (p *Policy) claimsRefusal(c *Claims) string {
+	if c.String("iss") != p.spec.Issuer {
+		return "the issuer is another one"
+	}
+	if !intersects(c.Audiences(), p.Audiences()) {
+		return "the audience is " + show(c.text["aud"])
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.spec.Claims)) {
+		if value, isScalar := c.scalar(name); !isScalar || !slices.Contains(p.spec.Claims[name], value) {
+			return fmt.Sprintf("the claim %s is %s", name, cmp.Or(show(c.text[name]), "missing"))
+		}
+	}
+	if name, required := p.commitClaim(); name != "" {
+		_, present := c.values[name]
+		if (required || present) && c.String(name) == "" {
+			return fmt.Sprintf("the claim %s has no commit", name)
+		}
+	}
+	return ""
+}
+
+// expressionRefusal is the same for the expression, which takes longer.
+func (p *Policy) expressionRefusal(c *Claims) string {
+	if err := p.expression.Evaluate(c.text); err != nil {
+		return "the expression " + err.Error()
+	}
+	return ""
+}
+
+// Audiences are those that tokens may be for.
+func (p *Policy) Audiences() []string {
+	if len(p.spec.Audiences) == 0 {
+		return []string{DefaultAudience}
+	}
+	return p.spec.Audiences
+}
+
+func (p *Policy) commitClaim() (name string, required bool) {
+	if p.spec.CommitClaim == nil {
+		return defaultCommitClaim, false
+	}
+	return *p.spec.CommitClaim, true
+}
+
+// Grant is what the sender of a token may do that the policy does not refuse.
+func (p *Policy) Grant(c *Claims) grant.Grant {
+	allow := p.spec.Allow
+	var g grant.Grant
+	if allow.Notify != nil {
+		g.Actions = append(g.Actions, grant.Notify)
+		g.DeploymentTypes, g.Environments = slices.Clone(allow.Notify.DeploymentTypes), slices.Clone(allow.Notify.Environments)
+	}
+	if allow.Upload {
+		g.Actions = append(g.Actions, grant.Upload)
+	}
+	if allow.Read {
+		g.Actions = append(g.Actions, grant.Read)
+	}
+	if allow.Act {
+		g.Actions = append(g.Actions, grant.Act)
+	}
+	if name, _ := p.commitClaim(); name != "" {
+		g.Commit = c.String(name)
+	}
+	return g
+}
