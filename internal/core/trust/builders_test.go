@@ -113,14 +113,6 @@ func in(namespace string) func(*v1alpha1.TrustPolicy) {
 	return func(p *v1alpha1.TrustPolicy) { p.Namespace = namespace }
 }
 
-func compile(t *testing.T, policies ...*v1alpha1.TrustPolicy) (compiled []*trust.Policy) {
-	t.Helper()
-	for _, p := range policies {
-		c, err := trust.Compile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compiled = append(compiled, c)
-	}
-	return compiled
+func decide(c *trust.Claims, policies []*v1alpha1.TrustPolicy, asked trust.Asked) trust.Decision {
+	return trust.Decide(c, policies, asked, trust.Compile)
 }

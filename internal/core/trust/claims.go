@@ -133,6 +133,12 @@ func (c *Claims) moment(name string) (t time.Time, present, valid bool) {
 	return time.Unix(int64(whole), int64(fraction*1e9)), true, true
 }
 
+// Expires is the time of the claim exp.
+func (c *Claims) Expires() time.Time {
+	t, _, _ := c.moment("exp")
+	return t
+}
+
 // maxSeconds is the end of the year 9999, after which Go cannot print a time.
 const maxSeconds = 253402300799
 

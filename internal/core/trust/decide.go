@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
 )
 
@@ -19,7 +20,7 @@ const maxReasons = 8
 
 // Decision says which policy lets the sender of a token in.
 type Decision struct {
-	Policy *Policy // nil: none
+	Policy *v1alpha1.TrustPolicy // nil: none
 	Grant  grant.Grant
 
 	Problem string   // a sentence for the sender, if none does
@@ -33,26 +34,26 @@ type Asked struct {
 	Actions []grant.Action
 }
 
-// Decide picks a policy. All are of namespaces that one Team owns; of the asked one, if the request names a Team.
-func Decide(c *Claims, policies []*Policy, asked Asked) Decision {
-	policies = slices.Clone(policies)
-	slices.SortFunc(policies, func(a, b *Policy) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+// Decide picks a policy. All are of namespaces that one Team owns; of the asked one, if the request names a Team. The function compile
+// is Compile, and may remember what it returned.
+func Decide(c *Claims, policies []*v1alpha1.TrustPolicy, asked Asked, compile func(*v1alpha1.TrustPolicy) (*Policy, error)) Decision {
 	var d Decision
-	var matching []*Policy
+	var matching []*v1alpha1.TrustPolicy
 	evaluated := 0
-	for _, p := range policies {
+	for _, p := range inOrder(policies) {
 		if asked.Policy != "" && p.Name != asked.Policy {
 			continue
 		}
-		reason := p.claimsRefusal(c)
-		if reason == "" && p.expression != nil {
-			if evaluated++; evaluated > maxExpressions {
+		reason := claimsRefusal(p, c)
+		if reason == "" {
+			if p.Spec.Expression != "" {
+				evaluated++
+			}
+			if evaluated > maxExpressions {
 				d.Problem = tooManySentence(asked)
 				return d
 			}
-			reason = p.expressionRefusal(c)
+			reason = restRefusal(p, c, compile)
 		}
 		if reason == "" {
 			matching = append(matching, p)
@@ -63,8 +64,22 @@ func Decide(c *Claims, policies []*Policy, asked Asked) Decision {
 	return d.choose(c, matching, asked)
 }
 
+func inOrder(policies []*v1alpha1.TrustPolicy) []*v1alpha1.TrustPolicy {
+	return slices.SortedFunc(slices.Values(policies), func(a, b *v1alpha1.TrustPolicy) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func restRefusal(p *v1alpha1.TrustPolicy, c *Claims, compile func(*v1alpha1.TrustPolicy) (*Policy, error)) string {
+	compiled, err := compile(p)
+	if err != nil {
+		return err.Error()
+	}
+	return compiled.expressionRefusal(c)
+}
+
 // choose grants what any of the policies of a Team does, except notifications of which they allow different ones.
-func (d Decision) choose(c *Claims, matching []*Policy, asked Asked) Decision {
+func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Asked) Decision {
 	if len(matching) == 0 {
 		d.Problem = noneSentence(c, asked)
 		return d
@@ -76,7 +91,7 @@ func (d Decision) choose(c *Claims, matching []*Policy, asked Asked) Decision {
 	}
 	d.Policy, d.Grant = matching[0], grant.Grant{}
 	for _, action := range grant.Actions {
-		able := slices.DeleteFunc(slices.Clone(matching), func(p *Policy) bool { return !slices.Contains(p.Grant(c).Actions, action) })
+		able := slices.DeleteFunc(slices.Clone(matching), func(p *v1alpha1.TrustPolicy) bool { return !slices.Contains(grantOf(p, c).Actions, action) })
 		only := slices.Equal(asked.Actions, []grant.Action{action})
 		switch {
 		case len(able) == 0:
@@ -88,7 +103,7 @@ func (d Decision) choose(c *Claims, matching []*Policy, asked Asked) Decision {
 			}
 			continue
 		default:
-			d.Grant = able[0].Grant(c)
+			d.Grant = grantOf(able[0], c)
 			d.Grant.Actions = nil
 		}
 		d.Grant.Actions = append(d.Grant.Actions, action)
@@ -100,13 +115,13 @@ func (d Decision) choose(c *Claims, matching []*Policy, asked Asked) Decision {
 }
 
 // sameBounds reports whether all policies allow the same notifications. Other actions have no bounds.
-func sameBounds(c *Claims, able []*Policy) bool {
-	bounds := func(p *Policy) grant.Grant {
-		g := p.Grant(c)
+func sameBounds(c *Claims, able []*v1alpha1.TrustPolicy) bool {
+	bounds := func(p *v1alpha1.TrustPolicy) grant.Grant {
+		g := grantOf(p, c)
 		g.Actions = nil
 		return g
 	}
-	return !slices.ContainsFunc(able, func(p *Policy) bool { return !reflect.DeepEqual(bounds(p), bounds(able[0])) })
+	return !slices.ContainsFunc(able, func(p *v1alpha1.TrustPolicy) bool { return !reflect.DeepEqual(bounds(p), bounds(able[0])) })
 }
 
 func tooManySentence(asked Asked) string {
@@ -118,7 +133,7 @@ func tooManySentence(asked Asked) string {
 		"Send TEAM/TRUSTPOLICY in the header Postflight-Team, or let its TrustPolicies name claims.", maxExpressions)
 }
 
-func severalSentence(matching []*Policy) string {
+func severalSentence(matching []*v1alpha1.TrustPolicy) string {
 	var names []string
 	for _, p := range matching[:min(len(matching), maxReasons)] {
 		names = append(names, p.Name)

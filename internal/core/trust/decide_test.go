@@ -48,7 +48,7 @@ func TestDecide(t *testing.T) {
 		"many expressions, one is named":   {append(many(500), policy("z", expression("true"))), trust.Asked{Team: "acme", Policy: "z"}, "acme/z"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := trust.Decide(parse(t, ofGitHub()), compile(t, tc.policies...), tc.asked)
+			d := decide(parse(t, ofGitHub()), tc.policies, tc.asked)
 			got := d.Problem
 			if d.Policy != nil {
 				got = d.Policy.Namespace + "/" + d.Policy.Name + d.Problem
@@ -83,7 +83,7 @@ func TestSeveralPolicies(t *testing.T) {
 		"unclear, to notify": {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production)}, []grant.Action{grant.Notify}, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := trust.Decide(parse(t, ofGitHub()), compile(t, tc.policies...), trust.Asked{Actions: tc.actions})
+			d := decide(parse(t, ofGitHub()), tc.policies, trust.Asked{Actions: tc.actions})
 			got := ""
 			if d.Policy != nil {
 				got = d.Policy.Name
@@ -107,7 +107,7 @@ func TestSentences(t *testing.T) {
 		"other":  {object{"iss": "https://ci.example.com", "aud": "postflight", "sub": "job-1", "exp": 1}, []string{"https://ci.example.com", "aud=postflight", "sub=job-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := trust.Decide(parse(t, tc.claims), compile(t, secret), trust.Asked{})
+			d := decide(parse(t, tc.claims), []*v1alpha1.TrustPolicy{secret}, trust.Asked{})
 			for _, want := range tc.want {
 				if !strings.Contains(d.Problem, want) {
 					t.Errorf("%q lacks %q", d.Problem, want)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/match"
@@ -44,18 +42,15 @@ var owners = map[string][]string{
 // defaultCommitClaim is what GitHub and GitLab call the commit, on hosts of every name.
 const defaultCommitClaim = "sha"
 
-// Policy is a TrustPolicy that can be compared with tokens. It is safe for concurrent use.
+// Policy is a TrustPolicy that trusts somebody. It is safe for concurrent use.
 type Policy struct {
-	Namespace, Name string
-	UID             types.UID
-
-	spec       v1alpha1.TrustPolicySpec
+	*v1alpha1.TrustPolicy
 	expression *match.Claims // nil: there is none
 }
 
-// Compile returns an *Invalid for a policy that trusts nobody.
+// Compile returns an *Invalid for a policy that trusts nobody. The policy must not change afterwards.
 func Compile(p *v1alpha1.TrustPolicy) (*Policy, error) {
-	compiled := &Policy{Namespace: p.Namespace, Name: p.Name, UID: p.UID, spec: *p.Spec.DeepCopy()}
+	compiled := &Policy{TrustPolicy: p}
 	if p.Spec.Expression != "" {
 		expression, err := match.CompileClaims(p.Spec.Expression)
 		if err != nil {
@@ -71,32 +66,32 @@ func Compile(p *v1alpha1.TrustPolicy) (*Policy, error) {
 
 // tooBroad is also about expressions, which the schema cannot read.
 func (p *Policy) tooBroad() string {
-	if len(p.spec.Claims) == 0 && p.expression == nil {
+	if len(p.Spec.Claims) == 0 && p.expression == nil {
 		return "It trusts nobody, because neither claims nor expression say which tokens of the issuer are trusted."
 	}
-	needed, shared := owners[p.spec.Issuer]
-	if !shared || slices.ContainsFunc(needed, func(name string) bool { return len(p.spec.Claims[name]) > 0 }) ||
+	needed, shared := owners[p.Spec.Issuer]
+	if !shared || slices.ContainsFunc(needed, func(name string) bool { return len(p.Spec.Claims[name]) > 0 }) ||
 		p.expression != nil && p.expression.Names(needed...) {
 		return ""
 	}
 	return fmt.Sprintf("It trusts nobody, because anybody can get a token of %s: claims or expression must name %s.",
-		p.spec.Issuer, strings.Join(needed, ", "))
+		p.Spec.Issuer, strings.Join(needed, ", "))
 }
 
 // claimsRefusal returns why the claims of a token do not let its sender in, for operators, or "". Its signature and its times were checked.
-func (p *Policy) claimsRefusal(c *Claims) string {
-	if c.String("iss") != p.spec.Issuer {
+func claimsRefusal(p *v1alpha1.TrustPolicy, c *Claims) string {
+	if c.String("iss") != p.Spec.Issuer {
 		return "the issuer is another one"
 	}
-	if !intersects(c.Audiences(), p.Audiences()) {
+	if !intersects(c.Audiences(), Audiences(p)) {
 		return "the audience is " + show(c.text["aud"])
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.spec.Claims)) {
-		if value, isScalar := c.scalar(name); !isScalar || !slices.Contains(p.spec.Claims[name], value) {
+	for _, name := range slices.Sorted(maps.Keys(p.Spec.Claims)) {
+		if value, isScalar := c.scalar(name); !isScalar || !slices.Contains(p.Spec.Claims[name], value) {
 			return fmt.Sprintf("the claim %s is %s", name, cmp.Or(show(c.text[name]), "missing"))
 		}
 	}
-	if name, required := p.commitClaim(); name != "" {
+	if name, required := commitClaim(p); name != "" {
 		_, present := c.values[name]
 		if (required || present) && c.String(name) == "" {
 			return fmt.Sprintf("the claim %s has no commit", name)
@@ -107,6 +102,9 @@ func (p *Policy) claimsRefusal(c *Claims) string {
 
 // expressionRefusal is the same for the expression, which takes longer.
 func (p *Policy) expressionRefusal(c *Claims) string {
+	if p.expression == nil {
+		return ""
+	}
 	if err := p.expression.Evaluate(c.text); err != nil {
 		return "the expression " + err.Error()
 	}
@@ -114,23 +112,23 @@ func (p *Policy) expressionRefusal(c *Claims) string {
 }
 
 // Audiences are those that tokens may be for.
-func (p *Policy) Audiences() []string {
-	if len(p.spec.Audiences) == 0 {
+func Audiences(p *v1alpha1.TrustPolicy) []string {
+	if len(p.Spec.Audiences) == 0 {
 		return []string{DefaultAudience}
 	}
-	return p.spec.Audiences
+	return p.Spec.Audiences
 }
 
-func (p *Policy) commitClaim() (name string, required bool) {
-	if p.spec.CommitClaim == nil {
+func commitClaim(p *v1alpha1.TrustPolicy) (name string, required bool) {
+	if p.Spec.CommitClaim == nil {
 		return defaultCommitClaim, false
 	}
-	return *p.spec.CommitClaim, true
+	return *p.Spec.CommitClaim, true
 }
 
-// Grant is what the sender of a token may do that the policy does not refuse.
-func (p *Policy) Grant(c *Claims) grant.Grant {
-	allow := p.spec.Allow
+// grantOf is what the sender of a token may do that the policy does not refuse.
+func grantOf(p *v1alpha1.TrustPolicy, c *Claims) grant.Grant {
+	allow := p.Spec.Allow
 	var g grant.Grant
 	if allow.Notify != nil {
 		g.Actions = append(g.Actions, grant.Notify)
@@ -145,7 +143,7 @@ func (p *Policy) Grant(c *Claims) grant.Grant {
 	if allow.Act {
 		g.Actions = append(g.Actions, grant.Act)
 	}
-	if name, _ := p.commitClaim(); name != "" {
+	if name, _ := commitClaim(p); name != "" {
 		g.Commit = c.String(name)
 	}
 	return g

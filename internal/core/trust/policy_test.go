@@ -77,7 +77,7 @@ func TestGrant(t *testing.T) {
 			ofGitHub(object{"iss": "https://ghe.example.com/_services/token", "project_id": "22"}), grant.Grant{Actions: []grant.Action{grant.Notify}, Commit: commit}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := trust.Decide(parse(t, tc.claims), compile(t, tc.policy), trust.Asked{})
+			d := decide(parse(t, tc.claims), []*v1alpha1.TrustPolicy{tc.policy}, trust.Asked{})
 			if d.Policy == nil {
 				t.Fatalf("%s %q", d.Problem, d.Reasons)
 			}
@@ -122,10 +122,10 @@ func TestRefusals(t *testing.T) {
 		"hostile value in a reason": {policy("p"), object{"repository_id": "1\n\x1b[31m" + strings.Repeat("x", 5000)}, "repository_id is 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := trust.Decide(parse(t, ofGitHub()), compile(t, policy("p")), trust.Asked{}); d.Policy == nil {
+			if d := decide(parse(t, ofGitHub()), []*v1alpha1.TrustPolicy{policy("p")}, trust.Asked{}); d.Policy == nil {
 				t.Fatalf("the unchanged token is refused: %q", d.Reasons)
 			}
-			d := trust.Decide(parse(t, ofGitHub(tc.change)), compile(t, tc.policy), trust.Asked{})
+			d := decide(parse(t, ofGitHub(tc.change)), []*v1alpha1.TrustPolicy{tc.policy}, trust.Asked{})
 			if d.Policy != nil || len(d.Reasons) != 1 || !strings.Contains(d.Reasons[0], "acme/p: ") || !strings.Contains(d.Reasons[0], tc.want) {
 				t.Errorf("%v %q, want %q", d.Policy, d.Reasons, tc.want)
 			}
@@ -138,10 +138,10 @@ func TestRefusals(t *testing.T) {
 
 // TestExactScalars: numbers and booleans are compared by their JSON text.
 func TestExactScalars(t *testing.T) {
-	p := compile(t, policy("p", issuer(gitlab), claim("runner_id", "1"), claim("ok", "true")))
+	p := []*v1alpha1.TrustPolicy{policy("p", issuer(gitlab), claim("runner_id", "1"), claim("ok", "true"))}
 	for value, want := range map[any]bool{1: true, "1": true, 1.5: false, 10: false, "1.0": false} {
 		for ok, good := range map[any]bool{true: true, "true": true, false: false} {
-			d := trust.Decide(parse(t, ofGitLab(object{"runner_id": value, "ok": ok})), p, trust.Asked{})
+			d := decide(parse(t, ofGitLab(object{"runner_id": value, "ok": ok})), p, trust.Asked{})
 			if (d.Policy != nil) != (want && good) {
 				t.Errorf("%v (%T), %v: %q", value, value, ok, d.Reasons)
 			}
