@@ -38,11 +38,12 @@ type Config struct {
 	Events       eventsource.Config
 	Notifier     deployed.Notifier // of rollouts
 	Schedules    schedule.Notifier
-	Deployments  deployed.Store  // nil: none is configured
-	Scope        scope.Scope     // as it limited the options of the manager
-	Trace        suite.SendTrace // nil: traces are off
-	PodGoneAfter time.Duration   // see suite.Config
-	UntouchedFor time.Duration   // see suite.Config
+	Deployments  deployed.Store      // nil: none is configured
+	Issuers      map[string][]string // whose tokens TrustPolicies may trust: their audiences by URL
+	Scope        scope.Scope         // as it limited the options of the manager
+	Trace        suite.SendTrace     // nil: traces are off
+	PodGoneAfter time.Duration       // see suite.Config
+	UntouchedFor time.Duration       // see suite.Config
 }
 
 // ClientOptions make each reconcile see what the previous one wrote: reads wait until the cache has caught up.
@@ -71,7 +72,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		quarantine.Add(mgr, clock),
 		deployed.Add(mgr, workloads, clock, config.Notifier, config.Deployments),
 		schedule.Add(mgr, clock, config.Schedules),
-		tenancy.Add(mgr, clock, archives, config.Scope),
+		tenancy.Add(mgr, clock, archives, config.Scope, config.Issuers),
 		eventsource.Add(mgr, clock, config.Events),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),

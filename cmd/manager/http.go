@@ -93,9 +93,12 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 		return nil, err
 	}
 	now := auth.ServerClock{APIServerProbe: probe}
+	issuers := newIssuers(mgr, o, probe, in.steady)
 	waitTokens := newWaitTokens(mgr, b.sessions, now)
+	waitTokens.Vouched = issuers.Vouched
 	accounts := newServiceAccounts(mgr, b.writer, keys, cmp.Or[clock.PassiveClock](in.accounts, now))
-	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens, accounts}, Keys: b.keys}
+	accounts.Elsewhere = issuers.Lists
+	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens, accounts, issuers}, Keys: b.keys}
 	events, err := newEvents(mgr, o, probe, in, b)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/auth/issuer"
 	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
@@ -32,6 +34,14 @@ func newWaitTokens(mgr ctrl.Manager, sessions *signin.Sessions, clock clock.Pass
 // newServiceAccounts needs a client without a cache, as authenticatePod does.
 func newServiceAccounts(mgr ctrl.Manager, c client.Client, keys *auth.ClusterKeys, clock clock.PassiveClock) *auth.ServiceAccounts {
 	return auth.NewServiceAccounts(auth.ServiceAccountConfig{Reviewer: c, Keys: keys, Reader: mgr.GetCache(), Clock: clock})
+}
+
+// newIssuers lets senders in by tokens of the listed issuers.
+func newIssuers(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, steady clock.PassiveClock) *issuer.Way {
+	return issuer.New(issuer.Config{
+		Issuers: o.issuers, Client: outbound.Trusting, Reader: mgr.GetCache(), Staleness: probe.Staleness,
+		Clock: auth.ServerClock{APIServerProbe: probe}, Steady: steady,
+	})
 }
 
 // authenticatePod needs a client without a cache: the API server answers a token with the result of its check.

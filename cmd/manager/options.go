@@ -14,6 +14,7 @@ import (
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/server/auth/issuer"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
@@ -32,6 +33,8 @@ type options struct {
 	pageHosts      []string
 	signInConfig   string
 	signIn         *signin.Source // that follows the file
+	tokenIssuers   string
+	issuers        []issuer.Issuer // of that file
 
 	holdBudget time.Duration
 	drainDelay time.Duration
@@ -90,6 +93,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
 		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy; "+
 			"changes count within a second")
+	f.StringVar(&o.tokenIssuers, "token-issuers", "",
+		"file that lists the issuers of tokens that TrustPolicies may trust, such as CI systems; read at the start")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG, or the cluster that the manager runs in")
 	o.leader.addFlags(f)
 	f.DurationVar(&o.holdBudget, "hold-budget", 45*time.Second,
@@ -124,7 +129,7 @@ func (o *options) validate() error {
 	var errs []error
 	errs = append(errs, baseURL("--public-url", &o.publicURL), baseURL("--pod-url", &o.podURL))
 	o.podURL = cmp.Or(o.podURL, o.tls.scheme()+"://postflight."+o.namespace()+".svc")
-	errs = append(errs, o.loadSignIn(), o.loadPodCA(), o.scope.load())
+	errs = append(errs, o.loadSignIn(), o.loadIssuers(), o.loadPodCA(), o.scope.load())
 	if o.holdBudget < time.Second || o.holdBudget > 55*time.Second {
 		errs = append(errs, fmt.Errorf("--hold-budget %s: must be from 1s to 55s, because clients give up at 60s", o.holdBudget))
 	}
@@ -143,6 +148,16 @@ func (o *options) validate() error {
 func (o *options) loadSignIn() (err error) {
 	if o.signIn, err = signin.NewSource(o.signInConfig, o.checkSignIn); err != nil {
 		return fmt.Errorf("--sign-in-config: %w", err)
+	}
+	return nil
+}
+
+func (o *options) loadIssuers() (err error) {
+	if o.tokenIssuers == "" {
+		return nil
+	}
+	if o.issuers, err = issuer.Load(o.tokenIssuers); err != nil {
+		return fmt.Errorf("--token-issuers: %w", err)
 	}
 	return nil
 }

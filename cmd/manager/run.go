@@ -28,6 +28,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/lead"
 	"github.com/postflight-dev/postflight/internal/outbound/tracing"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/auth/issuer"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
@@ -127,8 +128,8 @@ func setupReconciling(
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: inputs, Image: image, Archive: records, Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
-		Events: eventsOfApp(o),
-		Trace:  in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
+		Events: eventsOfApp(o), Issuers: issuer.Audiences(o.issuers),
+		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
 }
 

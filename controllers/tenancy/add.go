@@ -1,4 +1,4 @@
-// Package tenancy keeps the status of Teams and APIKeys, and ends ephemeral Environments.
+// Package tenancy keeps the status of Teams, APIKeys and TrustPolicies, and ends ephemeral Environments.
 package tenancy
 
 import (
@@ -10,12 +10,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
-// Add registers the reconcilers with a manager; that of Teams only if the manager may read them.
-func Add(mgr ctrl.Manager, clock clock.PassiveClock, archives bool, limits scope.Scope) error {
+// Add registers the reconcilers with a manager; that of Teams only if the manager may read them. Issuers are those of TrustPolicyReconciler.
+func Add(mgr ctrl.Manager, clock clock.PassiveClock, archives bool, limits scope.Scope, issuers map[string][]string) error {
 	c, live := mgr.GetClient(), mgr.GetAPIReader()
 	errs := []error{
 		(&EnvironmentReconciler{Client: c, Live: live, Clock: clock, Archives: archives}).SetupWithManager(mgr),
 		(&APIKeyReconciler{Client: c, Clock: clock}).SetupWithManager(mgr),
+		(&TrustPolicyReconciler{Client: c, Issuers: issuers}).SetupWithManager(mgr),
 	}
 	if !limits.Limited() {
 		errs = append(errs, (&TeamReconciler{Client: c, Live: live, Clock: clock}).SetupWithManager(mgr))

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/trust"
 )
 
 // The fields by which the cache finds objects without a scan.
@@ -33,6 +34,7 @@ const (
 	PullRequest      = "pullRequest"      // Suite whose pull request is known: its number
 	claimedNamespace = "namespace"        // Team: the namespace that it claims
 	keyHash          = "hash"             // APIKey: the hash of the key
+	trustKey         = "trust"            // TrustPolicy: trust.PolicyKeys
 )
 
 // Setup adds the indexes to the cache that the reconcilers and the HTTP API share.
@@ -52,6 +54,7 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, Class, func(t *v1alpha1.Trigger) string { return t.Spec.TriggerClassName }),
 		add(ctx, indexer, claimedNamespace, (*v1alpha1.Team).NamespaceName),
 		add(ctx, indexer, keyHash, func(k *v1alpha1.APIKey) string { return k.Spec.SHA256 }),
+		addAll(ctx, indexer, trustKey, trust.PolicyKeys),
 	)
 }
 
@@ -98,12 +101,19 @@ func add[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, indexer client.FieldIndexer, field string, extract func(P) string) error {
-	err := indexer.IndexField(ctx, P(new(T)), field, func(o client.Object) []string {
-		if value := extract(o.(P)); value != "" {
+	return addAll(ctx, indexer, field, func(o P) []string {
+		if value := extract(o); value != "" {
 			return []string{value}
 		}
 		return nil
 	})
+}
+
+func addAll[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, indexer client.FieldIndexer, field string, extract func(P) []string) error {
+	err := indexer.IndexField(ctx, P(new(T)), field, func(o client.Object) []string { return extract(o.(P)) })
 	if err != nil {
 		return fmt.Errorf("index %T by %s: %w", new(T), field, err)
 	}

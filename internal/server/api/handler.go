@@ -181,6 +181,9 @@ func (a *API) auditLine(r *Request, code int, took time.Duration) {
 		"code", code,
 		"milliseconds", took.Milliseconds(),
 	}
+	if subject := r.Principal.Sender.Subject; subject != "" {
+		line = append(line, "subject", subject)
+	}
 	a.Audit.InfoContext(context.WithoutCancel(r.Context()), "request", append(line, r.audit...)...)
 }
 

@@ -75,7 +75,7 @@ func DefaultLimits() Limits {
 }
 
 func (l *Limits) setConnections() {
-	// Room for a bearer token of 4 KiB and the headers of a few proxies. Unfinished headers cost up to 60 KiB each, with garbage.
+	// Room for a bearer token of 8 KiB and the headers of a few proxies. Unfinished headers cost up to 60 KiB each, with garbage.
 	l.HeaderBytes = 16 << 10
 	l.HeaderLines = 128 // Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
 	// net/http does not have them yet, so one costs 5 KiB. More than the waiting clients, which may all come back at once.

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/grant"
 )
 
-// TeamHeader names the team of senders who may act for several.
+// TeamHeader names the team of senders who may act for several, perhaps with "/" and the name of a TrustPolicy.
 const TeamHeader = "Postflight-Team"
 
 // The kinds of senders, in audit lines and for "postflight whoami".
@@ -26,7 +27,9 @@ const (
 type Sender struct {
 	Kind string
 	Name string // namespace/name of the key, the ServiceAccount or the TrustPolicy
-	Text string // for people who look at what the sender did, such as "the API key ci"
+	// Subject is whom the token of a TrustPolicy names, such as a job; empty for others.
+	Subject string
+	Text    string // for people who look at what the sender did, such as "the API key ci"
 }
 
 // Principal is the sender of a request, and what it may do. Team is shared with the cache and must not be changed.
@@ -41,6 +44,7 @@ type Principal struct {
 // Asked is what a request says besides its token.
 type Asked struct {
 	Team    string // the name of a Team, or ""
+	Policy  string // the name of the only TrustPolicy of it that counts, or ""
 	Actions []grant.Action
 }
 
@@ -64,7 +68,8 @@ func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (
 	if wellFormed {
 		for _, way := range a.Ways {
 			if way.Claims(token) {
-				return way.Authenticate(r.Context(), token, Asked{Team: r.Header.Get(TeamHeader), Actions: actions})
+				team, policy, _ := strings.Cut(r.Header.Get(TeamHeader), "/")
+				return way.Authenticate(r.Context(), token, Asked{Team: team, Policy: policy, Actions: actions})
 			}
 		}
 	}
@@ -80,6 +85,6 @@ func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (
 
 // namesTeam lets a request with a key name its team, but no other one.
 func namesTeam(h http.Header, team *v1alpha1.Team) bool {
-	named := h.Get(TeamHeader)
+	named, _, _ := strings.Cut(h.Get(TeamHeader), "/")
 	return named == "" || named == team.Name
 }

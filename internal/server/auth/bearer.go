@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxTokenBytes bounds a key. Generated ones are far shorter; opaque ones may be tokens of other issuers.
-const maxTokenBytes = 4096
+// maxTokenBytes bounds a key or token. GitHub's tokens have 2 KiB, and GitLab's list up to 200 groups of the person who started the job.
+const maxTokenBytes = 8 << 10
 
 // blank is the white space that HTTP allows around and within a header value.
 const blank = " \t"

@@ -14,9 +14,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// maxStaleness is how long known keys work while the API server is unavailable: longer, and a revoked key works for too long;
+// MaxStaleness is how long known keys and TrustPolicies work while the API server is unavailable: longer, and a revoked key works for too long;
 // shorter, and a restart of the control plane rejects notifications that can be held.
-const maxStaleness = 10 * time.Minute
+const MaxStaleness = 10 * time.Minute
 
 // Holder is who has a key. Both objects are shared with the cache and must not be changed.
 type Holder struct {
@@ -78,7 +78,7 @@ func (k *Keys) CheckAgain(ctx context.Context, c Credential) (Holder, error) {
 func (k *Keys) check(
 	ctx context.Context, c Credential, choose func([]v1alpha1.APIKey, apikey.Claims) (*v1alpha1.APIKey, apikey.Verdict),
 ) (Holder, error) {
-	if stale := k.Staleness(); stale > maxStaleness {
+	if stale := k.Staleness(); stale > MaxStaleness {
 		return Holder{}, Unavailable(fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second)))
 	}
 	keys, claims, err := k.lookUp(ctx, c)

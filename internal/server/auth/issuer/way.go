@@ -1,0 +1,172 @@
+package issuer
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+)
+
+// Config is what a Way needs.
+type Config struct {
+	Issuers []Issuer
+	// Client returns a client for the servers of issuers that follows no redirects. The roots may be nil: public ones.
+	Client func(roots *x509.CertPool) *http.Client
+
+	// Reader reads TrustPolicies and Teams from a cache that has the indexes of index.Setup.
+	Reader client.Reader
+	// Staleness is how long ago the API server was last seen.
+	Staleness func() time.Duration
+
+	Clock  clock.PassiveClock // with which the times of tokens are compared
+	Steady clock.PassiveClock // measures pauses
+}
+
+// Way lets senders in whose token is of a listed issuer and is trusted by a TrustPolicy.
+type Way struct {
+	Config
+	sources  map[string]*source // by URL
+	compiled compiledPolicies
+}
+
+// New returns a Way that asks an issuer for its keys when the first of its tokens comes.
+func New(c Config) *Way {
+	w := &Way{Config: c, sources: map[string]*source{}}
+	for _, i := range c.Issuers {
+		w.sources[i.URL] = &source{Issuer: i, keys: newKeySet(c.Steady, newFetcher(i, c.Client(i.roots())).read)}
+	}
+	return w
+}
+
+// Lists reports whether the operator lists an issuer.
+func (w *Way) Lists(issuer string) bool { return w.sources[issuer] != nil }
+
+// Claims implements auth.Way.
+func (w *Way) Claims(token string) bool {
+	issuer, ok := issuerOf(token)
+	return ok && w.Lists(issuer)
+}
+
+// Authenticate implements auth.Way.
+func (w *Way) Authenticate(ctx context.Context, token string, asked auth.Asked) (auth.Principal, error) {
+	claims, err := w.verify(ctx, token)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	policies, teams, err := w.policies(ctx, claims, asked)
+	if err != nil {
+		return auth.Principal{}, auth.Unavailable(err)
+	}
+	d := trust.Decide(claims, policies, trust.Asked{Team: asked.Team, Policy: asked.Policy, Actions: asked.Actions}, w.compiled.get)
+	if d.Policy == nil {
+		logr.FromContextOrDiscard(ctx).V(1).Info("no TrustPolicy lets the sender of a token in",
+			"issuer", claims.String("iss"), "subject", subjectOf(claims), "reasons", d.Reasons)
+		return auth.Principal{}, auth.Forbidden("no TrustPolicy lets the sender of the token in", d.Problem)
+	}
+	team := teams[d.Policy.Namespace]
+	if team.Spec.Suspended {
+		return auth.Principal{}, auth.ErrTeamSuspended
+	}
+	return auth.Principal{
+		Team: team, Grant: d.Grant, Expires: claims.Expires(), Origin: d.Policy.UID,
+		Sender: auth.Sender{
+			Kind: auth.KindToken, Name: d.Policy.Namespace + "/" + d.Policy.Name, Subject: subjectOf(claims),
+			Text: fmt.Sprintf("%s, by the TrustPolicy %s", cmp.Or(subjectOf(claims), "a job"), d.Policy.Name),
+		},
+	}, nil
+}
+
+func subjectOf(c *trust.Claims) string { return plaintext.Line(c.String("sub"), maxProblem) }
+
+// verify returns an *auth.Error that says nothing of which keys and policies exist.
+func (w *Way) verify(ctx context.Context, token string) (*trust.Claims, error) {
+	issuer, _ := issuerOf(token)
+	s := w.sources[issuer]
+	if s == nil {
+		return nil, auth.ErrUnauthenticated
+	}
+	payload, err := s.verify(ctx, token)
+	switch {
+	case errors.Is(err, errForged):
+		return nil, auth.Refused(err.Error(), "The token was not signed by a key of its issuer, or not as its issuer signs tokens. Ask the CI system for another one.")
+	case errors.Is(err, errUnknownKey):
+		return nil, auth.Refused(err.Error(), "The token was signed with a key that its issuer does not publish. Ask the CI system for another one.")
+	case err != nil:
+		return nil, auth.Unavailable(err)
+	}
+	claims, err := trust.ParseClaims(payload)
+	if err != nil {
+		return nil, auth.Refused("the claims of the token cannot be read", "The claims of the token cannot be read: each may be there once, in JSON.")
+	}
+	if problem := claims.Problem(issuer, s.Audiences, w.Clock.Now()); problem != "" {
+		return nil, auth.Refused("the token is not valid", problem)
+	}
+	return claims, nil
+}
+
+// policies returns those that may trust a token, and the Teams of their namespaces. Namespaces that no Team owns, or two, have none.
+func (w *Way) policies(ctx context.Context, claims *trust.Claims, asked auth.Asked) (
+	policies []*v1alpha1.TrustPolicy, teams map[string]*v1alpha1.Team, err error,
+) {
+	if stale := w.Staleness(); stale > auth.MaxStaleness {
+		return nil, nil, fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second))
+	}
+	found, err := w.find(ctx, claims, asked.Team)
+	if err != nil {
+		return nil, nil, err
+	}
+	teams = map[string]*v1alpha1.Team{}
+	for _, p := range found {
+		team, known := teams[p.Namespace]
+		if !known {
+			if team, err = index.Owner(ctx, w.Reader, p.Namespace); err != nil {
+				return nil, nil, err
+			}
+			teams[p.Namespace] = team
+		}
+		if team != nil && (asked.Team == "" || asked.Team == team.Name) && p.DeletionTimestamp == nil {
+			policies = append(policies, p)
+		}
+	}
+	return policies, teams, nil
+}
+
+// find looks in the namespace of the Team only, if one is named.
+func (w *Way) find(ctx context.Context, claims *trust.Claims, team string) ([]*v1alpha1.TrustPolicy, error) {
+	if team == "" {
+		return index.TrustPolicies(ctx, w.Reader, "", claims.Keys())
+	}
+	named, err := index.Team(ctx, w.Reader, team)
+	if err != nil || named == nil {
+		return nil, err
+	}
+	return index.TrustPolicies(ctx, w.Reader, named.NamespaceName(), claims.Keys())
+}
+
+// Vouched reports whether the TrustPolicy of a sender's name is still there, and trusts somebody.
+func (w *Way) Vouched(ctx context.Context, sender string, uid types.UID) (bool, error) {
+	namespace, name, _ := strings.Cut(sender, "/")
+	p := &v1alpha1.TrustPolicy{}
+	err := w.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, p)
+	if err != nil {
+		return false, apierror.IgnoreNotFound(err)
+	}
+	_, invalid := w.compiled.get(p)
+	return p.UID == uid && p.DeletionTimestamp == nil && invalid == nil && w.Lists(p.Spec.Issuer), nil
+}
