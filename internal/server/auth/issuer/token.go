@@ -17,10 +17,9 @@ var errForged = errors.New("the token was not signed by a key of its issuer")
 
 // header is that of a token. Its members are compared by their exact names, and no name may come twice.
 type header struct {
-	Algorithm jose.SignatureAlgorithm   `json:"alg"`
-	KeyID     string                    `json:"kid"`
-	Type      string                    `json:"typ"`
-	Others    map[string]jsontext.Value `json:",unknown"`
+	Algorithm jose.SignatureAlgorithm `json:"alg"`
+	KeyID     string                  `json:"kid"`
+	Type      string                  `json:"typ"`
 }
 
 // foreign are members with which a token brings its own key, or changes what is signed.
@@ -46,11 +45,12 @@ func decode(part string, into any) bool {
 
 func headerOf(token string) (h header, ok bool) {
 	part, _, _ := strings.Cut(token, ".")
-	if !decode(part, &h) || h.KeyID == "" || h.Type != "" && !strings.EqualFold(h.Type, "JWT") {
+	var members map[string]jsontext.Value
+	if !decode(part, &h) || !decode(part, &members) || h.KeyID == "" || h.Type != "" && !strings.EqualFold(h.Type, "JWT") {
 		return h, false
 	}
 	for _, name := range foreign {
-		if _, found := h.Others[name]; found {
+		if _, found := members[name]; found {
 			return h, false
 		}
 	}

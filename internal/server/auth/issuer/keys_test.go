@@ -1,0 +1,337 @@
+package issuer
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tokens"
+)
+
+func trusted(ci *tokens.Issuer) []client.Object {
+	return []client.Object{team("acme", "acme"), policy(ci.URL, "acme", "a")}
+}
+
+// idle waits until no request for keys is under way.
+func (s *keySet) idle() {
+	s.mu.Lock()
+	running := s.running
+	s.mu.Unlock()
+	if running != nil {
+		<-running
+	}
+}
+
+func TestRotation(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	w, clock := newWay(t, ci, trusted(ci)...)
+	now := noon
+	pass := func(d time.Duration) { now = now.Add(d); clock.SetTime(now) }
+	expect := func(token string, status int, when string) {
+		t.Helper()
+		if _, err := send(t, w, token, notify); statusOf(t, err) != status {
+			t.Errorf("%s: %v, want %d", when, err, status)
+		}
+	}
+	old := ci.Sign(tokens.GitHub(ci.URL, noon))
+	expect(old, 200, "the first")
+	if ci.Requests() != 2 {
+		t.Errorf("%d requests, want that for the document and that for the keys", ci.Requests())
+	}
+	ci.RotateEC()
+	fresh := ci.Sign(tokens.GitHub(ci.URL, noon))
+	expect(fresh, 401, "a new key, a moment after the keys were read")
+	pass(fetchEvery)
+	expect(fresh, 200, "a new key")
+	expect(old, 200, "the old key, which is still published")
+	ci.Withdraw()
+	expect(old, 200, "a withdrawn key, before the keys are read again")
+	pass(refreshAfter)
+	expect(old, 200, "a withdrawn key, while the keys are read again")
+	w.sources[ci.URL].keys.idle()
+	expect(old, 401, "a withdrawn key")
+	expect(fresh, 200, "the newest key")
+}
+
+func TestIssuerIsDown(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	w, clock := newWay(t, ci, trusted(ci)...)
+	now := noon
+	pass := func(d time.Duration) { now = now.Add(d); clock.SetTime(now); w.sources[ci.URL].keys.idle() }
+	token := ci.Sign(tokens.GitHub(ci.URL, noon))
+	expect := func(status int, when string) {
+		t.Helper()
+		_, err := send(t, w, token, notify)
+		if statusOf(t, err) != status {
+			t.Errorf("%s: %v, want %d", when, err, status)
+		}
+		w.sources[ci.URL].keys.idle()
+	}
+	down := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
+	ci.Answer(down)
+	expect(503, "no keys are known")
+	ci.Answer(nil)
+	expect(503, "a moment later")
+	pass(fetchEvery)
+	expect(200, "it is back")
+	ci.Answer(down)
+	pass(refreshAfter)
+	expect(200, "it is down, and the keys are known")
+	expect(200, "after a request that failed")
+	pass(keepFor - refreshAfter - time.Second)
+	expect(200, "hours later")
+	pass(time.Second)
+	expect(503, "the keys are too old")
+	ci.Answer(nil)
+	pass(fetchEvery)
+	expect(200, "it is back again")
+}
+
+// TestFlood: tokens of keys that do not exist cost the issuer a request in a while, however many come.
+func TestFlood(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	w, clock := newWay(t, ci, trusted(ci)...)
+	good := ci.Sign(tokens.GitHub(ci.URL, noon))
+	if _, err := send(t, w, good, notify); err != nil {
+		t.Fatal(err)
+	}
+	before := ci.Requests()
+	for round := range 3 {
+		clock.SetTime(noon.Add(time.Duration(round+1) * fetchEvery))
+		var all sync.WaitGroup
+		for n := range 300 {
+			all.Go(func() {
+				head := fmt.Sprintf(`{"alg":"RS256","kid":"none-%d-%d"}`, round, n)
+				parts := strings.Split(good, ".")
+				_, err := w.Authenticate(context.WithoutCancel(t.Context()), encode(head)+"."+parts[1]+"."+parts[2], notify)
+				if status := statusOf(t, err); status != 401 && status != 503 {
+					t.Errorf("%d: %v", status, err)
+				}
+			})
+		}
+		all.Wait()
+		if _, err := send(t, w, good, notify); err != nil {
+			t.Errorf("a good token beside them: %v", err)
+		}
+		w.sources[ci.URL].keys.idle()
+		if got := ci.Requests() - before; got > 2*(round+1) {
+			t.Errorf("%d requests after %d rounds, want two each", got, round+1)
+		}
+	}
+}
+
+func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+// TestOneRequest: all that wait for the keys share one request, and the sender of the first may leave.
+func TestOneRequest(t *testing.T) {
+	key := jose.JSONWebKey{KeyID: "a", Key: rsaKey(t, 2048).Public()}
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	s := newKeySet(clocktesting.NewFakePassiveClock(noon), func(context.Context) ([]jose.JSONWebKey, error) {
+		asked <- struct{}{}
+		<-release
+		return []jose.JSONWebKey{key}, nil
+	})
+	gone, leave := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.find(gone, "a")
+		first <- err
+	}()
+	<-asked
+	leave()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first: %v", err)
+	}
+	results := make(chan error, maxWaiting)
+	for range maxWaiting {
+		go func() {
+			_, err := s.find(t.Context(), "a")
+			results <- err
+		}()
+	}
+	poll.True(t, "as many wait as may", func() bool { return len(s.waiting) == maxWaiting })
+	if _, err := s.find(t.Context(), "a"); !errors.Is(err, errManyWaiting) {
+		t.Errorf("one more: %v", err)
+	}
+	close(release)
+	for range maxWaiting {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(asked) != 0 {
+		t.Error("the issuer was asked twice")
+	}
+}
+
+func rsaKey(t *testing.T, bits int) *rsa.PrivateKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// TestFaultsOfIssuers: whatever an issuer answers, the error is a short line, and the answer costs little.
+func TestFaultsOfIssuers(t *testing.T) {
+	answer := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
+	}
+	elsewhere := 0
+	for name, tc := range map[string]struct {
+		answer func(ci *tokens.Issuer) http.HandlerFunc
+		want   string
+	}{
+		"hangs": {func(*tokens.Issuer) http.HandlerFunc {
+			return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+		}, "exceeded"},
+		"answers 10 MiB": {func(*tokens.Issuer) http.HandlerFunc {
+			return answer(`{"issuer":"` + strings.Repeat("x", 10<<20) + `"}`)
+		}, "too large"},
+		"fails with 10 MiB": {func(*tokens.Issuer) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(500)
+				fmt.Fprint(w, strings.Repeat("x\n", 5<<20))
+			}
+		}, "cannot be read"},
+		"fails with a page": {func(*tokens.Issuer) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(500)
+				fmt.Fprint(w, strings.Repeat("<p>\x1b[31m\n", 9<<10))
+			}
+		}, "500"},
+		"redirects": {func(ci *tokens.Issuer) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/elsewhere" {
+					elsewhere++
+				}
+				http.Redirect(w, r, ci.URL+"/elsewhere", http.StatusFound)
+			}
+		}, "302"},
+		"is another issuer": {func(*tokens.Issuer) http.HandlerFunc {
+			return answer(`{"issuer":"https://evil.example.com","jwks_uri":"https://evil.example.com/keys"}`)
+		}, "did not match"},
+		"answers no JSON": {func(*tokens.Issuer) http.HandlerFunc { return answer("<html>") }, "decode"},
+		"has its keys on http": {func(ci *tokens.Issuer) http.HandlerFunc {
+			return answer(`{"issuer":"` + ci.URL + `","jwks_uri":"http://evil.example.com"}`)
+		}, "must be an https URL"},
+		"has its keys in a file": {func(ci *tokens.Issuer) http.HandlerFunc {
+			return answer(`{"issuer":"` + ci.URL + `","jwks_uri":"file:///etc/passwd"}`)
+		}, "must be an absolute https URL"},
+		"says not where": {func(ci *tokens.Issuer) http.HandlerFunc { return answer(`{"issuer":"` + ci.URL + `"}`) }, "must be an absolute https URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ci := tokens.NewIssuer(t)
+			ci.Answer(tc.answer(ci))
+			c := plainClient()
+			if name == "hangs" {
+				c.Timeout = 50 * time.Millisecond
+			}
+			_, err := newFetcher(listed(ci), c).read(t.Context())
+			if err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > maxProblem+10 || strings.ContainsAny(err.Error(), "\n\x1b") {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+	if elsewhere != 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+func TestKeysByURL(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	l := listed(ci)
+	l.JWKSURL = ci.URL + "/keys"
+	if keys, err := newFetcher(l, plainClient()).read(t.Context()); err != nil || len(keys) != 1 || ci.Requests() != 1 {
+		t.Errorf("%d keys after %d requests: %v", len(keys), ci.Requests(), err)
+	}
+}
+
+func TestParseKeys(t *testing.T) {
+	good := jose.JSONWebKey{KeyID: "a", Key: rsaKey(t, 2048).Public(), Algorithm: "RS256", Use: "sig"}
+	set := func(keys ...any) string {
+		text, err := json.Marshal(map[string]any{"keys": keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	many := func(n int) (all []any) {
+		for range n {
+			all = append(all, good)
+		}
+		return all
+	}
+	without := func(change func(*jose.JSONWebKey)) jose.JSONWebKey { k := good; change(&k); return k }
+	for name, tc := range map[string]struct {
+		set  string
+		want int
+	}{
+		"one":                      {set(good), 1},
+		"of an unknown kind":       {set(map[string]string{"kty": "FUTURE", "kid": "b"}, good), 1},
+		"a secret":                 {set(jose.JSONWebKey{KeyID: "b", Key: []byte("a shared secret of 32 bytes .....")}, good), 1},
+		"a private key":            {set(jose.JSONWebKey{KeyID: "b", Key: rsaKey(t, 2048)}, good), 1},
+		"to encrypt":               {set(without(func(k *jose.JSONWebKey) { k.Use = "enc" }), good), 1},
+		"without an ID":            {set(without(func(k *jose.JSONWebKey) { k.KeyID = "" }), good), 1},
+		"short":                    {set(map[string]string{"kty": "RSA", "kid": "b", "n": strings.Repeat("A", 170) + "Q", "e": "AQAB"}, good), 1},
+		"long":                     {set(map[string]string{"kty": "RSA", "kid": "b", "n": "_" + strings.Repeat("A", 3000) + "Q", "e": "AQAB"}, good), 1},
+		"two of an ID":             {set(good, good), 2},
+		"no key that can be used":  {set(map[string]string{"kty": "FUTURE"}), 0},
+		"none":                     {set(), 0},
+		"as many as allowed":       {set(many(maxKeys)...), maxKeys},
+		"more":                     {set(many(maxKeys + 1)...), 0},
+		"no set":                   {`[]`, 0},
+		"a set that is no list":    {`{"keys":{}}`, 0},
+		"nothing":                  {``, 0},
+		"a key that is a number":   {set(1, good), 1},
+		"a key with a certificate": {set(map[string]any{"kty": "RSA", "kid": "b", "n": "x", "e": "AQAB", "x5c": []string{"!"}}, good), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			keys, err := parseKeys([]byte(tc.set))
+			if len(keys) != tc.want || (err == nil) != (tc.want > 0) {
+				t.Errorf("%d, %v", len(keys), err)
+			}
+		})
+	}
+}
+
+// TestClaims: only tokens of listed issuers are taken; opaque keys may look like others.
+func TestClaims(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	w, _ := newWay(t, ci)
+	for token, want := range map[string]bool{
+		ci.Sign(tokens.GitHub(ci.URL, noon)):                   true,
+		ci.Sign(tokens.GitHub("https://ci.example.com", noon)): false,
+		"pf_acme_0123456789":                                   false,
+		"a.b.c":                                                false,
+		"":                                                     false,
+		encode("{}") + "." + encode(`{"iss":"`+ci.URL+`"}`) + ".x":   true,
+		encode("{}") + "." + encode(`{"iss":["`+ci.URL+`"]}`) + ".x": false,
+	} {
+		if got := w.Claims(token); got != want {
+			t.Errorf("%.60s: %v", token, got)
+		}
+	}
+	if !w.Lists(ci.URL) || w.Lists("") {
+		t.Error("the list is another one")
+	}
+	if _, err := w.Authenticate(t.Context(), "a.b.c", auth.Asked{}); statusOf(t, err) != 401 {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,327 @@
+package issuer
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/test/tokens"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+type indexes struct{ *fake.ClientBuilder }
+
+func (x *indexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	x.ClientBuilder = x.WithIndex(o, field, extract)
+	return nil
+}
+
+func reader(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	x := &indexes{fake.NewClientBuilder().WithScheme(scheme)}
+	if err := index.Setup(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	return x.WithObjects(objects...).Build()
+}
+
+func team(name, namespace string) *v1alpha1.Team {
+	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}
+}
+
+// policy trusts the tokens that tokens.Bad differ from.
+func policy(issuer, namespace, name string, change ...func(*v1alpha1.TrustPolicySpec)) *v1alpha1.TrustPolicy {
+	p := &v1alpha1.TrustPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + namespace + "-" + name)},
+		Spec: v1alpha1.TrustPolicySpec{
+			Issuer: issuer,
+			Claims: map[string]v1alpha1.ClaimValues{"repository_id": {"4711"}, "ref": {"refs/heads/main"}, "event_name": {"push"}},
+			Allow:  v1alpha1.TrustAllow{Notify: &v1alpha1.TrustNotify{}},
+		},
+	}
+	for _, c := range change {
+		c(&p.Spec)
+	}
+	return p
+}
+
+func listed(i *tokens.Issuer) Issuer {
+	l := Issuer{Name: "ci", URL: i.URL}
+	if err := l.complete(nil); err != nil {
+		panic(err)
+	}
+	return l
+}
+
+func newWay(t *testing.T, i *tokens.Issuer, objects ...client.Object) (*Way, *clocktesting.FakePassiveClock) {
+	t.Helper()
+	clock := clocktesting.NewFakePassiveClock(noon)
+	return New(Config{
+		Issuers: []Issuer{listed(i)}, Client: func(*x509.CertPool) *http.Client { return plainClient() }, Reader: reader(t, objects...),
+		Staleness: func() time.Duration { return 0 }, Clock: clocktesting.NewFakePassiveClock(noon), Steady: clock,
+	}), clock
+}
+
+// plainClient follows no redirects, as that of the manager.
+func plainClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func statusOf(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return http.StatusOK
+	}
+	refused, ok := errors.AsType[*auth.Error](err)
+	if !ok {
+		t.Fatalf("%T: %v", err, err)
+	}
+	return refused.HTTPStatus()
+}
+
+var notify = auth.Asked{Actions: []grant.Action{grant.Notify}}
+
+// send is what auth.Authenticator does: a token that no way claims is no good key.
+func send(t *testing.T, w *Way, token string, asked auth.Asked) (auth.Principal, error) {
+	t.Helper()
+	if !w.Claims(token) || len(token) > 8<<10 {
+		return auth.Principal{}, auth.ErrUnauthenticated
+	}
+	return w.Authenticate(t.Context(), token, asked)
+}
+
+func TestGoodTokens(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	gitlab := func(s *v1alpha1.TrustPolicySpec) {
+		s.Claims = map[string]v1alpha1.ClaimValues{"project_id": {"22"}, "ref_protected": {"true"}, "runner_id": {"1"}}
+		s.Expression = "claims.pipeline_source in ['push', 'web']"
+	}
+	w, _ := newWay(t, ci, team("acme", "ns-acme"), policy(ci.URL, "ns-acme", "github"), team("shop", "ns-shop"), policy(ci.URL, "ns-shop", "gitlab", gitlab))
+	for name, tc := range map[string]struct {
+		claims tokens.Claims
+		want   string
+	}{
+		"GitHub":                {tokens.GitHub(ci.URL, noon), "acme ns-acme/github repo:acme@12/shop@4711:environment:staging"},
+		"GitHub, older subject": {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": "repo:acme/shop:ref:refs/heads/main"}), "acme ns-acme/github repo:acme/shop:ref:refs/heads/main"},
+		"GitLab":                {tokens.GitLab(ci.URL, noon), "shop ns-shop/gitlab project_path:acme/shop:ref_type:branch:ref:main"},
+		"several audiences":     {tokens.GitHub(ci.URL, noon, tokens.Claims{"aud": []string{"vault", "postflight"}}), "acme ns-acme/github repo:acme@12/shop@4711:environment:staging"},
+		"a hostile subject":     {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": "x\n\x1b[31m"}), "acme ns-acme/github x"},
+		"no subject":            {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": nil}), "acme ns-acme/github "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := send(t, w, ci.Sign(tc.claims), notify)
+			if err != nil {
+				t.Fatalf("%v: %s", err, err.(*auth.Error).Advice())
+			}
+			if got := fmt.Sprintf("%s %s %s", p.Team.Name, p.Sender.Name, p.Sender.Subject); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			if p.Sender.Kind != auth.KindToken || !p.Grant.Allows(grant.Notify) || p.Grant.Allows(grant.Read) || p.Grant.Commit != tokens.Commit ||
+				p.Expires.Before(noon) || !strings.HasPrefix(string(p.Origin), "uid-ns-") || strings.HasPrefix(p.Sender.Text, ",") {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+	if _, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), notify); err != nil {
+		t.Errorf("sent again: %v", err)
+	}
+}
+
+// TestBadTokens: whatever is wrong with a token, its sender is refused, and learns nothing about policies.
+func TestBadTokens(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	secret := policy(ci.URL, "ns-acme", "hidden-name", func(s *v1alpha1.TrustPolicySpec) { s.Expression = "claims.environment != 'hidden-expression'" })
+	w, _ := newWay(t, ci, team("acme", "ns-acme"), secret)
+	if _, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), notify); err != nil {
+		t.Fatalf("the good token is refused: %v", err)
+	}
+	bad := ci.Bad(noon)
+	if len(bad) < 40 {
+		t.Errorf("only %d bad tokens", len(bad))
+	}
+	for name, tc := range bad {
+		t.Run(name, func(t *testing.T) {
+			p, err := send(t, w, tc.Token, notify)
+			if got := statusOf(t, err); got != tc.Status || p.Team != nil {
+				t.Fatalf("%d for %v, want %d: %v", got, p, tc.Status, err)
+			}
+			if advice := err.(*auth.Error).Advice(); strings.Contains(advice, "hidden") || strings.Contains(advice, "ns-acme") {
+				t.Errorf("the answer reveals a policy: %s", advice)
+			}
+		})
+	}
+}
+
+func TestTeams(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	acme, shop := team("acme", "ns-acme"), team("shop", "ns-shop")
+	suspended := team("acme", "ns-acme")
+	suspended.Spec.Suspended = true
+	deleted := policy(ci.URL, "ns-acme", "a")
+	deleted.DeletionTimestamp, deleted.Finalizers = new(metav1.NewTime(noon)), []string{"example.com/kept"}
+	staging := func(s *v1alpha1.TrustPolicySpec) { s.Allow.Notify.DeploymentTypes = []string{"staging"} }
+	elsewhere := func(s *v1alpha1.TrustPolicySpec) { s.Claims["repository_id"] = v1alpha1.ClaimValues{"1"} }
+	broad := func(s *v1alpha1.TrustPolicySpec) { s.Claims, s.Expression = nil, "claims.ref != " }
+	const none = "No TrustPolicy"
+	for name, tc := range map[string]struct {
+		objects      []client.Object
+		team, policy string
+		status       int
+		advice       string
+		want         string // Sender.Name
+	}{
+		"the only one":             {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, status: 200, want: "ns-acme/a"},
+		"no policy":                {objects: []client.Object{acme}, status: 403, advice: none},
+		"no team":                  {objects: []client.Object{policy(ci.URL, "ns-acme", "a")}, status: 403, advice: none},
+		"two teams of a namespace": {objects: []client.Object{acme, team("rival", "ns-acme"), policy(ci.URL, "ns-acme", "a")}, status: 403, advice: none},
+		"one of the two is named":  {objects: []client.Object{acme, team("rival", "ns-acme"), policy(ci.URL, "ns-acme", "a")}, team: "acme", status: 403, advice: none},
+		"suspended":                {objects: []client.Object{suspended, policy(ci.URL, "ns-acme", "a")}, status: 403},
+		"being deleted":            {objects: []client.Object{acme, deleted}, status: 403, advice: none},
+		"does not compile":         {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", broad)}, status: 403, advice: none},
+		"another issuer":           {objects: []client.Object{acme, policy("https://ci.example.com", "ns-acme", "a")}, status: 403, advice: none},
+		"two teams trust it":       {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")}, status: 403, advice: "header Postflight-Team"},
+		"one is named":             {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")}, team: "shop", status: 200, want: "ns-shop/a"},
+		"its namespace is named":   {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "ns-acme", status: 403, advice: none + " of the Team ns-acme"},
+		"nobody is named":          {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "none", status: 403, advice: none + " of the Team none"},
+		"another team is named":    {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a", elsewhere)}, team: "shop", status: 403, advice: none + " of the Team shop"},
+		"two policies differ":      {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)}, status: 403, advice: "The TrustPolicies a, b"},
+		"one of them is named":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)}, team: "acme", policy: "b", status: 200, want: "ns-acme/b"},
+		"an unlisted issuer's":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", func(s *v1alpha1.TrustPolicySpec) { s.Audiences = []string{"other"} })}, status: 403, advice: none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := newWay(t, ci, tc.objects...)
+			p, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), auth.Asked{Team: tc.team, Policy: tc.policy, Actions: notify.Actions})
+			if got := statusOf(t, err); got != tc.status || p.Sender.Name != tc.want {
+				t.Fatalf("%d %q: %v", got, p.Sender.Name, err)
+			}
+			if err != nil && !strings.Contains(err.(*auth.Error).Advice(), tc.advice) {
+				t.Errorf("%s, want %q", err.(*auth.Error).Advice(), tc.advice)
+			}
+		})
+	}
+}
+
+// TestNamedTeamsAreAlike: the answer does not tell a team without a policy from one that does not exist.
+func TestNamedTeamsAreAlike(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	elsewhere := func(s *v1alpha1.TrustPolicySpec) { s.Claims["repository_id"] = v1alpha1.ClaimValues{"1"} }
+	w, _ := newWay(t, ci, team("abcd", "abcd"), policy(ci.URL, "abcd", "a", elsewhere))
+	answers := map[string]bool{}
+	for _, name := range []string{"abcd", "none"} {
+		_, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), auth.Asked{Team: name, Actions: notify.Actions})
+		answers[strings.ReplaceAll(err.(*auth.Error).Advice(), name, "TEAM")] = true
+	}
+	if len(answers) != 1 {
+		t.Errorf("%v", answers)
+	}
+}
+
+func TestStale(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	w, _ := newWay(t, ci, team("acme", "ns-acme"), policy(ci.URL, "ns-acme", "a"))
+	w.Staleness = func() time.Duration { return auth.MaxStaleness + 1 }
+	if _, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), notify); statusOf(t, err) != http.StatusServiceUnavailable {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestVouched(t *testing.T) {
+	ci := tokens.NewIssuer(t)
+	w, _ := newWay(t, ci, policy(ci.URL, "acme", "a"), policy("https://ci.example.com", "acme", "b"),
+		policy(ci.URL, "acme", "c", func(s *v1alpha1.TrustPolicySpec) { s.Expression = "x" }))
+	for sender, want := range map[string]bool{"acme/a": true, "acme/b": false, "acme/c": false, "acme/none": false, "other/a": false} {
+		uid := types.UID("uid-" + strings.ReplaceAll(sender, "/", "-"))
+		if got, err := w.Vouched(t.Context(), sender, uid); err != nil || got != want {
+			t.Errorf("%s: %v, %v", sender, got, err)
+		}
+	}
+	if got, err := w.Vouched(t.Context(), "acme/a", "another"); err != nil || got {
+		t.Errorf("another policy of the name: %v, %v", got, err)
+	}
+}
+
+func TestCompiledPolicies(t *testing.T) {
+	var known compiledPolicies
+	p := policy("https://ci.example.com", "acme", "a")
+	first, _ := known.get(p)
+	if again, _ := known.get(p); again != first {
+		t.Error("it was compiled twice")
+	}
+	p = p.DeepCopy()
+	p.Generation, p.Spec.Expression = 2, "claims.ref ="
+	if changed, err := known.get(p); changed != nil || err == nil {
+		t.Errorf("the change was not seen: %v", err)
+	}
+	for n := range maxCompiled + 1 {
+		q := p.DeepCopy()
+		q.UID = types.UID(fmt.Sprint(n))
+		_, _ = known.get(q)
+	}
+	if len(known.byUID) > maxCompiled {
+		t.Errorf("%d are kept", len(known.byUID))
+	}
+}
+
+func TestLoad(t *testing.T) {
+	const ca = "\n    ca: |\n      no certificate"
+	for name, tc := range map[string]struct {
+		file, want string
+	}{
+		"Good":              {"issuers:\n  - {name: github, url: https://token.actions.githubusercontent.com}\n  - {name: own, url: http://127.0.0.1:1, jwksURL: https://example.com/keys, algorithms: [ES384], audiences: [x]}", ""},
+		"None":              {"issuers: []", ""},
+		"Unknown field":     {"issuers: [{name: a, url: https://example.com, clientID: x}]", "clientID"},
+		"No name":           {"issuers: [{url: https://example.com}]", "issuers[0]: name"},
+		"Name with a dot":   {"issuers: [{name: a.b, url: https://example.com}]", "issuers[0]: name"},
+		"No URL":            {"issuers: [{name: a}]", "issuers[0]: url"},
+		"Plain http":        {"issuers: [{name: a, url: http://gitlab.example.com}]", "must be an https URL, because whoever"},
+		"A query":           {"issuers: [{name: a, url: 'https://example.com?x'}]", "no user, query"},
+		"Keys by http":      {"issuers: [{name: a, url: https://example.com, jwksURL: http://example.com}]", "jwksURL"},
+		"Same name":         {"issuers: [{name: a, url: https://example.com}, {name: a, url: https://example.org}]", "issuers[1]: name"},
+		"Same URL":          {"issuers: [{name: a, url: https://example.com}, {name: b, url: https://example.com}]", "issuers[1]: name"},
+		"No algorithm":      {"issuers: [{name: a, url: https://example.com, algorithms: [none]}]", "algorithms"},
+		"A shared secret":   {"issuers: [{name: a, url: https://example.com, algorithms: [RS256, HS256]}]", "HS256"},
+		"An empty audience": {"issuers: [{name: a, url: https://example.com, audiences: ['']}]", "audiences"},
+		"No certificate":    {"issuers:\n  - name: a\n    url: https://example.com" + ca, "PEM"},
+		"Too many":          {"issuers: [" + strings.Repeat("{name: a},", maxIssuers+1) + "]", "33 issuers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "issuers.yaml")
+			if err := os.WriteFile(file, []byte(tc.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			issuers, err := Load(file)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("%v, want %q", err, tc.want)
+			}
+			if name == "Good" && (!slices.Equal(Audiences(issuers)["https://token.actions.githubusercontent.com"], []string{trust.DefaultAudience}) || len(issuers[0].Algorithms) != 2) {
+				t.Errorf("%+v", issuers)
+			}
+		})
+	}
+}
