@@ -215,6 +215,9 @@ func TestValues(t *testing.T) {
 		"an unknown key of signing in": {"signIn.config.oicd.issuer=https://dex.example.com", "signIn/config"},
 		"a provider without a client":  {"signIn.config.oidc.issuer=https://dex.example.com", "clientID"},
 		"a group without a team":       {"signIn.config.groups[0].group=devs", "team"},
+		"an issuer by plain http":      {"tokenIssuers[0].name=a,tokenIssuers[0].url=http://ci.example.com", "tokenIssuers/0/url"},
+		"an issuer of shared secrets":  {"tokenIssuers[0].name=a,tokenIssuers[0].url=https://ci.example.com,tokenIssuers[0].algorithms={HS256}", "algorithms"},
+		"an issuer without a name":     {"tokenIssuers[0].url=https://ci.example.com", "name"},
 		"a certificate without issuer": {"tls.enabled=true,tls.certManager.enabled=true", "issuerRef.name"},
 	} {
 		t.Run(name, func(t *testing.T) {

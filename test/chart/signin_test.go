@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/postflight-dev/postflight/internal/server/auth/issuer"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
@@ -22,19 +23,32 @@ type schema struct {
 
 // TestKeysOfSignIn: the chart accepts the keys of signIn.config that the manager does, and no others.
 func TestKeysOfSignIn(t *testing.T) {
-	content, err := os.ReadFile(path(t, "charts", "postflight", "values.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var values schema
-	if err := json.Unmarshal(content, &values); err != nil {
-		t.Fatal(err)
-	}
-	got := keysOfSchema(t, "config", values.Properties["signIn"].Properties["config"])
+	got := keysOfSchema(t, "config", schemaOfValues(t).Properties["signIn"].Properties["config"])
 	want := keysOfType("config", reflect.TypeFor[signin.Config]())
 	if diff := cmp.Diff(want, got); diff != "" || len(want) < 10 {
 		t.Errorf("(-manager +chart):\n%s", diff)
 	}
+}
+
+// TestKeysOfIssuers: the same for tokenIssuers.
+func TestKeysOfIssuers(t *testing.T) {
+	got := keysOfSchema(t, "issuer", schemaOfValues(t).Properties["tokenIssuers"])
+	want := keysOfType("issuer", reflect.TypeFor[issuer.Issuer]())
+	if diff := cmp.Diff(want, got); diff != "" || len(want) != 6 {
+		t.Errorf("(-manager +chart):\n%s", diff)
+	}
+}
+
+func schemaOfValues(t *testing.T) (values schema) {
+	t.Helper()
+	content, err := os.ReadFile(path(t, "charts", "postflight", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
 }
 
 func keysOfSchema(t *testing.T, path string, s schema) (keys []string) {

@@ -23,6 +23,9 @@
 {{- if .Values.signIn.config }}
 - --sign-in-config=/etc/postflight/sign-in-config/sign-in.yaml
 {{- end }}
+{{- if .Values.tokenIssuers }}
+- --token-issuers=/etc/postflight/token-issuers/token-issuers.yaml
+{{- end }}
 {{- if .Values.watchNamespaces }}
 - --watch-namespaces={{ join "," .Values.watchNamespaces }}
 - --teams-file=/etc/postflight/teams/teams.yaml
@@ -105,6 +108,10 @@ sign-in-config:
 {{- with .Values.signIn.existingSecret }}
 sign-in:
   secret: {secretName: {{ . }}}
+{{- end }}
+{{- if .Values.tokenIssuers }}
+token-issuers:
+  configMap: {name: {{ include "postflight.fullname" . }}-token-issuers}
 {{- end }}
 {{- if .Values.watchNamespaces }}
 teams:
