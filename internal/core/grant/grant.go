@@ -50,7 +50,8 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 			"Send another deployment_type, or ask your team for a TrustPolicy that allows this one.", list(g.DeploymentTypes), n.DeploymentType)
 	case g.Commit != "" && n.SHA != "" && !strings.EqualFold(g.Commit, n.SHA):
 		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
-			"Notify from the pipeline of the commit that was deployed, or let the TrustPolicy say which claim has the commit.", g.Commit)
+			"Notify from the pipeline of the commit that was deployed, or set commitClaim of the TrustPolicy: another claim, or \"\" for any "+
+			"commit, as deployments of GitHub's pull requests need it.", g.Commit)
 	default:
 		return ""
 	}

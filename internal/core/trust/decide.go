@@ -86,7 +86,7 @@ func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Aske
 	}
 	if matching[0].Namespace != matching[len(matching)-1].Namespace {
 		d.Problem = "TrustPolicies of several Teams match the claims of the token. Say which Team you mean: " +
-			"send its name in the header Postflight-Team, as postflight does with --team or $POSTFLIGHT_TEAM."
+			"send its name in the header Postflight-Team, as postflight does with $POSTFLIGHT_TEAM."
 		return d
 	}
 	d.Policy, d.Grant = matching[0], grant.Grant{}
@@ -127,7 +127,7 @@ func sameBounds(c *Claims, able []*v1alpha1.TrustPolicy) bool {
 func tooManySentence(asked Asked) string {
 	if asked.Team == "" {
 		return "Too many TrustPolicies might match the token. Say which Team you mean: send its name in the header Postflight-Team, " +
-			"as postflight does with --team or $POSTFLIGHT_TEAM."
+			"as postflight does with $POSTFLIGHT_TEAM."
 	}
 	return fmt.Sprintf("The Team has more than %d TrustPolicies with an expression that might match the token. "+
 		"Send TEAM/TRUSTPOLICY in the header Postflight-Team, or let its TrustPolicies name claims.", maxExpressions)
@@ -139,7 +139,7 @@ func severalSentence(matching []*v1alpha1.TrustPolicy) string {
 		names = append(names, p.Name)
 	}
 	return fmt.Sprintf("The TrustPolicies %s of the Team match the token and allow different things. Say which one you mean: "+
-		"send TEAM/TRUSTPOLICY in the header Postflight-Team, as postflight does with --team or $POSTFLIGHT_TEAM.", strings.Join(names, ", "))
+		"send TEAM/TRUSTPOLICY in the header Postflight-Team, as postflight does with $POSTFLIGHT_TEAM.", strings.Join(names, ", "))
 }
 
 // shown are the claims that TrustPolicies usually match. Only the sender of the token sees them.
