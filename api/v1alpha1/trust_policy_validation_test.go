@@ -21,7 +21,6 @@ func trusts(issuer string, claims fields) edit {
 }
 
 func TestTrustPolicyValidation(t *testing.T) {
-	values := func(n int) list { return many(n) }
 	claims := func(n int) fields {
 		all := fields{"repository_id": list{"4711"}}
 		for i := range n - 1 {
@@ -58,8 +57,8 @@ func TestTrustPolicyValidation(t *testing.T) {
 		"EmptyValue":             {"a claim that is empty proves nothing", set("spec/claims", fields{"repository_id": list{""}}), "spec.claims.repository_id"},
 		"ValueTwice":             {"a set", set("spec/claims", fields{"repository_id": list{"1", "1"}}), "Duplicate"},
 		"Wildcard":               {"a prefix is easy to get wrong", set("spec/claims", fields{"repository": list{"acme/*"}}), "values are compared exactly"},
-		"SixteenValues":          {"enough", set("spec/claims", fields{"repository_id": values(16)}), ""},
-		"ManyValues":             {"use an owner", set("spec/claims", fields{"repository_id": values(17)}), "Too many"},
+		"SixteenValues":          {"enough", set("spec/claims", fields{"repository_id": many(16)}), ""},
+		"ManyValues":             {"use an owner", set("spec/claims", fields{"repository_id": many(17)}), "Too many"},
 		"LongValue":              {"512 are enough", set("spec/claims", fields{"repository_id": list{text(513)}}), "Too long"},
 		"SixteenClaims":          {"enough", set("spec/claims", claims(16)), ""},
 		"ManyClaims":             {"17", set("spec/claims", claims(17)), "Too many"},
@@ -70,7 +69,7 @@ func TestTrustPolicyValidation(t *testing.T) {
 		"LongExpression":         {"4096 are enough", set("spec/expression", text(4097)), "Too long"},
 		"EmptyExpression":        {"it says nothing", set("spec/expression", ""), "spec.expression"},
 		"NoAudience":             {"at least one", set("spec/audiences", list{}), "spec.audiences"},
-		"ManyAudiences":          {"9", set("spec/audiences", values(9)), "Too many"},
+		"ManyAudiences":          {"9", set("spec/audiences", many(9)), "Too many"},
 		"NoCommit":               {"the head of a pull request", set("spec/commitClaim", ""), ""},
 		"Commit":                 {"Buildkite", set("spec/commitClaim", "build_commit"), ""},
 		"NoAllow":                {"it would do nothing", remove("spec/allow"), "spec.allow: Required"},

@@ -75,7 +75,7 @@ func (i *Issuer) forged(now time.Time) map[string]string {
 		t.Fatal(err)
 	}
 	asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	head := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+	head := fmt.Sprintf
 	rs, hs := head(`{"alg":"RS256","kid":%q}`, kid), head(`{"alg":"HS256","kid":%q}`, kid)
 	jwk := asJSON(t, jose.JSONWebKey{Key: attacker.Public(), KeyID: kid, Algorithm: "RS256"})
 	return map[string]string{

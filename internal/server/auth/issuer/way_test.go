@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +20,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/trust"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/test/tokens"
@@ -105,6 +101,11 @@ func statusOf(t *testing.T, err error) int {
 	return refused.HTTPStatus()
 }
 
+func adviceOf(err error) string {
+	refused, _ := errors.AsType[*auth.Error](err)
+	return refused.Advice()
+}
+
 var notify = auth.Asked{Actions: []grant.Action{grant.Notify}}
 
 // send is what auth.Authenticator does: a token that no way claims is no good key.
@@ -137,7 +138,7 @@ func TestGoodTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := send(t, w, ci.Sign(tc.claims), notify)
 			if err != nil {
-				t.Fatalf("%v: %s", err, err.(*auth.Error).Advice())
+				t.Fatalf("%v: %s", err, adviceOf(err))
 			}
 			if got := fmt.Sprintf("%s %s %s", p.Team.Name, p.Sender.Name, p.Sender.Subject); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
@@ -171,7 +172,7 @@ func TestBadTokens(t *testing.T) {
 			if got := statusOf(t, err); got != tc.Status || p.Team != nil {
 				t.Fatalf("%d for %v, want %d: %v", got, p, tc.Status, err)
 			}
-			if advice := err.(*auth.Error).Advice(); strings.Contains(advice, "hidden") || strings.Contains(advice, "ns-acme") {
+			if advice := adviceOf(err); strings.Contains(advice, "hidden") || strings.Contains(advice, "ns-acme") {
 				t.Errorf("the answer reveals a policy: %s", advice)
 			}
 		})
@@ -220,8 +221,8 @@ func TestTeams(t *testing.T) {
 			if got := statusOf(t, err); got != tc.status || p.Sender.Name != tc.want {
 				t.Fatalf("%d %q: %v", got, p.Sender.Name, err)
 			}
-			if err != nil && !strings.Contains(err.(*auth.Error).Advice(), tc.advice) {
-				t.Errorf("%s, want %q", err.(*auth.Error).Advice(), tc.advice)
+			if err != nil && !strings.Contains(adviceOf(err), tc.advice) {
+				t.Errorf("%s, want %q", adviceOf(err), tc.advice)
 			}
 		})
 	}
@@ -235,7 +236,7 @@ func TestNamedTeamsAreAlike(t *testing.T) {
 	answers := map[string]bool{}
 	for _, name := range []string{"abcd", "none"} {
 		_, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), auth.Asked{Team: name, Actions: notify.Actions})
-		answers[strings.ReplaceAll(err.(*auth.Error).Advice(), name, "TEAM")] = true
+		answers[strings.ReplaceAll(adviceOf(err), name, "TEAM")] = true
 	}
 	if len(answers) != 1 {
 		t.Errorf("%v", answers)
@@ -285,43 +286,5 @@ func TestCompiledPolicies(t *testing.T) {
 	}
 	if len(known.byUID) > maxCompiled {
 		t.Errorf("%d are kept", len(known.byUID))
-	}
-}
-
-func TestLoad(t *testing.T) {
-	const ca = "\n    ca: |\n      no certificate"
-	for name, tc := range map[string]struct {
-		file, want string
-	}{
-		"Good":              {"issuers:\n  - {name: github, url: https://token.actions.githubusercontent.com}\n  - {name: own, url: http://127.0.0.1:1, jwksURL: https://example.com/keys, algorithms: [ES384], audiences: [x]}", ""},
-		"None":              {"issuers: []", ""},
-		"Unknown field":     {"issuers: [{name: a, url: https://example.com, clientID: x}]", "clientID"},
-		"No name":           {"issuers: [{url: https://example.com}]", "issuers[0]: name"},
-		"Name with a dot":   {"issuers: [{name: a.b, url: https://example.com}]", "issuers[0]: name"},
-		"No URL":            {"issuers: [{name: a}]", "issuers[0]: url"},
-		"Plain http":        {"issuers: [{name: a, url: http://gitlab.example.com}]", "must be an https URL, because whoever"},
-		"A query":           {"issuers: [{name: a, url: 'https://example.com?x'}]", "no user, query"},
-		"Keys by http":      {"issuers: [{name: a, url: https://example.com, jwksURL: http://example.com}]", "jwksURL"},
-		"Same name":         {"issuers: [{name: a, url: https://example.com}, {name: a, url: https://example.org}]", "issuers[1]: name"},
-		"Same URL":          {"issuers: [{name: a, url: https://example.com}, {name: b, url: https://example.com}]", "issuers[1]: name"},
-		"No algorithm":      {"issuers: [{name: a, url: https://example.com, algorithms: [none]}]", "algorithms"},
-		"A shared secret":   {"issuers: [{name: a, url: https://example.com, algorithms: [RS256, HS256]}]", "HS256"},
-		"An empty audience": {"issuers: [{name: a, url: https://example.com, audiences: ['']}]", "audiences"},
-		"No certificate":    {"issuers:\n  - name: a\n    url: https://example.com" + ca, "PEM"},
-		"Too many":          {"issuers: [" + strings.Repeat("{name: a},", maxIssuers+1) + "]", "33 issuers"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "issuers.yaml")
-			if err := os.WriteFile(file, []byte(tc.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			issuers, err := Load(file)
-			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-				t.Fatalf("%v, want %q", err, tc.want)
-			}
-			if name == "Good" && (!slices.Equal(Audiences(issuers)["https://token.actions.githubusercontent.com"], []string{trust.DefaultAudience}) || len(issuers[0].Algorithms) != 2) {
-				t.Errorf("%+v", issuers)
-			}
-		})
 	}
 }
