@@ -96,6 +96,7 @@ func TestPolicyOfTheManager(t *testing.T) {
 	t.Run("its Jobs and pods", w.runs)
 	t.Run("its other objects", w.writesItsObjects)
 	t.Run("privileged pods where a label allows them", w.privilegedNamespace)
+	t.Run("a namespace with a key of nobody", w.markedNamespace)
 	t.Run("Jobs elsewhere", w.jobsElsewhere)
 	t.Run("Jobs that reach the node", w.jobsOnTheNode)
 	t.Run("objects of others", w.objectsOfOthers)
@@ -136,6 +137,17 @@ func (w *takenOver) privilegedNamespace(t *testing.T) {
 	j := w.job(ns)
 	j.Spec.Template.Spec.HostNetwork = true
 	poll.True(t, "the label is seen", func() bool { return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil }) // of namespaces it has a cache
+}
+
+// markedNamespace: a team whose senders have tokens of their own needs no key that works.
+func (w *takenOver) markedNamespace(t *testing.T) {
+	ns := w.Namespace(t)
+	none := &v1alpha1.APIKey{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
+		Spec:       v1alpha1.APIKeySpec{SHA256: strings.Repeat("0", 64), Suspended: true},
+	}
+	must(t, w.Client.Create(t.Context(), none))
+	poll.True(t, "the key is seen", func() bool { return w.manager.Create(t.Context(), w.job(ns), client.DryRunAll) == nil })
 }
 
 func (w *takenOver) jobsElsewhere(t *testing.T) {
