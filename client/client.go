@@ -84,11 +84,13 @@ type (
 // requestTimeout bounds one request: longer than the server holds a notification or a waiting client.
 const requestTimeout = 90 * time.Second
 
-// Client sends requests to one server with one key. It is safe for concurrent use.
+// Client sends requests to one server, for one sender. It is safe for concurrent use.
 type Client struct {
 	http         *http.Client
 	baseURL      string
-	header       http.Header
+	tokens       TokenSource
+	waits        waits
+	header       http.Header // of all requests, without the token
 	trace        http.Header // of requests that start runs
 	retryTimeout time.Duration
 	onRetry      func(error, time.Duration)
@@ -121,18 +123,19 @@ func WithRetryTimeout(d time.Duration) Option { return func(c *Client) { c.retry
 // OnRetry calls a function before each pause that precedes another attempt.
 func OnRetry(f func(err error, pause time.Duration)) Option { return func(c *Client) { c.onRetry = f } }
 
-// New returns a Client of the server at the URL. It sends nothing yet.
+// New returns a Client of the server at the URL, with an API key unless there is an option WithTokens. It sends nothing yet.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	base, err := url.Parse(baseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, fmt.Errorf("%q is not the URL of a server: it has to start with http:// or https:// and a host", baseURL)
 	}
 	if base.User != nil {
-		return nil, errors.New("the URL of the server must not contain a user name: the API key identifies you")
+		return nil, errors.New("the URL of the server must not contain a user name: the API key or the token identifies you")
 	}
 	c := &Client{
 		http: &http.Client{Timeout: requestTimeout}, baseURL: baseURL, retryTimeout: 2 * time.Minute,
-		header:  http.Header{"Authorization": {"Bearer " + strings.TrimSpace(key)}, "User-Agent": {"postflight-go"}},
+		tokens:  fixed(strings.TrimSpace(key)),
+		header:  http.Header{"User-Agent": {"postflight-go"}},
 		trace:   http.Header{},
 		onRetry: func(error, time.Duration) {},
 	}
@@ -148,6 +151,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 }
 
 // Notify reports a deployment. All attempts have the same Idempotency-Key: a late one starts no second run and supersedes no newer one.
+// The Client keeps the wait token of the answer, and reads with it how the runs end.
 func (c *Client) Notify(ctx context.Context, n Notification) (*NotificationResult, error) {
 	return c.notify(ctx, n, "")
 }
@@ -160,7 +164,11 @@ func (c *Client) NotifyRerun(ctx context.Context, n Notification) (*Notification
 func (c *Client) notify(ctx context.Context, n Notification, query string) (*NotificationResult, error) {
 	header := c.trace.Clone()
 	header.Set("Idempotency-Key", rand.Text())
-	return request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success"+query, header, n)
+	result, err := request[NotificationResult](ctx, c, http.MethodPost, "/api/webhooks/deploy_success"+query, header, n)
+	if result != nil {
+		c.waits.take(result, time.Now())
+	}
+	return result, err
 }
 
 // Explain returns what Notify would do, and why. It starts no run.
@@ -202,17 +210,31 @@ func request[T any](ctx context.Context, c *Client, method, path string, header 
 
 func requestWith[T any](ctx context.Context, c *Client, method, path string, header http.Header, content []byte) (*T, error) {
 	var result T
-	err := c.retry(ctx, func() error { return c.send(ctx, method, path, header, content, &result) })
+	err := c.retry(ctx, func() error {
+		return c.authorized(ctx, outcomeOf(method, path), func(token string) error {
+			return c.send(ctx, token, method, path, header, content, &result)
+		})
+	})
 	return &result, err
 }
 
+// newRequest returns a request with the headers of all requests.
+func (c *Client) newRequest(ctx context.Context, token, method, path string, body io.Reader) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, publicurl.Join(c.baseURL, path), body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = c.header.Clone()
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r, nil
+}
+
 // send sends one request and decodes the answer. Its errors are *Error, unless the request is invalid.
-func (c *Client) send(ctx context.Context, method, path string, header http.Header, body []byte, result any) error {
-	r, err := http.NewRequestWithContext(ctx, method, publicurl.Join(c.baseURL, path), bytes.NewReader(body))
+func (c *Client) send(ctx context.Context, token, method, path string, header http.Header, body []byte, result any) error {
+	r, err := c.newRequest(ctx, token, method, path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	r.Header = c.header.Clone()
 	for name, values := range header {
 		r.Header[name] = values
 	}
@@ -240,11 +262,17 @@ func (c *Client) retry(ctx context.Context, attempt func() error) error {
 	return transfer.Retry{
 		Min: time.Second, Max: 15 * time.Second, Within: c.retryTimeout, Pausing: c.onRetry,
 		Again: func(err error) (bool, time.Duration) {
-			failed, ok := errors.AsType[*Error](err)
-			if !ok || !failed.Temporary() {
-				return false, 0
+			if failed, ok := errors.AsType[*Error](err); ok {
+				return failed.Temporary(), failed.RetryAfter
 			}
-			return true, failed.RetryAfter
+			noToken, ok := errors.AsType[temporary](err)
+			return ok && noToken.Temporary(), 0
 		},
 	}.Do(ctx, attempt)
+}
+
+// temporary is an error of a TokenSource that may be over later.
+type temporary interface {
+	error
+	Temporary() bool
 }

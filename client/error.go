@@ -19,6 +19,7 @@ type Error struct {
 	RetryAfter time.Duration // how long the server asks to wait; 0 if it does not
 
 	text  string
+	hint  string // what the source of a refused token knows about it
 	cause error
 	store bool // the object store answered, and not Postflight
 }
@@ -31,6 +32,9 @@ func (e *Error) Error() string {
 	message := e.Problem.FailureMessage
 	if e.Problem.Field != "" {
 		message += fmt.Sprintf(" (field %s)", e.Problem.Field)
+	}
+	if e.hint != "" {
+		message += " " + e.hint
 	}
 	return fmt.Sprintf("%s [%d %s, eventId %s]", message, e.Status, e.Problem.FailureCode, e.Problem.EventID)
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -49,25 +48,26 @@ var ErrLogCut = errors.New("the log broke off")
 func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
 	path := runPath(id) + "/logs?" + o.query().Encode()
 	var log io.ReadCloser
-	err := c.retry(ctx, func() (err error) {
-		log, err = c.openLog(ctx, path, o.Follow)
-		return err
+	err := c.retry(ctx, func() error {
+		return c.authorized(ctx, "", func(token string) (err error) {
+			log, err = c.openLog(ctx, token, path, o.Follow)
+			return err
+		})
 	})
 	return log, err
 }
 
 // openLog waits for the start of an answer: a log that is followed starts when the run has a pod.
-func (c *Client) openLog(ctx context.Context, path string, follow bool) (io.ReadCloser, error) {
+func (c *Client) openLog(ctx context.Context, token, path string, follow bool) (io.ReadCloser, error) {
 	watched := transfer.NewStall(ctx, requestTimeout, errStalled)
 	if follow {
 		watched.Pause()
 	}
-	r, err := http.NewRequestWithContext(watched, http.MethodGet, publicurl.Join(c.baseURL, path), nil)
+	r, err := c.newRequest(watched, token, http.MethodGet, path, nil)
 	if err != nil {
 		watched.End()
 		return nil, err
 	}
-	r.Header = c.header.Clone()
 	resp, err := c.streams().Do(r)
 	if err != nil {
 		watched.End()

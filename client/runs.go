@@ -70,7 +70,7 @@ func (c *Client) Run(ctx context.Context, id string) (*Run, error) {
 
 // Results returns the tests of a run with the details of failures, or as Run does if the server is too old to have them.
 func (c *Client) Results(ctx context.Context, id string) (*RunResults, error) {
-	all, err := request[RunResults](ctx, c, http.MethodGet, runPath(id)+"/results", nil, nil)
+	all, err := request[RunResults](ctx, c, http.MethodGet, runPath(id)+resultsPath, nil, nil)
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Status == http.StatusNotFound {
 		r, err := c.Run(ctx, id)
 		if err != nil {
@@ -107,7 +107,12 @@ func (c *Client) run(ctx context.Context, method, id, action string, header http
 	return run, err
 }
 
-func runPath(id string) string { return "/api/v0/runs/" + url.PathEscape(id) }
+const (
+	runsPath    = "/api/v0/runs/"
+	resultsPath = "/results" // below that of a run
+)
+
+func runPath(id string) string { return runsPath + url.PathEscape(id) }
 
 // Artifacts returns the files of a run by pod and path, of one pod unless its name is empty. Their URLs expire, by default after 15 minutes.
 func (c *Client) Artifacts(ctx context.Context, id, pod string) iter.Seq2[Artifact, error] {

@@ -23,6 +23,8 @@ const (
 	heldAfter = 5 * time.Second  // distinguishes a request that a proxy ended from one that never reached the server
 )
 
+const greenlightPath = "/api/v0/ci-greenlight/"
+
 // Greenlight returns the state of a run, and waits for news for up to the given time and MaxWait. If a proxy ends waiting requests earlier,
 // this and all later ones wait for less: that is no failure of the server, and does not count towards the retry timeout.
 func (c *Client) Greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
@@ -39,16 +41,20 @@ func (c *Client) Greenlight(ctx context.Context, id string, wait time.Duration) 
 
 // greenlight uses one wait; its error is a *cutShortError if a shorter wait may succeed.
 func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
-	path := "/api/v0/ci-greenlight/" + url.PathEscape(id)
+	path := greenlightPath + url.PathEscape(id)
 	if seconds := int(wait.Seconds()); seconds > 0 {
 		path += fmt.Sprintf("?wait=%d", seconds)
 	}
 	var answer Greenlight
 	err := c.retry(ctx, func() error {
 		var connected atomic.Pointer[time.Time]
-		err := c.send(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { connected.Store(new(time.Now())) },
-		}), http.MethodGet, path, nil, nil, &answer)
+		})
+		err := c.authorized(ctx, url.PathEscape(id), func(token string) error {
+			connected.Store(nil)
+			return c.send(traced, token, http.MethodGet, path, nil, nil, &answer)
+		})
 		began := connected.Load()
 		if held := began != nil && time.Since(*began) >= heldAfter; held && wait > minWait && ctx.Err() == nil && byProxy(err) {
 			return &cutShortError{err}
@@ -58,6 +64,7 @@ func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) 
 	if err != nil {
 		return nil, err
 	}
+	c.waits.follow(id, answer.RepeatedByRunID, answer.RelevantRunID)
 	for _, link := range []*string{&answer.RootRunURL, &answer.RelevantRunURL, &answer.RelevantRunWithBugsURL} {
 		c.resolveLink(link)
 	}
