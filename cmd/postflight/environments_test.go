@@ -46,7 +46,7 @@ func TestEnvironmentsByServer(t *testing.T) {
 	}{
 		"list": {environments: []httpapi.EnvironmentStatus{empty, staging}, args: "environments list", sent: "GET /api/v0/environments?limit=100",
 			out: []string{"production    -", "staging       acme/shop    5ca1ab1e0ddb   main", "Workload       Incomplete", "several", "acme/pay     v4"}, log: []string{"staging: There is no Deployment cart."}},
-		"list of none": {args: "env ls", log: []string{"There are no Environments of the team of the API key."}},
+		"list of none": {args: "env ls", log: []string{"There are no Environments of your team."}},
 		"show": {environments: []httpapi.EnvironmentStatus{staging}, args: "environments show staging", sent: "GET /api/v0/environments/staging",
 			out: []string{"Problem:       There is no Deployment cart.", "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", "Incomplete: 1 of 2 workloads has it.", "/environments/acme/staging",
 				"Deployment acme/shop: ready\n", "Deployment acme/jobs with 77d01b5e0000: not ready", "Before:        4c2f", "2026-11-2"}},

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("POSTFLIGHT_TEST_AS_PROGRAM") != "" {
 		main()
 	}
-	for _, name := range []string{"URL", "API_KEY", "API_KEY_FILE", "BRANCH", "SHA", "DEPLOYMENT_TYPE", "DEPLOYMENT_URL"} {
+	for _, name := range []string{"URL", "API_KEY", "API_KEY_FILE", "TOKEN_FILE", "ID_TOKEN", "TEAM", "AUDIENCE", "BRANCH", "SHA", "DEPLOYMENT_TYPE", "DEPLOYMENT_URL"} {
 		_ = os.Unsetenv("POSTFLIGHT_" + name) // the shell may have those of the local cluster
 	}
 	os.Exit(apiserver.Run(m))

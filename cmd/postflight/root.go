@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/tests"
 	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
 	"github.com/postflight-dev/postflight/cmd/postflight/upload"
+	"github.com/postflight-dev/postflight/cmd/postflight/whoami"
 )
 
 // newRoot returns the program with all its commands, each of which has a file of its own.
@@ -31,10 +32,10 @@ func newRoot() *cobra.Command {
 		Short: "Postflight: run tests after a deployment",
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
-notify, wait, upload, explain, replay, tests and since talk to the server of $POSTFLIGHT_URL with the key of
-$POSTFLIGHT_API_KEY, or of the file $POSTFLIGHT_API_KEY_FILE, as CI does. keys, triggers, hold, debug and doctor talk to the
-cluster of the kubeconfig, as kubectl does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to
-the cluster otherwise.
+notify, wait, upload, explain, replay, tests, since and whoami talk to the server of $POSTFLIGHT_URL, as CI does, with a token of the CI
+job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file $POSTFLIGHT_API_KEY_FILE; "postflight whoami --help" says
+which of them. keys, triggers, hold, debug and doctor talk to the cluster of the kubeconfig, as kubectl does, and so does explain
+environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
 Named kubectl-postflight, the program is a plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight notify --branch main --type staging --wait`,
@@ -48,8 +49,8 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	explain := gate.NewExplain()
 	explain.AddCommand(environments.NewExplain())
 	root.AddCommand(
-		gate.NewNotify(), gate.NewWait(), explain, replay.New(), upload.New(), keys.New(), runs.New(), tests.New(), tests.NewSince(), environments.New(), triggers.New(), hold.New(),
-		debug.New(), doctor.New(), newVersion(),
+		gate.NewNotify(), gate.NewWait(), explain, replay.New(), upload.New(), keys.New(), runs.New(), tests.New(), tests.NewSince(),
+		environments.New(), triggers.New(), hold.New(), debug.New(), doctor.New(), whoami.New(), newVersion(),
 	)
 	return root
 }

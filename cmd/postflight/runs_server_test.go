@@ -60,7 +60,7 @@ func TestRunsByServer(t *testing.T) {
 			sent: []string{"GET /api/v0/runs?branch=main&environment=staging&limit=21&sha=5ca1ab1&state=Failed&trigger=smoke"}},
 		"list of the newest": {args: "runs ls --limit 1", out: []string{"smoke-1"}, log: []string{"Showing the newest 1; --limit 0 shows all."}},
 		"list of all":        {args: "runs list --limit 0", out: []string{"smoke-1", "smoke-2"}, sent: []string{"GET /api/v0/runs?limit=100"}},
-		"list of none":       {api: &anAPI{runs: []httpapi.Run{}}, args: "runs list", log: []string{"There are no such runs of the team of the API key."}, empty: true},
+		"list of none":       {api: &anAPI{runs: []httpapi.Run{}}, args: "runs list", log: []string{"There are no such runs of your team."}, empty: true},
 		"list without the archive": {api: &anAPI{problem: "The store does not answer."}, args: "runs list", out: []string{"smoke-2"},
 			log: []string{"Warning: archived runs are missing. The store does not answer."}},
 		"show":                 {args: "runs show smoke-1", out: []string{"3 of 120 tests failed, 1 new, 2 fixed, 4 skipped", "Files:         3, 4.2 MB", "https://postflight.example.com/runs/acme/smoke-1"}},
@@ -213,7 +213,7 @@ func TestServerWithoutAKey(t *testing.T) {
 	t.Setenv("POSTFLIGHT_URL", "http://127.0.0.1:2")
 	t.Setenv("POSTFLIGHT_API_KEY", "")
 	t.Setenv("POSTFLIGHT_API_KEY_FILE", "")
-	if _, log, code := invoke(t, "runs", "list"); code != 1 || !strings.Contains(log, "there is no API key") || !strings.Contains(log, "add -n NAMESPACE") {
+	if _, log, code := invoke(t, "runs", "list"); code != 1 || !strings.Contains(log, "there is no credential") || !strings.Contains(log, "add -n NAMESPACE") {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }

@@ -5,30 +5,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"os"
 	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel/propagation"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/cmd/postflight/credential"
 	"github.com/postflight-dev/postflight/internal/core/version"
 )
 
-// Server is how commands reach the HTTP API. There is no flag for the key: a command line is visible to
+// Server is how commands reach the HTTP API. There is no flag for a key or a token: a command line is visible to
 // everyone on the machine, and kept in logs.
 type Server struct {
 	cli.Output
 	url      string
 	patience time.Duration
 	Client   *client.Client
+	Sender   *credential.Credential
 }
 
 func (s *Server) AddFlags(cmd *cobra.Command) {
@@ -65,21 +63,45 @@ func (s *Server) Connect() error {
 	if address == "" {
 		return errors.New("no server is named: set POSTFLIGHT_URL, e.g. https://postflight.example.com, or pass --url")
 	}
-	key, err := APIKey(os.Getenv)
+	machine := credential.ThisMachine()
+	sender, err := machine.Find()
 	if err != nil {
 		return err
 	}
-	if TruncatedKey.MatchString(key) {
+	if err := s.checkTransport(machine, sender, address); err != nil {
+		return err
+	}
+	team := os.Getenv("POSTFLIGHT_TEAM")
+	if problems := validation.IsDNS1123Subdomain(team); team != "" && len(problems) > 0 {
+		return errors.New("POSTFLIGHT_TEAM is not the name of a Team")
+	}
+	s.Sender = sender
+	s.Client, err = client.New(address, "", client.WithTokens(sender.TokenSource), client.WithTeam(team), client.WithRetryTimeout(s.patience),
+		client.WithUserAgent(version.UserAgent("postflight")), client.WithTrace(TraceContext(os.Getenv)),
+		client.OnRetry(func(err error, pause time.Duration) { s.Console.Aside("%v Trying again in %s.", err, pause) }))
+	return err
+}
+
+// checkTransport warns about a key that looks wrong, or that anyone on the way can read. Pipelines send such keys, and nobody sends
+// tokens yet, so that a token is not sent at all.
+func (s *Server) checkTransport(machine credential.Machine, sender *credential.Credential, address string) error {
+	inTheClear := credential.InTheClear(address) && !machine.AllowsHTTP()
+	switch {
+	case !sender.Key && inTheClear:
+		return fmt.Errorf("%s would go to %s over plain http, so that anyone on the way can read it. "+
+			"Use https, or set POSTFLIGHT_ALLOW_HTTP=1 if you trust the network", sender.From, address)
+	case !sender.Key:
+		return nil
+	}
+	if key, err := sender.Token(context.Background(), ""); err == nil && TruncatedKey.MatchString(key) {
 		s.Console.Note("Warning: the API key looks cut off: " +
 			"a key that starts with pf_ and a namespace ends in 38 letters and digits. Copy it again.")
 	}
-	if InTheClear(address) && !allowsHTTP(os.Getenv) {
+	if inTheClear {
 		s.Console.Note("Warning: the API key goes to %s over plain http, so that anyone on the way can read it. "+
 			"Use https, or set POSTFLIGHT_ALLOW_HTTP=1 if you trust the network.", address)
 	}
-	s.Client, err = client.New(address, key, client.WithRetryTimeout(s.patience), client.WithUserAgent(version.UserAgent("postflight")),
-		client.WithTrace(TraceContext(os.Getenv)), client.OnRetry(func(err error, pause time.Duration) { s.Console.Aside("%v Trying again in %s.", err, pause) }))
-	return err
+	return nil
 }
 
 // TraceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
@@ -91,42 +113,5 @@ func TraceContext(getenv func(string) string) (traceparent, tracestate string) {
 	return valid["traceparent"], valid["tracestate"]
 }
 
-// InTheClear reports whether requests to the server leave this machine without TLS.
-func InTheClear(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || strings.EqualFold(strings.TrimSuffix(u.Hostname(), "."), "localhost") {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err != nil || !ip.Unmap().IsLoopback()
-}
-
-// allowsHTTP reports whether the user trusts the network between here and the server.
-func allowsHTTP(getenv func(string) string) bool {
-	allowed, err := strconv.ParseBool(getenv("POSTFLIGHT_ALLOW_HTTP"))
-	return err == nil && allowed
-}
-
 // TruncatedKey matches a key of ours without its end. It might still be a key from elsewhere.
 var TruncatedKey = regexp.MustCompile(`^pf_[a-z0-9-]{1,63}_[0-9A-Za-z]{0,37}$`)
-
-// APIKey reads the key from the environment, or from the file that the environment names.
-func APIKey(getenv func(string) string) (string, error) {
-	key, from := getenv("POSTFLIGHT_API_KEY"), "POSTFLIGHT_API_KEY"
-	if path := getenv("POSTFLIGHT_API_KEY_FILE"); key == "" && path != "" {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return "", fmt.Errorf("the API key in POSTFLIGHT_API_KEY_FILE: %w", err)
-		}
-		key, from = string(content), path
-	}
-	key = strings.TrimSpace(key)
-	switch {
-	case key == "":
-		return "", errors.New("there is no API key: set POSTFLIGHT_API_KEY, from the secrets of your CI, " +
-			"or POSTFLIGHT_API_KEY_FILE, a file with it; \"postflight keys create\" makes one")
-	case apikey.Mistyped(key):
-		return "", fmt.Errorf("the API key in %s was mistyped or cut: its checksum does not match. Copy it again, or make another one", from)
-	}
-	return key, nil
-}

@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with the key of $POSTFLIGHT_API_KEY. Otherwise, and always with -n, -A,
---context or --kubeconfig, it asks the cluster of the kubeconfig.`
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and always
+with -n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig.`
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
@@ -78,7 +78,7 @@ func (o *Options) command(all *bool, run func(ctx context.Context, args []string
 		cluster := &Cluster{Cluster: &o.way.Cluster, All: all != nil && *all}
 		o.Source, o.Scope = cluster, cluster.Scope(cluster.All)
 		if byServer {
-			o.Source, o.Scope = o.way.Server.Client, "of the team of the API key"
+			o.Source, o.Scope = o.way.Server.Client, "of your team"
 		}
 		return run(cmd.Context(), args)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with the key of $POSTFLIGHT_API_KEY; the server also knows runs
-whose Suites were deleted. Otherwise, and always with -n, -A, --context or --kubeconfig, it asks the cluster of the
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says; the server also
+knows runs whose Suites were deleted. Otherwise, and always with -n, -A, --context or --kubeconfig, it asks the cluster of the
 kubeconfig.`
 
 func New() *cobra.Command {

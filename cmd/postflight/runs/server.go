@@ -13,14 +13,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
-// serverRuns are the runs of the team of an API key.
+// serverRuns are the runs of the sender's team.
 type serverRuns struct {
 	*client.Client
 
 	console *cli.Console
 }
 
-func (s *serverRuns) scope() string { return "of the team of the API key" }
+func (s *serverRuns) scope() string { return "of your team" }
 
 // repeatedLines is how many lines of each log come twice after a followed log broke off, so that none is missing.
 const repeatedLines = 20
