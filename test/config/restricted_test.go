@@ -81,16 +81,13 @@ func TestPodsAreRestricted(t *testing.T) {
 
 	for _, file := range []string{"argocd/postsync.yaml", "flux/job.yaml"} {
 		j := &batchv1.Job{}
-		must(t, yaml.UnmarshalStrict(read(t, filepath.Join(folder(t, ".."), "integrations", file)), j))
+		must(t, yaml.UnmarshalStrict(integration(t, file, "Job"), j))
 		r.accepts(t, file, j.Spec.Template.Spec)
 	}
 	r.accepts(t, "tekton/task.yaml", stepsOf(t, "tekton/task.yaml"))
-	for manifest := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), "integrations", "flagger", "tester.yaml"))), "\n---\n") {
-		if deployment := (&appsv1.Deployment{}); strings.Contains(manifest, "kind: Deployment\n") {
-			must(t, yaml.UnmarshalStrict([]byte(manifest), deployment))
-			r.accepts(t, "flagger/tester.yaml", deployment.Spec.Template.Spec)
-		}
-	}
+	deployment := &appsv1.Deployment{}
+	must(t, yaml.UnmarshalStrict(integration(t, "flagger/tester.yaml", "Deployment"), deployment))
+	r.accepts(t, "flagger/tester.yaml", deployment.Spec.Template.Spec)
 	r.accepts(t, "argo-rollouts/analysis.yaml", jobOfAnalysis(t, "argo-rollouts/analysis.yaml"))
 }
 
@@ -145,8 +142,7 @@ func jobOfAnalysis(t *testing.T, file string) corev1.PodSpec {
 			}
 		}
 	}
-	first, _, _ := strings.Cut(string(read(t, filepath.Join(folder(t, ".."), "integrations", file))), "\n---\n")
-	must(t, yaml.Unmarshal([]byte(first), &template))
+	must(t, yaml.Unmarshal(integration(t, file, "AnalysisTemplate"), &template))
 	return template.Spec.Metrics[0].Provider.Job.Spec.Template.Spec
 }
 
@@ -154,12 +150,27 @@ func jobOfAnalysis(t *testing.T, file string) corev1.PodSpec {
 func stepsOf(t *testing.T, file string) (pod corev1.PodSpec) {
 	t.Helper()
 	var task struct {
-		Spec struct{ Steps []corev1.Container }
+		Spec struct {
+			Steps   []corev1.Container
+			Volumes []corev1.Volume
+		}
 	}
-	must(t, yaml.Unmarshal(read(t, filepath.Join(folder(t, ".."), "integrations", file)), &task))
-	pod.Containers = task.Spec.Steps
+	must(t, yaml.Unmarshal(integration(t, file, "Task"), &task))
+	pod.Containers, pod.Volumes = task.Spec.Steps, task.Spec.Volumes
 	for i := range pod.Containers {
 		pod.Containers[i].Env = nil // it has parameters of the task
 	}
 	return pod
+}
+
+// integration is the first document of a kind in a file of integrations.
+func integration(t *testing.T, file, kind string) []byte {
+	t.Helper()
+	for document := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), "integrations", filepath.FromSlash(file)))), "\n---\n") {
+		if strings.Contains(document, "\nkind: "+kind+"\n") {
+			return []byte(document)
+		}
+	}
+	t.Fatalf("%s has no %s", file, kind)
+	return nil
 }
