@@ -16,7 +16,7 @@ const signatureHeader = "X-Hub-Signature-256"
 // Format reads the events of GitHub.
 func Format() event.Format { return event.Format{Verify: Verify, Decode: Decode} }
 
-// Verify checks the signature of the whole body. That of the older header X-Hub-Signature, with SHA-1, is not accepted. GitHub signs no
+// Verify checks the signature of the whole body by each line of the secret, which is two while it is replaced. That of the older header X-Hub-Signature, with SHA-1, is not accepted. GitHub signs no
 // time: a delivery that is sent again is recognized by what it says.
 func Verify(secret []byte, h event.Header, body []byte, _ time.Time) error {
 	sent := h.Values(signatureHeader)
@@ -28,10 +28,16 @@ func Verify(secret []byte, h event.Header, body []byte, _ time.Time) error {
 	if !found || err != nil || len(signature) != sha256.Size {
 		return &event.VerifyError{Reason: "the header " + signatureHeader + " is not sha256= and 64 hexadecimal digits"}
 	}
-	mac := hmac.New(sha256.New, secret)
-	mac.Write(body)
-	if len(secret) == 0 || !hmac.Equal(mac.Sum(nil), signature) {
-		return &event.VerifyError{Reason: "the signature is not that of the secret and the body"}
+	secrets, err := event.Secrets(secret)
+	if err != nil {
+		return err
 	}
-	return nil
+	for _, one := range secrets {
+		mac := hmac.New(sha256.New, []byte(one))
+		mac.Write(body)
+		if hmac.Equal(mac.Sum(nil), signature) {
+			return nil
+		}
+	}
+	return &event.VerifyError{Reason: "the signature is not that of the secret and the body"}
 }
