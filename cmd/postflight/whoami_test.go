@@ -62,6 +62,8 @@ func TestWhoAmI(t *testing.T) {
 		"a token": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme"}, handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) },
 			sent: "Bearer " + token + " acme", says: []string{"token acme/gitlab", "notify (report deployments), outcome (read how runs end)", "staging, preview*", "9fceb02d", "the token in POSTFLIGHT_ID_TOKEN",
 				"https://gitlab.example.com", "project_path:acme/shop", expires.Format(time.RFC3339)}},
+		"a TrustPolicy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) },
+			sent: "Bearer " + token + " acme/gitlab"},
 		"as JSON": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "-o json", handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) },
 			says: []string{`"kind": "token"`, `"issuer": "https://gitlab.example.com"`, `"deployment_types": [`}},
 		"refused": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, code: 3,
@@ -81,8 +83,9 @@ func TestWhoAmI(t *testing.T) {
 				fail(w, 404, "not_found", "There is nothing at this path.")
 			},
 			says: []string{"too old to say what you may do"}},
-		"a team of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
-		"no credential":    {env: map[string]string{"GITLAB_CI": "true"}, code: 3, says: []string{"there is no credential", "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"}},
+		"a TrustPolicy of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/a/b"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
+		"a team of no use":        {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
+		"no credential":           {env: map[string]string{"GITLAB_CI": "true"}, code: 3, says: []string{"there is no credential", "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func (s *Server) Connect() error {
 		return err
 	}
 	team := os.Getenv("POSTFLIGHT_TEAM")
-	if problems := validation.IsDNS1123Subdomain(team); team != "" && len(problems) > 0 {
+	if team != "" && !namesTeam(team) {
 		return errors.New("POSTFLIGHT_TEAM is not the name of a Team")
 	}
 	s.Sender = sender
@@ -80,6 +81,13 @@ func (s *Server) Connect() error {
 		client.WithUserAgent(version.UserAgent("postflight")), client.WithTrace(TraceContext(os.Getenv)),
 		client.OnRetry(func(err error, pause time.Duration) { s.Console.Aside("%v Trying again in %s.", err, pause) }))
 	return err
+}
+
+// namesTeam is about the header: the name of a Team, perhaps with "/" and that of a TrustPolicy.
+func namesTeam(text string) bool {
+	team, policy, withPolicy := strings.Cut(text, "/")
+	isName := func(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+	return isName(team) && (!withPolicy || isName(policy))
 }
 
 // checkTransport warns about a key that looks wrong, or that anyone on the way can read. Pipelines send such keys, and nobody sends
