@@ -83,9 +83,12 @@ func TestWhoAmI(t *testing.T) {
 				fail(w, 404, "not_found", "There is nothing at this path.")
 			},
 			says: []string{"too old to say what you may do"}},
-		"a TrustPolicy of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/a/b"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
-		"a team of no use":        {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
-		"no credential":           {env: map[string]string{"GITLAB_CI": "true"}, code: 3, says: []string{"there is no credential", "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"}},
+		"a policy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, sent: "Bearer " + token + " acme/gitlab",
+			handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) }},
+		"a policy of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/a/b"}, code: 3,
+			says: []string{"nor TEAM/TRUSTPOLICY"}},
+		"a team of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
+		"no credential":    {env: map[string]string{"GITLAB_CI": "true"}, code: 3, says: []string{"there is no credential", "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

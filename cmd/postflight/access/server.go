@@ -74,7 +74,7 @@ func (s *Server) Connect() error {
 	}
 	team := os.Getenv("POSTFLIGHT_TEAM")
 	if team != "" && !namesTeam(team) {
-		return errors.New("POSTFLIGHT_TEAM is not the name of a Team")
+		return errors.New("POSTFLIGHT_TEAM is not the name of a Team, nor TEAM/TRUSTPOLICY")
 	}
 	s.Sender = sender
 	s.Client, err = client.New(address, "", client.WithTokens(sender.TokenSource), client.WithTeam(team), client.WithRetryTimeout(s.patience),
@@ -83,11 +83,10 @@ func (s *Server) Connect() error {
 	return err
 }
 
-// namesTeam is about the header: the name of a Team, perhaps with "/" and that of a TrustPolicy.
+// namesTeam reports whether the text is the name of a Team, or that and the name of one of its TrustPolicies.
 func namesTeam(text string) bool {
-	team, policy, withPolicy := strings.Cut(text, "/")
-	isName := func(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
-	return isName(team) && (!withPolicy || isName(policy))
+	team, policy, both := strings.Cut(text, "/")
+	return len(validation.IsDNS1123Subdomain(team)) == 0 && (!both || len(validation.IsDNS1123Subdomain(policy)) == 0)
 }
 
 // checkTransport warns about a key that looks wrong, or that anyone on the way can read. Pipelines send such keys, and nobody sends

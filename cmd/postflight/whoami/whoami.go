@@ -42,7 +42,7 @@ The first of these that there is identifies you:
   5. a token that the command requests with buildkite-agent or circleci, in jobs of these
 
 Tokens are for the audience postflight, or $POSTFLIGHT_AUDIENCE. If one may be used for several teams, $POSTFLIGHT_TEAM names
-one. No command prints a key or a token.
+one, or TEAM/TRUSTPOLICY. No command prints a key or a token.
 
 If you are refused, the error says what is wrong with the key, or what the token says about itself. Whoever runs Postflight decides
 which issuers of tokens it trusts, and the team with TrustPolicies and RoleBindings what each may do.`,
