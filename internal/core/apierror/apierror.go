@@ -102,7 +102,7 @@ func Message(err error) string {
 	}
 	switch text := err.Error(); { // of a policy that cannot say so itself
 	case missingKey.MatchString(text):
-		return "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`"
+		return "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`, or, if nobody needs a key, one that is suspended (docs/keyless.md)"
 	case kindUnknown.MatchString(text):
 		return "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"
 	}

@@ -103,7 +103,7 @@ func TestClasses(t *testing.T) {
 
 func TestMessageOfThePolicyOfTeams(t *testing.T) {
 	for why, want := range map[string]string{
-		"failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction": "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`",
+		"failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction": "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`, or, if nobody needs a key, one that is suspended (docs/keyless.md)",
 		"failed to configure policy: failed to find resource referenced by paramKind: 'x, Kind=APIKey'":       "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation",
 	} {
 		status := &apierrors.StatusError{}
