@@ -112,16 +112,16 @@ func damagedNotifications(t *testing.T, w world) {
 // clearNotifications deletes days that have ended, of one team, and nothing else.
 func clearNotifications(t *testing.T, w world) {
 	j := archive.NewJournal(w.Archive, clocktesting.NewFakeClock(noon))
-	for _, team := range []string{"clear-lines", "clear-lines-2"} {
+	for _, team := range []string{"lines-clear", "lines-clear-2"} {
 		for day := range 4 {
 			j.Record(team, line(noon.AddDate(0, 0, -day), "main"))
 		}
 	}
 	j.Save(quiet(t))
-	run := runAt("clear-lines", "old", noon.AddDate(0, 0, -3))
+	run := runAt("lines-clear", "old", noon.AddDate(0, 0, -3))
 	w.save(t, run)
-	must(t, w.ClearNotifications(t.Context(), "clear-lines", noon.AddDate(0, 0, -1)))
-	for team, want := range map[string]int{"clear-lines": 2 + 2, "clear-lines-2": 4} {
+	must(t, w.ClearNotifications(t.Context(), "lines-clear", noon.AddDate(0, 0, -1)))
+	for team, want := range map[string]int{"lines-clear": 2 + 2, "lines-clear-2": 4} {
 		if keys := w.keys(t, team+"/"); len(keys) != want {
 			t.Errorf("%s has %q, want %d objects", team, keys, want)
 		}
