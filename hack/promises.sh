@@ -3,7 +3,7 @@
 # of the runner. A machine that cannot run all of them is told so; in CI, that is a failure.
 # shellcheck disable=SC2016 # the backticks are those of Markdown
 set -euo pipefail
-passed=$(grep -hF '"Action":"pass"' "$@" | sed -nE 's|.*"Package":"[^"]*/postflight/([^"]*)","Test":"(Test[A-Za-z0-9_]*)".*|\1 \2|p' | sort -u)
+passed=$(grep -hF '"Action":"pass"' "$@" | sed -nE 's|.*"Package":"[^"]*-dev/postflight/([^"]*)","Test":"(Test[A-Za-z0-9_]*)".*|\1 \2|p' | sort -u)
 proofs=$(sed -n '/^## What proves what$/,/^## The documentation/p' docs/development.md |
   grep -oE '(`Test[A-Za-z0-9_]+`,? )+\(`[a-z0-9/]+`\)' |
   while read -r proof; do
