@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/greenlight"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
 // authFailures are by the status of the authenticator's error.
@@ -88,8 +89,11 @@ func (a *API) checkRun(r *Request) error {
 	}
 	for _, granted := range r.Principal.Grant.Runs {
 		root, err := a.findSuite(r.Context(), types.NamespacedName{Namespace: name.Namespace, Name: granted})
-		if err != nil {
+		if errors.Is(err, runs.ErrNotFound) {
 			continue // it is gone, and nothing counts in its place
+		}
+		if err != nil {
+			return err
 		}
 		stream, err := a.Runs.Successors(r.Context(), root)
 		if err != nil {

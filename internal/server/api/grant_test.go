@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
@@ -155,6 +159,21 @@ func TestWaitTokenOfANotification(t *testing.T) {
 	_ = h.clock.Sleep(t.Context(), auth.WaitFor)
 	if w := h.exchange(get(greenlightPath+id), bearer(answer.WaitToken)); w.Code != 401 || !strings.Contains(w.Body.String(), "Send the notification again") {
 		t.Errorf("after its end: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestWaitTokenWhileRunsAreUnknown: a run that cannot be looked up is not one that does not exist, which would end the wait.
+func TestWaitTokenWhileRunsAreUnknown(t *testing.T) {
+	broken := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		if key.Name == "old" {
+			return apierrors.NewServiceUnavailable("starting")
+		}
+		return c.Get(ctx, key, o, opts...)
+	}}
+	waits := granting{"wait": {Actions: []grant.Action{grant.Outcome}, Runs: []string{"old"}}}
+	h := start(t, setup{objects: acme(aRun("new", 1, v1alpha1.Passed(""))), ways: []auth.Way{waits}, faults: broken})
+	if w := h.exchange(ask("new", ""), bearer("token-wait")); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s, want 503", w.Code, w.Body)
 	}
 }
 

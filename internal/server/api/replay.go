@@ -92,15 +92,16 @@ func replayFailure(err error) error {
 	if invalid, ok := errors.AsType[*core.InvalidError](err); ok {
 		return &failure{code: "invalid_trigger", message: invalid.Message}
 	}
-	if away, ok := errors.AsType[*replay.ArchiveError](err); ok {
+	if broken, ok := errors.AsType[*replay.ArchiveError](err); ok {
 		return &failure{code: "store_unavailable", cause: err, message: fmt.Sprintf("Past notifications cannot be read at the moment: the store: %s. "+
-			"Ask again in a few seconds.", strings.TrimSuffix(away.Error(), "."))}
+			"Ask again in a few seconds.", strings.TrimSuffix(broken.Error(), "."))}
 	}
 	switch {
 	case errors.Is(err, replay.ErrBusy):
 		return overloaded("The server answers as many replays as it can, or as many of this team as leave room for others. Send the request again in a few seconds.")
 	case errors.Is(err, replay.ErrExpensive):
-		return overloaded("The expressions of these Triggers take too long for the notifications of an hour. Replay fewer Triggers at once, or make their expressions cheaper.")
+		return &failure{code: "invalid_trigger", message: "The expressions of these Triggers take too long for the notifications of an hour. " +
+			"Replay fewer Triggers at once, or make their expressions cheaper."}
 	default:
 		return &failure{code: "unavailable", cause: err, message: "The team's Triggers cannot be looked up at the moment. Ask again in a few seconds."}
 	}

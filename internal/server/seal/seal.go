@@ -1,4 +1,4 @@
-// Package seal encrypts and signs values that a browser keeps and must neither read nor change.
+// Package seal encrypts and signs values that a client keeps and must neither read nor change: cookies, links and wait tokens.
 package seal
 
 import (

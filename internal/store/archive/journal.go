@@ -24,8 +24,8 @@ const (
 	// journalEvery is how much a manager that is killed loses, and how often it sends one request for each team with notifications.
 	journalEvery = 10 * time.Second
 
-	// maxSheet bounds the lines of an object, in bytes before compression: some 1,300 notifications. Each request sends a sheet as a whole.
-	maxSheet = 512 << 10
+	// maxSegment bounds the lines of an object, in bytes before compression: some 1,300 notifications. Each request sends a segment as a whole.
+	maxSegment = 512 << 10
 
 	// maxNotification bounds a line, in bytes: see record.NotificationOf.
 	maxNotification = 128 << 10
@@ -36,7 +36,7 @@ const (
 	sheetsAtOnce = 4 // of those that are saved: compressed, they take up to 2 MiB
 )
 
-// Journal saves a line for each notification, in every replica. Lines wait in memory for up to journalEvery. A sheet has the lines of a team
+// Journal saves a line for each notification, in every replica. Lines wait in memory for up to journalEvery. A segment has the lines of a team
 // and an hour, and replaces the shorter one that was saved before under its key: a week takes few objects, whatever was notified.
 type Journal struct {
 	archive *Archive
@@ -44,15 +44,15 @@ type Journal struct {
 	process string // makes keys differ from those of other replicas
 	lost    prometheus.Counter
 
-	saving sync.Mutex // one round after the other, so that the longest sheet is the last one
+	saving sync.Mutex // one round after the other, so that the longest segment is the last one
 
-	mu     sync.Mutex
-	sheets []*sheet // that are open or not saved
-	bytes  int      // of all sheets
-	parts  int      // how many sheets there have been
+	mu       sync.Mutex
+	segments []*segment // that are open or not saved
+	bytes    int        // of all segments
+	parts    int        // how many segments there have been
 }
 
-type sheet struct {
+type segment struct {
 	team  string
 	hour  time.Time
 	key   string
@@ -100,19 +100,19 @@ func (j *Journal) Record(team string, n record.Notification) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.bytes+len(line) > maxJournal {
-		j.drop(func(*sheet) bool { return true })
+		j.drop(func(*segment) bool { return true })
 	}
 	if j.bytes+len(line) > maxJournal || j.bytesOf(team)+len(line) > maxJournalOfTeam {
 		j.lost.Inc()
 		return
 	}
-	s := j.sheet(team, n.At.UTC().Truncate(time.Hour), len(line))
+	s := j.segment(team, n.At.UTC().Truncate(time.Hour), len(line))
 	s.lines = append(s.lines, line...)
 	j.bytes += len(line)
 }
 
 func (j *Journal) bytesOf(team string) (bytes int) {
-	for _, s := range j.sheets {
+	for _, s := range j.segments {
 		if s.team == team {
 			bytes += len(s.lines)
 		}
@@ -120,26 +120,26 @@ func (j *Journal) bytesOf(team string) (bytes int) {
 	return bytes
 }
 
-// sheet returns the open one of the team and hour, with room for a line.
-func (j *Journal) sheet(team string, hour time.Time, line int) *sheet {
-	for _, s := range j.sheets {
+// segment returns the open one of the team and hour, with room for a line.
+func (j *Journal) segment(team string, hour time.Time, line int) *segment {
+	for _, s := range j.segments {
 		if s.team != team || !s.hour.Equal(hour) || s.full {
 			continue
 		}
-		if len(s.lines)+line <= maxSheet {
+		if len(s.lines)+line <= maxSegment {
 			return s
 		}
 		s.full = true
 	}
-	s := &sheet{team: team, hour: hour, key: record.NotificationsKey(team, hour, fmt.Sprintf("%s-%d", j.process, j.parts))}
+	s := &segment{team: team, hour: hour, key: record.NotificationsKey(team, hour, fmt.Sprintf("%s-%d", j.process, j.parts))}
 	j.parts++
-	j.sheets = append(j.sheets, s)
+	j.segments = append(j.segments, s)
 	return s
 }
 
-// drop forgets sheets that are saved.
-func (j *Journal) drop(which func(*sheet) bool) {
-	j.sheets = slices.DeleteFunc(j.sheets, func(s *sheet) bool {
+// drop forgets segments that are saved.
+func (j *Journal) drop(which func(*segment) bool) {
+	j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool {
 		done := s.saved == len(s.lines) && which(s)
 		if done {
 			j.bytes -= len(s.lines)
@@ -148,7 +148,7 @@ func (j *Journal) drop(which func(*sheet) bool) {
 	})
 }
 
-// Save writes all sheets with new lines. What cannot be saved now waits for the next call.
+// Save writes all segments with new lines. What cannot be saved now waits for the next call.
 func (j *Journal) Save(ctx context.Context) {
 	j.saving.Lock()
 	defer j.saving.Unlock()
@@ -171,14 +171,14 @@ func (j *Journal) Save(ctx context.Context) {
 	hour := j.clock.Now().UTC().Truncate(time.Hour)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.drop(func(s *sheet) bool { return s.full || s.hour.Before(hour) })
+	j.drop(func(s *segment) bool { return s.full || s.hour.Before(hour) })
 }
 
-func (j *Journal) unsaved() map[*sheet][]byte {
+func (j *Journal) unsaved() map[*segment][]byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := map[*sheet][]byte{}
-	for _, s := range j.sheets {
+	all := map[*segment][]byte{}
+	for _, s := range j.segments {
 		if s.saved < len(s.lines) {
 			all[s] = s.lines
 		}

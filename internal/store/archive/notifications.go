@@ -39,7 +39,7 @@ func (a *Archive) Notifications(ctx context.Context, o record.NotificationsObjec
 		return nil, err
 	}
 	defer object.Close()
-	packed, err := io.ReadAll(io.LimitReader(object, maxSheet))
+	packed, err := io.ReadAll(io.LimitReader(object, maxSegment))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (a *Archive) Notifications(ctx context.Context, o record.NotificationsObjec
 		return nil, fmt.Errorf("%w: %w", record.ErrDamaged, err)
 	}
 	var all []record.Notification
-	lines := bufio.NewScanner(io.LimitReader(unpacked, maxSheet))
+	lines := bufio.NewScanner(io.LimitReader(unpacked, maxSegment))
 	lines.Buffer(nil, maxNotification)
 	for lines.Scan() {
 		var n record.Notification

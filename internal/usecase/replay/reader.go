@@ -43,15 +43,15 @@ const (
 
 // Reader replays. What it reads in the cache must not be changed.
 type Reader struct {
-	cache   client.Reader
-	archive Archive
-	clock   clock.PassiveClock
-	turns   *fairness.Semaphore
+	cache     client.Reader
+	archive   Archive
+	clock     clock.PassiveClock
+	answering *fairness.Semaphore
 }
 
 // NewReader returns a Reader.
 func NewReader(cache client.Reader, a Archive, c clock.PassiveClock) *Reader {
-	return &Reader{cache: cache, archive: a, clock: c, turns: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam)}
+	return &Reader{cache: cache, archive: a, clock: c, answering: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam)}
 }
 
 // Query is what to replay.
@@ -78,7 +78,7 @@ var ErrExpensive = errors.New("the replay took too long")
 func (r *Reader) Replay(ctx context.Context, q Query) (httpapi.Replay, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime+pageTime)
 	defer cancel()
-	release, err := r.turns.Acquire(ctx, q.Team.Name)
+	release, err := r.answering.Acquire(ctx, q.Team.Name)
 	if err != nil {
 		return httpapi.Replay{}, ErrBusy
 	}
