@@ -103,10 +103,11 @@ func TestFindings(t *testing.T) {
 		"a leader from elsewhere":   {[]Finding{Leader(lease("laptop", time.Second), nil, noon)}, Warning, "laptop leads, which is no pod"},
 
 		"no team":                     {Teams(nil, nil, noon), Warning, "There is no Team"},
-		"a team with a key":           {teams(working), OK, "All 1 are ready and have a key."},
+		"a team with a key":           {teams(working), OK, "All 1 are ready, and have a key or need none."},
 		"a team without a key":        {teams(), Warning, "The Team acme has no key that works"},
 		"a team with an expired key":  {teams(key(expires(-day))), Warning, "has no key that works"},
-		"a team with a suspended key": {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended = true })), Warning, "has no key that works"},
+		"a team with a suspended key": {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended, k.Spec.SHA256 = true, strings.Repeat("a", 64) })), Warning, "has no key that works"},
+		"a team that needs no key":    {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended, k.Spec.SHA256 = true, strings.Repeat("0", 64) })), OK, "or need none"},
 		"a team without a namespace":  {Teams([]v1alpha1.Team{team("NamespaceMissing", metav1.ConditionFalse)}, []v1alpha1.APIKey{working}, noon), Failure, "is not ready: The namespace is missing."},
 		"a team that nobody has seen": {Teams([]v1alpha1.Team{team("", "")}, []v1alpha1.APIKey{working}, noon), Warning, "has not seen the Team acme"},
 

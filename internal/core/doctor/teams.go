@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,13 +36,14 @@ func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, now time.Time) (findin
 		if notReady := meta.IsStatusConditionFalse(t.Status.Conditions, v1alpha1.ConditionReady); notReady {
 			continue // its keys are refused, however many it has
 		}
-		if !slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return k.Namespace == t.NamespaceName() && works(&k, now) }) {
-			findings = append(findings, warning(checkTeams, "Make one: postflight keys create ci -n "+t.NamespaceName(),
-				"The Team %s has no key that works, so nobody can notify for it.", t.Name))
+		if !slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return k.Namespace == t.NamespaceName() && (works(&k, now) || marks(&k)) }) {
+			findings = append(findings, warning(checkTeams, "Make one: postflight keys create ci -n "+t.NamespaceName()+
+				". If all its senders have tokens of their own, one that marks the namespace: docs/keyless.md.",
+				"The Team %s has no key that works, so nobody can notify for it with one.", t.Name))
 		}
 	}
 	if len(findings) == 0 {
-		return []Finding{ok(checkTeams, "All %d are ready and have a key.", len(teams))}
+		return []Finding{ok(checkTeams, "All %d are ready, and have a key or need none.", len(teams))}
 	}
 	return findings
 }
@@ -64,6 +66,11 @@ func teamFinding(t *v1alpha1.Team) Finding {
 func works(k *v1alpha1.APIKey, now time.Time) bool {
 	return !k.Spec.Suspended && (k.Spec.ExpiresAt == nil || now.Before(k.Spec.ExpiresAt.Time)) &&
 		!meta.IsStatusConditionFalse(k.Status.Conditions, v1alpha1.ConditionReady)
+}
+
+// marks reports whether an APIKey is of no key, and only lets runs start in its namespace: all senders of the team have tokens of their own.
+func marks(k *v1alpha1.APIKey) bool {
+	return k.Spec.Suspended && strings.Trim(k.Spec.SHA256, "0") == ""
 }
 
 // Keys names those that expire soon or have expired, and those that are refused though nobody wanted that.
