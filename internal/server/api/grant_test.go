@@ -101,6 +101,18 @@ func TestBoundsOfNotifications(t *testing.T) {
 	}
 }
 
+// TestDryRunWithinBounds explains only the Triggers that the sender may reach.
+func TestDryRunWithinBounds(t *testing.T) {
+	secret := func(t *v1alpha1.Trigger) { t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"codename/*"} }
+	h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", secret)), ways: []auth.Way{granting{
+		"bound": {Actions: []grant.Action{grant.Notify}, Environments: []string{"staging"}},
+	}}})
+	w := h.exchange(post(`{"branch": "main"}`, query("dryRun=true"), bearer("token-bound")))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"smoke"`) || strings.Contains(w.Body.String(), "codename") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 func TestWhoAmI(t *testing.T) {
 	h := start(t, setup{objects: acme(), ways: []auth.Way{granting{
 		"little":  {Actions: []grant.Action{grant.Notify}, Environments: []string{"staging"}},

@@ -1,10 +1,10 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/results"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -24,7 +24,7 @@ func (a *API) getResults(w http.ResponseWriter, r *Request) error {
 			answer.Problem = "What the reports say of the failures cannot be read from the store at the moment. Ask again in a few seconds."
 		}
 		answer.Results.FlakyTests = explanation.Flaky
-		if answer.Results.Failures, err = a.explained(r.Context(), run, explanation.Failures); err != nil {
+		if answer.Results.Failures, err = a.explained(r, run, explanation.Failures); err != nil {
 			return archiveAway(err)
 		}
 	}
@@ -33,20 +33,27 @@ func (a *API) getResults(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-func (a *API) explained(ctx context.Context, run *runs.Run, failures []results.Explained) (all []httpapi.TestFailure, err error) {
+// explained has no files for senders that may only know how runs end.
+func (a *API) explained(r *Request, run *runs.Run, failures []results.Explained) (all []httpapi.TestFailure, err error) {
 	for _, f := range failures {
 		shown := httpapi.TestFailure{
 			Name: f.Name, File: f.File, Line: f.Line, Message: f.Message, History: string(f.History), Text: f.Text, TextCut: f.TextCut,
 			Quarantine: f.Quarantine, ExpiredQuarantine: f.ExpiredQuarantine,
 		}
-		files := make([]record.Artifact, len(f.Files))
-		for i, file := range f.Files {
-			files[i] = record.Artifact{Pod: f.Pod, Path: file.Path, Bytes: file.Bytes}
-		}
-		if shown.Attachments, err = a.Runs.SignArtifacts(ctx, run, files); err != nil {
-			return nil, err
+		if r.Principal.Grant.Allows(grant.Read) {
+			if shown.Attachments, err = a.Runs.SignArtifacts(r.Context(), run, filesOf(f)); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, shown)
 	}
 	return all, nil
+}
+
+func filesOf(f results.Explained) []record.Artifact {
+	files := make([]record.Artifact, len(f.Files))
+	for i, file := range f.Files {
+		files[i] = record.Artifact{Pod: f.Pod, Path: file.Path, Bytes: file.Bytes}
+	}
+	return files
 }

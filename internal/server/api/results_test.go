@@ -11,7 +11,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -91,5 +93,19 @@ func TestGetResults(t *testing.T) {
 				t.Errorf("the run itself: %s", w.Body)
 			}
 		})
+	}
+}
+
+// TestResultsWithoutFiles: a sender that may only know how runs end gets no files of the tests.
+func TestResultsWithoutFiles(t *testing.T) {
+	s := stored("a", 1)
+	failedTests(s)
+	only := granting{"outcome": {Actions: []grant.Action{grant.Outcome}}, "read": {Actions: []grant.Action{grant.Read}}}
+	h := start(t, setup{objects: acme(s), ways: []auth.Way{only}, config: withArchive(&fakeArchive{documents: []record.Results{documentOf(t, "pod-1")}})})
+	for token, want := range map[string]int{"outcome": 0, "read": 1} {
+		got := decode[httpapi.RunResults](t, h.exchange(get(runsPath+"/a/results"), bearer("token-"+token)))
+		if failures := got.Results.Failures; len(failures) != 1 || failures[0].Text == "" || len(failures[0].Attachments) != want {
+			t.Errorf("%s: %+v, want %d attachments", token, failures, want)
+		}
 	}
 }

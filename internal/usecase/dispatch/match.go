@@ -76,6 +76,9 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 			budget.pause()
 			release()
 			release = func() {}
+			if o.Grant.EnvironmentProblem(e.Trigger.Spec.Environment) != "" { // what it says would tell of what the sender may not reach
+				continue
+			}
 			if e.Skipped {
 				e = o.skipped(e.Trigger, matched)
 			}
