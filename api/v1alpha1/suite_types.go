@@ -55,7 +55,8 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Attempt int32 `json:"attempt,omitempty"`
 
-	// receivedAt is when the notification was received. Streams and queues are ordered by it. A time
+	// receivedAt is when the notification was received or, for an event of a code host or a GitOps controller, when the deployment
+	// was, if that was earlier. Streams and queues are ordered by it. A time
 	// later than the second of the Suite's creation, which is the default, counts as that second, and one
 	// more than 65 seconds earlier counts as 65 seconds earlier. It has exactly six digits after the
 	// second, e.g. 2026-11-20T18:00:00.000000Z.

@@ -153,7 +153,7 @@ type operation struct {
 	Request
 	namespace  string
 	bounds     suiteBounds
-	serverTime time.Time                // of the receipt
+	serverTime time.Time                // see orderedAt
 	ttls       map[string]time.Duration // of ephemeral Environments, by the name of the static one
 	retrier    *retrier
 }
@@ -166,9 +166,18 @@ func (d *Dispatcher) newOperation(r Request) *operation {
 		Request:    r,
 		namespace:  r.Team.NamespaceName(),
 		bounds:     boundsOf(r.Team),
-		serverTime: d.ServerTime(r.ReceivedAt),
+		serverTime: d.orderedAt(r),
 		retrier:    newRetrier(d, r.Team.Name, r.ReceivedAt.Add(d.Budget)),
 	}
+}
+
+// orderedAt is by the API server's clock. Events may come late, and in any order, so that what counts is when the deployment was.
+func (d *Dispatcher) orderedAt(r Request) time.Time {
+	received := d.ServerTime(r.ReceivedAt)
+	if r.Event != nil && !r.Event.At.IsZero() && r.Event.At.Before(received) {
+		return r.Event.At
+	}
+	return received
 }
 
 // Dispatch creates a Suite for each matching Trigger. If it fails as a whole, the error is an *Error, and the Result has what is known.

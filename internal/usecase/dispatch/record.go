@@ -10,7 +10,7 @@ func (o *operation) record(matched []*v1alpha1.Trigger) {
 	if o.Journal == nil || o.Mode == DryRun || o.Schedule != nil {
 		return
 	}
-	n := record.NotificationOf(o.serverTime, o.Notification, matched)
+	n := record.NotificationOf(o.ServerTime(o.ReceivedAt), o.Notification, matched)
 	switch {
 	case o.Rollout != nil:
 		n.Way, n.Environment = record.WayWorkload, o.Rollout.Environment

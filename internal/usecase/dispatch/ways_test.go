@@ -131,3 +131,26 @@ func TestEventAfterCI(t *testing.T) {
 		})
 	}
 }
+
+// TestEventsInTheWrongOrder: whatever the order in which events arrive, the run of the later deployment is the newest of its stream.
+func TestEventsInTheWrongOrder(t *testing.T) {
+	for name, tc := range map[string]struct{ first, second string }{"in order": {"a", "b"}, "late": {"b", "a"}} {
+		t.Run(name, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke"))})
+			at := map[string]time.Time{"a": h.clock.now.Add(-40 * time.Second), "b": h.clock.now.Add(-20 * time.Second)}
+			for _, commit := range []string{tc.first, tc.second} {
+				h.notify(bodies[byEvent](commit), func(r *Request) { r.Event = &Event{At: at[commit]} })
+			}
+			for _, s := range h.suites() {
+				if got := s.Spec.ReceivedAt.Time; !got.Equal(at[s.Spec.Deployment.SHA]) {
+					t.Errorf("%s of %s is ordered at %s, want %s", s.Name, s.Spec.Deployment.SHA, got, at[s.Spec.Deployment.SHA])
+				}
+			}
+		})
+	}
+	h := start(t, setup{objects: acme(trigger("smoke"))})
+	h.notify(bodies[byEvent]("a"), func(r *Request) { r.Event = &Event{At: h.clock.now.Add(time.Hour)} })
+	if got := h.suites()[0].Spec.ReceivedAt.Time; got.After(h.clock.now) {
+		t.Errorf("a clock that is wrong makes a run newer than all others: %s", got)
+	}
+}
