@@ -84,7 +84,8 @@ type TrustAllow struct {
 	// +optional
 	Read bool `json:"read,omitempty"`
 
-	// act lets them cancel and repeat runs of the team.
+	// act lets them cancel and repeat runs of the team: those of the environments and deploymentTypes of notify, if this
+	// policy has any.
 	// +optional
 	Act bool `json:"act,omitempty"`
 }

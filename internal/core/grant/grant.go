@@ -32,6 +32,13 @@ type Grant struct {
 	Environments    []string
 	Commit          string   // the only one that notifications may name; empty: any
 	Runs            []string // the only ones that may be read; empty: all
+	Acts            Bounds   // of the runs that may be canceled and repeated
+}
+
+// Bounds are what runs must have: patterns as in a Grant. Empty: all.
+type Bounds struct {
+	DeploymentTypes []string
+	Environments    []string
 }
 
 // All is what an API key may do.
@@ -64,6 +71,20 @@ func (g Grant) EnvironmentProblem(name string) string {
 	}
 	return fmt.Sprintf("You may notify the Environments %s only, and this reaches the Environment %s. Nothing was changed. "+
 		"Send another deployment_type or branch, or ask your team for a TrustPolicy that allows this Environment.", list(g.Environments), name)
+}
+
+// RunProblem is a sentence for who may not cancel or repeat a run. The base is its Environment, or what that is made of.
+func (g Grant) RunProblem(base, deploymentType string) string {
+	switch {
+	case !anyMatches(g.Acts.Environments, base):
+		return fmt.Sprintf("You may cancel and repeat runs of the Environments %s only, and this reaches the Environment %s. "+
+			"Ask your team for a TrustPolicy that allows this Environment.", list(g.Acts.Environments), base)
+	case !anyMatches(g.Acts.DeploymentTypes, deploymentType):
+		return fmt.Sprintf("You may cancel and repeat runs of the deployment types %s only, and this run has %q. "+
+			"Ask your team for a TrustPolicy that allows this type.", list(g.Acts.DeploymentTypes), deploymentType)
+	default:
+		return ""
+	}
 }
 
 func anyMatches(patterns []string, name string) bool {

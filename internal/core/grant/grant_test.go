@@ -91,3 +91,24 @@ func TestEnvironmentProblem(t *testing.T) {
 		})
 	}
 }
+
+// TestRunProblem: the bounds of notifications are none of commands.
+func TestRunProblem(t *testing.T) {
+	cases := map[string]struct {
+		acts grant.Bounds
+		want string // part of it; empty: none
+	}{
+		"no bounds":           {},
+		"allowed":             {grant.Bounds{DeploymentTypes: []string{"pre*"}, Environments: []string{"stag*"}}, ""},
+		"another type":        {grant.Bounds{DeploymentTypes: []string{"qa"}}, `qa only, and this run has "preview"`},
+		"another Environment": {grant.Bounds{Environments: []string{"production"}}, "production only, and this reaches the Environment staging"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := grant.Grant{Acts: tc.acts, DeploymentTypes: []string{"x"}, Environments: []string{"x"}}.RunProblem("staging", "preview")
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -78,7 +78,7 @@ func restRefusal(p *v1alpha1.TrustPolicy, c *Claims, compile func(*v1alpha1.Trus
 	return compiled.expressionRefusal(c)
 }
 
-// choose grants what any of the policies of a Team does, except notifications of which they allow different ones.
+// choose grants what any of the policies of a Team does, within the bounds of that one. What they bound differently, it does not grant.
 func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Asked) Decision {
 	if len(matching) == 0 {
 		d.Problem = noneSentence(c, asked)
@@ -96,15 +96,12 @@ func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Aske
 		switch {
 		case len(able) == 0:
 			continue
-		case action != grant.Notify:
-		case !sameBounds(c, able):
-			if only {
-				return Decision{Problem: severalSentence(able), Reasons: d.Reasons}
-			}
-			continue
+		case sameBounds(c, able, action):
+			d.Grant = withBounds(d.Grant, grantOf(able[0], c), action)
+		case only:
+			return Decision{Problem: severalSentence(able), Reasons: d.Reasons}
 		default:
-			d.Grant = grantOf(able[0], c)
-			d.Grant.Actions = nil
+			continue
 		}
 		d.Grant.Actions = append(d.Grant.Actions, action)
 		if only {
@@ -114,13 +111,20 @@ func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Aske
 	return d
 }
 
-// sameBounds reports whether all policies allow the same notifications. Other actions have no bounds.
-func sameBounds(c *Claims, able []*v1alpha1.TrustPolicy) bool {
-	bounds := func(p *v1alpha1.TrustPolicy) grant.Grant {
-		g := grantOf(p, c)
-		g.Actions = nil
-		return g
+// withBounds returns the Grant with the bounds that another one sets to an action.
+func withBounds(g, other grant.Grant, action grant.Action) grant.Grant {
+	switch action {
+	case grant.Notify:
+		g.DeploymentTypes, g.Environments, g.Commit = other.DeploymentTypes, other.Environments, other.Commit
+	case grant.Act:
+		g.Acts = other.Acts
 	}
+	return g
+}
+
+// sameBounds reports whether all policies set the same bounds to an action.
+func sameBounds(c *Claims, able []*v1alpha1.TrustPolicy, action grant.Action) bool {
+	bounds := func(p *v1alpha1.TrustPolicy) grant.Grant { return withBounds(grant.Grant{}, grantOf(p, c), action) }
 	return !slices.ContainsFunc(able, func(p *v1alpha1.TrustPolicy) bool { return !reflect.DeepEqual(bounds(p), bounds(able[0])) })
 }
 

@@ -68,19 +68,35 @@ func TestSeveralPolicies(t *testing.T) {
 	staging := allow(func(a *v1alpha1.TrustAllow) { a.Notify.DeploymentTypes = []string{"staging"} })
 	production := allow(func(a *v1alpha1.TrustAllow) { a.Notify.DeploymentTypes = []string{"production"}; a.Upload = true })
 	reads := allow(func(a *v1alpha1.TrustAllow) { *a = v1alpha1.TrustAllow{Read: true, Act: true} })
+	within := func(environment string, act bool) func(*v1alpha1.TrustPolicy) {
+		return allow(func(a *v1alpha1.TrustAllow) {
+			*a = v1alpha1.TrustAllow{Notify: &v1alpha1.TrustNotify{Environments: []string{environment}}, Act: act}
+		})
+	}
+	notify, act, both := []grant.Action{grant.Notify}, []grant.Action{grant.Act}, []grant.Action{grant.Notify, grant.Act}
 	for name, tc := range map[string]struct {
 		policies []*v1alpha1.TrustPolicy
 		actions  []grant.Action
 		want     []grant.Action
 		types    []string
 		policy   string
+		acts     []string // the Environments that Act is bounded to
 	}{
-		"notify and read":    {[]*v1alpha1.TrustPolicy{policy("a", reads), policy("b", staging)}, grant.Actions, []grant.Action{grant.Notify, grant.Read, grant.Act}, []string{"staging"}, "a"},
-		"to notify":          {[]*v1alpha1.TrustPolicy{policy("a", reads), policy("b", staging)}, []grant.Action{grant.Notify}, []grant.Action{grant.Notify, grant.Read, grant.Act}, []string{"staging"}, "b"},
-		"to act":             {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", reads)}, []grant.Action{grant.Act}, []grant.Action{grant.Notify, grant.Read, grant.Act}, []string{"staging"}, "b"},
-		"unclear, to read":   {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production), policy("c", reads)}, []grant.Action{grant.Read}, []grant.Action{grant.Upload, grant.Read, grant.Act}, nil, "c"},
-		"unclear, who":       {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production)}, grant.Actions, []grant.Action{grant.Upload}, nil, "a"},
-		"unclear, to notify": {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production)}, []grant.Action{grant.Notify}, nil, nil, ""},
+		"notify and read":    {[]*v1alpha1.TrustPolicy{policy("a", reads), policy("b", staging)}, grant.Actions, []grant.Action{grant.Notify, grant.Read, grant.Act}, []string{"staging"}, "a", nil},
+		"to notify":          {[]*v1alpha1.TrustPolicy{policy("a", reads), policy("b", staging)}, []grant.Action{grant.Notify}, []grant.Action{grant.Notify, grant.Read, grant.Act}, []string{"staging"}, "b", nil},
+		"to act":             {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", reads)}, []grant.Action{grant.Act}, []grant.Action{grant.Notify, grant.Read, grant.Act}, []string{"staging"}, "b", nil},
+		"unclear, to read":   {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production), policy("c", reads)}, []grant.Action{grant.Read}, []grant.Action{grant.Upload, grant.Read, grant.Act}, nil, "c", nil},
+		"unclear, who":       {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production)}, grant.Actions, []grant.Action{grant.Upload}, nil, "a", nil},
+		"unclear, to notify": {[]*v1alpha1.TrustPolicy{policy("a", staging), policy("b", production)}, []grant.Action{grant.Notify}, nil, nil, "", nil},
+
+		"act, and notify elsewhere": {[]*v1alpha1.TrustPolicy{policy("a", within("preview", true)), policy("b", within("production", false))}, act, act, nil, "a", []string{"preview"}},
+		"act, which the other lacks": {[]*v1alpha1.TrustPolicy{policy("a", within("preview", false)), policy("b", reads)}, act,
+			[]grant.Action{grant.Notify, grant.Read, grant.Act}, nil, "b", nil},
+		"act in the same":        {[]*v1alpha1.TrustPolicy{policy("a", within("preview", true)), policy("b", within("preview", true))}, act, both, nil, "a", []string{"preview"}},
+		"unclear, to act":        {[]*v1alpha1.TrustPolicy{policy("a", within("preview", true)), policy("b", within("production", true))}, act, nil, nil, "", nil},
+		"unclear, to act at all": {[]*v1alpha1.TrustPolicy{policy("a", within("preview", true)), policy("b", reads)}, act, nil, nil, "", nil},
+		"unclear acts, who":      {[]*v1alpha1.TrustPolicy{policy("a", within("preview", true)), policy("b", reads)}, grant.Actions, []grant.Action{grant.Notify, grant.Read}, nil, "a", nil},
+		"unclear acts, notify":   {[]*v1alpha1.TrustPolicy{policy("a", within("preview", true)), policy("b", reads)}, notify, []grant.Action{grant.Notify, grant.Read}, nil, "a", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(parse(t, ofGitHub()), tc.policies, trust.Asked{Actions: tc.actions})
@@ -88,7 +104,8 @@ func TestSeveralPolicies(t *testing.T) {
 			if d.Policy != nil {
 				got = d.Policy.Name
 			}
-			if got != tc.policy || !slices.Equal(d.Grant.Actions, tc.want) || !slices.Equal(d.Grant.DeploymentTypes, tc.types) {
+			if got != tc.policy || !slices.Equal(d.Grant.Actions, tc.want) || !slices.Equal(d.Grant.DeploymentTypes, tc.types) ||
+				!slices.Equal(d.Grant.Acts.Environments, tc.acts) {
 				t.Errorf("%q %+v %q", got, d.Grant, d.Problem)
 			}
 		})

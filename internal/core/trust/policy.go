@@ -142,6 +142,7 @@ func grantOf(p *v1alpha1.TrustPolicy, c *Claims) grant.Grant {
 	}
 	if allow.Act {
 		g.Actions = append(g.Actions, grant.Act)
+		g.Acts = grant.Bounds{DeploymentTypes: slices.Clone(g.DeploymentTypes), Environments: slices.Clone(g.Environments)}
 	}
 	if name, _ := commitClaim(p); name != "" {
 		g.Commit = c.String(name)

@@ -68,6 +68,11 @@ func TestGrant(t *testing.T) {
 			policy("p", allow(v1alpha1.TrustAllow{Notify: &v1alpha1.TrustNotify{}, Upload: true, Read: true, Act: true})), ofGitHub(),
 			grant.Grant{Actions: []grant.Action{grant.Notify, grant.Upload, grant.Read, grant.Act}, Commit: commit},
 		},
+		"some acts": {
+			policy("p", allow(v1alpha1.TrustAllow{Notify: &v1alpha1.TrustNotify{DeploymentTypes: []string{"pr-*"}, Environments: []string{"staging"}}, Act: true})),
+			ofGitHub(), grant.Grant{Actions: []grant.Action{grant.Notify, grant.Act}, DeploymentTypes: []string{"pr-*"}, Environments: []string{"staging"}, Commit: commit,
+				Acts: grant.Bounds{DeploymentTypes: []string{"pr-*"}, Environments: []string{"staging"}}},
+		},
 		"read only":     {policy("p", allow(v1alpha1.TrustAllow{Read: true})), ofGitHub(), grant.Grant{Actions: []grant.Action{grant.Read}}},
 		"no commit":     {policy("p"), ofGitHub(object{"sha": nil}), grant.Grant{Actions: []grant.Action{grant.Notify}}},
 		"any commit":    {policy("p", commitClaim("")), ofGitHub(), grant.Grant{Actions: []grant.Action{grant.Notify}}},

@@ -63,6 +63,7 @@ func TestBoundsOfNotifications(t *testing.T) {
 	const sha = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
 	grants := granting{"bound": {
 		Actions: []grant.Action{grant.Notify, grant.Act}, DeploymentTypes: []string{"staging", "pr-*"}, Environments: []string{"staging"}, Commit: sha,
+		Acts: grant.Bounds{Environments: []string{"staging"}},
 	}}
 	onProduction := func(t *v1alpha1.Trigger) {
 		t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"release"}

@@ -18,7 +18,7 @@ import (
 // Command is a request to change a run or an Environment. Team is only read.
 type Command struct {
 	Team       *v1alpha1.Team
-	Grant      grant.Grant // of the sender; only which Environments it may end matters here
+	Grant      grant.Grant // of the sender; only which Environments it may end, and the bounds of its commands, matter here
 	By         string      // the sender, for people who look at the run
 	RequestID  string      // clients may give several requests one
 	ReceivedAt time.Time   // by Clock
@@ -44,17 +44,16 @@ func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, erro
 	return s, o.checkReach(ctx, s)
 }
 
-// checkReach refuses a command on a run of an Environment that the sender may not reach. An ephemeral one counts as the one that it is made of.
+// checkReach refuses a command on a run that the sender may not reach. An ephemeral Environment counts as the one that it is made of.
 func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
-	if len(o.Grant.Environments) == 0 {
-		return nil
-	}
 	env := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.Environment}}
-	err := o.Cache.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: env.Name}, env)
-	if apierror.IgnoreNotFound(err) != nil {
-		return err
+	if len(o.Grant.Acts.Environments) > 0 {
+		err := o.Cache.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: env.Name}, env)
+		if apierror.IgnoreNotFound(err) != nil {
+			return err
+		}
 	}
-	if problem := o.Grant.EnvironmentProblem(baseOf(env)); problem != "" {
+	if problem := o.Grant.RunProblem(baseOf(env), s.Spec.Deployment.Type); problem != "" {
 		return &Error{Kind: Forbidden, Message: problem}
 	}
 	return nil
