@@ -73,6 +73,25 @@ func (g Grant) EnvironmentProblem(name string) string {
 		"Send another deployment_type or branch, or ask your team for a TrustPolicy that allows this Environment.", list(g.Environments), name)
 }
 
+// TerminationProblem is the same for an ephemeral Environment that is to end. The base is what it is made of, and the types are those of
+// its runs that are known.
+func (g Grant) TerminationProblem(name, base string, types []string) string {
+	if problem := g.EnvironmentProblem(base); problem != "" {
+		return problem
+	}
+	if len(types) == 0 && len(g.DeploymentTypes) > 0 && len(g.Environments) == 0 {
+		return fmt.Sprintf("You may end Environments of the deployment types %s only, and no run says of which type the Environment %s is. "+
+			"Nothing was changed. Ask your team for a TrustPolicy that names its environments.", list(g.DeploymentTypes), name)
+	}
+	for _, t := range types {
+		if !anyMatches(g.DeploymentTypes, t) {
+			return fmt.Sprintf("You may end Environments of the deployment types %s only, and the Environment %s has a run of %q. "+
+				"Nothing was changed. Ask your team for a TrustPolicy that allows this type.", list(g.DeploymentTypes), name, t)
+		}
+	}
+	return ""
+}
+
 // RunProblem is a sentence for who may not cancel or repeat a run. The base is its Environment, or what that is made of.
 func (g Grant) RunProblem(base, deploymentType string) string {
 	switch {

@@ -92,6 +92,33 @@ func TestEnvironmentProblem(t *testing.T) {
 	}
 }
 
+func TestTerminationProblem(t *testing.T) {
+	previews := []string{"preview", "pr-*"}
+	cases := map[string]struct {
+		grant grant.Grant
+		types []string // of the runs of the Environment pr-7, which is made of staging
+		want  string   // part of it; empty: none
+	}{
+		"no bounds":             {types: []string{"any"}},
+		"no bounds, no run":     {},
+		"types":                 {grant.Grant{DeploymentTypes: previews}, []string{"preview", "pr-7"}, ""},
+		"another type":          {grant.Grant{DeploymentTypes: previews}, []string{"preview", "qa"}, `preview, pr-* only, and the Environment pr-7 has a run of "qa"`},
+		"no type":               {grant.Grant{DeploymentTypes: previews}, []string{""}, `a run of ""`},
+		"no run":                {grant.Grant{DeploymentTypes: previews}, nil, "no run says"},
+		"Environment, no run":   {grant.Grant{DeploymentTypes: previews, Environments: []string{"staging"}}, nil, ""},
+		"Environment, not type": {grant.Grant{DeploymentTypes: previews, Environments: []string{"staging"}}, []string{"qa"}, `a run of "qa"`},
+		"another Environment":   {grant.Grant{Environments: []string{"production"}}, []string{"preview"}, "reaches the Environment staging"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tc.grant.TerminationProblem("pr-7", "staging", tc.types)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestRunProblem: the bounds of notifications are none of commands.
 func TestRunProblem(t *testing.T) {
 	cases := map[string]struct {

@@ -114,6 +114,44 @@ func TestDryRunWithinBounds(t *testing.T) {
 	}
 }
 
+// TestBoundsOfTypes: who may say that previews are deployed ends, cancels and repeats nothing else.
+func TestBoundsOfTypes(t *testing.T) {
+	types := []string{"preview"}
+	grants := granting{"bound": {
+		Actions: []grant.Action{grant.Notify, grant.Act}, DeploymentTypes: types, Acts: grant.Bounds{DeploymentTypes: types},
+	}}
+	for name, tc := range map[string]struct {
+		runs   []string // deployment types
+		target string
+		want   int
+		says   string
+	}{
+		"termination":                  {[]string{"preview", "preview"}, "/api/webhooks/environment_terminated", 200, "terminated"},
+		"termination of another type":  {[]string{"preview", "qa"}, "/api/webhooks/environment_terminated", 403, `has a run of \"qa\"`},
+		"termination without runs":     {nil, "/api/webhooks/environment_terminated", 403, "no run says of which type"},
+		"cancel":                       {[]string{"preview"}, "/api/v0/runs/p-0/cancel", 409, "has ended already"},
+		"cancel a run of another type": {[]string{"qa"}, "/api/v0/runs/p-0/cancel", 403, `this run has \"qa\"`},
+		"rerun":                        {[]string{"preview"}, "/api/v0/runs/p-0/rerun", 201, ""},
+		"rerun a run of another type":  {[]string{"qa"}, "/api/v0/runs/p-0/rerun", 403, `this run has \"qa\"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			production := environmentNamed("production")
+			ephemeral := suite.EphemeralEnvironment(production, "https://pr-7.example.com", noon.Add(time.Hour))
+			objects := acme(trigger("smoke"), production, ephemeral)
+			for n, of := range tc.runs {
+				run := aRun(fmt.Sprint("p-", n), n, v1alpha1.Passed(""))
+				run.Spec.Environment, run.Spec.Deployment.Type = ephemeral.Name, of
+				objects = append(objects, run)
+			}
+			h := start(t, setup{objects: objects, ways: []auth.Way{grants}})
+			w := h.exchange(post(`{"deploymentUrl": "https://pr-7.example.com"}`, path(tc.target), bearer("token-bound")))
+			if w.Code != tc.want || !strings.Contains(w.Body.String(), tc.says) {
+				t.Errorf("%d %s, want %d %s", w.Code, w.Body, tc.want, tc.says)
+			}
+		})
+	}
+}
+
 func TestWhoAmI(t *testing.T) {
 	h := start(t, setup{objects: acme(), ways: []auth.Way{granting{
 		"little":  {Actions: []grant.Action{grant.Notify}, Environments: []string{"staging"}},

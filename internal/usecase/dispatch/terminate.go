@@ -70,12 +70,29 @@ func (o *operation) terminated(ctx context.Context, t *notification.Termination)
 			return nil, &Error{Kind: EnvironmentStatic,
 				Message: fmt.Sprintf("The Environment %s is not ephemeral, so it does not end with a deployment. Nothing was changed.", env.Name)}
 		}
-		if problem := o.Grant.EnvironmentProblem(baseOf(&env)); problem != "" {
-			return nil, &Error{Kind: Forbidden, Message: problem}
+		if err := o.checkTermination(ctx, &env); err != nil {
+			return nil, err
 		}
 	}
 	slices.SortFunc(found, func(a, b v1alpha1.Environment) int { return cmp.Compare(a.Name, b.Name) })
 	return found, nil
+}
+
+func (o *operation) checkTermination(ctx context.Context, env *v1alpha1.Environment) error {
+	var types []string
+	if len(o.Grant.DeploymentTypes) > 0 {
+		runs, err := o.runsIn(ctx, env.Name)
+		if err != nil {
+			return err
+		}
+		for _, s := range runs {
+			types = append(types, s.Spec.Deployment.Type)
+		}
+	}
+	if problem := o.Grant.TerminationProblem(env.Name, baseOf(env), types); problem != "" {
+		return &Error{Kind: Forbidden, Message: problem}
+	}
+	return nil
 }
 
 func (o *operation) environmentsNamed(
