@@ -52,15 +52,16 @@ func (k *ClusterKeys) check(ctx context.Context, token string) signature {
 		return forgedSignature
 	}
 	keys, mayAsk := k.known(parsed)
+	current := false // whether the keys are all that there are now
 	if mayAsk {
-		keys = k.refresh(ctx)
+		keys, current = k.refresh(ctx)
 	}
 	switch {
 	case keys == nil:
 		return unknownSignature
 	case verifies(parsed, keys):
 		return goodSignature
-	case !mayAsk && !hasKeyOf(parsed, keys):
+	case !current && !hasKeyOf(parsed, keys):
 		return unclearSignature
 	default:
 		return forgedSignature
@@ -78,21 +79,21 @@ func (k *ClusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKey
 	return k.keys, true
 }
 
-// refresh keeps the known keys if others cannot be read.
-func (k *ClusterKeys) refresh(ctx context.Context) *jose.JSONWebKeySet {
+// refresh keeps the known keys if others cannot be read, and then returns false.
+func (k *ClusterKeys) refresh(ctx context.Context) (keys *jose.JSONWebKeySet, current bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
-	keys := &jose.JSONWebKeySet{}
+	fresh := &jose.JSONWebKeySet{}
 	content, err := k.read(ctx)
 	if err == nil {
-		err = json.Unmarshal(content, keys)
+		err = json.Unmarshal(content, fresh)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err == nil && len(keys.Keys) > 0 {
-		k.keys = keys
+	if err == nil && len(fresh.Keys) > 0 {
+		k.keys, current = fresh, true
 	}
-	return k.keys
+	return k.keys, current
 }
 
 func hasKeyOf(token *jose.JSONWebSignature, keys *jose.JSONWebKeySet) bool {

@@ -144,6 +144,27 @@ func TestNewKey(t *testing.T) {
 	})
 }
 
+// TestKeysCannotBeReadAgain: a token of a newer key is refused for now, and not for good.
+func TestKeysCannotBeReadAgain(t *testing.T) {
+	old, next := newIssuer(t, "old"), newIssuer(t, "next")
+	synctest.Test(t, func(t *testing.T) {
+		var down error
+		keys := NewClusterKeys(func(context.Context) ([]byte, error) { return published(old), down }, clock.RealClock{})
+		a := NewPodAuthenticator(&counter{}, keys, clock.RealClock{})
+		for _, step := range []struct {
+			down  error
+			token string
+			want  int // HTTP status; 0: it is accepted
+		}{{nil, old.token(), 0}, {errors.New("down"), next.token(), http.StatusServiceUnavailable}, {errors.New("down"), old.token(), 0}, {nil, next.token(), http.StatusUnauthorized}} {
+			down = step.down
+			if _, err := a.Authenticate(t.Context(), bearerRequest(step.token)); statusOf(err) != step.want {
+				t.Errorf("got %v, want %d", err, step.want)
+			}
+			time.Sleep(keysEvery)
+		}
+	})
+}
+
 // TestWithoutPublishedKeys: where the keys cannot be read, the API server is asked about each token, as far as limits allow.
 func TestWithoutPublishedKeys(t *testing.T) {
 	own := newIssuer(t, "own")
