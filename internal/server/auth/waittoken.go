@@ -67,6 +67,8 @@ func (w *WaitTokens) Authenticate(ctx context.Context, token string, asked Asked
 		return Principal{}, Unavailable(err)
 	case !w.Clock.Now().Before(ticket.Expires):
 		return Principal{}, errWaitTokenExpired
+	case len(ticket.Runs) == 0: // a Grant without Runs is for all
+		return Principal{}, ErrUnauthenticated
 	}
 	team, err := index.Owner(ctx, w.Reader, ticket.Namespace)
 	switch {
@@ -91,6 +93,9 @@ func (w *WaitTokens) Authenticate(ctx context.Context, token string, asked Asked
 func (w *WaitTokens) checkOrigin(ctx context.Context, ticket waitTicket) error {
 	if ticket.Origin == "" {
 		return nil
+	}
+	if w.Vouched == nil {
+		return ErrUnauthenticated
 	}
 	vouched, err := w.Vouched(ctx, ticket.Name, ticket.Origin)
 	if err != nil {

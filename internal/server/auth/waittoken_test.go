@@ -117,3 +117,32 @@ func TestWayClaims(t *testing.T) {
 		t.Errorf("without the way, it is a key: %v", err)
 	}
 }
+
+// TestWaitTokenOfNothing: one without runs would be for all, and one of a TrustPolicy needs somebody who knows them.
+func TestWaitTokenOfNothing(t *testing.T) {
+	acme := team("acme", withUID("1"))
+	for name, tc := range map[string]struct {
+		origin  types.UID
+		runs    []string
+		without bool // TrustPolicies
+		want    int  // 0: it is good
+	}{
+		"a run":                  {runs: []string{"smoke-1"}, without: true},
+		"no run":                 {want: 401},
+		"a policy, without them": {origin: "policy", runs: []string{"smoke-1"}, without: true, want: 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := waitTokens(t, "a secret of the replicas, 32 byte", noon, acme)
+			if tc.without {
+				w.Vouched = nil
+			}
+			token, _, err := w.Issue(t.Context(), Principal{Team: acme, Origin: tc.origin}, tc.runs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Authenticate(t.Context(), token, Asked{}); statusOf(err) != tc.want {
+				t.Errorf("%v, want %d", err, tc.want)
+			}
+		})
+	}
+}
