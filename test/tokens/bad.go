@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +20,15 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
+// newKeys are the forged ones whose key the issuer might have published meanwhile.
+var newKeys = []string{"a kid that nobody has", "a kid that is a path"}
+
 // Bad is a token that must not let its sender in, and the status of the answer.
 type Bad struct {
 	Token  string
 	Status int
+	// NewKey is whether its key may be new: the status is 503 for a few seconds after the keys were read.
+	NewKey bool
 }
 
 // Bad are forged, misdirected and expired tokens, and good ones that no TrustPolicy trusts which wants repository_id 4711, ref
@@ -30,13 +36,13 @@ type Bad struct {
 func (i *Issuer) Bad(now time.Time) map[string]Bad {
 	all := map[string]Bad{}
 	for name, token := range i.forged(now) {
-		all[name] = Bad{token, http.StatusUnauthorized}
+		all[name] = Bad{Token: token, Status: http.StatusUnauthorized, NewKey: slices.Contains(newKeys, name)}
 	}
 	for name, change := range i.invalid(now) {
-		all[name] = Bad{i.Sign(GitHub(i.URL, now, change)), http.StatusUnauthorized}
+		all[name] = Bad{Token: i.Sign(GitHub(i.URL, now, change)), Status: http.StatusUnauthorized}
 	}
 	for name, change := range untrusted {
-		all[name] = Bad{i.Sign(GitHub(i.URL, now, change)), http.StatusForbidden}
+		all[name] = Bad{Token: i.Sign(GitHub(i.URL, now, change)), Status: http.StatusForbidden}
 	}
 	return all
 }

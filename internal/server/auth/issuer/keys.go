@@ -13,6 +13,7 @@ import (
 var (
 	errUnknownKey  = errors.New("the issuer has no such key")
 	errManyWaiting = errors.New("as many tokens wait for the keys of the issuer as may")
+	errMaybeNewKey = errors.New("the issuer had no such key a few seconds ago")
 	errTooSoon     = errors.New("the keys of the issuer could not be read a few seconds ago")
 	errOldKeys     = errors.New("the keys of the issuer could not be read for hours")
 )
@@ -36,7 +37,7 @@ func newKeySet(c clock.PassiveClock, read func(context.Context) ([]jose.JSONWebK
 	return &keySet{read: read, clock: c, waiting: make(chan struct{}, maxWaiting)}
 }
 
-// find returns the keys with an ID. The error is errUnknownKey if the issuer has none, and another one if it cannot be asked.
+// find returns the keys with an ID. The error is errUnknownKey if the issuer has none, and another one if it cannot be asked now.
 func (s *keySet) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	known, age := s.known(id)
 	if len(known) > 0 && age < keepFor {
@@ -45,12 +46,17 @@ func (s *keySet) find(ctx context.Context, id string) ([]jose.JSONWebKey, error)
 		}
 		return known, nil
 	}
-	if done := s.fetch(); done != nil {
+	done := s.fetch()
+	if done != nil {
 		if err := s.wait(ctx, done); err != nil {
 			return nil, err
 		}
 	}
-	return s.findAgain(id)
+	known, err := s.findAgain(id)
+	if done == nil && errors.Is(err, errUnknownKey) {
+		return nil, errMaybeNewKey
+	}
+	return known, err
 }
 
 func (s *keySet) findAgain(id string) ([]jose.JSONWebKey, error) {

@@ -52,7 +52,8 @@ func TestRotation(t *testing.T) {
 	}
 	ci.RotateEC()
 	fresh := ci.Sign(tokens.GitHub(ci.URL, noon))
-	expect(fresh, 401, "a new key, a moment after the keys were read")
+	expect(fresh, 503, "a new key, a moment after the keys were read")
+	expect(old, 200, "the old key, meanwhile")
 	pass(fetchEvery)
 	expect(fresh, 200, "a new key")
 	expect(old, 200, "the old key, which is still published")
@@ -61,6 +62,8 @@ func TestRotation(t *testing.T) {
 	pass(refreshAfter)
 	expect(old, 200, "a withdrawn key, while the keys are read again")
 	w.sources[ci.URL].keys.idle()
+	expect(old, 503, "a withdrawn key, a moment after the keys were read")
+	pass(fetchEvery)
 	expect(old, 401, "a withdrawn key")
 	expect(fresh, 200, "the newest key")
 }

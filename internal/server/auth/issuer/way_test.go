@@ -158,7 +158,7 @@ func TestGoodTokens(t *testing.T) {
 func TestBadTokens(t *testing.T) {
 	ci := tokens.NewIssuer(t)
 	secret := policy(ci.URL, "ns-acme", "hidden-name", func(s *v1alpha1.TrustPolicySpec) { s.Expression = "claims.environment != 'hidden-expression'" })
-	w, _ := newWay(t, ci, team("acme", "ns-acme"), secret)
+	w, steady := newWay(t, ci, team("acme", "ns-acme"), secret)
 	if _, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), notify); err != nil {
 		t.Fatalf("the good token is refused: %v", err)
 	}
@@ -168,6 +168,7 @@ func TestBadTokens(t *testing.T) {
 	}
 	for name, tc := range bad {
 		t.Run(name, func(t *testing.T) {
+			steady.SetTime(steady.Now().Add(fetchEvery)) // so that the issuer is asked for unknown keys
 			p, err := send(t, w, tc.Token, notify)
 			if got := statusOf(t, err); got != tc.Status || p.Team != nil {
 				t.Fatalf("%d for %v, want %d: %v", got, p, tc.Status, err)
