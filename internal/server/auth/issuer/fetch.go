@@ -19,28 +19,7 @@ import (
 // fetcher reads the keys of an issuer.
 type fetcher struct {
 	issuer Issuer
-	client *http.Client
-}
-
-// newFetcher takes a client that follows no redirects.
-func newFetcher(i Issuer, client *http.Client) *fetcher {
-	bounded := *client
-	bounded.Transport = boundedAnswers{client.Transport}
-	return &fetcher{i, &bounded}
-}
-
-type boundedAnswers struct{ next http.RoundTripper }
-
-func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	next := b.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	resp, err := next.RoundTrip(r)
-	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
-	}
-	return resp, err
+	client *http.Client // follows no redirects, and bounds answers
 }
 
 func (f *fetcher) read(ctx context.Context) ([]jose.JSONWebKey, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/test/tokens"
 )
 
@@ -75,11 +76,11 @@ func TestFaultsOfIssuers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ci := tokens.NewIssuer(t)
 			ci.Answer(tc.answer(ci))
-			c := plainClient()
+			c := outbound.New()
 			if name == "hangs" {
 				c.Timeout = 50 * time.Millisecond
 			}
-			_, err := newFetcher(listed(ci), c).read(t.Context())
+			_, err := (&fetcher{listed(ci), c}).read(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > maxProblem+10 || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
@@ -94,7 +95,7 @@ func TestKeysByURL(t *testing.T) {
 	ci := tokens.NewIssuer(t)
 	l := listed(ci)
 	l.JWKSURL = ci.URL + "/keys"
-	if keys, err := newFetcher(l, plainClient()).read(t.Context()); err != nil || len(keys) != 1 || ci.Requests() != 1 {
+	if keys, err := (&fetcher{l, outbound.New()}).read(t.Context()); err != nil || len(keys) != 1 || ci.Requests() != 1 {
 		t.Errorf("%d keys after %d requests: %v", len(keys), ci.Requests(), err)
 	}
 }

@@ -18,9 +18,8 @@ const (
 	// elsewhere, and a withdrawn key does not work for ever.
 	keepFor = 6 * time.Hour
 
-	maxWaiting = 64        // requests that wait for the keys of an issuer, each with a connection of somebody unknown
-	maxAnswer  = 512 << 10 // of an issuer, in bytes: a set of keys has about 2 KiB for each
-	maxKeys    = 64        // GitHub has three, clusters of servers perhaps a dozen
+	maxWaiting = 64 // requests that wait for the keys of an issuer, each with a connection of somebody unknown
+	maxKeys    = 64 // GitHub has three, clusters of servers perhaps a dozen
 
 	minRSABits = 2048 // shorter ones are not safe
 	maxRSABits = 8192 // longer ones take milliseconds to verify

@@ -26,7 +26,7 @@ import (
 // Config is what a Way needs.
 type Config struct {
 	Issuers []Issuer
-	// Client returns a client for the servers of issuers that follows no redirects. The roots may be nil: public ones.
+	// Client returns a client for the servers of issuers that follows no redirects, and bounds answers. The roots may be nil: public ones.
 	Client func(roots *x509.CertPool) *http.Client
 
 	// Reader reads TrustPolicies and Teams from a cache that has the indexes of index.Setup.
@@ -49,7 +49,7 @@ type Way struct {
 func New(c Config) *Way {
 	w := &Way{Config: c, sources: map[string]*source{}}
 	for _, i := range c.Issuers {
-		w.sources[i.URL] = &source{Issuer: i, keys: newKeySet(c.Steady, newFetcher(i, c.Client(i.roots())).read)}
+		w.sources[i.URL] = &source{Issuer: i, keys: newKeySet(c.Steady, (&fetcher{i, c.Client(i.roots())}).read)}
 	}
 	return w
 }

@@ -2,7 +2,6 @@ package issuer
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/test/tokens"
 )
@@ -79,14 +79,9 @@ func newWay(t *testing.T, i *tokens.Issuer, objects ...client.Object) (*Way, *cl
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(noon)
 	return New(Config{
-		Issuers: []Issuer{listed(i)}, Client: func(*x509.CertPool) *http.Client { return plainClient() }, Reader: reader(t, objects...),
+		Issuers: []Issuer{listed(i)}, Client: outbound.Trusting, Reader: reader(t, objects...),
 		Staleness: func() time.Duration { return 0 }, Clock: clocktesting.NewFakePassiveClock(noon), Steady: clock,
 	}), clock
-}
-
-// plainClient follows no redirects, as that of the manager.
-func plainClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func statusOf(t *testing.T, err error) int {
