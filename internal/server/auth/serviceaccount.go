@@ -23,7 +23,8 @@ type ServiceAccountConfig struct {
 	Keys     *ClusterKeys // nil: they cannot be read
 	// Reader reads Teams from a cache that has the indexes of index.Setup.
 	Reader client.Reader
-	// Elsewhere reports whether another way has the tokens of an issuer, such as another cluster's; nil: none has.
+	// Elsewhere reports whether another way has the tokens of an issuer, such as another cluster's, except those that the API server
+	// signed: clusters may have the same name. Nil: none has.
 	Elsewhere func(issuer string) bool
 	Clock     clock.PassiveClock // may differ from the API server's
 }
@@ -48,7 +49,10 @@ func NewServiceAccounts(c ServiceAccountConfig) *ServiceAccounts {
 func (s *ServiceAccounts) Claims(token string) bool {
 	claims, ok := serviceaccount.Unverified(token)
 	_, _, isAccount := claims.Account()
-	return ok && isAccount && claims.Bound && (s.Elsewhere == nil || !s.Elsewhere(claims.Issuer))
+	if !ok || !isAccount || !claims.Bound {
+		return false
+	}
+	return s.Elsewhere == nil || !s.Elsewhere(claims.Issuer) || s.Keys.check(context.Background(), token) == goodSignature
 }
 
 // Authenticate implements Way.

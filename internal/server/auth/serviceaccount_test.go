@@ -229,10 +229,14 @@ func TestTokensThatAreNotClaimed(t *testing.T) {
 		"a token of a person":      w.issuer.sign(`{"sub":"anna","aud":"postflight","exp":9e9}`),
 		"a token of CI":            w.issuer.sign(`{"sub":"repo:acme/shop:ref:refs/heads/main","aud":"postflight","exp":9e9}`),
 		"a legacy token":           w.issuer.sign(`{"iss":"kubernetes/serviceaccount","sub":"system:serviceaccount:acme:ci"}`),
-		"a cluster that is listed": w.token("acme/ci", "https://kubernetes", "https://other"),
+		"a cluster that is listed": newIssuer(t, "other").sign(claimsOf("acme/ci", "https://kubernetes", "https://other")),
+		"the same, and this kid":   newIssuer(t, "own").sign(claimsOf("acme/ci", "https://kubernetes", "https://other")),
 	} {
 		if w.Claims(token) {
 			t.Errorf("%s is claimed", name)
 		}
+	}
+	if !w.Claims(w.token("acme/ci", "https://kubernetes", "https://other")) {
+		t.Error("a token of this cluster, which has the same issuer as another one, is not claimed")
 	}
 }
