@@ -105,7 +105,7 @@ func (a *API) takeEvent(w http.ResponseWriter, r *Request, sources []events.Sour
 	var failed error
 	for i, s := range sources {
 		if i > 0 {
-			a.auditLine(r, statusOf(failed), a.Clock.Since(r.receivedAt))
+			a.auditLine(r, r.teamCode, a.Clock.Since(r.receivedAt))
 		}
 		r.audit = nil
 		r.Principal = auth.Principal{Team: s.Team, Grant: grant.Grant{Actions: []grant.Action{grant.Notify, grant.Act}},
@@ -119,8 +119,11 @@ func (a *API) takeEvent(w http.ResponseWriter, r *Request, sources []events.Sour
 			answered = merge(answer, some) || answered
 			return err
 		})
-		if err != nil {
-			failed = err
+		if len(sources) > 1 {
+			r.teamCode = statusOf(err)
+		}
+		if err != nil && statusOf(failed) < http.StatusInternalServerError {
+			failed = err // the first after which the event is delivered again, if there is one
 		}
 	}
 	if failed != nil {

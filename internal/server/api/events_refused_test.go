@@ -160,6 +160,46 @@ func TestAppEvents(t *testing.T) {
 	}
 }
 
+// TestAppEventThatSomeTeamsFail: an error that passes is the answer, also before one that stays, so that the event is delivered again. Each
+// team's audit line has its own status.
+func TestAppEventThatSomeTeamsFail(t *testing.T) {
+	var objects []client.Object
+	for _, name := range []string{"a-down", "b-bad", "c-good"} {
+		team, there, env := team(name), trigger("smoke"), environmentNamed("staging")
+		team.Spec.Repositories = []string{"github.com/acme/shop"}
+		there.Namespace, env.Namespace = name, name
+		there.UID, env.UID = clientUID("uid-"+name), clientUID("uid-staging-"+name)
+		objects = append(objects, team, there, env, source(ofApp, func(s *v1alpha1.EventSource) {
+			s.Namespace = name
+			if name == "b-bad" {
+				s.Spec.Environments = []v1alpha1.EventEnvironment{{Event: "Production", DeploymentType: "two\nlines"}}
+			}
+		}))
+	}
+	u := startHub(t, objects...)
+	u.Dispatcher.Writer = interceptor.NewClient(u.cluster, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if o.GetNamespace() == "a-down" {
+				return errRefused
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	body := payload(t, "deployment_status")
+	if w := u.exchange(deliver("deployment_status", body, toApp(body))); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d, want 503: %s", w.Code, w.Body)
+	}
+	for team, code := range map[string]string{"a-down": "503", "b-bad": "400", "c-good": "200"} {
+		found := false
+		for line := range strings.Lines(u.audit.String()) {
+			found = strings.Contains(line, `"team":"`+team+`"`) && strings.Contains(line, `"code":`+code) || found
+		}
+		if !found {
+			t.Errorf("no audit line of %s has the status %s: %s", team, code, u.audit)
+		}
+	}
+}
+
 // TestStalledEvents: bodies of strangers that never come whole take a bounded amount of memory, and no more.
 func TestStalledEvents(t *testing.T) {
 	u := startHub(t, source(), eventSecretOf(eventSecret), trigger("smoke"))

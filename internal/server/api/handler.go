@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -27,6 +28,7 @@ type Request struct {
 	requestID  string     // see requestID
 	receivedAt time.Time  // by Clock
 	route      string     // for metrics: of few values
+	teamCode   int        // the status for the Principal's team, if the answer is for several; 0: that of the answer
 	audit      []any      // keys and values that the handler adds to the audit line
 	span       trace.Span // nil: the request is not traced
 
@@ -162,7 +164,7 @@ func (a *API) finish(w *response, r *Request) {
 	observe(a.metrics.seconds.WithLabelValues(r.route), took.Seconds(), r.endSpan(code))
 	if r.Principal.Team != nil {
 		a.metrics.ofTeams.WithLabelValues(a.TeamLabel(r.team()), strconv.Itoa(code/100)+"xx").Inc()
-		a.auditLine(r, code, took)
+		a.auditLine(r, cmp.Or(r.teamCode, code), took)
 	}
 }
 
