@@ -2,6 +2,7 @@ package github
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -24,8 +25,7 @@ const (
 	maxRedeliveries = 50 // at once; the others come next time
 )
 
-// Redeliver returns the ids of attempts to repeat: the last one of each event that nobody has taken. An answer that the event itself caused
-// (4xx) would be the same again.
+// Redeliver returns the ids of attempts to repeat: the last one of each event that has no final answer.
 func Redeliver(all []Attempt, now time.Time) (ids []int64) {
 	byEvent := map[string][]Attempt{}
 	for _, a := range all {
@@ -53,4 +53,13 @@ func starts(kind string) bool {
 	return kind == "deployment_status" || kind == "check_run" || kind == "check_suite"
 }
 
-func (a Attempt) final() bool { return a.Code >= 200 && a.Code < 300 || a.Code >= 400 && a.Code < 500 }
+// final reports whether the event was taken, or caused the error itself. Proxies answer 404, 408 and 429, too, e.g. during a rollout.
+func (a Attempt) final() bool {
+	switch a.Code {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType:
+		return true
+	default:
+		return a.Code >= 200 && a.Code < 300
+	}
+}

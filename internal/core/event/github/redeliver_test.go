@@ -51,6 +51,14 @@ func TestRedeliver(t *testing.T) {
 			}
 		})
 	}
+	for code, final := range map[int]bool{
+		200: true, 204: true, 400: true, 401: true, 403: true, 409: true, 413: true, 415: true,
+		0: false, 302: false, 404: false, 405: false, 408: false, 429: false, 499: false, 500: false, 502: false, 504: false,
+	} {
+		if got := github.Redeliver([]github.Attempt{attempt(1, "a", code, 10*time.Minute)}, noon); (len(got) == 0) != final {
+			t.Errorf("after status %d: got %v", code, got)
+		}
+	}
 	if got := github.Redeliver(many, noon); len(got) != 50 || got[0] != 1 {
 		t.Errorf("%d at once, the first %v", len(got), got[:1])
 	}
