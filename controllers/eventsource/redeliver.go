@@ -2,6 +2,7 @@ package eventsource
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,7 +24,7 @@ const (
 type Hook interface {
 	// Deliveries returns the attempts since a time.
 	Deliveries(ctx context.Context, since time.Time) ([]github.Attempt, error)
-	// Redeliver asks for another attempt.
+	// Redeliver asks for another attempt. Its error is github.ErrRateLimit if more requests cannot succeed at the moment.
 	Redeliver(ctx context.Context, attempt int64) error
 }
 
@@ -53,7 +54,10 @@ func (r *Redeliverer) round(ctx context.Context) {
 	for _, id := range github.Redeliver(attempts, now) {
 		if err := r.Hook.Redeliver(ctx, id); err != nil {
 			log.Info("a failed delivery of the GitHub App cannot be repeated", "attempt", id, "cause", err.Error())
-			return
+			if ctx.Err() != nil || errors.Is(err, github.ErrRateLimit) {
+				return
+			}
+			continue // GitHub may have refused only this one
 		}
 		log.Info("a failed delivery of the GitHub App is repeated", "attempt", id)
 	}

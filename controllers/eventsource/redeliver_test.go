@@ -3,6 +3,7 @@ package eventsource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func (h *fakeHook) Redeliver(_ context.Context, attempt int64) error {
 	return h.fails
 }
 
-// TestRound: what failed is repeated, and a host that refuses is left alone until the next round.
+// TestRound: what failed is repeated, also beside one that is refused. A host that limits requests is left alone until the next round.
 func TestRound(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	failed := func(id int64, guid string) github.Attempt {
@@ -38,7 +39,10 @@ func TestRound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fails error
 		want  []int64
-	}{"accepted": {nil, []int64{1, 2}}, "refused": {errors.New("rate limit"), []int64{1}}} {
+	}{
+		"accepted": {nil, []int64{1, 2}}, "refused": {errors.New("422"), []int64{1, 2}},
+		"limited": {fmt.Errorf("%w: until noon", github.ErrRateLimit), []int64{1}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			hook := &fakeHook{attempts: []github.Attempt{failed(2, "b"), failed(1, "a")}, fails: tc.fails}
 			(&Redeliverer{Hook: hook, Clock: clocktesting.NewFakePassiveClock(now)}).round(t.Context())

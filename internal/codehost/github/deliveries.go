@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -44,17 +45,28 @@ func (h *Host) Deliveries(ctx context.Context, c report.Credentials, since time.
 	return attempts, nil
 }
 
-// Redeliver asks GitHub for another attempt.
+// Redeliver asks GitHub for another attempt. Its error may be github.ErrRateLimit.
 func (h *Host) Redeliver(ctx context.Context, c report.Credentials, attempt int64) error {
 	client, err := h.appClient(c)
 	if err != nil {
 		return err
 	}
 	_, _, err = client.Apps.RedeliverHookDelivery(ctx, attempt)
-	if accepted := (*gh.AcceptedError)(nil); errors.As(err, &accepted) {
+	var (
+		accepted  *gh.AcceptedError
+		primary   *gh.RateLimitError
+		secondary *gh.AbuseRateLimitError
+		answer    *gh.ErrorResponse
+	)
+	switch {
+	case errors.As(err, &accepted):
 		return nil
+	case errors.As(err, &primary), errors.As(err, &secondary),
+		errors.As(err, &answer) && answer.Response.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %w", github.ErrRateLimit, err)
+	default:
+		return err
 	}
-	return err
 }
 
 // appClient acts as the App itself, not as one of its installations.

@@ -1,6 +1,7 @@
 package github_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -55,5 +56,36 @@ func TestDeliveries(t *testing.T) {
 	wantAsked := []string{"GET /app/hook/deliveries?per_page=100", "GET /app/hook/deliveries?cursor=v1_2&per_page=100", "POST /app/hook/deliveries/20/attempts"}
 	if diff := cmp.Diff(wantAsked, asked); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusedRedelivery: only a rate limit concerns the other deliveries.
+func TestRefusedRedelivery(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status  int
+		header  string
+		body    string
+		limited bool
+	}{
+		"too old":             {http.StatusUnprocessableEntity, "", `{"message":"The delivery is too old."}`, false},
+		"unknown":             {http.StatusNotFound, "", `{"message":"Not Found"}`, false},
+		"the limit":           {http.StatusForbidden, "X-RateLimit-Remaining", `{"message":"API rate limit exceeded"}`, true},
+		"the secondary limit": {http.StatusForbidden, "", `{"documentation_url":"https://docs.github.com/rest#secondary-rate-limits"}`, true},
+		"a limit of a proxy":  {http.StatusTooManyRequests, "", `{}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tc.header != "" {
+					w.Header().Set(tc.header, "0")
+				}
+				w.WriteHeader(tc.status)
+				fmt.Fprint(w, tc.body)
+			}))
+			defer host.Close()
+			err := github.New(host.URL, outbound.New()).Redeliver(t.Context(), app(), 20)
+			if err == nil || errors.Is(err, events.ErrRateLimit) != tc.limited {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package github
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -15,6 +16,9 @@ type Attempt struct {
 	Code  int    // of the answer; 0: there was none
 	At    time.Time
 }
+
+// ErrRateLimit means that GitHub answers no more requests at the moment.
+var ErrRateLimit = errors.New("the rate limit of GitHub is used up")
 
 const (
 	// ListFor is how old attempts matter. A deployment that is older starts nothing, so no attempt begins that could come later.
