@@ -18,7 +18,7 @@ import (
 const (
 	// secretFresh is how long a Secret is not read again: strangers may cause a read by an event without a valid signature.
 	secretFresh = 30 * time.Second
-	// secretPause is how long it is not read again after a wrong signature, perhaps by a secret that was replaced just now.
+	// secretPause is how long it is not read again after a wrong signature, perhaps by a secret that was replaced just now, or after an error.
 	secretPause = 5 * time.Second
 	// secretStale is how long a known one is used while the API server is unavailable, as with API keys.
 	secretStale = 10 * time.Minute
@@ -44,6 +44,7 @@ type secret struct {
 	value  []byte     // nil: it cannot be used
 	readAt time.Time  // the last answer; zero: none
 	asked  time.Time
+	failed error // of the last read
 }
 
 func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
@@ -56,19 +57,19 @@ func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, e
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	fresh := secretFresh
-	if again {
+	if again || known.failed != nil {
 		fresh = secretPause
 	}
 	now := s.clock.Now()
 	if known.asked.IsZero() || now.Sub(known.asked) >= fresh {
 		known.asked = now
 		value, err := s.read(ctx, key)
-		if err == nil {
+		if known.failed = err; err == nil {
 			known.value, known.readAt = value, now
-		} else if known.readAt.IsZero() || now.Sub(known.readAt) > secretStale {
-			known.asked = time.Time{}
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
+	}
+	if known.failed != nil && (known.readAt.IsZero() || now.Sub(known.readAt) > secretStale) {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, known.failed)
 	}
 	if known.value == nil {
 		return nil, ErrNotConfigured
@@ -90,9 +91,10 @@ func (s *secrets) of(key secretKey) *secret {
 	return known
 }
 
-// read returns nil for a secret that cannot be used. Why is in the status of the EventSource.
+// read returns nil for a secret that cannot be used. Why is in the status of the EventSource. It continues after a sender has hung up: its
+// answer is for others, too.
 func (s *secrets) read(ctx context.Context, key secretKey) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), secretTimeout)
 	defer cancel()
 	found := &corev1.Secret{}
 	err := s.live.Get(ctx, client.ObjectKey{Namespace: key.namespace, Name: key.name}, found)

@@ -50,8 +50,14 @@ func TestSecretReads(t *testing.T) {
 		"with line end": {"a file has one", []step{{stored: good + "\n", want: good, reads: 1}}},
 		"an outage": {"a known one is used for ten minutes", []step{
 			{stored: good, want: good, reads: 1}, {after: time.Minute, fails: down, want: good, reads: 2}, {after: 10 * time.Minute, fails: down, want: good, reads: 3},
-			{after: 11 * time.Minute, fails: down, err: ErrUnavailable, reads: 4}, {after: 11 * time.Minute, stored: good, want: good, reads: 5}}},
-		"an outage from the start": {"nothing is known", []step{{fails: down, err: ErrUnavailable, reads: 1}, {stored: good, want: good, reads: 2}}},
+			{after: 11 * time.Minute, fails: down, err: ErrUnavailable, reads: 4}, {after: 11*time.Minute + 5*time.Second, stored: good, want: good, reads: 5}}},
+		"an outage from the start": {"nothing is known", []step{{fails: down, err: ErrUnavailable, reads: 1}, {after: 5 * time.Second, stored: good, want: good, reads: 2}}},
+		"events during an outage": {"they do not wait for one read after the other", []step{
+			{fails: down, err: ErrUnavailable, reads: 1}, {fails: down, err: ErrUnavailable, reads: 1},
+			{after: 4 * time.Second, again: true, fails: down, err: ErrUnavailable, reads: 1}, {after: 5 * time.Second, fails: down, err: ErrUnavailable, reads: 2}}},
+		"a short outage": {"it is read again after five seconds", []step{
+			{stored: good, want: good, reads: 1}, {after: 30 * time.Second, fails: down, want: good, reads: 2}, {after: 34 * time.Second, stored: replaced, want: good, reads: 2},
+			{after: 35 * time.Second, stored: replaced, want: replaced, reads: 3}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +86,27 @@ func TestSecretReads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSenderHangsUpDuringARead: the next one finds what was read.
+func TestSenderHangsUpDuringARead(t *testing.T) {
+	ctx, hangUp := context.WithCancel(t.Context())
+	cluster := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			hangUp()
+			if _, limited := ctx.Deadline(); !limited {
+				t.Error("the read has no deadline")
+			}
+			o.(*corev1.Secret).Data = map[string][]byte{"github": []byte(good)}
+			return ctx.Err()
+		},
+	})
+	s := newSecrets(cluster, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+	for range 2 {
+		if got, err := s.get(ctx, secretKey{"acme", "postflight-events", "github"}, false); string(got) != good {
+			t.Errorf("got %q, %v", got, err)
+		}
 	}
 }
 
