@@ -31,6 +31,7 @@ const (
 	Trigger          = "trigger"          // Suite: the name of its Trigger
 	Run              = "run"              // Suite with a SHA: RunKey
 	Commit           = "commit"           // Suite with a SHA: it
+	Target           = "target"           // Suite of a deployment, not of a schedule: TargetKey
 	PullRequest      = "pullRequest"      // Suite whose pull request is known: its number
 	claimedNamespace = "namespace"        // Team: the namespace that it claims
 	keyHash          = "hash"             // APIKey: the hash of the key
@@ -49,6 +50,7 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, Trigger, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }),
 		add(ctx, indexer, Run, runOf),
 		add(ctx, indexer, Commit, func(s *v1alpha1.Suite) string { return s.Spec.Deployment.SHA }),
+		add(ctx, indexer, Target, targetOf),
 		add(ctx, indexer, PullRequest, pullRequestOf),
 		add(ctx, indexer, Environment, func(t *v1alpha1.Trigger) string { return t.Spec.Environment }),
 		add(ctx, indexer, Class, func(t *v1alpha1.Trigger) string { return t.Spec.TriggerClassName }),
@@ -85,6 +87,19 @@ func runOf(s *v1alpha1.Suite) string {
 		return ""
 	}
 	return RunKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)
+}
+
+// TargetKey is shared by the deployments of one repository to one type. Code hosts ignore the case of a repository.
+func TargetKey(host v1alpha1.HostingService, repository, deploymentType string) string {
+	return strings.Join([]string{string(host), strings.ToLower(repository), deploymentType}, "\x00")
+}
+
+func targetOf(s *v1alpha1.Suite) string {
+	if s.Scheduled() {
+		return ""
+	}
+	d := s.Spec.Deployment
+	return TargetKey(d.HostingService, d.Repository, d.Type)
 }
 
 // PullRequestKey is shared by the Suites of one pull request, perhaps of several repositories.

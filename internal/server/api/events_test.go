@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
@@ -160,6 +161,29 @@ func earlier(name, environment string, change ...func(*v1alpha1.Suite)) *v1alpha
 		c(s)
 	}
 	return s
+}
+
+// TestEventsListFewRuns: an event of one repository lists no runs of others.
+func TestEventsListFewRuns(t *testing.T) {
+	other := earlier("other", "production", func(s *v1alpha1.Suite) {
+		s.Spec.Deployment = v1alpha1.Deployment{SHA: strings.Repeat("e", 40), Type: "Production", Repository: "acme/docs", HostingService: v1alpha1.GitHub}
+	})
+	u := startHub(t, source(), eventSecretOf(eventSecret), trigger("smoke"), environmentNamed("production"), other)
+	lists := 0
+	u.Events.Cache = interceptor.NewClient(u.cluster, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if runs, ok := list.(*v1alpha1.SuiteList); ok {
+				if lists++; len(runs.Items) > 0 {
+					t.Errorf("%d runs are listed", len(runs.Items))
+				}
+			}
+			return err
+		},
+	})
+	if got := u.take(deliver("deployment_status", payload(t, "deployment_status"))); len(got.Results) != 1 || lists != 2 {
+		t.Errorf("got %+v after %d lists", got, lists)
+	}
 }
 
 // TestForgedPosts: who writes our link or text into a deployment that nobody tested does not keep it from being tested.

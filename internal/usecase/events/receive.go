@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/judge"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -84,15 +81,17 @@ func (r *Receiver) deployed(ctx context.Context, s Source, d Delivery, a *Answer
 }
 
 func (r *Receiver) problem(ctx context.Context, s Source, e event.Event) (string, error) {
-	var list v1alpha1.SuiteList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(s.Object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return "", fmt.Errorf("look up the runs of the team: %w", err)
+	n := e.Notification
+	runs, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Commit, n.SHA)
+	if err != nil {
+		return "", fmt.Errorf("look up the runs of the commit: %w", err)
 	}
-	runs := make([]*v1alpha1.Suite, len(list.Items))
-	for i := range list.Items {
-		runs[i] = &list.Items[i]
+	target := index.TargetKey(n.HostingService, n.Repository, n.DeploymentType)
+	others, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Target, target)
+	if err != nil {
+		return "", fmt.Errorf("look up the runs of other deployments: %w", err)
 	}
-	return judge.Problem(e, runs, r.Reports, r.now()), nil
+	return judge.Problem(e, append(runs, others...), r.Reports, r.now()), nil
 }
 
 func (r *Receiver) repeat(ctx context.Context, s Source, d Delivery, a *Answer) error {

@@ -27,7 +27,8 @@ const (
 	maxShown = 64 // of a value that a sentence repeats, in bytes
 )
 
-// Problem returns why a deployment starts nothing, as a sentence, or "". The runs are all of the team.
+// Problem returns why a deployment starts nothing, as a sentence, or "". The runs are those of the team of the same commit,
+// and of deployments of the repository to the same type; others do not matter.
 func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.Time) string {
 	if age := now.Sub(e.At); !e.At.IsZero() && age > MaxAge {
 		return fmt.Sprintf("The deployment is more than an hour old (%s), so it may not be what is deployed now. "+
