@@ -103,11 +103,10 @@ func (o *codeHostOptions) webhookSecret() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--github-webhook-secret-file: %w", err)
 	}
-	secret := event.Secret(text)
-	if problem := event.SecretProblem(secret); problem != "" {
+	if problem := event.SecretProblem(text); problem != "" {
 		return nil, fmt.Errorf("--github-webhook-secret-file: the secret %s", problem)
 	}
-	return secret, nil
+	return text, nil
 }
 
 func (o *codeHostOptions) ownGitLab() func() (report.Credentials, error) {

@@ -41,7 +41,7 @@ func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surro
 
 // eventsOfApp says whether the App of the manager sends events, and reaches its webhook.
 func eventsOfApp(o options) eventsource.Config {
-	c := eventsource.Config{TakesApp: o.codeHosts.gitHubWebhookSecretFile != ""}
+	c := eventsource.Config{Formats: formats, TakesApp: o.codeHosts.gitHubWebhookSecretFile != ""}
 	if c.TakesApp && o.codeHosts.gitHubAppID != 0 {
 		c.Hook = &appHook{host: githubhost.New(cmp.Or(o.codeHosts.gitHubURL, defaultGitHubURL), outbound.New()), credentials: o.codeHosts.ownGitHub()}
 	}

@@ -33,6 +33,7 @@ const missingEvery = 15 * time.Second
 const (
 	reasonAccepted       = "Accepted"
 	reasonNoTeam         = "NoTeam"
+	reasonTypeUnknown    = "TypeUnknown"
 	reasonSuspended      = "TeamSuspended"
 	reasonSecretMissing  = "SecretMissing"
 	reasonSecretUnusable = "SecretUnusable"
@@ -42,6 +43,7 @@ const (
 
 // Config is what the reconciler knows of the manager.
 type Config struct {
+	Formats  map[v1alpha1.EventSourceType]event.Format
 	TakesApp bool // the manager takes events of a GitHub App
 	Hook     Hook // of that App, for deliveries that failed; nil: the manager cannot ask for them
 }
@@ -131,6 +133,8 @@ func (r *Reconciler) ready(ctx context.Context, s *v1alpha1.EventSource) (metav1
 	switch {
 	case team == nil:
 		return reconcile.NotReady(reasonNoTeam, fmt.Sprintf("No Team, or more than one, claims the namespace %q, so events are refused with 404.", s.Namespace)), nil
+	case r.Config.Formats[s.Spec.Type].SecretProblem == nil:
+		return reconcile.NotReady(reasonTypeUnknown, fmt.Sprintf("This version of the manager does not know the type %q.", s.Spec.Type)), nil
 	case s.OfApp():
 		return r.appReady(team), nil
 	}
@@ -172,7 +176,7 @@ func (r *Reconciler) secretProblem(ctx context.Context, s *v1alpha1.EventSource)
 	if !has {
 		return fmt.Sprintf("The Secret %s has no key %s. Add it.", ref.Name, ref.Key), reasonSecretMissing, nil
 	}
-	if unusable := event.SecretProblem(event.Secret(value)); unusable != "" {
+	if unusable := r.Config.Formats[s.Spec.Type].SecretProblem(value); unusable != "" {
 		return fmt.Sprintf("The key %s of the Secret %s %s. Replace it, also at the sender.", ref.Key, ref.Name, unusable), reasonSecretUnusable, nil
 	}
 	return "", "", nil

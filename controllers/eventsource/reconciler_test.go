@@ -20,6 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
@@ -30,6 +33,8 @@ func (x *fakeIndexes) IndexField(_ context.Context, o client.Object, field strin
 	x.ClientBuilder = x.WithIndex(o, field, extract)
 	return nil
 }
+
+var formats = map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: github.Format(), v1alpha1.EventsOfGitLab: gitlab.Format()}
 
 func TestReady(t *testing.T) {
 	team := func(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
@@ -46,6 +51,8 @@ func TestReady(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "postflight-events", errors.New("no role"))
 	own := v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitLab, Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "gitlab"}}
 	app := v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub}
+	later := own
+	later.Type = "Gitea"
 	long := strings.Repeat("x", 16)
 	cases := map[string]struct {
 		spec    v1alpha1.EventSourceSpec
@@ -64,7 +71,12 @@ func TestReady(t *testing.T) {
 		"without the key":         {own, false, []client.Object{team(), secret("github", long)}, nil, "SecretMissing", "no key gitlab", "/api/events/acme/hooks", true},
 		"with a short secret":     {own, false, []client.Object{team(), secret("gitlab", long[1:])}, nil, "SecretUnusable", "has 15 bytes", "/api/events/acme/hooks", true},
 		"with a line end":         {own, false, []client.Object{team(), secret("gitlab", long[1:]+"\n")}, nil, "SecretUnusable", "has 15 bytes", "/api/events/acme/hooks", true},
+		"with an old line":        {own, false, []client.Object{team(), secret("gitlab", long+"\n"+long+"\n")}, nil, "Accepted", "signed with the secret", "/api/events/acme/hooks", true},
+		"with a short line":       {own, false, []client.Object{team(), secret("gitlab", long+"\nshort")}, nil, "SecretUnusable", "has 5 bytes in its line 2", "/api/events/acme/hooks", true},
+		"with five lines":         {own, false, []client.Object{team(), secret("gitlab", strings.Repeat(long+"\n", 5))}, nil, "SecretUnusable", "has 5 lines", "/api/events/acme/hooks", true},
+		"with a cut token":        {own, false, []client.Object{team(), secret("gitlab", "whsec_MDEyMzQ1Njc4OTAx")}, nil, "SecretUnusable", "no signing token", "/api/events/acme/hooks", true},
 		"of a suspended Team":     {own, false, []client.Object{team(suspended), secret("gitlab", long)}, nil, "TeamSuspended", "403", "/api/events/acme/hooks", true},
+		"of a later version":      {later, false, []client.Object{team(), secret("gitlab", long)}, nil, "TypeUnknown", "Gitea", "/api/events/acme/hooks", true},
 		"of the App":              {app, false, []client.Object{team()}, nil, "Accepted", "spec.repositories of the Team", "/api/events/github", false},
 		"of no App":               {app, true, []client.Object{team()}, nil, "AppMissing", "--github-webhook-secret-file", "/api/events/github", false},
 		"of the App, for nothing": {app, false, []client.Object{team(func(t *v1alpha1.Team) { t.Spec.Repositories = nil })}, nil, "NoRepositories", "Ask the operator", "/api/events/github", false},
@@ -90,7 +102,7 @@ func TestReady(t *testing.T) {
 					return c.Get(ctx, key, o, opts...)
 				},
 			})
-			r := &Reconciler{Client: cluster, Live: live, Config: Config{TakesApp: !tc.noApp}}
+			r := &Reconciler{Client: cluster, Live: live, Config: Config{Formats: formats, TakesApp: !tc.noApp}}
 			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(source)})
 			if err != nil {
 				t.Fatal(err)

@@ -19,6 +19,8 @@ type Header interface {
 
 // Format is how the events of one service are read.
 type Format struct {
+	// SecretProblem returns why Verify accepts no event with the secret, as a clause without the secret, or "".
+	SecretProblem func(secret []byte) string
 	// Verify returns a *VerifyError unless the body was signed with the secret. It takes the same time wherever a signature is wrong.
 	Verify func(secret []byte, h Header, body []byte, now time.Time) error
 	// Decode reads a verified body.

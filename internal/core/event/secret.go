@@ -1,28 +1,47 @@
 package event
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 )
 
 const (
-	minSecret = 16   // bytes: anybody who has seen one signed event can try secrets, and 128 bits cannot be tried
-	maxSecret = 1024 // bytes, far more than any service lets people enter
+	minSecret  = 16   // bytes: anybody who has seen one signed event can try secrets, and 128 bits cannot be tried
+	maxSecret  = 1024 // bytes, far more than any service lets people enter
+	maxSecrets = 4    // the new one, and those that it replaces, as for the webhooks of a Team
 )
 
-// Secret returns a secret without the line end that editors and shells add to files.
-func Secret(value []byte) []byte { return bytes.TrimRight(value, "\r\n") }
+// Secrets returns the lines of a secret without spaces around them: while it is replaced, it has the new one and the old one. Each must be
+// one that could stand alone. The problem is why the secret cannot be used, as a clause without the secret, or "".
+func Secrets(secret []byte) (all []string, problem string) {
+	for line := range strings.Lines(string(secret)) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	if len(all) == 0 {
+		return nil, "is missing or empty"
+	}
+	if len(all) > maxSecrets {
+		return nil, fmt.Sprintf("has %d lines; it may have %d, each of which signs", len(all), maxSecrets)
+	}
+	for i, line := range all {
+		where := ""
+		if len(all) > 1 {
+			where = fmt.Sprintf(" in its line %d", i+1)
+		}
+		switch {
+		case len(line) < minSecret:
+			return nil, fmt.Sprintf("has %d bytes%s; it needs at least %d, which nobody can guess", len(line), where, minSecret)
+		case len(line) > maxSecret:
+			return nil, fmt.Sprintf("has more than %d bytes%s", maxSecret, where)
+		}
+	}
+	return all, ""
+}
 
 // SecretProblem returns why a secret cannot be used, as a clause without the secret, or "".
 func SecretProblem(secret []byte) string {
-	switch {
-	case len(secret) == 0:
-		return "is missing or empty"
-	case len(secret) < minSecret:
-		return fmt.Sprintf("has %d bytes; it needs at least %d, which nobody can guess", len(secret), minSecret)
-	case len(secret) > maxSecret:
-		return fmt.Sprintf("has more than %d bytes", maxSecret)
-	default:
-		return ""
-	}
+	_, problem := Secrets(secret)
+	return problem
 }

@@ -125,6 +125,16 @@ func TestIntervalsOfFlux(t *testing.T) {
 	}
 }
 
+// TestUnusableSigningToken: the answer is that of the status of the EventSource, which is not Ready.
+func TestUnusableSigningToken(t *testing.T) {
+	f := formats["GitLab, signed"]
+	body := f.payload(t)
+	f.secret = signingToken[:20]
+	if w := f.hub(t).exchange(f.deliver(body, noon)); w.Code != http.StatusNotFound {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
 func TestRefusedFormats(t *testing.T) {
 	for name, f := range formats {
 		body := f.payload(t)

@@ -100,13 +100,16 @@ func (r *Receiver) Find(ctx context.Context, namespace, name string) (Source, er
 // Verify returns nil if the source has sent the event.
 func (r *Receiver) Verify(ctx context.Context, s Source, d Delivery) error {
 	key := secretKey{namespace: s.Object.Namespace, name: s.Object.Spec.Secret.Name, key: s.Object.Spec.Secret.Key}
-	verify := r.Formats[s.Object.Spec.Type].Verify
+	format := r.Formats[s.Object.Spec.Type]
 	for _, again := range []bool{false, true} {
 		secret, err := r.secrets.get(ctx, key, again)
 		if err != nil {
 			return err
 		}
-		err = verify(secret, d.Header, d.Body, r.now())
+		if format.SecretProblem(secret) != "" { // why is in the status of the EventSource
+			return ErrNotConfigured
+		}
+		err = format.Verify(secret, d.Header, d.Body, r.now())
 		if err == nil {
 			r.Used(s.Object)
 			return nil

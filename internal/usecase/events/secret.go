@@ -1,9 +1,9 @@
 package events
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -104,9 +104,9 @@ func (s *secrets) read(ctx context.Context, key secretKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	value := event.Secret(found.Data[key.key])
-	if event.SecretProblem(value) != "" {
+	lines, problem := event.Secrets(found.Data[key.key])
+	if problem != "" {
 		return nil, nil
 	}
-	return bytes.Clone(value), nil
+	return []byte(strings.Join(lines, "\n")), nil
 }

@@ -2,10 +2,6 @@
 package flux
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/event"
@@ -18,31 +14,14 @@ const signatureHeader = "X-Signature"
 const tolerance = 5 * time.Minute
 
 // Format reads the events of Flux.
-func Format() event.Format { return event.Format{Verify: Verify, Decode: Decode} }
+func Format() event.Format {
+	return event.Format{SecretProblem: event.SecretProblem, Verify: Verify, Decode: Decode}
+}
 
-// Verify checks the signature of the whole body, and the time in it. The secret is the token of the Provider, which Flux trims.
+// Verify checks the signature, and the time in the body. The secret is the token of the Provider, which Flux trims.
 func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
-	tokens, err := event.Secrets(secret)
-	if err != nil {
+	if err := event.VerifyHMAC(secret, h, signatureHeader, body); err != nil {
 		return err
-	}
-	sent := h.Values(signatureHeader)
-	if len(sent) != 1 {
-		return &event.VerifyError{Reason: "there is not exactly one header " + signatureHeader + ": is the type of the Provider generic-hmac?"}
-	}
-	digits, found := strings.CutPrefix(sent[0], "sha256=")
-	signature, err := hex.DecodeString(digits)
-	if !found || err != nil || len(signature) != sha256.Size {
-		return &event.VerifyError{Reason: "the header " + signatureHeader + " is not sha256= and 64 hexadecimal digits"}
-	}
-	signed := false
-	for _, token := range tokens {
-		mac := hmac.New(sha256.New, []byte(token))
-		mac.Write(body)
-		signed = hmac.Equal(mac.Sum(nil), signature) || signed
-	}
-	if !signed {
-		return &event.VerifyError{Reason: "the signature is not that of the secret and the body"}
 	}
 	p, err := read(body)
 	switch {

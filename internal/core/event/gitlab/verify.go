@@ -26,18 +26,19 @@ const (
 )
 
 // Format reads the events of GitLab.
-func Format() event.Format { return event.Format{Verify: Verify, Decode: Decode} }
+func Format() event.Format {
+	return event.Format{SecretProblem: SecretProblem, Verify: Verify, Decode: Decode}
+}
 
-// Verify checks the signature if the secret is a signing token, which GitLab has since 19.0, and the header X-Gitlab-Token otherwise. One
-// never stands in for the other, because everybody who sees a request learns its token. The secret may have several lines while it is
-// replaced, each of which may be of either kind. GitLab sends webhook-id and webhook-timestamp with every event, signed or not.
-func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
-	var keys [][]byte
-	var tokens []string
-	lines, err := event.Secrets(secret)
-	if err != nil {
-		return err
-	}
+// SecretProblem returns why a secret cannot be used, as a clause without the secret, or "".
+func SecretProblem(secret []byte) string {
+	_, _, problem := secrets(secret)
+	return problem
+}
+
+// secrets returns the keys of the signing tokens among the lines of a secret, and the other lines.
+func secrets(secret []byte) (keys [][]byte, tokens []string, problem string) {
+	lines, problem := event.Secrets(secret)
 	for _, line := range lines {
 		encoded, signing := strings.CutPrefix(line, keyPrefix)
 		if !signing {
@@ -46,10 +47,22 @@ func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
 		}
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil || len(key) < minKeyBytes || len(key) > maxKeyBytes {
-			return &event.VerifyError{Reason: "a line of the secret begins with whsec_, and is no signing token"}
+			return nil, nil, "has a line that begins with whsec_, and is no signing token"
 		}
 		keys = append(keys, key)
 	}
+	return keys, tokens, problem
+}
+
+// Verify checks the signature if the secret is a signing token, which GitLab has since 19.0, and the header X-Gitlab-Token otherwise. One
+// never stands in for the other, because everybody who sees a request learns its token. The secret may have several lines while it is
+// replaced, each of which may be of either kind. GitLab sends webhook-id and webhook-timestamp with every event, signed or not.
+func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
+	keys, tokens, problem := secrets(secret)
+	if problem != "" {
+		return &event.VerifyError{Reason: "the secret " + problem}
+	}
+	var err error
 	if len(keys) > 0 {
 		if err = signed(keys, h, body, now); err == nil {
 			return nil
