@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -45,7 +46,7 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 	if err != nil {
 		return e, err
 	}
-	e.Repository, e.At = p.Project.Path, p.changedAt()
+	e.Repository, e.At = plaintext.Line(p.Project.Path, notification.MaxTextBytes), p.changedAt()
 	return p.deployed(e, body, o)
 }
 
@@ -76,6 +77,7 @@ func (p payload) deployed(e event.Event, body []byte, o event.Options) (event.Ev
 	} else { // of an old version
 		digest := sha256.Sum256(body)
 		e.Key = hex.EncodeToString(digest[:])
+		e.ID = "gitlab/" + e.Key
 	}
 	if p.DeployableID == 0 { // Postflight has no jobs, so that this may be its own
 		e.Post = &event.Post{Environment: p.Environment, Deployment: p.DeploymentID}

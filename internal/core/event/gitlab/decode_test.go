@@ -135,8 +135,12 @@ func TestIDs(t *testing.T) {
 	old := values{"deployment_id": nil}
 	first, again := decode(headers(), old), decode(http.Header{}, old)
 	other := decode(headers(), values{"deployment_id": nil, "deployable_id": 797})
-	if first.ID != "" || first.Key == "" || first.Key != again.Key || first.Key == other.Key {
-		t.Errorf("without a deployment_id, got the id %q and the keys %q and %q", first.ID, first.Key, again.Key)
+	if first.ID == "" || first.ID != again.ID || first.ID == other.ID || first.Key == "" || first.Key != again.Key || first.Key == other.Key {
+		t.Errorf("without a deployment_id, got the ids %q, %q and %q, and the keys %q and %q", first.ID, again.ID, other.ID, first.Key, again.Key)
+	}
+	hostile := decode(headers(), values{"status": "failed", "project.path_with_namespace": "acme/\x1b[31m" + strings.Repeat("x", 9000)})
+	if len(hostile.Repository) > notification.MaxTextBytes || strings.Contains(hostile.Repository, "\x1b") {
+		t.Errorf("got a repository of %d bytes: %.20q", len(hostile.Repository), hostile.Repository)
 	}
 	if e := decode(also(also(headers(), "Webhook-Id"), "Idempotency-Key"), nil); e.Delivery != "1671f880-67c6-45cb-9dfa-f4707face4ba" {
 		t.Errorf("an old version has the delivery %q", e.Delivery)
