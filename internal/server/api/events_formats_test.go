@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
@@ -122,6 +124,32 @@ func TestIntervalsOfFlux(t *testing.T) {
 	u.take(f.deliver(f.payload(t, "2026-11-20T12:00:00Z", "2026-11-20T12:10:01Z", sha, other), u.clock.now))
 	if n := len(u.suites()); n != 2 {
 		t.Errorf("%d Suites after another commit", n)
+	}
+}
+
+// TestIgnoredEventOfFluxComesAgain: it counts once the EventSource allows it.
+func TestIgnoredEventOfFluxComesAgain(t *testing.T) {
+	f := formats["Flux"]
+	u := f.hub(t)
+	var of v1alpha1.EventSource
+	change := func(repositories ...string) {
+		if err := u.cluster.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "github"}, &of); err != nil {
+			t.Fatal(err)
+		}
+		of.Spec.Repositories = repositories
+		if err := u.cluster.Update(t.Context(), &of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("acme/other")
+	if got := u.take(f.deliver(f.payload(t), noon)); !strings.Contains(got.Ignored, "does not list") {
+		t.Errorf("of another repository: %+v", got)
+	}
+	change()
+	for _, want := range []int{1, 0} {
+		if got := u.take(f.deliver(f.payload(t), noon)); len(got.Results) != want || len(u.suites()) != 1 {
+			t.Errorf("got %+v, want %d results", got, want)
+		}
 	}
 }
 

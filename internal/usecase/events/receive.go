@@ -53,7 +53,7 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 	default:
 		err = r.deployed(ctx, s, d, &a)
 	}
-	if err == nil {
+	if err == nil && len(a.Result.Triggers)+len(a.Repeats) > 0 { // what starts nothing may come again after a change
 		r.recent.add(key)
 	}
 	return a, err
