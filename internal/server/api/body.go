@@ -28,7 +28,7 @@ func (a *API) readBody(w http.ResponseWriter, r *Request, limit int64) ([]byte, 
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
 	if err != nil {
-		return nil, a.badBody(err)
+		return nil, bodyFailure(err, a.Limits.BodyTimeout)
 	}
 	return body, nil
 }
@@ -70,14 +70,14 @@ func tooLarge(limit int64) error {
 	return &failure{code: "body_too_large", message: fmt.Sprintf("Send at most %d bytes; move large values into a file.", limit)}
 }
 
-func (a *API) badBody(err error) error {
+func bodyFailure(err error, timeout time.Duration) error {
 	var exceeded *http.MaxBytesError
 	switch {
 	case errors.As(err, &exceeded):
 		return tooLarge(exceeded.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &failure{code: "body_timeout", cause: err,
-			message: fmt.Sprintf("The body has to arrive within %s. Send the request again.", a.Limits.BodyTimeout)}
+			message: fmt.Sprintf("The body has to arrive within %s. Send the request again.", timeout)}
 	default:
 		return &failure{code: "invalid_body", cause: err, message: "The body ended early. Send the request again."}
 	}

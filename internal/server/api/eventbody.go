@@ -49,7 +49,7 @@ func (a *API) readEvent(w http.ResponseWriter, r *Request) (d events.Delivery, r
 		if errors.Is(err, errBudget) {
 			return d, nil, overloaded("The server is reading as many events as it can. Deliver the event again.")
 		}
-		return d, nil, a.badBody(err)
+		return d, nil, bodyFailure(err, a.Limits.EventTimeout)
 	}
 	return events.Delivery{Header: r.Header, Body: body, RequestID: r.requestID, ReceivedAt: r.receivedAt}, release, nil
 }

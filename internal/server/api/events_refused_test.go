@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -224,6 +225,17 @@ func TestStalledEvents(t *testing.T) {
 	}
 	if got := u.take(deliver("deployment_status", body)); len(got.Results) != 1 {
 		t.Errorf("after it: %+v", got)
+	}
+}
+
+// TestSlowEvent: the answer names the limit of events.
+func TestSlowEvent(t *testing.T) {
+	u, w := startHub(t, source(), eventSecretOf(eventSecret)), httptest.NewRecorder()
+	u.ServeHTTP(w, deliver("ping", nil, func(r *http.Request) {
+		r.Body, r.ContentLength = io.NopCloser(failingReader{os.ErrDeadlineExceeded}), 100
+	}))
+	if w.Code != http.StatusRequestTimeout || !strings.Contains(w.Body.String(), "within 5s") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
