@@ -132,7 +132,11 @@ func (r *Reconciler) ready(ctx context.Context, s *v1alpha1.EventSource) (metav1
 	}
 	switch {
 	case team == nil:
-		return reconcile.NotReady(reasonNoTeam, fmt.Sprintf("No Team, or more than one, claims the namespace %q, so events are refused with 404.", s.Namespace)), nil
+		then := "events are refused with 404"
+		if s.OfApp() { // which have one path for all teams
+			then = "events of the GitHub App start nothing here"
+		}
+		return reconcile.NotReady(reasonNoTeam, fmt.Sprintf("No Team, or more than one, claims the namespace %q, so %s.", s.Namespace, then)), nil
 	case r.Config.Formats[s.Spec.Type].SecretProblem == nil:
 		return reconcile.NotReady(reasonTypeUnknown, fmt.Sprintf("This version of the manager does not know the type %q.", s.Spec.Type)), nil
 	case s.OfApp():

@@ -78,6 +78,7 @@ func TestReady(t *testing.T) {
 		"of a suspended Team":     {own, false, []client.Object{team(suspended), secret("gitlab", long)}, nil, "TeamSuspended", "403", "/api/events/acme/hooks", true},
 		"of a later version":      {later, false, []client.Object{team(), secret("gitlab", long)}, nil, "TypeUnknown", "Gitea", "/api/events/acme/hooks", true},
 		"of the App":              {app, false, []client.Object{team()}, nil, "Accepted", "spec.repositories of the Team", "/api/events/github", false},
+		"of the App, no Team":     {app, false, nil, nil, "NoTeam", "start nothing", "/api/events/github", false},
 		"of no App":               {app, true, []client.Object{team()}, nil, "AppMissing", "--github-webhook-secret-file", "/api/events/github", false},
 		"of the App, for nothing": {app, false, []client.Object{team(func(t *v1alpha1.Team) { t.Spec.Repositories = nil })}, nil, "NoRepositories", "Ask the operator", "/api/events/github", false},
 		"of the App, suspended":   {app, false, []client.Object{team(suspended)}, nil, "TeamSuspended", "suspended", "/api/events/github", false},
