@@ -27,7 +27,6 @@ type payload struct {
 	CheckRun         struct {
 		ExternalID string `json:"external_id"`
 		HeadSHA    string `json:"head_sha"`
-		App        app    `json:"app"`
 	} `json:"check_run"`
 	CheckSuite struct {
 		HeadSHA   string    `json:"head_sha"`
