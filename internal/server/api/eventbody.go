@@ -5,27 +5,41 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 )
 
-// byteBudget bounds the memory of bodies that may be of strangers: only the whole body shows who has signed it.
-type byteBudget struct{ left atomic.Int64 }
+// byteBudget bounds the memory of bodies that may be of strangers: only the whole body shows who has signed it. A source may take a quarter,
+// so that strangers who know one keep no other out.
+type byteBudget struct {
+	size int64
 
-func newByteBudget(size int64) *byteBudget {
-	b := &byteBudget{}
-	b.left.Store(size)
-	return b
+	mu    sync.Mutex
+	taken map[string]int64 // by source; without those that take nothing
+	all   int64
 }
 
-func (b *byteBudget) take(n int64) bool {
-	if b.left.Add(-n) < 0 {
-		b.left.Add(n)
+func newByteBudget(size int64) *byteBudget { return &byteBudget{size: size, taken: map[string]int64{}} }
+
+func (b *byteBudget) take(source string, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all+n > b.size || b.taken[source]+n > b.size/4 {
 		return false
 	}
+	b.all += n
+	b.taken[source] += n
 	return true
+}
+
+func (b *byteBudget) give(source string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all -= n
+	if b.taken[source] -= n; b.taken[source] == 0 {
+		delete(b.taken, source)
+	}
 }
 
 var errBudget = errors.New("the budget of bytes is spent")
@@ -42,8 +56,9 @@ func (a *API) readEvent(w http.ResponseWriter, r *Request) (d events.Delivery, r
 		return d, nil, tooLarge(a.Limits.EventBytes)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.Limits.EventTimeout))
-	body, taken, err := a.readUnverified(http.MaxBytesReader(w, r.Body, a.Limits.EventBytes))
-	release = sync.OnceFunc(func() { a.unverified.left.Add(taken) })
+	source := r.URL.Path
+	body, taken, err := a.readUnverified(source, http.MaxBytesReader(w, r.Body, a.Limits.EventBytes))
+	release = sync.OnceFunc(func() { a.unverified.give(source, taken) })
 	if err != nil {
 		release()
 		if errors.Is(err, errBudget) {
@@ -55,11 +70,11 @@ func (a *API) readEvent(w http.ResponseWriter, r *Request) (d events.Delivery, r
 }
 
 // readUnverified takes memory only for what has arrived.
-func (a *API) readUnverified(from io.Reader) (body []byte, taken int64, err error) {
+func (a *API) readUnverified(source string, from io.Reader) (body []byte, taken int64, err error) {
 	for {
 		if len(body) == cap(body) {
 			more := max(eventChunk, cap(body))
-			if !a.unverified.take(int64(more)) {
+			if !a.unverified.take(source, int64(more)) {
 				return nil, taken, errBudget
 			}
 			taken += int64(more)

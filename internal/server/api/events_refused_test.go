@@ -92,8 +92,8 @@ func TestRefusedEvents(t *testing.T) {
 			if n := len(u.suites()); n != 0 {
 				t.Errorf("%d Suites", n)
 			}
-			if u.unverified.left.Load() != u.Limits.UnverifiedBytes {
-				t.Errorf("%d bytes are not given back", u.Limits.UnverifiedBytes-u.unverified.left.Load())
+			if u.unverified.all != 0 || len(u.unverified.taken) != 0 {
+				t.Errorf("%d bytes are not given back", u.unverified.all)
 			}
 		})
 	}
@@ -201,10 +201,11 @@ func TestAppEventThatSomeTeamsFail(t *testing.T) {
 	}
 }
 
-// TestStalledEvents: bodies of strangers that never come whole take a bounded amount of memory, and no more.
+// TestStalledEvents: bodies of strangers that never come whole take a bounded amount of memory, and none of that of other sources.
 func TestStalledEvents(t *testing.T) {
-	u := startHub(t, source(), eventSecretOf(eventSecret), trigger("smoke"))
-	u.unverified = newByteBudget(3 * eventChunk)
+	another := func(s *v1alpha1.EventSource) { s.Name = "another" }
+	u := startHub(t, source(), source(another), eventSecretOf(eventSecret), trigger("smoke"))
+	u.unverified = newByteBudget(4 * 3 * eventChunk)
 	body := payload(t, "deployment_status")
 	from, stalled := io.Pipe()
 	answered := make(chan *httptest.ResponseRecorder)
@@ -218,6 +219,9 @@ func TestStalledEvents(t *testing.T) {
 	}
 	if w := u.exchange(deliver("deployment_status", body)); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("beside a stalled one: %d %s", w.Code, w.Body)
+	}
+	if w := u.exchange(deliver("deployment_status", body, path("/api/events/acme/another"))); w.Code != http.StatusOK {
+		t.Errorf("of another source: %d %s", w.Code, w.Body)
 	}
 	_ = stalled.CloseWithError(io.ErrUnexpectedEOF)
 	if w := <-answered; w.Code != http.StatusBadRequest {
