@@ -37,6 +37,10 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 	if err != nil {
 		return a, err
 	}
+	if now := r.now(); e.At.After(now) { // else the clock of a sender could make its deployment newer than all others
+		e.At = now
+		a.Event = e
+	}
 	key := ""
 	if e.Key != "" {
 		key = string(s.Object.UID) + "\x00" + e.Key
