@@ -61,7 +61,8 @@ func (p payload) deployment(e event.Event, o event.Options) (event.Event, error)
 	e.Notification, e.Repository, e.Key = n, n.Repository, p.digest("")
 	e.ID = "flux/" + e.Key
 	if p.Object.Kind == helmRelease { // It may be upgraded with the same chart. A Kustomization says the same again at each interval.
-		e.ID = "flux/" + p.digest(p.Timestamp.String())
+		e.Key = p.digest(p.Timestamp.String())
+		e.ID = "flux/" + e.Key
 	}
 	return e, nil
 }
