@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 )
@@ -43,11 +45,16 @@ type Way struct {
 	Config
 	sources  map[string]*source // by URL
 	compiled compiledPolicies
+	deciding *fairness.Semaphore // expressions take a processor, and those of one sender leave others theirs
 }
+
+// maxDecideWait is how long a token waits for those before it. A decision takes a few milliseconds, and 0.2 s if policies are as expensive as
+// they may be.
+const maxDecideWait = 5 * time.Second
 
 // New returns a Way that asks an issuer for its keys when the first of its tokens comes.
 func New(c Config) *Way {
-	w := &Way{Config: c, sources: map[string]*source{}}
+	w := &Way{Config: c, sources: map[string]*source{}, deciding: fairness.NewSemaphore(runtime.GOMAXPROCS(0))}
 	for _, i := range c.Issuers {
 		w.sources[i.URL] = &source{Issuer: i, keys: newKeySet(c.Steady, (&fetcher{i, c.Client(i.roots())}).read)}
 	}
@@ -73,7 +80,10 @@ func (w *Way) Authenticate(ctx context.Context, token string, asked auth.Asked) 
 	if err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
-	d := trust.Decide(claims, policies, trust.Asked{Team: asked.Team, Policy: asked.Policy, Actions: asked.Actions}, w.compiled.get)
+	d, err := w.decide(ctx, claims, policies, asked)
+	if err != nil {
+		return auth.Principal{}, auth.Unavailable(err)
+	}
 	if d.Policy == nil {
 		logr.FromContextOrDiscard(ctx).V(1).Info("no TrustPolicy lets the sender of a token in",
 			"issuer", claims.String("iss"), "subject", subjectOf(claims), "reasons", d.Reasons)
@@ -90,6 +100,17 @@ func (w *Way) Authenticate(ctx context.Context, token string, asked auth.Asked) 
 			Text: fmt.Sprintf("%s, by the TrustPolicy %s", cmp.Or(subjectOf(claims), "a job"), d.Policy.Name),
 		},
 	}, nil
+}
+
+func (w *Way) decide(ctx context.Context, claims *trust.Claims, policies []*v1alpha1.TrustPolicy, asked auth.Asked) (trust.Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxDecideWait)
+	defer cancel()
+	release, err := w.deciding.Acquire(ctx, claims.String("iss")+" "+claims.String("sub"))
+	if err != nil {
+		return trust.Decision{}, fmt.Errorf("as many tokens are being compared with TrustPolicies as there are processors: %w", err)
+	}
+	defer release()
+	return trust.Decide(claims, policies, trust.Asked{Team: asked.Team, Policy: asked.Policy, Actions: asked.Actions}, w.compiled.get), nil
 }
 
 func subjectOf(c *trust.Claims) string { return plaintext.Line(c.String("sub"), maxProblem) }
