@@ -33,6 +33,8 @@ type WaitTokens struct {
 	Clock   clock.PassiveClock
 }
 
+var errManyRuns = errors.New("the answer has more runs than a wait token has room for")
+
 // waitTicket is what a wait token holds.
 type waitTicket struct {
 	Namespace string    `json:"s"`
@@ -50,7 +52,10 @@ func (w *WaitTokens) Issue(ctx context.Context, p Principal, runs []string) (tok
 	sealed, err := w.Sealer.Seal(ctx, waitPurpose, waitTicket{
 		Namespace: p.Team.NamespaceName(), Team: p.Team.UID, Kind: p.Sender.Kind, Name: p.Sender.Name, Origin: p.Origin, Runs: runs, Expires: expires,
 	})
-	return waitPrefix + sealed, expires, err
+	if token = waitPrefix + sealed; len(token) > maxTokenBytes { // of some hundred runs
+		return "", time.Time{}, errManyRuns
+	}
+	return token, expires, err
 }
 
 // Claims implements Way.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,5 +145,18 @@ func TestWaitTokenOfNothing(t *testing.T) {
 				t.Errorf("%v, want %d", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestWaitTokenOfManyRuns: a token that no server would read is not given out.
+func TestWaitTokenOfManyRuns(t *testing.T) {
+	w := waitTokens(t, "a secret of the replicas, 32 byte", noon)
+	sender := Principal{Team: team("acme", withUID("1")), Sender: Sender{Kind: KindToken, Name: "acme/ci"}}
+	for count, want := range map[int]bool{50: true, 200: false} {
+		runs := slices.Repeat([]string{strings.Repeat("x", 63)}, count)
+		token, _, err := w.Issue(t.Context(), sender, runs)
+		if got := err == nil && token != ""; got != want {
+			t.Errorf("%d runs: %d bytes, %v", count, len(token), err)
+		}
 	}
 }
