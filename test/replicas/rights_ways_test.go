@@ -53,7 +53,7 @@ func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usual
 	w.create(&v1alpha1.EventSource{ObjectMeta: w.meta("github"), Spec: v1alpha1.EventSourceSpec{ // a status is written, and a Secret is read
 		Type: v1alpha1.EventsOfGitHub, Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "github"},
 	}})
-	w.create(&v1alpha1.TrustPolicy{ObjectMeta: w.meta("ci"), Spec: v1alpha1.TrustPolicySpec{                                     // a status is written
+	w.create(&v1alpha1.TrustPolicy{ObjectMeta: w.meta("ci"), Spec: v1alpha1.TrustPolicySpec{ // a status is written
 		Issuer: "https://gitlab.com", Claims: map[string]v1alpha1.ClaimValues{"project_id": {"1"}}, Allow: v1alpha1.TrustAllow{Read: true},
 	}})
 	w.r = startReplica(t, kubeconfig, "--metrics-auth=true", "--github-url="+fake.URL)

@@ -104,7 +104,9 @@ func TestBoundsOfNotifications(t *testing.T) {
 
 // TestDryRunWithinBounds explains only the Triggers that the sender may reach.
 func TestDryRunWithinBounds(t *testing.T) {
-	secret := func(t *v1alpha1.Trigger) { t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"codename/*"} }
+	secret := func(t *v1alpha1.Trigger) {
+		t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"codename/*"}
+	}
 	h := start(t, setup{objects: acme(trigger("smoke"), trigger("release", secret)), ways: []auth.Way{granting{
 		"bound": {Actions: []grant.Action{grant.Notify}, Environments: []string{"staging"}},
 	}}})
