@@ -3,7 +3,6 @@ package github
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -60,8 +59,7 @@ func starts(kind string) bool {
 // final reports whether the event was taken, or caused the error itself. Proxies answer 404, 408 and 429, too, e.g. during a rollout.
 func (a Attempt) final() bool {
 	switch a.Code {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType:
+	case 400, 401, 403, 409, 413, 415: // what Postflight answers to an event that it will never take
 		return true
 	default:
 		return a.Code >= 200 && a.Code < 300
