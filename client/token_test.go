@@ -136,7 +136,7 @@ func TestWaitLongerThanAToken(t *testing.T) {
 				}
 				result, err := c.Notify(t.Context(), client.Notification{Branch: "main"})
 				if err != nil || result.WaitToken != "" || result.WaitTokenExpiresAt != nil {
-					t.Fatalf("%v: the answer has the token, so that whoever prints it prints a secret: %+v", err, result)
+					t.Fatalf("%v: the answer has the token, so that printing it prints a secret: %+v", err, result)
 				}
 				answer, err := c.Await(t.Context(), "smoke-1")
 				if tc.says != "" {

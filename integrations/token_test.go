@@ -46,7 +46,7 @@ func checkToken(t *testing.T, file, account string, volumes []corev1.Volume, c c
 	}
 }
 
-// TestNoSecrets: whoever takes over a recipe stores no key. Only the action has an input for one, which is optional.
+// TestNoSecrets: users of a recipe store no key. Only the action has an input for one, which is optional.
 func TestNoSecrets(t *testing.T) {
 	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) == ".go" || filepath.Base(file) == "action.yml" {

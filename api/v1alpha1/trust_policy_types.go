@@ -79,7 +79,7 @@ type TrustAllow struct {
 	// +optional
 	Upload bool `json:"upload,omitempty"`
 
-	// read lets them read all runs of the team, with their logs and files. Whoever notifies can always wait for the runs
+	// read lets them read all runs of the team, with their logs and files. Anyone who notifies can always wait for the runs
 	// that it started.
 	// +optional
 	Read bool `json:"read,omitempty"`

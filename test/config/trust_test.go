@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// TestWhoMayTrust: a TrustPolicy is worth as much as a key, so who may write keys may write it, and the owner of a role for it.
+// TestWhoMayTrust: a TrustPolicy is worth as much as a key, so those who can write keys can write it, and the owner of a role for it.
 func TestWhoMayTrust(t *testing.T) {
 	s := installed(t)
 	ns := s.Namespace(t)

@@ -142,7 +142,7 @@ func TestRotation(t *testing.T) {
 		error
 		Temporary() bool
 	}](err); !ok || !passing.Temporary() {
-		t.Errorf("%v: a file that is away for a moment ends the wait", err)
+		t.Errorf("%v: a file that is missing for a moment ends the wait", err)
 	}
 	mount("..3", "third")
 	expect("third")

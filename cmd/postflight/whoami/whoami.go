@@ -44,7 +44,7 @@ The first of these that there is identifies you:
 Tokens are for the audience postflight, or $POSTFLIGHT_AUDIENCE. If one may be used for several teams, $POSTFLIGHT_TEAM names
 one, or TEAM/TRUSTPOLICY. No command prints a key or a token.
 
-If you are refused, the error says what is wrong with the key, or what the token says about itself. Whoever runs Postflight decides
+If you are refused, the error says what is wrong with the key, or what the token says about itself. Your operator decides
 which issuers of tokens it trusts, and the team with TrustPolicies and RoleBindings what each may do.`,
 		Example: `  # As the first step of a pipeline that is new
   postflight whoami

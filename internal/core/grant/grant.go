@@ -92,7 +92,7 @@ func (g Grant) TerminationProblem(name, base string, types []string) string {
 	return ""
 }
 
-// RunProblem is a sentence for who may not cancel or repeat a run. The base is its Environment, or what that is made of.
+// RunProblem is a sentence for a sender that cannot cancel or repeat a run. The base is its Environment, or what that is made of.
 func (g Grant) RunProblem(base, deploymentType string) string {
 	switch {
 	case !anyMatches(g.Acts.Environments, base):

@@ -116,7 +116,7 @@ func TestDryRunWithinBounds(t *testing.T) {
 	}
 }
 
-// TestBoundsOfTypes: who may say that previews are deployed ends, cancels and repeats nothing else.
+// TestBoundsOfTypes: a sender that can only report previews ends, cancels and repeats nothing else.
 func TestBoundsOfTypes(t *testing.T) {
 	types := []string{"preview"}
 	grants := granting{"bound": {

@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/grant"
 )
 
-// TeamHeader names the team of senders who may act for several, perhaps with "/" and the name of a TrustPolicy.
+// TeamHeader names the team of senders who can act for several, perhaps with "/" and the name of a TrustPolicy.
 const TeamHeader = "Postflight-Team"
 
 // The kinds of senders, in audit lines and for "postflight whoami".

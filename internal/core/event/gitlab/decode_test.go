@@ -215,7 +215,7 @@ func TestInvalid(t *testing.T) {
 		"no first digits":             {with(t, values{"short_sha": nil}), "begins with short_sha"},
 		"too few digits":              {with(t, values{"short_sha": "5"}), "begins with short_sha"},
 		"a short commit":              {url(project + "/-/commit/5ca1ab1e"), "begins with short_sha"},
-		"a URL that goes on":          {url(project + "/-/commit/" + sha + "/x"), "begins with short_sha"},
+		"a longer URL":          {url(project + "/-/commit/" + sha + "/x"), "begins with short_sha"},
 		"a URL with a query":          {url(project + "/-/commit/" + sha + "?x=" + sha), "begins with short_sha"},
 		"a commit of another host":    {url("https://evil.example.com/acme/web/shop/-/commit/" + sha), "begins with short_sha"},
 		"a commit of another project": {url("https://gitlab.example.com/evil/shop/-/commit/" + sha), "begins with short_sha"},

@@ -47,7 +47,7 @@ func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.T
 func shown(sha string) string { return plaintext.Line(sha[:min(len(sha), 12)], maxShown) }
 
 // posted returns the run for which Postflight posted the state of the deployment, or nil. A link and a text prove nothing, because others
-// can write the same. They count only beside a run of the same commit and Environment that has passed or goes on: such a deployment needs
+// can write the same. They count only beside a run of the same commit and Environment that has passed or continues: such a deployment needs
 // no other run, so a forger gains nothing.
 func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.Suite {
 	if e.Post == nil {

@@ -115,7 +115,7 @@ func (i *Issuer) roots() *x509.CertPool {
 	return pool
 }
 
-// checkURL wants TLS, because whoever answers in place of an issuer can sign any token. Only this machine needs none.
+// checkURL wants TLS, because anyone who answers in place of an issuer can sign any token. Only this machine needs none.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -124,7 +124,7 @@ func checkURL(text string) error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(text, "?"):
 		return errors.New("must have no user, query or fragment")
 	case u.Scheme == "http" && !onThisMachine(u.Hostname()):
-		return errors.New("must be an https URL, because whoever answers in its place could sign any token")
+		return errors.New("must be an https URL, because anyone who answers in its place could sign any token")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestLoad(t *testing.T) {
 		"No name":           {"issuers: [{url: https://example.com}]", "issuers[0]: name"},
 		"Name with a dot":   {"issuers: [{name: a.b, url: https://example.com}]", "issuers[0]: name"},
 		"No URL":            {"issuers: [{name: a}]", "issuers[0]: url"},
-		"Plain http":        {"issuers: [{name: a, url: http://gitlab.example.com}]", "must be an https URL, because whoever"},
+		"Plain http":        {"issuers: [{name: a, url: http://gitlab.example.com}]", "must be an https URL, because anyone"},
 		"A query":           {"issuers: [{name: a, url: 'https://example.com?x'}]", "no user, query"},
 		"Keys by http":      {"issuers: [{name: a, url: https://example.com, jwksURL: http://example.com}]", "jwksURL"},
 		"Same name":         {"issuers: [{name: a, url: https://example.com}, {name: a, url: https://example.org}]", "issuers[1]: name"},
