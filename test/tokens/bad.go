@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -67,14 +68,21 @@ func hs256(secret []byte, head, payload string) string {
 	return part(head) + "." + part(payload) + "." + part(string(mac.Sum(nil)))
 }
 
+// forged are tokens that the issuer has not signed, or that are no tokens.
 func (i *Issuer) forged(now time.Time) map[string]string {
+	all := i.headers(now)
+	maps.Copy(all, i.parts(now))
+	maps.Copy(all, i.claims(now))
+	return all
+}
+
+// headers confuse those who believe what a header says of algorithms and keys.
+func (i *Issuer) headers(now time.Time) map[string]string {
 	t := i.t
 	newest := i.newest()
 	key, kid := newest.Key.(*rsa.PrivateKey), newest.KeyID
 	payload := asJSON(t, GitHub(i.URL, now))
-	good := i.Sign(GitHub(i.URL, now))
-	parts := strings.Split(good, ".")
-	other := strings.Split(i.Sign(GitHub(i.URL, now, Claims{"repository_id": "1"})), ".")
+	parts := strings.Split(i.Sign(GitHub(i.URL, now)), ".")
 	attacker := rsaKey(t)
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
@@ -85,47 +93,68 @@ func (i *Issuer) forged(now time.Time) map[string]string {
 	rs, hs := head(`{"alg":"RS256","kid":%q}`, kid), head(`{"alg":"HS256","kid":%q}`, kid)
 	jwk := asJSON(t, jose.JSONWebKey{Key: attacker.Public(), KeyID: kid, Algorithm: "RS256"})
 	return map[string]string{
-		"no algorithm, no signature":             part(head(`{"alg":"none","kid":%q}`, kid)) + "." + part(payload) + ".",
-		"no algorithm, a good signature":         part(head(`{"alg":"none","kid":%q}`, kid)) + "." + part(payload) + "." + parts[2],
-		"no algorithm in mixed case":             part(head(`{"alg":"nOnE","kid":%q}`, kid)) + "." + part(payload) + ".",
-		"no algorithm at all":                    part(head(`{"kid":%q}`, kid)) + "." + part(payload) + "." + parts[2],
-		"public key as a secret, in PEM":         hs256(asPEM, hs, payload),
-		"public key as a secret, in DER":         hs256(der, hs, payload),
-		"public key as a secret, its modulus":    hs256(key.N.Bytes(), hs, payload),
-		"a secret, said to be RS256":             hs256(asPEM, rs, payload),
-		"RSA signature, said to be ES256":        raw(t, key, head(`{"alg":"ES256","kid":%q}`, kid), payload),
-		"RSA signature, said to be RS512":        raw(t, key, head(`{"alg":"RS512","kid":%q}`, kid), payload),
-		"an algorithm that is not listed":        sign(t, jose.PS256, key, header{"kid": kid}, payload),
-		"EC key of somebody, the kid of this":    sign(t, jose.ES256, ecKey(t), header{"kid": kid}, payload),
-		"RSA key of somebody, the kid of this":   sign(t, jose.RS256, attacker, header{"kid": kid}, payload),
-		"its own key in the header":              raw(t, attacker, head(`{"alg":"RS256","kid":%q,"jwk":%s}`, kid, jwk), payload),
-		"its own key, and a good signature":      raw(t, key, head(`{"alg":"RS256","kid":%q,"jwk":%s}`, kid, jwk), payload),
-		"a URL of keys":                          raw(t, key, head(`{"alg":"RS256","kid":%q,"jku":"https://evil.example.com/keys"}`, kid), payload),
-		"a URL of certificates":                  raw(t, key, head(`{"alg":"RS256","kid":%q,"x5u":"https://evil.example.com/c"}`, kid), payload),
-		"a certificate":                          raw(t, key, head(`{"alg":"RS256","kid":%q,"x5c":["MII="]}`, kid), payload),
-		"a critical extension":                   raw(t, key, head(`{"alg":"RS256","kid":%q,"crit":["exp"]}`, kid), payload),
-		"a payload that is not encoded":          raw(t, key, head(`{"alg":"RS256","kid":%q,"crit":["b64"],"b64":false}`, kid), payload),
-		"compressed":                             raw(t, key, head(`{"alg":"RS256","kid":%q,"zip":"DEF"}`, kid), payload),
-		"a kid that nobody has":                  raw(t, key, `{"alg":"RS256","kid":"key-99"}`, payload),
-		"a kid that is a path":                   raw(t, key, `{"alg":"RS256","kid":"../../../../dev/null"}`, payload),
-		"a kid that is a number":                 raw(t, key, `{"alg":"RS256","kid":1}`, payload),
-		"no kid":                                 raw(t, key, `{"alg":"RS256"}`, payload),
-		"an empty kid":                           raw(t, key, `{"alg":"RS256","kid":""}`, payload),
-		"another type of token":                  raw(t, key, head(`{"alg":"RS256","kid":%q,"typ":"logout+jwt"}`, kid), payload),
-		"two algorithms":                         raw(t, key, head(`{"alg":"none","alg":"RS256","kid":%q}`, kid), payload),
-		"names in capitals":                      raw(t, key, head(`{"ALG":"RS256","KID":%q}`, kid), payload),
-		"a header that is no object":             raw(t, key, `"RS256"`, payload),
-		"a header that is no JSON":               raw(t, key, `RS256`, payload),
-		"no signature":                           parts[0] + "." + parts[1] + ".",
-		"half of the signature":                  good[:len(good)-100],
-		"signature of another token":             parts[0] + "." + parts[1] + "." + other[2],
-		"claims of another token":                parts[0] + "." + other[1] + "." + parts[2],
-		"a character more":                       good + "A",
-		"padding":                                good + "==",
-		"a dot more":                             good + ".",
-		"five parts, as if it were encrypted":    good + "." + parts[1] + "." + parts[2],
-		"all in JSON":                            asJSON(t, map[string]string{"protected": parts[0], "payload": parts[1], "signature": parts[2]}),
-		"9 KiB":                                  i.Sign(GitHub(i.URL, now, Claims{"x": strings.Repeat("x", 9<<10)})),
+		"no algorithm, no signature":           part(head(`{"alg":"none","kid":%q}`, kid)) + "." + part(payload) + ".",
+		"no algorithm, a good signature":       part(head(`{"alg":"none","kid":%q}`, kid)) + "." + part(payload) + "." + parts[2],
+		"no algorithm in mixed case":           part(head(`{"alg":"nOnE","kid":%q}`, kid)) + "." + part(payload) + ".",
+		"no algorithm at all":                  part(head(`{"kid":%q}`, kid)) + "." + part(payload) + "." + parts[2],
+		"public key as a secret, in PEM":       hs256(asPEM, hs, payload),
+		"public key as a secret, in DER":       hs256(der, hs, payload),
+		"public key as a secret, its modulus":  hs256(key.N.Bytes(), hs, payload),
+		"a secret, said to be RS256":           hs256(asPEM, rs, payload),
+		"RSA signature, said to be ES256":      raw(t, key, head(`{"alg":"ES256","kid":%q}`, kid), payload),
+		"RSA signature, said to be RS512":      raw(t, key, head(`{"alg":"RS512","kid":%q}`, kid), payload),
+		"an algorithm that is not listed":      sign(t, jose.PS256, key, header{"kid": kid}, payload),
+		"EC key of somebody, the kid of this":  sign(t, jose.ES256, ecKey(t), header{"kid": kid}, payload),
+		"RSA key of somebody, the kid of this": sign(t, jose.RS256, attacker, header{"kid": kid}, payload),
+		"its own key in the header":            raw(t, attacker, head(`{"alg":"RS256","kid":%q,"jwk":%s}`, kid, jwk), payload),
+		"its own key, and a good signature":    raw(t, key, head(`{"alg":"RS256","kid":%q,"jwk":%s}`, kid, jwk), payload),
+		"a URL of keys":                        raw(t, key, head(`{"alg":"RS256","kid":%q,"jku":"https://evil.example.com/keys"}`, kid), payload),
+		"a URL of certificates":                raw(t, key, head(`{"alg":"RS256","kid":%q,"x5u":"https://evil.example.com/c"}`, kid), payload),
+		"a certificate":                        raw(t, key, head(`{"alg":"RS256","kid":%q,"x5c":["MII="]}`, kid), payload),
+		"a critical extension":                 raw(t, key, head(`{"alg":"RS256","kid":%q,"crit":["exp"]}`, kid), payload),
+		"a payload that is not encoded":        raw(t, key, head(`{"alg":"RS256","kid":%q,"crit":["b64"],"b64":false}`, kid), payload),
+		"compressed":                           raw(t, key, head(`{"alg":"RS256","kid":%q,"zip":"DEF"}`, kid), payload),
+		"a kid that nobody has":                raw(t, key, `{"alg":"RS256","kid":"key-99"}`, payload),
+		"a kid that is a path":                 raw(t, key, `{"alg":"RS256","kid":"../../../../dev/null"}`, payload),
+		"a kid that is a number":               raw(t, key, `{"alg":"RS256","kid":1}`, payload),
+		"no kid":                               raw(t, key, `{"alg":"RS256"}`, payload),
+		"an empty kid":                         raw(t, key, `{"alg":"RS256","kid":""}`, payload),
+		"another type of token":                raw(t, key, head(`{"alg":"RS256","kid":%q,"typ":"logout+jwt"}`, kid), payload),
+		"two algorithms":                       raw(t, key, head(`{"alg":"none","alg":"RS256","kid":%q}`, kid), payload),
+		"names in capitals":                    raw(t, key, head(`{"ALG":"RS256","KID":%q}`, kid), payload),
+		"a header that is no object":           raw(t, key, `"RS256"`, payload),
+		"a header that is no JSON":             raw(t, key, `RS256`, payload),
+	}
+}
+
+// parts are good tokens that were cut, lengthened or put together anew.
+func (i *Issuer) parts(now time.Time) map[string]string {
+	good := i.Sign(GitHub(i.URL, now))
+	parts := strings.Split(good, ".")
+	other := strings.Split(i.Sign(GitHub(i.URL, now, Claims{"repository_id": "1"})), ".")
+	return map[string]string{
+		"no signature":                        parts[0] + "." + parts[1] + ".",
+		"half of the signature":               good[:len(good)-100],
+		"signature of another token":          parts[0] + "." + parts[1] + "." + other[2],
+		"claims of another token":             parts[0] + "." + other[1] + "." + parts[2],
+		"a character more":                    good + "A",
+		"padding":                             good + "==",
+		"a dot more":                          good + ".",
+		"five parts, as if it were encrypted": good + "." + parts[1] + "." + parts[2],
+		"all in JSON":                         asJSON(i.t, map[string]string{"protected": parts[0], "payload": parts[1], "signature": parts[2]}),
+		"9 KiB":                               i.Sign(GitHub(i.URL, now, Claims{"x": strings.Repeat("x", 9<<10)})),
+		"nothing but dots":                    "..",
+		"a header and nothing":                parts[0] + "..",
+	}
+}
+
+// claims are of the issuer, but cannot be read in one way only, or name another issuer.
+func (i *Issuer) claims(now time.Time) map[string]string {
+	t := i.t
+	newest := i.newest()
+	key, payload := newest.Key.(*rsa.PrivateKey), asJSON(t, GitHub(i.URL, now))
+	rs := fmt.Sprintf(`{"alg":"RS256","kid":%q}`, newest.KeyID)
+	return map[string]string{
 		"claims that are a list":                 raw(t, key, rs, "["+payload+"]"),
 		"claims that are no JSON":                raw(t, key, rs, strings.TrimSuffix(payload, "}")),
 		"claims that are no UTF-8":               raw(t, key, rs, strings.Replace(payload, "acme", "acm\xff", 1)),
@@ -135,8 +164,6 @@ func (i *Issuer) forged(now time.Time) map[string]string {
 		"two repositories, one of them escaped":  raw(t, key, rs, strings.Replace(payload, "{", `{"repository\u005fid":"1",`, 1)),
 		"something behind the claims":            raw(t, key, rs, payload+payload),
 		"the name of its issuer in another case": raw(t, key, rs, strings.Replace(payload, `"iss"`, `"ISS"`, 1)),
-		"nothing but dots":                       "..",
-		"a header and nothing":                   parts[0] + "..",
 		"an issuer that is a number":             raw(t, key, rs, strings.Replace(payload, asJSON(t, i.URL), "7", 1)),
 		"an issuer with a slash":                 i.Sign(GitHub(i.URL+"/", now)),
 		"an issuer that is not listed":           i.Sign(GitHub("https://ci.example.com", now)),
