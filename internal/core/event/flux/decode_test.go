@@ -1,11 +1,9 @@
 package flux_test
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"unicode"
@@ -18,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/flux"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/test/payload"
 )
 
 const (
@@ -28,43 +27,9 @@ const (
 	ofKustomization, ofHelmRelease = "kustomization.json", "helmrelease.json"
 )
 
-type values map[string]any
+type values = payload.Values
 
-func recorded(t testing.TB, file string) []byte {
-	t.Helper()
-	body, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
-// with returns a payload with other values, of which metadata replaces all. A nil value takes the member away.
-func with(t testing.TB, file string, changes values) []byte {
-	t.Helper()
-	var whole map[string]any
-	if err := json.Unmarshal(recorded(t, file), &whole); err != nil {
-		t.Fatal(err)
-	}
-	for path, value := range changes {
-		at := whole
-		outer, last, nested := strings.Cut(path, ".")
-		if nested {
-			at = at[outer].(map[string]any)
-		} else {
-			last = outer
-		}
-		if at[last] = value; value == nil {
-			delete(at, last)
-		}
-	}
-	body, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
+// meta is all of the metadata.
 func meta(pairs ...string) values {
 	all := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -127,7 +92,7 @@ func TestDeployment(t *testing.T) {
 			meta("revision", "6.5.4", "commit", sha, "branch", "main", "environment", "staging"), none, of("staging")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := decode(t, with(t, tc.file, tc.changes), tc.options)
+			got := decode(t, payload.With(t, tc.file, tc.changes), tc.options)
 			want := event.Event{Notification: &tc.want, At: noon, Repository: tc.want.Repository, Type: got.Type}
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(event.Event{}, "ID", "Key")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -163,7 +128,7 @@ func TestRevisions(t *testing.T) {
 		"main@":                       {"", "main@"},
 		"@sha1:" + sha:                {"", sha},
 	} {
-		e := decode(t, with(t, ofKustomization, meta("revision", revision)), event.Options{})
+		e := decode(t, payload.With(t, ofKustomization, meta("revision", revision)), event.Options{})
 		if got := [2]string{e.Notification.Branch, e.Notification.SHA}; got != want {
 			t.Errorf("%s: got %q, want %q", revision, got, want)
 		}
@@ -195,7 +160,7 @@ func TestEqualEvents(t *testing.T) {
 		"the same upgrade sent again":     {ofHelmRelease, values{"reportingInstance": "other"}, true, true},
 		"installed, not upgraded":         {ofHelmRelease, values{"reason": "InstallSucceeded"}, false, false},
 	} {
-		first, second := decode(t, recorded(t, tc.file), event.Options{}), decode(t, with(t, tc.file, tc.changes), event.Options{})
+		first, second := decode(t, payload.Recorded(t, tc.file), event.Options{}), decode(t, payload.With(t, tc.file, tc.changes), event.Options{})
 		if (first.Key == second.Key) != tc.sameKey || (first.ID == second.ID) != tc.sameID {
 			t.Errorf("%s: the same key %t, the same id %t", name, first.Key == second.Key, first.ID == second.ID)
 		}
@@ -229,7 +194,7 @@ func TestIgnored(t *testing.T) {
 		"a hostile kind":         {ofKustomization, values{"involvedObject.kind": "\x1b[31m\n" + strings.Repeat("é", 500)}, "The event Rec"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := decode(t, with(t, tc.file, tc.changes), event.Options{})
+			e := decode(t, payload.With(t, tc.file, tc.changes), event.Options{})
 			if e.Notification != nil || !strings.Contains(e.Ignored, tc.want) {
 				t.Errorf("got %+v", e)
 			}
@@ -239,7 +204,7 @@ func TestIgnored(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	text := string(recorded(t, ofKustomization))
+	text := string(payload.Recorded(t, ofKustomization))
 	edited := func(old, changed string) []byte {
 		if !strings.Contains(text, old) {
 			t.Fatalf("the payload has no %s", old)
@@ -247,7 +212,7 @@ func TestInvalid(t *testing.T) {
 		return []byte(strings.Replace(text, old, changed, 1))
 	}
 	more := func(key, value string) []byte {
-		return with(t, ofKustomization, meta("revision", "main@sha1:"+sha, key, value))
+		return payload.With(t, ofKustomization, meta("revision", "main@sha1:"+sha, key, value))
 	}
 	nested := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
 	for name, tc := range map[string]struct {
@@ -262,13 +227,13 @@ func TestInvalid(t *testing.T) {
 		"an unknown member twice":   {edited(`"severity": "info"`, `"severity": "info", "x": 1, "x": 2`), "not the JSON"},
 		"metadata given twice":      {edited(`"commit_status": "update"`, `"revision": "x"`), "not the JSON"},
 		"no UTF-8":                  {edited("ReconciliationSucceeded", "Reconciliation\xffSucceeded"), "not the JSON"},
-		"metadata of another type":  {with(t, ofKustomization, values{"metadata": map[string]any{"revision": 5}}), "not the JSON"},
-		"a time in words":           {with(t, ofKustomization, values{"timestamp": "today"}), "not the JSON"},
+		"metadata of another type":  {payload.With(t, ofKustomization, values{"metadata": map[string]any{"revision": 5}}), "not the JSON"},
+		"a time in words":           {payload.With(t, ofKustomization, values{"timestamp": "today"}), "not the JSON"},
 		"nested without end":        {edited(`"severity": "info"`, `"severity": "info", "x": `+nested), "not the JSON"},
-		"no time":                   {with(t, ofKustomization, values{"timestamp": nil}), "the timestamp"},
-		"no name":                   {with(t, ofKustomization, values{"involvedObject.name": nil}), "lacks the name"},
-		"control bytes in a SHA":    {with(t, ofKustomization, meta("revision", "main@sha1:"+sha+"\x1b")), "sha"},
-		"a long revision":           {with(t, ofKustomization, meta("revision", strings.Repeat("x", 1000))), "sha"},
+		"no time":                   {payload.With(t, ofKustomization, values{"timestamp": nil}), "the timestamp"},
+		"no name":                   {payload.With(t, ofKustomization, values{"involvedObject.name": nil}), "lacks the name"},
+		"control bytes in a SHA":    {payload.With(t, ofKustomization, meta("revision", "main@sha1:"+sha+"\x1b")), "sha"},
+		"a long revision":           {payload.With(t, ofKustomization, meta("revision", strings.Repeat("x", 1000))), "sha"},
 		"control bytes in a branch": {more("branch", "main\nevil"), "branch"},
 		"a long environment":        {more("environment", strings.Repeat("x", 300)), "deployment_type"},
 		"a script as URL":           {more("deployment_url", "javascript:alert(1)"), "deployment_url"},

@@ -6,12 +6,13 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/flux"
+	"github.com/postflight-dev/postflight/test/payload"
 )
 
 // FuzzDecode: what is accepted names a version and an environment, and can be recognized when it comes again.
 func FuzzDecode(f *testing.F) {
-	f.Add(recorded(f, ofKustomization))
-	f.Add(recorded(f, ofHelmRelease))
+	f.Add(payload.Recorded(f, ofKustomization))
+	f.Add(payload.Recorded(f, ofHelmRelease))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := flux.Decode(http.Header{}, body, event.Options{})
 		if err != nil {

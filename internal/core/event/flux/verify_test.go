@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/flux"
+	"github.com/postflight-dev/postflight/test/payload"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -25,7 +26,7 @@ func sign(body, token string) string {
 }
 
 func TestVerify(t *testing.T) {
-	body := string(recorded(t, "kustomization.json"))
+	body := string(payload.Recorded(t, "kustomization.json"))
 	right := sign(body, token)
 	header := func(values ...string) http.Header { return http.Header{"X-Signature": values} }
 	bare, untimed := `{"timestamp":"2026-11-20T12:00:00Z"}`, `{"reason":"info"}`

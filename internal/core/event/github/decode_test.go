@@ -1,7 +1,6 @@
 package github_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/github"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/test/payload"
 )
 
 const (
@@ -22,38 +22,7 @@ const (
 	run = "0f8fad5b-d9cb-469f-a165-70867728950e"
 )
 
-// values are members of a payload by their path. A nil value takes the member away.
-type values map[string]any
-
-// with returns a recorded payload with other values.
-func with(t *testing.T, file string, changes values) []byte {
-	t.Helper()
-	body, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var whole map[string]any
-	if err := json.Unmarshal(body, &whole); err != nil {
-		t.Fatal(err)
-	}
-	for path, value := range changes {
-		at := whole
-		names := strings.Split(path, ".")
-		for _, name := range names[:len(names)-1] {
-			at = at[name].(map[string]any)
-		}
-		if last := names[len(names)-1]; value == nil {
-			delete(at, last)
-		} else {
-			at[last] = value
-		}
-	}
-	body, err = json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
+type values = payload.Values
 
 func headers(kind string) http.Header {
 	return http.Header{"X-Github-Event": {kind}, "X-Github-Delivery": {"72d3162e-cc78-11e3-81ab-4c9367dc0958"}}
@@ -111,7 +80,7 @@ func TestDeployment(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := decode(t, "deployment_status", with(t, "deployment_status.json", tc.changes), tc.options)
+			got := decode(t, "deployment_status", payload.With(t, "deployment_status.json", tc.changes), tc.options)
 			want := event.Event{
 				Notification: tc.want, At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), ID: "github/deployment_status/2099162", Repository: "acme/shop",
 				Post: &event.Post{Environment: "Production", LogURL: "https://github.com/acme/shop/actions/runs/6510844/job/17684"},
@@ -144,7 +113,7 @@ func TestIgnored(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := decode(t, tc.kind, with(t, tc.file, tc.changes), tc.options)
+			got := decode(t, tc.kind, payload.With(t, tc.file, tc.changes), tc.options)
 			if got.Notification != nil || got.Rerun != nil || !strings.Contains(got.Ignored, tc.says) || !strings.HasSuffix(got.Ignored, ".") {
 				t.Errorf("got %+v, want it to be ignored with a sentence that has %q", got, tc.says)
 			}
@@ -167,7 +136,7 @@ func TestRerun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := decode(t, tc.kind, with(t, tc.file, tc.changes), event.Options{OwnApp: 88001})
+			got := decode(t, tc.kind, payload.With(t, tc.file, tc.changes), event.Options{OwnApp: 88001})
 			want := event.Event{Rerun: &tc.want, At: tc.at, Repository: "acme/shop", Type: got.Type, Delivery: got.Delivery}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -177,7 +146,7 @@ func TestRerun(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	status := func(changes values) []byte { return with(t, "deployment_status.json", changes) }
+	status := func(changes values) []byte { return payload.With(t, "deployment_status.json", changes) }
 	twice := func(member string) []byte {
 		return []byte(strings.Replace(string(status(nil)), `"`+member+`":`, `"`+member+`":"x","`+member+`":`, 1))
 	}

@@ -1,10 +1,8 @@
 package gitlab_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,47 +15,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/test/payload"
 )
 
-const sha = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
+const (
+	sha          = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
+	ofDeployment = "deployment.json"
+)
 
-// values are members of the payload by their path. A nil value takes the member away.
-type values map[string]any
-
-func recorded(t testing.TB) []byte {
-	t.Helper()
-	body, err := os.ReadFile("testdata/deployment.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
-// with returns the payload with other values.
-func with(t testing.TB, changes values) []byte {
-	t.Helper()
-	var whole map[string]any
-	if err := json.Unmarshal(recorded(t), &whole); err != nil {
-		t.Fatal(err)
-	}
-	for path, value := range changes {
-		at := whole
-		outer, last, nested := strings.Cut(path, ".")
-		if nested {
-			at = at[outer].(map[string]any)
-		} else {
-			last = outer
-		}
-		if at[last] = value; value == nil {
-			delete(at, last)
-		}
-	}
-	body, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
+type values = payload.Values
 
 func headers() http.Header {
 	return http.Header{
@@ -108,7 +74,7 @@ func TestDeployment(t *testing.T) {
 		}), "gitlab/deployment/15", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := gitlab.Decode(headers(), with(t, tc.changes), tc.options)
+			got, err := gitlab.Decode(headers(), payload.With(t, ofDeployment, tc.changes), tc.options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +92,7 @@ func TestDeployment(t *testing.T) {
 func TestIDs(t *testing.T) {
 	decode := func(h http.Header, changes values) event.Event {
 		t.Helper()
-		e, err := gitlab.Decode(h, with(t, changes), event.Options{})
+		e, err := gitlab.Decode(h, payload.With(t, ofDeployment, changes), event.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +142,7 @@ func TestIgnored(t *testing.T) {
 		"a system hook's values": {values{"object_kind": "deployment ", "event_name": "deployment"}, "events of the type "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := gitlab.Decode(headers(), with(t, tc.changes), event.Options{})
+			e, err := gitlab.Decode(headers(), payload.With(t, ofDeployment, tc.changes), event.Options{})
 			if err != nil || e.Notification != nil || !strings.Contains(e.Ignored, tc.want) {
 				t.Errorf("got %+v, %v", e, err)
 			}
@@ -186,14 +152,14 @@ func TestIgnored(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	text := string(recorded(t))
+	text := string(payload.Recorded(t, ofDeployment))
 	edited := func(old, changed string) []byte {
 		if !strings.Contains(text, old) {
 			t.Fatalf("the payload has no %s", old)
 		}
 		return []byte(strings.Replace(text, old, changed, 1))
 	}
-	url := func(u string) []byte { return with(t, values{"commit_url": u}) }
+	url := func(u string) []byte { return payload.With(t, ofDeployment, values{"commit_url": u}) }
 	const project = "https://gitlab.example.com/acme/web/shop"
 	nested := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
 	for name, tc := range map[string]struct {
@@ -207,29 +173,29 @@ func TestInvalid(t *testing.T) {
 		"a member given twice":        {edited(`"status": "success"`, `"status": "failed", "status": "success"`), "not the JSON"},
 		"an unknown member twice":     {edited(`"status": "success"`, `"status": "success", "x": 1, "x": 2`), "not the JSON"},
 		"no UTF-8":                    {edited("Add a basket", "Add \xff"), "not the JSON"},
-		"a wrong type":                {with(t, values{"environment": 5}), "not the JSON"},
-		"an id of text":               {with(t, values{"deployment_id": "15"}), "not the JSON"},
+		"a wrong type":                {payload.With(t, ofDeployment, values{"environment": 5}), "not the JSON"},
+		"an id of text":               {payload.With(t, ofDeployment, values{"deployment_id": "15"}), "not the JSON"},
 		"an id beyond 64 bits":        {edited(`"deployment_id": 15`, `"deployment_id": 99999999999999999999`), "not the JSON"},
 		"nested without end":          {edited(`"status": "success"`, `"status": "success", "x": `+nested), "not the JSON"},
-		"another commit":              {with(t, values{"short_sha": "deadbeef"}), "begins with short_sha"},
-		"no first digits":             {with(t, values{"short_sha": nil}), "begins with short_sha"},
-		"too few digits":              {with(t, values{"short_sha": "5"}), "begins with short_sha"},
+		"another commit":              {payload.With(t, ofDeployment, values{"short_sha": "deadbeef"}), "begins with short_sha"},
+		"no first digits":             {payload.With(t, ofDeployment, values{"short_sha": nil}), "begins with short_sha"},
+		"too few digits":              {payload.With(t, ofDeployment, values{"short_sha": "5"}), "begins with short_sha"},
 		"a short commit":              {url(project + "/-/commit/5ca1ab1e"), "begins with short_sha"},
-		"a longer URL":          {url(project + "/-/commit/" + sha + "/x"), "begins with short_sha"},
+		"a longer URL":                {url(project + "/-/commit/" + sha + "/x"), "begins with short_sha"},
 		"a URL with a query":          {url(project + "/-/commit/" + sha + "?x=" + sha), "begins with short_sha"},
 		"a commit of another host":    {url("https://evil.example.com/acme/web/shop/-/commit/" + sha), "begins with short_sha"},
 		"a commit of another project": {url("https://gitlab.example.com/evil/shop/-/commit/" + sha), "begins with short_sha"},
 		"a branch":                    {url(project + "/-/tree/" + sha), "begins with short_sha"},
 		"no scheme":                   {url("javascript:alert(1)//" + sha), "begins with short_sha"},
-		"another project's name":      {with(t, values{"project.path_with_namespace": "evil/shop"}), "begins with short_sha"},
-		"the project's last part":     {with(t, values{"project.path_with_namespace": "web/shop2"}), "begins with short_sha"},
-		"no project":                  {with(t, values{"project.path_with_namespace": nil}), "begins with short_sha"},
-		"no environment":              {with(t, values{"environment": nil}), "lacks the environment"},
-		"a long environment":          {with(t, values{"environment": strings.Repeat("x", 300)}), "deployment_type"},
-		"a branch of control bytes":   {with(t, values{"ref": "main\nevil"}), "branch"},
-		"a long branch":               {with(t, values{"ref": strings.Repeat("x", 2000)}), "branch"},
-		"a script as URL":             {with(t, values{"environment_external_url": "javascript:alert(1)"}), "deployment_url"},
-		"a URL with a password":       {with(t, values{"environment_external_url": "https://ann:secret@example.com"}), "deployment_url"},
+		"another project's name":      {payload.With(t, ofDeployment, values{"project.path_with_namespace": "evil/shop"}), "begins with short_sha"},
+		"the project's last part":     {payload.With(t, ofDeployment, values{"project.path_with_namespace": "web/shop2"}), "begins with short_sha"},
+		"no project":                  {payload.With(t, ofDeployment, values{"project.path_with_namespace": nil}), "begins with short_sha"},
+		"no environment":              {payload.With(t, ofDeployment, values{"environment": nil}), "lacks the environment"},
+		"a long environment":          {payload.With(t, ofDeployment, values{"environment": strings.Repeat("x", 300)}), "deployment_type"},
+		"a branch of control bytes":   {payload.With(t, ofDeployment, values{"ref": "main\nevil"}), "branch"},
+		"a long branch":               {payload.With(t, ofDeployment, values{"ref": strings.Repeat("x", 2000)}), "branch"},
+		"a script as URL":             {payload.With(t, ofDeployment, values{"environment_external_url": "javascript:alert(1)"}), "deployment_url"},
+		"a URL with a password":       {payload.With(t, ofDeployment, values{"environment_external_url": "https://ann:secret@example.com"}), "deployment_url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := gitlab.Decode(headers(), tc.body, event.Options{})
@@ -252,7 +218,7 @@ func isSentence(t *testing.T, text string) {
 
 // FuzzDecode: what is accepted is a deployment of a commit of the project, and nothing else comes back with it.
 func FuzzDecode(f *testing.F) {
-	f.Add(recorded(f))
+	f.Add(payload.Recorded(f, ofDeployment))
 	f.Add([]byte(`{"object_kind":"push"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := gitlab.Decode(headers(), body, event.Options{})
