@@ -18,14 +18,16 @@ import (
 func TestEnvironmentPage(t *testing.T) {
 	h := newHarness(t, samples())
 	b := h.browser(t, readKey)
+	received := time.Now().UTC().Add(-2 * time.Hour).Format(time.DateOnly) // the day of load-9ttt, which is yesterday soon after midnight
 	for path, want := range map[string][]string{
 		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`, "30b1c9d2 comes: 1 of 3 replicas"},
 		"/environments/shop/staging": {"The rollout of acme/search is not complete.", "by the rollout", "by CI", "Nothing tested it.",
-			`href="/runs/shop/load-9ttt"`, "<title>load: Timed out at", "?day=", "Deployed</td>"},
-		"/environments/shop/staging?day=2020-01-01": {"Wednesday, 1 January 2020", "Nothing is known to have been deployed", ">Today</a>"},
-		"/environments/shop/staging?day=%3Cscript":  {">Today</h2>"},
-		"/environments/shop/device-lab":             {"No workload of this Environment says its commit yet"},
-		"/environments/shop/pr-318":                 {"kubectl patch environments.postflight.dev pr-318 -n shop", "Nothing says what is deployed now."},
+			"?day=", "Deployed</td>"},
+		"/environments/shop/staging?day=" + received: {`href="/runs/shop/load-9ttt"`, "<title>load: Timed out at"},
+		"/environments/shop/staging?day=2020-01-01":  {"Wednesday, 1 January 2020", "Nothing is known to have been deployed", ">Today</a>"},
+		"/environments/shop/staging?day=%3Cscript":   {">Today</h2>"},
+		"/environments/shop/device-lab":              {"No workload of this Environment says its commit yet"},
+		"/environments/shop/pr-318":                  {"kubectl patch environments.postflight.dev pr-318 -n shop", "Nothing says what is deployed now."},
 	} {
 		got := b.get(path)
 		for _, text := range want {
