@@ -39,6 +39,8 @@ type ReplayedTrigger struct {
 	Starts        int      `json:"starts"`
 	Stops         int      `json:"stops"`
 	Unknown       int      `json:"unknown"`
+	Failed        int      `json:"failed,omitempty"`   // on which the expression of the changed Trigger has no value, which is no match
+	Failure       string   `json:"failure,omitempty"`  // why, of the latest of these
 	Warnings      []string `json:"warnings,omitempty"` // sentences: why a match may not lead to a run
 }
 

@@ -50,7 +50,7 @@ func (a *aReplayer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if !a.unchange {
 		page.Triggers[0].Starts, page.Triggers[0].Stops = 2, 1
-		page.Triggers[0].Warnings = []string{"The Environment does not exist."}
+		page.Triggers[0].Warnings, page.Triggers[0].Failed, page.Triggers[0].Failure = []string{"The Environment does not exist."}, 3, "no such key: shard"
 		for _, branch := range []string{"release/1", "release/1"} {
 			page.Changes = append(page.Changes, httpapi.ReplayChange{Trigger: "smoke", Change: "starts", At: at, Way: "api", Branch: branch, Repository: "acme/shop"})
 		}
@@ -71,10 +71,11 @@ func TestReplayCommand(t *testing.T) {
 		asks     int
 	}{
 		"table": {asks: 2, out: []string{"smoke     staging       it now          14            14            4        2       0", "stops    smoke     2", "starts   smoke     4", "acme/shop    release/1"},
-			log: []string{"Replayed 5000 notifications, back to", "Replayed 5012 notifications from", "Warning: smoke: The Environment does not exist.", "Warning: 2026-11-20 has more", "no Triggers: Environment/staging"}},
+			log: []string{"Replayed 5000 notifications, back to", "Replayed 5012 notifications from", "Warning: smoke: The Environment does not exist.",
+				"Warning: smoke: The expression has no value for 6 of 5012 notifications, which it therefore does not match. For the latest: no such key: shard.", "Warning: 2026-11-20 has more", "no Triggers: Environment/staging"}},
 		"JSON": {args: []string{"-o", "json"}, asks: 2, out: []string{`"notifications": 5012`, `"starts": 4`, `"change": "stops"`}},
 		"Markdown": {args: []string{"-o", "markdown"}, asks: 2, out: []string{"### Postflight replay", "| `smoke` | `staging` | it now | 14 | 14 | 4 | 2 | 0 |", "| 🟢 would start a run | `smoke` | 4 |",
-			"| 🔴 would no longer start one | `smoke` | 2 |", "`` a\\|b`<img src=x>@all ``", "- ⚠️ `smoke`: `The Environment does not exist.`"}},
+			"| 🔴 would no longer start one | `smoke` | 2 |", "`` a\\|b`<img src=x>@all ``", "- ⚠️ `smoke`: `The Environment does not exist.`", "no such key: shard.`"}},
 		"few lines":             {args: []string{"--limit", "1"}, asks: 2, out: []string{"stops    smoke"}, log: []string{"4 notifications that would be treated differently are not listed. --limit 0 shows more."}},
 		"exit code":             {args: []string{"--exit-code"}, asks: 2, code: 1, log: []string{"Error: the changed Triggers match other notifications"}},
 		"exit code, no change":  {args: []string{"--exit-code"}, api: aReplayer{unchange: true}, asks: 2, log: []string{"Nothing changes."}},

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ func (o *Options) print(all *client.Replay) error {
 func (o *Options) tables(all *client.Replay) error {
 	o.Console.Note("%s", spanOf(all))
 	for _, t := range all.Triggers {
-		for _, text := range t.Warnings {
+		for _, text := range warnings(&t, all.Notifications) {
 			o.Console.Note("Warning: %s: %s", t.Trigger, text)
 		}
 	}
@@ -58,6 +59,14 @@ func (o *Options) tables(all *client.Replay) error {
 		o.Console.Note("%s --limit 0 shows more.", more)
 	}
 	return nil
+}
+
+func warnings(t *client.ReplayedTrigger, notifications int) []string {
+	if t.Failed == 0 {
+		return t.Warnings
+	}
+	return append(slices.Clip(t.Warnings), fmt.Sprintf("The expression has no value for %d of %s, which it therefore does not match. For the latest: %s.",
+		t.Failed, plaintext.Count(notifications, "notification"), strings.TrimSuffix(t.Failure, ".")))
 }
 
 var comparedWith = map[string]string{httpapi.ReplayOfTrigger: "it now", httpapi.ReplayOfHistory: "what matched then"}
@@ -94,7 +103,7 @@ func (o *Options) markdown(all *client.Replay) string {
 	}
 	b.WriteString("\n")
 	for _, t := range all.Triggers {
-		for _, text := range t.Warnings {
+		for _, text := range warnings(&t, all.Notifications) {
 			fmt.Fprintf(b, "- ⚠️ %s: %s\n", cell(t.Trigger), report.Code(text, maxText))
 		}
 	}

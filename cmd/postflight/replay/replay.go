@@ -193,6 +193,8 @@ func add(all, page *client.Replay) {
 		sum.Starts += of.Starts
 		sum.Stops += of.Stops
 		sum.Unknown += of.Unknown
+		sum.Failed += of.Failed
+		sum.Failure = cmp.Or(sum.Failure, of.Failure)
 	}
 }
 

@@ -23,31 +23,31 @@ const (
 	Unknown // it depends on such a value
 )
 
-// Judge is Matches for a notification that had more variables, of which only the names are known. If the verdict is Unknown, it also returns
-// the names of the first ones that were read, sorted.
-func (m *Matcher) Judge(n *notification.Notification, names []string) (v Verdict, reads []string) {
+// Judgment is a Verdict and what it depends on.
+type Judgment struct {
+	Verdict Verdict
+	Reads   []string // if it is Unknown, the first variables that were read, sorted
+	Problem string   // of No: why the expression has no value, which is no match; or ""
+}
+
+// Judge is Matches for a notification that had more variables, of which only the names are known.
+func (m *Matcher) Judge(n *notification.Notification, names []string) Judgment {
 	a := newActivation(n)
-	if len(names) == 0 {
-		return verdictOf(m.matches(a)), nil
-	}
-	a.withheld = &withheld{names: map[string]bool{}, reads: map[string]bool{}}
-	for _, name := range names {
-		a.withheld.names[name] = true
-	}
+	a.withheld = newWithheld(names)
 	verdict := Yes
 	for _, c := range m.byWeight {
-		switch judge(c, a) {
+		switch v, problem := judge(c, a); v {
 		case No:
-			return No, nil
+			return Judgment{Problem: problem}
 		case Unknown:
 			verdict = Unknown
 		}
 	}
 	if verdict == Yes {
-		return Yes, nil
+		return Judgment{Verdict: Yes}
 	}
-	reads = slices.Sorted(maps.Keys(a.withheld.reads))
-	return Unknown, reads[:min(len(reads), maxListed)]
+	reads := slices.Sorted(maps.Keys(a.withheld.reads))
+	return Judgment{Verdict: Unknown, Reads: reads[:min(len(reads), maxListed)]}
 }
 
 func verdictOf(holds bool) Verdict {
@@ -57,21 +57,26 @@ func verdictOf(holds bool) Verdict {
 	return No
 }
 
-func judge(c criterion, a *activation) Verdict {
+func judge(c criterion, a *activation) (v Verdict, problem string) {
 	e, ok := c.(*expression)
 	if !ok {
-		return verdictOf(c.holds(a))
+		return verdictOf(c.holds(a)), ""
 	}
 	if !e.mayHold(a) {
-		return No
+		return No, ""
 	}
-	a.withheld.read = false
+	if a.withheld != nil {
+		a.withheld.read = false
+	}
 	value, _, err := e.program.Eval(a)
 	undecided := err != nil || types.IsUnknown(value) || e.comparesMaps
-	if undecided && a.withheld.read {
-		return Unknown
+	switch {
+	case undecided && a.withheld != nil && a.withheld.read:
+		return Unknown, ""
+	case err != nil:
+		return No, oneLine(err.Error())
 	}
-	return verdictOf(err == nil && value == types.True)
+	return verdictOf(value == types.True), ""
 }
 
 // withheld are variables whose values are not known.
@@ -79,6 +84,17 @@ type withheld struct {
 	names map[string]bool
 	reads map[string]bool // those that an expression asked for
 	read  bool            // it asked for any, since this was last reset
+}
+
+func newWithheld(names []string) *withheld {
+	if len(names) == 0 {
+		return nil
+	}
+	w := &withheld{names: map[string]bool{}, reads: map[string]bool{}}
+	for _, name := range names {
+		w.names[name] = true
+	}
+	return w
 }
 
 func (a *activation) withholds(name string) bool { return a.withheld != nil && a.withheld.names[name] }

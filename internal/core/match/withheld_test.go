@@ -3,6 +3,7 @@ package match
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/internal/core/notification"
@@ -49,9 +50,9 @@ func TestJudge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, reads := m.Judge(&n, []string{"OTHER_TOKEN", "TOKEN"})
-			if got != tc.want || len(reads) > 0 != (got == Unknown) {
-				t.Errorf("got %d after %q, want %d", got, reads, tc.want)
+			got := m.Judge(&n, []string{"OTHER_TOKEN", "TOKEN"})
+			if got.Verdict != tc.want || len(got.Reads) > 0 != (got.Verdict == Unknown) {
+				t.Errorf("got %+v, want %d", got, tc.want)
 			}
 		})
 	}
@@ -66,7 +67,7 @@ func TestJudgeAgreesWithMatches(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if got, _ := m.Judge(n, nil); got != verdictOf(m.Matches(n)) {
+		if got := m.Judge(n, nil).Verdict; got != verdictOf(m.Matches(n)) {
 			t.Fatalf("with all variables: %d, and Matches says %t", got, m.Matches(n))
 		}
 		known := *n
@@ -79,8 +80,36 @@ func TestJudgeAgreesWithMatches(t *testing.T) {
 				known.Variables[name] = value
 			}
 		}
-		if got, _ := m.Judge(&known, names); got != Unknown && got != verdictOf(m.Matches(n)) {
+		if got := m.Judge(&known, names).Verdict; got != Unknown && got != verdictOf(m.Matches(n)) {
 			t.Errorf("without a: %d, and Matches says %t", got, m.Matches(n))
 		}
 	})
+}
+
+// TestJudgeSaysWhatFails: an expression that fails matches nothing, and says why only if it is that which decides.
+func TestJudgeSaysWhatFails(t *testing.T) {
+	n := notification.Notification{Branch: "main", Variables: map[string]string{"region": "eu"}}
+	for reason, tc := range map[string]struct {
+		option option
+		names  []string
+		want   Judgment
+	}{
+		"a missing variable":          {expressionOf("notification.variables.shard.startsWith('a')"), nil, Judgment{Problem: "no such key: shard"}},
+		"beside one that is withheld": {expressionOf("notification.variables.shard.startsWith('a')"), []string{"TOKEN"}, Judgment{Problem: "no such key: shard"}},
+		"one that is withheld":        {expressionOf("notification.variables.TOKEN.startsWith('a')"), []string{"TOKEN"}, Judgment{Verdict: Unknown, Reads: []string{"TOKEN"}}},
+		"a guarded one":               {expressionOf("'shard' in notification.variables && notification.variables.shard.startsWith('a')"), nil, Judgment{}},
+		"a false one":                 {expressionOf("notification.variables.region == 'us'"), nil, Judgment{}},
+		"a true one":                  {expressionOf("notification.variables.region == 'eu'"), nil, Judgment{Verdict: Yes}},
+		"paused":                      {all(paused, expressionOf("notification.variables.shard.startsWith('a')")), nil, Judgment{}},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			m, err := Compile(trigger("t", tc.option))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Judge(&n, tc.names); !cmp.Equal(got, tc.want) {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
 }

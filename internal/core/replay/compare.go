@@ -1,11 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -44,29 +46,32 @@ func New(changed, existing *v1alpha1.Trigger) (*Comparison, error) {
 
 // Add counts a notification, and returns what becomes of it; nil: nothing changes.
 func (c *Comparison) Add(n *record.Notification) *httpapi.ReplayChange {
-	before, readBefore := c.before(n)
-	after, readAfter := c.changed.judge(n)
-	if after == match.Yes {
+	before, after := c.before(n), c.changed.judge(n)
+	if after.Problem != "" {
+		c.Counts.Failed++
+		c.Counts.Failure = cmp.Or(c.Counts.Failure, plaintext.Line(after.Problem, maxCause))
+	}
+	if after.Verdict == match.Yes {
 		c.Counts.Matched++
 	}
-	if before == match.Yes {
+	if before.Verdict == match.Yes {
 		c.Counts.MatchedBefore++
 	}
 	var change string
 	switch {
-	case before == match.Unknown || after == match.Unknown:
+	case before.Verdict == match.Unknown || after.Verdict == match.Unknown:
 		c.Counts.Unknown++
 		change = httpapi.ReplayUnknown
-	case before == after:
+	case before.Verdict == after.Verdict:
 		return nil
-	case after == match.Yes:
+	case after.Verdict == match.Yes:
 		c.Counts.Starts++
 		change = httpapi.ReplayStarts
 	default:
 		c.Counts.Stops++
 		change = httpapi.ReplayStops
 	}
-	return c.changeOf(n, change, sortedUnion(readBefore, readAfter))
+	return c.changeOf(n, change, sortedUnion(before.Reads, after.Reads))
 }
 
 func sortedUnion(a, b []string) []string {
@@ -75,23 +80,23 @@ func sortedUnion(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-func (c *Comparison) before(n *record.Notification) (v match.Verdict, reads []string) {
+func (c *Comparison) before(n *record.Notification) match.Judgment {
 	if c.existing != nil {
 		return c.existing.judge(n)
 	}
 	switch matched, known := n.MatchedBy(c.Counts.Trigger); {
 	case !known:
-		return match.Unknown, nil
+		return match.Judgment{Verdict: match.Unknown}
 	case matched:
-		return match.Yes, nil
+		return match.Judgment{Verdict: match.Yes}
 	default:
-		return match.No, nil
+		return match.Judgment{}
 	}
 }
 
-func (s *side) judge(n *record.Notification) (v match.Verdict, reads []string) {
+func (s *side) judge(n *record.Notification) match.Judgment {
 	if s.matcher == nil || n.Environment != "" && n.Environment != s.environment {
-		return match.No, nil
+		return match.Judgment{}
 	}
 	return s.matcher.Judge(n.Notification(), n.Withheld)
 }

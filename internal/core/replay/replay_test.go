@@ -146,6 +146,16 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
+	c, err := replay.New(trigger("notification.variables.shard == notification.branch"), trigger(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		c.Add(&record.Notification{At: at, Branch: "main"})
+	}
+	if c.Counts.Failed != 2 || c.Counts.Failure != "no such key: shard" || c.Counts.Stops != 2 {
+		t.Errorf("an expression that fails: %+v", c.Counts)
+	}
 	if _, err := replay.New(trigger("notification.brnch == ''"), nil); err == nil || !strings.Contains(err.Error(), "undefined field 'brnch'") {
 		t.Errorf("a Trigger that does not compile: %v", err)
 	}
