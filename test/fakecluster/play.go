@@ -87,17 +87,19 @@ func nodeOf(j *batchv1.Job) string {
 	return Nodes[h.Sum32()%uint32(len(Nodes))]
 }
 
+// begin counts the tests as begun once their pod exists: before, no node can lose them.
 func (c *Cluster) begin(ctx context.Context, j *batchv1.Job) error {
-	c.record(j.Namespace, j.Name, func(r *run) {
-		if r.Began.IsZero() {
-			r.Began, r.node = time.Now(), nodeOf(j)
-		}
-	})
+	at := time.Now()
 	if c.Pods {
 		if err := c.createPod(ctx, j); err != nil {
 			return err
 		}
 	}
+	c.record(j.Namespace, j.Name, func(r *run) {
+		if r.Began.IsZero() {
+			r.Began, r.node = at, nodeOf(j)
+		}
+	})
 	return c.status(ctx, j, func() { StartJob(j); ReadyJob(j) })
 }
 
@@ -117,7 +119,9 @@ func (c *Cluster) status(ctx context.Context, o client.Object, change func()) er
 
 // end stops the pod first: the Job ends after it.
 func (c *Cluster) end(ctx context.Context, j *batchv1.Job, end history.Tests) error {
-	c.stopped(j, end)
+	if c.stopped(j, end) == history.Lost {
+		return c.lose(ctx, j)
+	}
 	exit := int32(1)
 	if end == history.Passed || end == history.Reported {
 		exit = 0
@@ -137,17 +141,22 @@ func (c *Cluster) end(ctx context.Context, j *batchv1.Job, end history.Tests) er
 	})
 }
 
-// stopped records how tests ended that had begun. The first end counts: a write of it may be repeated.
-func (c *Cluster) stopped(j *batchv1.Job, end history.Tests) {
+// stopped records how tests ended that had begun, and returns it. The first end counts: a write of it may be repeated, and a node may just
+// have been lost.
+func (c *Cluster) stopped(j *batchv1.Job, end history.Tests) (first history.Tests) {
 	c.record(j.Namespace, j.Name, func(r *run) {
 		if r.Tests == history.NotRun && !r.Began.IsZero() {
 			r.Tests, r.Stopped = end, time.Now()
 		}
+		first = r.Tests
 	})
+	return first
 }
 
 func (c *Cluster) delete(ctx context.Context, j *batchv1.Job) error {
-	c.stopped(j, history.Stopped)
+	if c.stopped(j, history.Stopped) == history.Lost {
+		return c.lose(ctx, j)
+	}
 	if c.Pods {
 		if err := c.deletePod(ctx, j, 0); err != nil {
 			return err

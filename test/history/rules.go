@@ -76,7 +76,7 @@ func endsExplained(v *view) (all []Violation) {
 }
 
 // explained reports whether an end follows from what happened to the tests. Nobody cancels runs in a History. A run may be
-// superseded although its tests have just ended.
+// superseded although its tests have just ended, but not if they may still run on a lost node: its pods are never confirmed to be gone.
 func explained(r Run) bool {
 	switch r.State {
 	case v1alpha1.ReasonPassed:
