@@ -3,6 +3,7 @@ package retry
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,11 +38,16 @@ func Backoff() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](5*time.Millisecond, 30*time.Second)
 }
 
-// Conflicts retries a conflict without an error in logs or metrics: several reconcilers write to a Suite, so conflicts are normal.
+// Conflicts retries a conflict without an error in logs or metrics: several reconcilers write to a Suite, so conflicts are normal. So is
+// whatever fails because the term of the leader has ended: the next one reconciles everything.
 func Conflicts(next reconcile.Reconciler) reconcile.Reconciler {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](conflictRetryMin, conflictRetryMax)
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		result, err := next.Reconcile(ctx, req)
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+			ctrl.LoggerFrom(ctx).V(1).Info("the term has ended", "unfinished", err.Error())
+			return ctrl.Result{}, nil
+		}
 		if !apierrors.IsConflict(err) {
 			backoff.Forget(req)
 			return result, err

@@ -43,3 +43,31 @@ func TestRetryConflicts(t *testing.T) {
 		_, _ = step(nil) // starts anew
 	}
 }
+
+// TestEndOfTerm: what a reconcile cannot finish when the term of the leader ends is no error. A reconcile that takes too long is one.
+func TestEndOfTerm(t *testing.T) {
+	broken := errors.New("broken")
+	for name, tc := range map[string]struct {
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		want error
+	}{
+		"the term has ended": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, end := context.WithCancel(ctx)
+			end()
+			return ctx, end
+		}, nil},
+		"the reconcile took too long": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 0)
+		}, broken},
+		"the term continues": {context.WithCancel, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := tc.end(t.Context())
+			defer end()
+			r := Conflicts(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, broken }))
+			if result, err := r.Reconcile(ctx, ctrl.Request{}); !errors.Is(err, tc.want) || result.RequeueAfter != 0 {
+				t.Errorf("got %+v, %v, want %v", result, err, tc.want)
+			}
+		})
+	}
+}
