@@ -8,25 +8,30 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // ErrTermOver says that a request was not sent because the process that made it does not lead any more.
 var ErrTermOver = errors.New("this replica does not lead any more")
 
-// Fence sends no request of a term that is over, even if the process stood still for longer than its lease.
+// Fence sends no request of a term that is over, even if the process stood still for longer than its lease. While a renewal of the lease is
+// late, requests wait for it.
 func Fence(next http.RoundTripper) http.RoundTripper { return fencedTransport{next} }
 
 type fencedTransport struct{ next http.RoundTripper }
 
 func (t fencedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	f, ok := r.Context().Value(fenceKey{}).(*fence)
-	if !ok || f.open(time.Now()) {
+	if !ok {
 		return t.next.RoundTrip(r)
 	}
-	if r.Body != nil {
-		r.Body.Close()
+	if err := f.await(r.Context()); err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
 	}
-	return nil, ErrTermOver
+	return t.next.RoundTrip(r)
 }
 
 // WrappedRoundTripper lets client-go find the transport below.
@@ -34,35 +39,73 @@ func (t fencedTransport) WrappedRoundTripper() http.RoundTripper { return t.next
 
 type fenceKey struct{}
 
-// fence closes when its term is over, or the lease was not renewed in time.
+// fence closes when its term is over, or the lease was not renewed in time. In the second case it may open again.
 type fence struct {
 	term  context.Context
 	lock  *renewedLock
 	valid time.Duration
+	late  atomic.Bool // the last renewal is, and a line in the log says so
 }
 
 func withFence(term context.Context, lock *renewedLock, valid time.Duration) context.Context {
-	return context.WithValue(term, fenceKey{}, &fence{term, lock, valid})
+	return context.WithValue(term, fenceKey{}, &fence{term: term, lock: lock, valid: valid})
+}
+
+// await returns when a request may be sent, or why it may not. Refusing requests while the renewal is late would make every reconcile fail
+// at once, again and again, until the elector knows: either the lease is renewed, or the term ends.
+func (f *fence) await(request context.Context) error {
+	for {
+		last := f.lock.last()
+		if f.term.Err() != nil {
+			return ErrTermOver
+		}
+		if f.open(last, time.Now()) {
+			f.note(false, "the lease is renewed, so this replica continues to lead")
+			return nil
+		}
+		f.note(true, "the lease was not renewed in time, so this replica sends nothing as the leader until it is, or another one leads")
+		select {
+		case <-last.followed:
+		case <-f.term.Done():
+		case <-request.Done():
+			return request.Err()
+		}
+	}
 }
 
 // open compares both clocks: the monotonic one may stand still while the machine is suspended.
-func (f *fence) open(now time.Time) bool {
-	renewed := f.lock.renewed()
-	return f.term.Err() == nil && now.Sub(renewed) < f.valid && now.Round(0).Sub(renewed.Round(0)) < f.valid
+func (f *fence) open(last *renewal, now time.Time) bool {
+	return now.Sub(last.sent) < f.valid && now.Round(0).Sub(last.sent.Round(0)) < f.valid
+}
+
+// note logs a change once, however many requests wait.
+func (f *fence) note(late bool, message string) {
+	if f.late.CompareAndSwap(!late, late) {
+		log.FromContext(f.term).Info(message)
+	}
+}
+
+// renewal of the lease that succeeded.
+type renewal struct {
+	sent     time.Time
+	followed chan struct{} // closed by the next one
 }
 
 // renewedLock remembers when the last renewal was sent: others count from when the API server stored it.
 type renewedLock struct {
 	resourcelock.Interface
-	at atomic.Pointer[time.Time]
+	at atomic.Pointer[renewal]
 }
 
-func (l *renewedLock) renewed() time.Time {
-	if at := l.at.Load(); at != nil {
-		return *at
+// last is never renewed if there is none.
+func (l *renewedLock) last() *renewal {
+	if last := l.at.Load(); last != nil {
+		return last
 	}
-	return time.Time{}
+	return &renewal{}
 }
+
+func (l *renewedLock) renewed() time.Time { return l.last().sent }
 
 func (l *renewedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.note(func() error { return l.Interface.Create(ctx, record) })
@@ -73,10 +116,12 @@ func (l *renewedLock) Update(ctx context.Context, record resourcelock.LeaderElec
 }
 
 func (l *renewedLock) note(write func() error) error {
-	began := time.Now()
+	is := &renewal{time.Now(), make(chan struct{})}
 	err := write()
 	if err == nil {
-		l.at.Store(&began)
+		if before := l.at.Swap(is); before != nil {
+			close(before.followed)
+		}
 	}
 	return err
 }

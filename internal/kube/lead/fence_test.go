@@ -51,6 +51,7 @@ func TestFence(t *testing.T) {
 				if tc.ended {
 					end()
 				}
+				time.AfterFunc(time.Hour, end) // what waits for the lease must have an end
 				below, b := &transport{}, &body{Reader: strings.NewReader("{}")}
 				request, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://example.com", b)
 				resp, err := Fence(below).RoundTrip(request)

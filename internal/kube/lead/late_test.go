@@ -1,0 +1,188 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// unanswered is a lock whose writes are stored at once and answered late.
+type unanswered struct {
+	*replica
+	late time.Duration
+}
+
+func (l *unanswered) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	err := l.replica.Update(ctx, record)
+	l.mu.Lock()
+	late := l.late
+	l.mu.Unlock()
+	select {
+	case <-time.After(late):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sending is what workers of leaders did. Each repeats its request, as a controller does with the reconciles of its queue.
+type sending struct {
+	mu      sync.Mutex
+	by      []string // the leader of each request that was sent, without repetitions
+	refused map[string]int
+	lines   []string // of the log of "first"
+}
+
+const sendingWorkers = 20
+
+func (s *sending) lead(name string) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		transport := Fence(sends(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.by = slices.Compact(append(s.by, name))
+		}))
+		var workers sync.WaitGroup
+		for range sendingWorkers {
+			workers.Go(func() {
+				for ctx.Err() == nil {
+					request, _ := http.NewRequestWithContext(ctx, http.MethodPatch, "http://example.com", nil)
+					if _, err := transport.RoundTrip(request); err != nil && ctx.Err() == nil {
+						s.mu.Lock()
+						s.refused[name]++
+						s.mu.Unlock()
+					}
+					time.Sleep(200 * time.Millisecond)
+				}
+			})
+		}
+		workers.Wait()
+		return nil
+	}
+}
+
+func (s *sending) awaitSender(name string) {
+	for last := ""; last != name; {
+		time.Sleep(100 * time.Millisecond)
+		s.mu.Lock()
+		last = s.by[len(s.by)-1]
+		s.mu.Unlock()
+	}
+}
+
+type sends func()
+
+func (f sends) RoundTrip(*http.Request) (*http.Response, error) { f(); return &http.Response{}, nil }
+
+// TestLateRenewal: renewals are answered so late that the leader cannot know whether it still leads. Its workers wait: they are neither
+// refused, again and again, nor do they send anything that another leader may contradict. The log has a line when this begins, and one when
+// it ends, for all of them.
+func TestLateRenewal(t *testing.T) {
+	late, again, lost := "was not renewed in time", "is renewed", "has lost the lead"
+	for name, tc := range map[string]struct {
+		late  time.Duration // the answers
+		away  bool          // the API server, from then on
+		stops bool          // the second replica, when it leads, before the API server is back
+		by    []string
+		lines []string
+	}{
+		"slower than usual":          {4 * time.Second, false, false, []string{"first"}, nil},
+		"two answers are late":       {10 * time.Second, false, false, []string{"first"}, []string{late, again}},
+		"one is late, and none more": {10 * time.Second, true, false, []string{"first", "second"}, []string{late, lost}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, s := newElection(t), &sending{refused: map[string]int{}}
+				first := s.join(e, "first")
+				time.Sleep(2 * time.Second)
+				second := s.join(e, "second")
+				time.Sleep(time.Minute)
+				first.set(func() { first.late = tc.late })
+				time.Sleep(11 * time.Second) // one renewal has been answered
+				first.set(func() { first.away = tc.away })
+				if tc.stops {
+					s.awaitSender("second")
+					second.finish(t)
+				} else {
+					time.Sleep(11 * time.Second)
+				}
+				first.set(func() { first.late, first.away = 0, false })
+				time.Sleep(time.Minute)
+				first.finish(t)
+				if !tc.stops {
+					second.finish(t)
+				}
+				if got := s.by[:min(len(s.by), len(tc.by))]; !slices.Equal(got, tc.by) || len(s.refused) > 0 {
+					t.Errorf("requests were sent by %q, and refused: %v; want %q", got, s.refused, tc.by)
+				}
+				if got := s.lines; !slices.EqualFunc(got, tc.lines, strings.Contains) {
+					t.Errorf("got the lines %q, want %q", got, tc.lines)
+				}
+			})
+		})
+	}
+}
+
+func (s *sending) join(e *election, name string) *unanswered {
+	l := &unanswered{replica: &replica{name: name, lease: e.lease, ended: make(chan error, 1)}}
+	l.Candidate = &Candidate{Lock: l, Timing: NewTiming(lease), Lead: s.lead(name)}
+	ctx, stop := context.WithCancel(logr.NewContext(context.Background(), s.log(name)))
+	l.stop = stop
+	go func() { l.ended <- l.Start(ctx) }()
+	return l
+}
+
+// log keeps what the first replica says of its term, apart from that it begins.
+func (s *sending) log(name string) logr.Logger {
+	return funcr.New(func(_, args string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if name == "first" && !strings.Contains(args, "this replica leads") && strings.Contains(args, "this replica") {
+			s.lines = append(s.lines, args)
+		}
+	}, funcr.Options{})
+}
+
+// TestRequestsEndWhileTheyWait: a request that waits for the lease ends with its term, or with its own context.
+func TestRequestsEndWhileTheyWait(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ends func(term, request context.CancelFunc)
+		want error
+	}{
+		"its term ends":    {func(term, _ context.CancelFunc) { term() }, ErrTermOver},
+		"its context ends": {func(_, request context.CancelFunc) { request() }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				leading, term := context.WithCancel(t.Context())
+				lock := &renewedLock{}
+				_ = lock.note(func() error { return nil })
+				time.Sleep(time.Minute)
+				ctx, request := context.WithCancel(context.WithoutCancel(withFence(leading, lock, time.Second)))
+				below, ended := &transport{}, make(chan error)
+				go func() {
+					r, _ := http.NewRequestWithContext(ctx, http.MethodPatch, "http://example.com", nil)
+					_, err := Fence(below).RoundTrip(r)
+					ended <- err
+				}()
+				synctest.Wait()
+				tc.ends(term, request)
+				if err := <-ended; !errors.Is(err, tc.want) || below.sent > 0 {
+					t.Errorf("got %v after %d requests were sent, want %v", err, below.sent, tc.want)
+				}
+				term()
+				request()
+			})
+		})
+	}
+}
