@@ -87,11 +87,12 @@ func (f *fence) note(late bool, message string) {
 
 // renewal of the lease that succeeded.
 type renewal struct {
-	sent     time.Time
-	followed chan struct{} // closed by the next one
+	sent        time.Time
+	transitions int           // of the lease between holders so far
+	followed    chan struct{} // closed by the next one
 }
 
-// renewedLock remembers when the last renewal was sent: others count from when the API server stored it.
+// renewedLock remembers when the last renewal of a term was sent: others count from when the API server stored it.
 type renewedLock struct {
 	resourcelock.Interface
 	at atomic.Pointer[renewal]
@@ -108,15 +109,22 @@ func (l *renewedLock) last() *renewal {
 func (l *renewedLock) renewed() time.Time { return l.last().sent }
 
 func (l *renewedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.note(func() error { return l.Interface.Create(ctx, record) })
+	return l.note(record, func() error { return l.Interface.Create(ctx, record) })
 }
 
+// errOtherTerm keeps the elector from renewing the lease, so that the term ends.
+var errOtherTerm = errors.New("another replica has led meanwhile, so this term must end")
+
+// Update does not take a lease again that another replica has held and given back: what waits in this term knows nothing of that.
 func (l *renewedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.note(func() error { return l.Interface.Update(ctx, record) })
+	if last := l.at.Load(); last != nil && last.transitions != record.LeaderTransitions {
+		return errOtherTerm
+	}
+	return l.note(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-func (l *renewedLock) note(write func() error) error {
-	is := &renewal{time.Now(), make(chan struct{})}
+func (l *renewedLock) note(record resourcelock.LeaderElectionRecord, write func() error) error {
+	is := &renewal{time.Now(), record.LeaderTransitions, make(chan struct{})}
 	err := write()
 	if err == nil {
 		if before := l.at.Swap(is); before != nil {

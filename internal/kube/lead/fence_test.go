@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
 // body reports whether it was closed, as a RoundTripper has to.
@@ -45,7 +47,7 @@ func TestFence(t *testing.T) {
 				leading, end := context.WithCancel(t.Context())
 				defer end()
 				lock := &renewedLock{}
-				_ = lock.note(func() error { return nil })
+				_ = lock.note(resourcelock.LeaderElectionRecord{}, func() error { return nil })
 				ctx := context.WithoutCancel(withFence(leading, lock, valid)) // the worst that a controller can do
 				time.Sleep(tc.since)
 				if tc.ended {
@@ -78,7 +80,7 @@ func TestFenceLetsOthersPass(t *testing.T) {
 
 func TestFailedRenewalIsNone(t *testing.T) {
 	lock := &renewedLock{}
-	if err := lock.note(func() error { return errors.New("conflict") }); err == nil || !lock.renewed().IsZero() {
+	if err := lock.note(resourcelock.LeaderElectionRecord{}, func() error { return errors.New("conflict") }); err == nil || !lock.renewed().IsZero() {
 		t.Errorf("got %v, renewed at %s", err, lock.renewed())
 	}
 }

@@ -96,9 +96,10 @@ func TestLateRenewal(t *testing.T) {
 		by    []string
 		lines []string
 	}{
-		"slower than usual":          {4 * time.Second, false, false, []string{"first"}, nil},
-		"two answers are late":       {10 * time.Second, false, false, []string{"first"}, []string{late, again}},
-		"one is late, and none more": {10 * time.Second, true, false, []string{"first", "second"}, []string{late, lost}},
+		"slower than usual":                   {4 * time.Second, false, false, []string{"first"}, nil},
+		"two answers are late":                {10 * time.Second, false, false, []string{"first"}, []string{late, again}},
+		"one is late, and none more":          {10 * time.Second, true, false, []string{"first", "second"}, []string{late, lost}},
+		"another has led, and does no longer": {10 * time.Second, true, true, []string{"first", "second", "first"}, []string{late, lost}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -166,7 +167,7 @@ func TestRequestsEndWhileTheyWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				leading, term := context.WithCancel(t.Context())
 				lock := &renewedLock{}
-				_ = lock.note(func() error { return nil })
+				_ = lock.note(resourcelock.LeaderElectionRecord{}, func() error { return nil })
 				time.Sleep(time.Minute)
 				ctx, request := context.WithCancel(context.WithoutCancel(withFence(leading, lock, time.Second)))
 				below, ended := &transport{}, make(chan error)
