@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/serverurl"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 
@@ -56,7 +57,7 @@ func (o *codeHostOptions) validate() error {
 		errs = append(errs, fmt.Errorf("--cluster-name %q: must be at most 63 of a-z, 0-9 and '-'", o.clusterName))
 	}
 	for flag, url := range map[string]string{"--github-url": o.gitHubURL, "--gitlab-url": o.gitLabURL} {
-		if err := outbound.CheckURL(url); url != "" && err != nil {
+		if err := serverurl.Check(url, "credentials are sent there"); url != "" && err != nil {
 			errs = append(errs, fmt.Errorf("%s %q: %w", flag, url, err))
 		}
 	}

@@ -4,8 +4,6 @@ package outbound
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -77,23 +75,4 @@ func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 func Drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, maxHeader)
 	_ = body.Close()
-}
-
-// CheckURL returns what is wrong with the URL of a server that gets credentials. Only this machine needs no TLS.
-func CheckURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("must be an absolute https URL")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("must have no user, query or fragment")
-	case u.Scheme == "http" && !onThisMachine(u.Hostname()):
-		return fmt.Errorf("must be an https URL, because credentials are sent to %s", u.Host)
-	}
-	return nil
-}
-
-func onThisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -4,16 +4,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 	"sigs.k8s.io/yaml"
 
+	"github.com/postflight-dev/postflight/internal/core/serverurl"
 	"github.com/postflight-dev/postflight/internal/core/trust"
 )
 
@@ -115,21 +113,7 @@ func (i *Issuer) roots() *x509.CertPool {
 	return pool
 }
 
-// checkURL wants TLS, because anyone who answers in place of an issuer can sign any token. Only this machine needs none.
+// checkURL returns what is wrong with the URL of an issuer, or of its keys.
 func checkURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return errors.New("must be an absolute https URL")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(text, "?"):
-		return errors.New("must have no user, query or fragment")
-	case u.Scheme == "http" && !onThisMachine(u.Hostname()):
-		return errors.New("must be an https URL, because anyone who answers in its place could sign any token")
-	}
-	return nil
-}
-
-func onThisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return serverurl.Check(text, "anyone who answers in its place could sign any token")
 }
