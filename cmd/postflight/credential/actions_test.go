@@ -33,7 +33,7 @@ func TestGitHubActions(t *testing.T) {
 			if r.Method != http.MethodGet || r.URL.RawQuery != query || r.Header.Get("Authorization") != "Bearer request-S3CRET" {
 				t.Errorf("%s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
 			}
-			fmt.Fprintf(w, `{"count":1402,"value":%q}`, jwt(fmt.Sprintf(`{"exp":%d}`, noon.Unix()+300)))
+			fmt.Fprintf(w, `{"count":1402,"value":%q}`, unsigned(fmt.Sprintf(`{"exp":%d}`, noon.Unix()+300)))
 		})
 		env["POSTFLIGHT_AUDIENCE"] = audience
 		c, err := machine(env).Find()

@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/core/apikey"
 	"github.com/postflight-dev/postflight/internal/core/ci"
+	"github.com/postflight-dev/postflight/internal/core/jwt"
 )
 
 const (
@@ -23,8 +24,8 @@ const (
 	DefaultTokenFile = "/var/run/secrets/postflight/token"
 
 	defaultAudience = "postflight"
-	maxAudience     = 256     // bytes; issuers allow no longer ones
-	maxToken        = 8 << 10 // bytes; all headers of a request may have 16 KiB
+	maxAudience     = 256 // bytes; issuers allow no longer ones
+	maxToken        = jwt.MaxBytes
 )
 
 // Credential identifies a command.

@@ -16,8 +16,8 @@ import (
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// jwt is a token with these claims, whose signature nobody checks here.
-func jwt(claims string) string {
+// unsigned is a token with these claims, whose signature nobody checks here.
+func unsigned(claims string) string {
 	part := base64.RawURLEncoding.EncodeToString
 	return part([]byte(`{"alg":"none"}`)) + "." + part([]byte(claims)) + "." + part([]byte("signature"))
 }
@@ -149,7 +149,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestKept(t *testing.T) {
-	expires := func(after time.Duration) string { return jwt(fmt.Sprintf(`{"exp":%d}`, noon.Add(after).Unix())) }
+	expires := func(after time.Duration) string { return unsigned(fmt.Sprintf(`{"exp":%d}`, noon.Add(after).Unix())) }
 	cases := map[string]struct {
 		tokens  []string // that the issuer gives, one after the other
 		at      []time.Duration
@@ -160,7 +160,7 @@ func TestKept(t *testing.T) {
 		"shortly before it ends": {tokens: []string{expires(5 * time.Minute), expires(10 * time.Minute)}, at: []time.Duration{0, 4*time.Minute + 31*time.Second, 5 * time.Minute}, want: 2},
 		"refused before":         {tokens: []string{expires(5 * time.Minute), expires(6 * time.Minute)}, at: []time.Duration{0, time.Minute}, refused: true, want: 2},
 		"it does not say":        {tokens: []string{"opaque"}, at: []time.Duration{0, time.Hour}, want: 1},
-		"an odd end":             {tokens: []string{jwt(`{"exp":1e300}`)}, at: []time.Duration{0, time.Hour}, want: 1},
+		"an odd end":             {tokens: []string{unsigned(`{"exp":1e300}`)}, at: []time.Duration{0, time.Hour}, want: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,14 +197,14 @@ func TestExplain(t *testing.T) {
 		token string
 		says  []string
 	}{
-		"expired": {jwt(fmt.Sprintf(claims, `"postflight"`, noon.Add(-3*time.Minute).Unix())),
+		"expired": {unsigned(fmt.Sprintf(claims, `"postflight"`, noon.Add(-3*time.Minute).Unix())),
 			[]string{`the issuer "https://gitlab.example.com"`, `the audience "postflight"`, `"project_path:acme/shop"`, "which expired 3m0s ago", "Get a new one"}},
-		"not expired": {jwt(fmt.Sprintf(claims, `["a","b"]`, noon.Add(3*time.Minute).Unix())),
+		"not expired": {unsigned(fmt.Sprintf(claims, `["a","b"]`, noon.Add(3*time.Minute).Unix())),
 			[]string{`the audience "a, b"`, "which expires in 3m0s", "trusts this issuer and audience", "POSTFLIGHT_API_KEY"}},
-		"no end":      {jwt(`{"iss":"x"}`), []string{`the issuer "x"`, "POSTFLIGHT_API_KEY"}},
+		"no end":      {unsigned(`{"iss":"x"}`), []string{`the issuer "x"`, "POSTFLIGHT_API_KEY"}},
 		"no token":    {"S3CRET", []string{"which is no JSON Web Token"}},
-		"odd claims":  {jwt(`{"aud":{"S3CRET":1},"exp":-1}`), []string{`the audience ""`}},
-		"no claims":   {jwt(`["S3CRET"]`), []string{"which is no JSON Web Token"}},
+		"odd claims":  {unsigned(`{"aud":{"S3CRET":1},"exp":-1}`), []string{`the audience ""`}},
+		"no claims":   {unsigned(`["S3CRET"]`), []string{"which is no JSON Web Token"}},
 		"no encoding": {"a.S3CRET!.b", []string{"which is no JSON Web Token"}},
 	}
 	for name, tc := range cases {

@@ -2,14 +2,13 @@ package credential
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/jwt"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -26,33 +25,17 @@ type Claims struct {
 
 // ClaimsOf reads a JSON Web Token.
 func ClaimsOf(token string) (Claims, bool) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
+	claims, ok := jwt.Claims(token)
+	issuer, goodIssuer := claims.Text("iss")
+	subject, goodSubject := claims.Text("sub")
+	_, goodExpiry := claims.Seconds("exp")
+	if !ok || !goodIssuer || !goodSubject || !goodExpiry {
 		return Claims{}, false
 	}
-	content, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		return Claims{}, false
-	}
-	var payload struct {
-		Issuer   string          `json:"iss"`
-		Subject  string          `json:"sub"`
-		Audience json.RawMessage `json:"aud"`
-		Expires  float64         `json:"exp"`
-	}
-	if json.Unmarshal(content, &payload) != nil {
-		return Claims{}, false
-	}
-	c := Claims{Issuer: payload.Issuer, Subject: payload.Subject}
-	var one string
-	if json.Unmarshal(payload.Audience, &one) == nil {
-		c.Audience = []string{one}
-	} else if json.Unmarshal(payload.Audience, &c.Audience) != nil {
-		c.Audience = nil
-	}
-	const year9999 = 253402300799
-	if payload.Expires > 0 && payload.Expires < year9999 {
-		c.Expires = time.Unix(int64(payload.Expires), 0)
+	c := Claims{Issuer: issuer, Subject: subject}
+	c.Audience, _ = claims.Audiences()
+	if expires, ok := claims.Time("exp"); ok && expires.Unix() > 0 {
+		c.Expires = time.Unix(expires.Unix(), 0)
 	}
 	return c, true
 }

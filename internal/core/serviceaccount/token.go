@@ -1,12 +1,12 @@
 package serviceaccount
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/postflight-dev/postflight/internal/core/jwt"
 )
 
 const (
@@ -29,50 +29,26 @@ type Claims struct {
 	Bound     bool      // it has the claim that the API server gives the tokens that it issues
 }
 
-// Unverified returns the claims of a JSON Web Token.
+// Unverified returns the claims of a JSON Web Token, if each of them has the type that the API server gives it.
 func Unverified(token string) (Claims, bool) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 || slices.Contains(parts, "") {
+	header, isHeader := jwt.Header(token)
+	claims, areClaims := jwt.Claims(token)
+	hasSignature := !strings.HasSuffix(token, ".")
+	algorithm, goodAlgorithm := header.Text("alg")
+	issuer, goodIssuer := claims.Text("iss")
+	subject, goodSubject := claims.Text("sub")
+	audience, goodAudience := claims.Audiences()
+	expires, goodExpiry := claims.Seconds("exp")
+	kubernetes := claims.Kind("kubernetes.io")
+	if !isHeader || !areClaims || !hasSignature || !goodAlgorithm || !goodIssuer || !goodSubject || !goodAudience || !goodExpiry ||
+		kubernetes != 0 && kubernetes != '{' {
 		return Claims{}, false
 	}
-	var header struct {
-		Algorithm string `json:"alg"`
-	}
-	var payload struct {
-		Issuer     string                     `json:"iss"`
-		Subject    string                     `json:"sub"`
-		Audience   audience                   `json:"aud"`
-		Expires    float64                    `json:"exp"` // in seconds
-		Kubernetes map[string]json.RawMessage `json:"kubernetes.io"`
-	}
-	if !decodePart(parts[0], &header) || !decodePart(parts[1], &payload) {
-		return Claims{}, false
-	}
-	c := Claims{
-		Algorithm: header.Algorithm, Issuer: payload.Issuer, Subject: payload.Subject, Audience: payload.Audience,
-		Bound: payload.Kubernetes != nil,
-	}
-	if payload.Expires > 0 {
-		c.Expires = time.Unix(int64(min(payload.Expires, math.MaxInt32*2)), 0)
+	c := Claims{Algorithm: algorithm, Issuer: issuer, Subject: subject, Audience: audience, Bound: kubernetes == '{'}
+	if expires > 0 {
+		c.Expires = time.Unix(int64(min(expires, math.MaxInt32*2)), 0)
 	}
 	return c, true
-}
-
-func decodePart(part string, into any) bool {
-	content, err := base64.RawURLEncoding.DecodeString(part)
-	return err == nil && json.Unmarshal(content, into) == nil
-}
-
-// audience is a list or a single string.
-type audience []string
-
-func (a *audience) UnmarshalJSON(content []byte) error {
-	var one string
-	if err := json.Unmarshal(content, &one); err == nil {
-		*a = audience{one}
-		return nil
-	}
-	return json.Unmarshal(content, (*[]string)(a))
 }
 
 // Signed reports whether the token claims to be signed.

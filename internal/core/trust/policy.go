@@ -92,8 +92,7 @@ func claimsRefusal(p *v1alpha1.TrustPolicy, c *Claims) string {
 		}
 	}
 	if name, required := commitClaim(p); name != "" {
-		_, present := c.values[name]
-		if (required || present) && c.String(name) == "" {
+		if (required || c.has(name)) && c.String(name) == "" {
 			return fmt.Sprintf("the claim %s has no commit", name)
 		}
 	}

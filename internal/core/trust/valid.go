@@ -34,11 +34,11 @@ func (c *Claims) Problem(issuer string, audiences []string, now time.Time) strin
 }
 
 func (c *Claims) timeProblem(now time.Time) string {
-	expires, _, hasExpiry := c.moment("exp")
-	issued, _, hasIssue := c.moment("iat")
-	begins, hasBegin, goodBegin := c.moment("nbf")
+	expires, hasExpiry := c.object.Time("exp")
+	issued, hasIssue := c.object.Time("iat")
+	begins, goodBegin := c.object.Time("nbf")
 	switch {
-	case !hasExpiry || !hasIssue || hasBegin && !goodBegin:
+	case !hasExpiry || !hasIssue || c.has("nbf") && !goodBegin:
 		return "The token does not say when it was issued and when it expires, in seconds since 1970 (iat, exp, nbf)."
 	case !now.Before(expires.Add(Skew)):
 		return fmt.Sprintf("The token expired %s. Ask the CI system for another one just before you send it.", plaintext.Ago(expires, now))

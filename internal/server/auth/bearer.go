@@ -3,10 +3,12 @@ package auth
 import (
 	"net/http"
 	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/jwt"
 )
 
-// maxTokenBytes bounds a key or token. GitHub's tokens have 2 KiB, and GitLab's list up to 200 groups of the person who started the job.
-const maxTokenBytes = 8 << 10
+// maxTokenBytes bounds a key or token.
+const maxTokenBytes = jwt.MaxBytes
 
 // blank is the white space that HTTP allows around and within a header value.
 const blank = " \t"
