@@ -40,7 +40,7 @@ func newServiceAccounts(mgr ctrl.Manager, c client.Client, keys *auth.ClusterKey
 func newIssuers(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, steady clock.PassiveClock) *issuer.Way {
 	return issuer.New(issuer.Config{
 		Issuers: o.issuers, Client: outbound.Trusting, Reader: mgr.GetCache(), Staleness: probe.Staleness,
-		Clock: auth.ServerClock{APIServerProbe: probe}, Steady: steady,
+		Clock: auth.ServerClock{APIServerProbe: probe}, Steady: steady, Log: ctrl.Log.WithName("auth"),
 	})
 }
 
@@ -60,5 +60,5 @@ func clusterKeys(mgr ctrl.Manager, clock clock.PassiveClock) (*auth.ClusterKeys,
 	}
 	return auth.NewClusterKeys(func(ctx context.Context) ([]byte, error) {
 		return d.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
-	}, clock), nil
+	}, clock, ctrl.Log.WithName("auth")), nil
 }

@@ -3,11 +3,14 @@ package auth
 import (
 	"context"
 	"encoding/json"
-	"sync"
+	"errors"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
+
+	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )
 
 const (
@@ -28,21 +31,35 @@ const (
 )
 
 // ClusterKeys are the keys with which the API server signs tokens. They expose forged tokens without a request.
-type ClusterKeys struct {
-	read  func(context.Context) ([]byte, error) // a JSON Web Key Set; nil if there is none
-	clock clock.PassiveClock
+type ClusterKeys struct{ keys *keyset.Set }
 
-	mu    sync.Mutex
-	keys  *jose.JSONWebKeySet // nil if they were never read
-	asked time.Time
+// NewClusterKeys takes what reads the API server's keys as a JSON Web Key Set; nil if there is none. A key works for ever, since the API
+// server is asked about each token that one has signed. A token waits for the request that it has caused, and for no other one.
+func NewClusterKeys(read func(context.Context) ([]byte, error), c clock.PassiveClock, log logr.Logger) *ClusterKeys {
+	return &ClusterKeys{keys: keyset.New(keyset.Config{
+		Read: func(ctx context.Context) ([]jose.JSONWebKey, error) {
+			content, err := read(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return parseClusterKeys(content)
+		},
+		Clock: c, Every: keysEvery, Timeout: keysTimeout, Log: log.WithValues("issuer", "the API server"),
+	})}
 }
 
-// NewClusterKeys takes what reads the API server's keys as a JSON Web Key Set.
-func NewClusterKeys(read func(context.Context) ([]byte, error), c clock.PassiveClock) *ClusterKeys {
-	return &ClusterKeys{read: read, clock: c}
+// parseClusterKeys leaves none out, as package issuer does: which keys may sign tokens of the cluster is up to the API server.
+func parseClusterKeys(content []byte) ([]jose.JSONWebKey, error) {
+	var set jose.JSONWebKeySet
+	if err := json.Unmarshal(content, &set); err != nil {
+		return nil, err
+	}
+	if len(set.Keys) == 0 {
+		return nil, errors.New("it has no keys")
+	}
+	return set.Keys, nil
 }
 
-// check never waits for the request of another token.
 func (k *ClusterKeys) check(ctx context.Context, token string) signature {
 	if k == nil {
 		return unknownSignature
@@ -51,60 +68,17 @@ func (k *ClusterKeys) check(ctx context.Context, token string) signature {
 	if err != nil {
 		return forgedSignature
 	}
-	keys, mayAsk := k.known(parsed)
-	current := false // whether the keys are all that there are now
-	if mayAsk {
-		keys, current = k.refresh(ctx)
-	}
+	keys, err := k.keys.Find(ctx, parsed.Signatures[0].Header.KeyID)
 	switch {
-	case keys == nil:
-		return unknownSignature
-	case verifies(parsed, keys):
-		return goodSignature
-	case !current && !hasKeyOf(parsed, keys):
+	case errors.Is(err, keyset.ErrUnclear):
 		return unclearSignature
-	default:
-		return forgedSignature
+	case err != nil && !errors.Is(err, keyset.ErrUnknown):
+		return unknownSignature
 	}
-}
-
-// known also reports whether to fetch newer keys, which one caller at a time does.
-func (k *ClusterKeys) known(token *jose.JSONWebSignature) (keys *jose.JSONWebKeySet, mayAsk bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.keys != nil && hasKeyOf(token, k.keys) || !k.asked.IsZero() && k.clock.Since(k.asked) < keysEvery {
-		return k.keys, false
-	}
-	k.asked = k.clock.Now()
-	return k.keys, true
-}
-
-// refresh keeps the known keys if others cannot be read, and then returns false.
-func (k *ClusterKeys) refresh(ctx context.Context) (keys *jose.JSONWebKeySet, current bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
-	defer cancel()
-	fresh := &jose.JSONWebKeySet{}
-	content, err := k.read(ctx)
-	if err == nil {
-		err = json.Unmarshal(content, fresh)
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err == nil && len(fresh.Keys) > 0 {
-		k.keys, current = fresh, true
-	}
-	return k.keys, current
-}
-
-func hasKeyOf(token *jose.JSONWebSignature, keys *jose.JSONWebKeySet) bool {
-	return len(keys.Key(token.Signatures[0].Header.KeyID)) > 0
-}
-
-func verifies(token *jose.JSONWebSignature, keys *jose.JSONWebKeySet) bool {
-	for _, key := range keys.Key(token.Signatures[0].Header.KeyID) {
-		if _, err := token.Verify(key); err == nil {
-			return true
+	for _, key := range keys {
+		if _, err := parsed.Verify(key); err == nil {
+			return goodSignature
 		}
 	}
-	return false
+	return forgedSignature
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,7 +101,7 @@ func TestForgedTokens(t *testing.T) {
 	own, forger := newIssuer(t, "own"), newIssuer(t, "forged")
 	impostor := newIssuer(t, "own")
 	r, asked := &counter{}, 0
-	keys := NewClusterKeys(func(context.Context) ([]byte, error) { asked++; return published(own), nil }, clock.RealClock{})
+	keys := NewClusterKeys(func(context.Context) ([]byte, error) { asked++; return published(own), nil }, clock.RealClock{}, logr.Discard())
 	a := NewPodAuthenticator(r, keys, clock.RealClock{})
 	for n := range 1000 {
 		for name, token := range map[string]string{"another key": forger.token(), "the key's name": impostor.token(), "no signature": plausible()} {
@@ -124,7 +125,7 @@ func TestNewKey(t *testing.T) {
 	old, next := newIssuer(t, "old"), newIssuer(t, "next")
 	synctest.Test(t, func(t *testing.T) {
 		current := published(old)
-		keys := NewClusterKeys(func(context.Context) ([]byte, error) { return current, nil }, clock.RealClock{})
+		keys := NewClusterKeys(func(context.Context) ([]byte, error) { return current, nil }, clock.RealClock{}, logr.Discard())
 		a := NewPodAuthenticator(&counter{}, keys, clock.RealClock{})
 		for _, step := range []struct {
 			token string
@@ -149,7 +150,7 @@ func TestKeysCannotBeReadAgain(t *testing.T) {
 	old, next := newIssuer(t, "old"), newIssuer(t, "next")
 	synctest.Test(t, func(t *testing.T) {
 		var down error
-		keys := NewClusterKeys(func(context.Context) ([]byte, error) { return published(old), down }, clock.RealClock{})
+		keys := NewClusterKeys(func(context.Context) ([]byte, error) { return published(old), down }, clock.RealClock{}, logr.Discard())
 		a := NewPodAuthenticator(&counter{}, keys, clock.RealClock{})
 		for _, step := range []struct {
 			down  error
@@ -169,7 +170,7 @@ func TestKeysCannotBeReadAgain(t *testing.T) {
 func TestWithoutPublishedKeys(t *testing.T) {
 	own := newIssuer(t, "own")
 	read := func(content string, err error) *ClusterKeys {
-		return NewClusterKeys(func(context.Context) ([]byte, error) { return []byte(content), err }, clock.RealClock{})
+		return NewClusterKeys(func(context.Context) ([]byte, error) { return []byte(content), err }, clock.RealClock{}, logr.Discard())
 	}
 	for name, keys := range map[string]*ClusterKeys{
 		"none":      nil,

@@ -16,6 +16,8 @@ type Error struct {
 	text   string
 	advice string
 	cause  error
+
+	unclear bool
 }
 
 var (
@@ -23,6 +25,9 @@ var (
 	ErrUnauthenticated = &Error{status: http.StatusUnauthorized, text: "missing or invalid API key or token"}
 	// ErrTeamSuspended is the answer to a good key of a suspended team.
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
+
+	errTwoTeams = &Error{status: http.StatusBadRequest, text: "several headers name a team",
+		advice: "The request has several headers \"" + TeamHeader + "\". Send one, with the name of one Team."}
 
 	errWaitTokenExpired = &Error{status: http.StatusUnauthorized, text: "the wait token has expired",
 		advice: "The wait token has expired. Send the notification again: it is answered with the same runs, and another token."}
@@ -74,6 +79,13 @@ func Unavailable(cause error) *Error {
 	return &Error{status: http.StatusServiceUnavailable, text: "API keys and tokens cannot be checked", cause: cause}
 }
 
+// Unclear is the answer to a token whose key may be newer than those that are known. Anybody can send such a token.
+func Unclear(cause error) *Error {
+	e := Unavailable(cause)
+	e.unclear = true
+	return e
+}
+
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return e.text + ": " + e.cause.Error()
@@ -86,5 +98,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // Advice returns sentences for the sender, or "".
 func (e *Error) Advice() string { return e.advice }
 
-// HTTPStatus returns 401, 403 or 503.
+// HTTPStatus returns 400, 401, 403 or 503.
 func (e *Error) HTTPStatus() int { return e.status }
+
+// Unclear reports whether nothing has failed: the sender is unknown as long as its key is, and should try again.
+func (e *Error) Unclear() bool { return e.unclear }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )
 
 // Pod identifies the pod that sent a request.
@@ -47,7 +48,7 @@ func (a *PodAuthenticator) Authenticate(ctx context.Context, r *http.Request) (P
 	case forgedSignature:
 		return Pod{}, ErrUnauthenticated
 	case unclearSignature:
-		return Pod{}, Unavailable(errNewKey)
+		return Pod{}, Unclear(keyset.ErrUnclear)
 	}
 	review := serviceaccount.TokenReview(token, podAudiences...)
 	if err := a.reviews.ask(ctx, "", review); err != nil {

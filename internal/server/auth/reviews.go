@@ -26,8 +26,6 @@ const (
 	maxGroups = 1024
 )
 
-var errNewKey = errors.New("the token names a key that the API server has not published, or not yet")
-
 var errManyReviews = errors.New("as many tokens are being checked as the API server is asked about at once")
 
 // Reviewer asks the API server a question, as a client without a cache can.

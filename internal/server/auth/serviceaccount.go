@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/grant"
 	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )
 
 // ServiceAccountConfig is what ServiceAccounts needs.
@@ -100,7 +101,7 @@ func (s *ServiceAccounts) account(ctx context.Context, token string, claims serv
 	case forgedSignature:
 		return nil, errBadAccountToken
 	case unclearSignature:
-		return nil, Unavailable(errNewKey)
+		return nil, Unclear(keyset.ErrUnclear)
 	case unknownSignature:
 		group = "" // anybody can claim to be of a namespace
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -110,7 +111,7 @@ func newAccountWorld(t *testing.T, server *askedServer) *accountWorld {
 	w := &accountWorld{t: t, server: server, issuer: newIssuer(t, "own"), clock: clocktesting.NewFakePassiveClock(noon)}
 	teams := cluster(t, interceptor.Funcs{},
 		team("acme"), team("shop", in("shop-ci")), team("rival"), team("asleep", suspendedTeam), team("one", in("both")), team("two", in("both")))
-	keys := NewClusterKeys(func(context.Context) ([]byte, error) { return published(w.issuer), nil }, w.clock)
+	keys := NewClusterKeys(func(context.Context) ([]byte, error) { return published(w.issuer), nil }, w.clock, logr.Discard())
 	w.ServiceAccounts = NewServiceAccounts(ServiceAccountConfig{Reviewer: server, Keys: keys, Reader: teams, Clock: w.clock})
 	return w
 }

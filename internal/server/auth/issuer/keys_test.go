@@ -3,7 +3,6 @@ package issuer
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,27 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/internal/server/auth"
-	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tokens"
 )
 
 func trusted(ci *tokens.Issuer) []client.Object {
 	return []client.Object{team("acme", "acme"), policy(ci.URL, "acme", "a")}
-}
-
-// idle waits until no request for keys is under way.
-func (s *keySet) idle() {
-	s.mu.Lock()
-	running := s.running
-	s.mu.Unlock()
-	if running != nil {
-		<-running
-	}
 }
 
 func TestRotation(t *testing.T) {
@@ -61,7 +47,7 @@ func TestRotation(t *testing.T) {
 	expect(old, 200, "a withdrawn key, before the keys are read again")
 	pass(refreshAfter)
 	expect(old, 200, "a withdrawn key, while the keys are read again")
-	w.sources[ci.URL].keys.idle()
+	w.sources[ci.URL].keys.Idle()
 	expect(old, 503, "a withdrawn key, a moment after the keys were read")
 	pass(fetchEvery)
 	expect(old, 401, "a withdrawn key")
@@ -72,7 +58,7 @@ func TestIssuerIsDown(t *testing.T) {
 	ci := tokens.NewIssuer(t)
 	w, clock := newWay(t, ci, trusted(ci)...)
 	now := noon
-	pass := func(d time.Duration) { now = now.Add(d); clock.SetTime(now); w.sources[ci.URL].keys.idle() }
+	pass := func(d time.Duration) { now = now.Add(d); clock.SetTime(now); w.sources[ci.URL].keys.Idle() }
 	token := ci.Sign(tokens.GitHub(ci.URL, noon))
 	expect := func(status int, when string) {
 		t.Helper()
@@ -80,7 +66,7 @@ func TestIssuerIsDown(t *testing.T) {
 		if statusOf(t, err) != status {
 			t.Errorf("%s: %v, want %d", when, err, status)
 		}
-		w.sources[ci.URL].keys.idle()
+		w.sources[ci.URL].keys.Idle()
 	}
 	down := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
 	ci.Answer(down)
@@ -128,7 +114,7 @@ func TestFlood(t *testing.T) {
 		if _, err := send(t, w, good, notify); err != nil {
 			t.Errorf("a good token beside them: %v", err)
 		}
-		w.sources[ci.URL].keys.idle()
+		w.sources[ci.URL].keys.Idle()
 		if got := ci.Requests() - before; got > 2*(round+1) {
 			t.Errorf("%d requests after %d rounds, want two each", got, round+1)
 		}
@@ -136,48 +122,6 @@ func TestFlood(t *testing.T) {
 }
 
 func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
-
-// TestOneRequest: all that wait for the keys share one request, and the sender of the first may leave.
-func TestOneRequest(t *testing.T) {
-	key := jose.JSONWebKey{KeyID: "a", Key: rsaKey(t, 2048).Public()}
-	asked, release := make(chan struct{}, 10), make(chan struct{})
-	s := newKeySet(clocktesting.NewFakePassiveClock(noon), func(context.Context) ([]jose.JSONWebKey, error) {
-		asked <- struct{}{}
-		<-release
-		return []jose.JSONWebKey{key}, nil
-	})
-	gone, leave := context.WithCancel(t.Context())
-	first := make(chan error, 1)
-	go func() {
-		_, err := s.find(gone, "a")
-		first <- err
-	}()
-	<-asked
-	leave()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("the first: %v", err)
-	}
-	results := make(chan error, maxWaiting)
-	for range maxWaiting {
-		go func() {
-			_, err := s.find(t.Context(), "a")
-			results <- err
-		}()
-	}
-	poll.True(t, "as many wait as may", func() bool { return len(s.waiting) == maxWaiting })
-	if _, err := s.find(t.Context(), "a"); !errors.Is(err, errManyWaiting) {
-		t.Errorf("one more: %v", err)
-	}
-	close(release)
-	for range maxWaiting {
-		if err := <-results; err != nil {
-			t.Error(err)
-		}
-	}
-	if len(asked) != 0 {
-		t.Error("the issuer was asked twice")
-	}
-}
 
 // TestClaims: only tokens of listed issuers are taken; opaque keys may look like others.
 func TestClaims(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )
 
 // Config is what a Way needs.
@@ -38,6 +39,8 @@ type Config struct {
 
 	Clock  clock.PassiveClock // with which the times of tokens are compared
 	Steady clock.PassiveClock // measures pauses
+
+	Log logr.Logger // is told in a while that keys cannot be read
 }
 
 // Way lets senders in whose token is of a listed issuer and is trusted by a TrustPolicy.
@@ -56,7 +59,10 @@ const maxDecideWait = 5 * time.Second
 func New(c Config) *Way {
 	w := &Way{Config: c, sources: map[string]*source{}, deciding: fairness.NewSemaphore(runtime.GOMAXPROCS(0))}
 	for _, i := range c.Issuers {
-		w.sources[i.URL] = &source{Issuer: i, keys: newKeySet(c.Steady, (&fetcher{i, c.Client(i.roots())}).read)}
+		w.sources[i.URL] = &source{Issuer: i, keys: keyset.New(keyset.Config{
+			Read: (&fetcher{i, c.Client(i.roots())}).read, Clock: c.Steady, Log: c.Log.WithValues("issuer", i.Name),
+			Every: fetchEvery, Timeout: fetchTimeout, RefreshAfter: refreshAfter, KeepFor: keepFor, Waiting: maxWaiting,
+		})}
 	}
 	return w
 }
@@ -126,8 +132,10 @@ func (w *Way) verify(ctx context.Context, token string) (*trust.Claims, error) {
 	switch {
 	case errors.Is(err, errForged):
 		return nil, auth.Refused(err.Error(), "The token was not signed by a key of its issuer, or not as its issuer signs tokens. Ask the CI system for another one.")
-	case errors.Is(err, errUnknownKey):
+	case errors.Is(err, keyset.ErrUnknown):
 		return nil, auth.Refused(err.Error(), "The token was signed with a key that its issuer does not publish. Ask the CI system for another one.")
+	case errors.Is(err, keyset.ErrUnclear):
+		return nil, auth.Unclear(err)
 	case err != nil:
 		return nil, auth.Unavailable(err)
 	}
