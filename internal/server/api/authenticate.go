@@ -19,6 +19,7 @@ import (
 
 // authFailures are by the status of the authenticator's error.
 var authFailures = map[int]failure{
+	http.StatusBadRequest: {code: "invalid_request", message: "The headers of the request contradict each other."},
 	http.StatusUnauthorized: {code: "unauthenticated",
 		message: "The API key is missing or not valid. Send it in one header, \"Authorization: Bearer <API key>\", " +
 			"and check that it was not revoked."},
@@ -120,6 +121,12 @@ func authFailure(err error, failures map[int]failure) error {
 		Advice() string
 	}](err); ok {
 		f.message = cmp.Or(refused.Advice(), f.message)
+	}
+	if sender, ok := errors.AsType[interface {
+		error
+		Unclear() bool
+	}](err); ok {
+		f.stranger = sender.Unclear()
 	}
 	f.cause = err
 	return &f

@@ -59,6 +59,7 @@ type failure struct {
 	allow      []string      // of a 405
 	results    []result      // known results of a notification that failed as a whole
 	cause      error         // for the log of the operator, never for the client
+	stranger   bool          // anybody can cause it at will, so a 503 is no sign that anything is wrong
 }
 
 func (f *failure) Error() string {

@@ -28,6 +28,7 @@ type Request struct {
 	requestID  string     // see requestID
 	receivedAt time.Time  // by Clock
 	route      string     // for metrics: of few values
+	countAs    int        // the status in metrics, which alerts use; 0: that of the answer
 	teamCode   int        // the status for the Principal's team, if the answer is for several; 0: that of the answer
 	audit      []any      // keys and values that the handler adds to the audit line
 	span       trace.Span // nil: the request is not traced
@@ -145,6 +146,9 @@ func (a *API) fail(w *response, r *Request, err error) {
 	switch status := failures[f.code].status; {
 	case f.code == "internal_error":
 		log.Error(err, "a request failed", "route", r.route)
+	case f.stranger:
+		r.countAs = http.StatusUnauthorized
+		log.V(1).Info("a request was turned away", "route", r.route, "failureCode", f.code, "cause", f.Error())
 	case status >= http.StatusInternalServerError:
 		log.Info("a request was turned away", "route", r.route, "failureCode", f.code, "cause", f.Error())
 	}
@@ -160,7 +164,7 @@ func (a *API) finish(w *response, r *Request) {
 	if r.Context().Err() != nil {
 		code = statusClientClosed
 	}
-	a.metrics.requests.WithLabelValues(r.route, strconv.Itoa(code)).Inc()
+	a.metrics.requests.WithLabelValues(r.route, strconv.Itoa(cmp.Or(r.countAs, code))).Inc()
 	observe(a.metrics.seconds.WithLabelValues(r.route), took.Seconds(), r.endSpan(code))
 	if r.Principal.Team != nil {
 		a.metrics.ofTeams.WithLabelValues(a.TeamLabel(r.team()), strconv.Itoa(code/100)+"xx").Inc()
