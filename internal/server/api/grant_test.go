@@ -59,6 +59,27 @@ func TestEachActionNeedsItsRight(t *testing.T) {
 	}
 }
 
+// TestTwoTeams: of two headers, readers differ in which one they take, so every route refuses them, also if they are the same.
+func TestTwoTeams(t *testing.T) {
+	h := start(t, setup{objects: acme(), ways: []auth.Way{granting{"all": {Actions: grant.Actions}}}})
+	for _, route := range h.routes() {
+		if route.Action == anonymous {
+			continue
+		}
+		for _, credential := range []string{goodKey, "token-all", "pf_unknown"} {
+			for _, second := range []string{"other", namespace, ""} {
+				target := strings.NewReplacer("{id}", "smoke-1", "{name}", "staging").Replace(route.Path)
+				w := h.exchange(post(`{}`, method(route.Method), path(target), bearer(credential), header("Postflight-Team", namespace)), func(r *http.Request) {
+					r.Header.Add("Postflight-Team", second)
+				})
+				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "several headers") {
+					t.Errorf("%s %s with %s and a second header %q: %d %s", route.Method, route.Path, credential, second, w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
 func TestBoundsOfNotifications(t *testing.T) {
 	const sha = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
 	grants := granting{"bound": {

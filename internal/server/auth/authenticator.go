@@ -64,6 +64,9 @@ type Authenticator struct {
 
 // Authenticate returns an *Error if the token is no good. Wrong keys all take the same steps, so timing reveals nothing.
 func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (Principal, error) {
+	if len(r.Header.Values(TeamHeader)) > 1 { // proxies and frameworks differ in which one they take
+		return Principal{}, errTwoTeams
+	}
 	token, wellFormed := bearerToken(r.Header)
 	if wellFormed {
 		for _, way := range a.Ways {
