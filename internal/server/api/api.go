@@ -85,6 +85,7 @@ type API struct {
 	events     *fairness.TeamLimiter
 	signer     *podfiles.Signer
 	unverified *byteBudget
+	refusals   *refusals
 	earlier    *environments.Reader
 }
 
@@ -107,6 +108,7 @@ func New(c Config) (*API, error) {
 		listing:    fairness.NewTeamLimiter(c.Limits.Listing),
 		events:     fairness.NewTeamLimiter(c.Limits.Events),
 		unverified: newByteBudget(c.Limits.UnverifiedBytes),
+		refusals:   newRefusals(c.Clock),
 		signer: podfiles.New(podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}),

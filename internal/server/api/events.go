@@ -48,7 +48,7 @@ func (a *API) sourceEvent(w http.ResponseWriter, r *Request) error {
 	}
 	defer release()
 	if err := a.Events.Verify(r.Context(), source, d); err != nil {
-		return a.notVerified(source.Object.Spec.Type, err)
+		return a.notVerified(r, source.Object.Spec.Type, source.Object.Namespace+"/"+source.Object.Name, err)
 	}
 	if source.Team.Spec.Suspended {
 		a.eventsTaken(source.Object.Spec.Type, eventFailed)
@@ -68,7 +68,7 @@ func (a *API) appEvent(w http.ResponseWriter, r *Request) error {
 	}
 	defer release()
 	if err := a.Events.VerifyApp(d); err != nil {
-		return a.notVerified(v1alpha1.EventsOfGitHub, err)
+		return a.notVerified(r, v1alpha1.EventsOfGitHub, "the GitHub App", err)
 	}
 	e, err := a.Events.DecodeApp(d)
 	if err != nil {
@@ -91,8 +91,9 @@ func (a *API) appEvent(w http.ResponseWriter, r *Request) error {
 	return a.takeEvent(w, r, sources, d, release)
 }
 
-func (a *API) notVerified(of v1alpha1.EventSourceType, err error) error {
+func (a *API) notVerified(r *Request, of v1alpha1.EventSourceType, source string, err error) error {
 	if errors.Is(err, events.ErrNotVerified) {
+		a.refusals.log(r.Context(), source, err)
 		a.eventsTaken(of, eventNotVerified)
 	}
 	return eventFailure(err)
