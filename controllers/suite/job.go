@@ -62,6 +62,9 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 		o.Creation = suite.Creation{Result: suite.Impossible, Detail: problem}
 		return nil
 	}
+	if j, err = r.withAllowedBy(ctx, j); err != nil {
+		return err
+	}
 	err = r.Create(ctx, j)
 	switch {
 	case err == nil:

@@ -39,12 +39,14 @@ func newTakenOver(t *testing.T) *takenOver {
 		must(t, w.Client.Create(t.Context(), o))
 		t.Cleanup(func() { _ = w.Client.Delete(context.Background(), o) })
 	}
-	stray, ownerless := w.job(w.Namespace(t)), w.job(w.ns)
+	stray, unproven, ownerless := w.job(w.Namespace(t)), w.job(w.Namespace(t)), w.job(w.ns)
 	ownerless.OwnerReferences = nil
+	unproven.Labels[v1alpha1.LabelAllowedBy] = "trigger"
 	other := w.podOf(t, "ReplicaSet", "other")
 	poll.True(t, "the policies are in force", func() bool {
 		return w.manager.Create(t.Context(), w.job(w.ns), client.DryRunAll) == nil &&
 			w.manager.Create(t.Context(), stray.DeepCopy(), client.DryRunAll) != nil &&
+			w.manager.Create(t.Context(), unproven.DeepCopy(), client.DryRunAll) != nil &&
 			w.manager.Create(t.Context(), ownerless.DeepCopy(), client.DryRunAll) != nil &&
 			w.manager.Create(t.Context(), anEnvironment(w.ns, "plain"), client.DryRunAll) != nil &&
 			w.patch(t, other, `{"spec":{"activeDeadlineSeconds":1}}`) != nil
@@ -97,6 +99,8 @@ func TestPolicyOfTheManager(t *testing.T) {
 	t.Run("its other objects", w.writesItsObjects)
 	t.Run("privileged pods where a label allows them", w.privilegedNamespace)
 	t.Run("a namespace with a key of nobody", w.markedNamespace)
+	t.Run("namespaces of teams", w.allowedNamespaces)
+	t.Run("a namespace that was of a team", w.withdrawn)
 	t.Run("Jobs elsewhere", w.jobsElsewhere)
 	t.Run("Jobs that reach the node", w.jobsOnTheNode)
 	t.Run("objects of others", w.objectsOfOthers)
@@ -139,17 +143,6 @@ func (w *takenOver) privilegedNamespace(t *testing.T) {
 	poll.True(t, "the label is seen", func() bool { return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil }) // of namespaces it has a cache
 }
 
-// markedNamespace: a team whose senders have tokens of their own needs no key that works.
-func (w *takenOver) markedNamespace(t *testing.T) {
-	ns := w.Namespace(t)
-	none := &v1alpha1.APIKey{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
-		Spec:       v1alpha1.APIKeySpec{SHA256: strings.Repeat("0", 64), Suspended: true},
-	}
-	must(t, w.Client.Create(t.Context(), none))
-	poll.True(t, "the key is seen", func() bool { return w.manager.Create(t.Context(), w.job(ns), client.DryRunAll) == nil })
-}
-
 func (w *takenOver) jobsElsewhere(t *testing.T) {
 	stray := w.Namespace(t)
 	for name, tc := range map[string]struct {
@@ -159,7 +152,7 @@ func (w *takenOver) jobsElsewhere(t *testing.T) {
 	}{
 		"in kube-system":                           {"kube-system", nil, "namespaces of the system"},
 		"in the namespace of the manager":          {"postflight-system", nil, "namespaces of the system"},
-		"in a namespace without a key":             {stray, nil, "no params found"},
+		"in a namespace without a key or Trigger":  {stray, nil, "no params found"},
 		"without a label in such a namespace":      {stray, func(j *batchv1.Job) { j.Labels = map[string]string{"a": "b"} }, "the label postflight.dev/suite"},
 		"with the label of another run":            {w.ns, func(j *batchv1.Job) { j.Labels[v1alpha1.LabelSuite] = "other" }, "the label postflight.dev/suite"},
 		"owned by nobody":                          {w.ns, func(j *batchv1.Job) { j.OwnerReferences = nil }, "controller is the Suite"},
@@ -276,6 +269,8 @@ func (w *takenOver) noRight(t *testing.T) {
 		"delete a pod":                 w.manager.Delete(t.Context(), pod, client.DryRunAll),
 		"add a container to a pod":     w.manager.SubResource("ephemeralcontainers").Patch(t.Context(), pod, nothing, client.DryRunAll),
 		"create a Trigger":             w.manager.Create(t.Context(), aTrigger(w.ns), client.DryRunAll),
+		"change a Trigger":             w.patch(t, w.trigger, `{"metadata":{"labels":{"a":"b"}}}`),
+		"change a key":                 w.patch(t, aKey(w.ns), `{"spec":{"suspended":true}}`),
 		"create a Team":                w.manager.Create(t.Context(), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}, client.DryRunAll),
 		"create a key":                 w.manager.Create(t.Context(), key, client.DryRunAll),
 		"read a Secret":                w.manager.Get(t.Context(), types.NamespacedName{Namespace: w.ns, Name: "s"}, &corev1.Secret{}),

@@ -118,12 +118,16 @@ func (c *cluster) awaitPolicies() error {
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "test", Image: testImage}},
 		}}},
 	}
+	byTrigger := j.DeepCopy()
+	byTrigger.Labels[v1alpha1.LabelAllowedBy] = "trigger"
 	return poll.Wait(poll.Limit, "the policies work", func() string {
-		err := c.Create(context.Background(), j.DeepCopy(), client.DryRunAll)
-		if err != nil && strings.Contains(err.Error(), "no params found") { // there is no APIKey: the policy works
-			return ""
+		for _, one := range []*batchv1.Job{j, byTrigger} {
+			err := c.Create(context.Background(), one.DeepCopy(), client.DryRunAll)
+			if err == nil || !strings.Contains(err.Error(), "no params found") { // there is neither an APIKey nor a Trigger: the policy works
+				return fmt.Sprint(err)
+			}
 		}
-		return fmt.Sprint(err)
+		return ""
 	})
 }
 

@@ -16,7 +16,10 @@ func TestHooksWithoutAKey(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, useCluster(t))
 	tm.trigger("smoke", runs("echo it works"))
-	m := tm.sharedManager()
+	m := tm.sharedManager() // which the tests await by their key
+	if err := tm.Delete(t.Context(), &v1alpha1.APIKey{ObjectMeta: tm.meta("ci")}); err != nil {
+		t.Fatal(err)
+	}
 	at := slices.IndexFunc(m.args, func(flag string) bool { return strings.HasPrefix(flag, "--pod-url=") })
 	address := strings.TrimPrefix(m.args[at], "--pod-url=")
 	hooks := map[string]string{} // by the file

@@ -226,7 +226,11 @@ func (o *Options) teams(ctx context.Context, in installation) ([]doctor.Finding,
 	if err := o.Client.List(ctx, teams); err != nil {
 		return found, err
 	}
-	return append(doctor.Teams(teams.Items, keys.Items, o.Clock.Now()), found...), nil
+	triggers := &v1alpha1.TriggerList{}
+	if err := o.Client.List(ctx, triggers); err != nil {
+		return found, err
+	}
+	return append(doctor.Teams(teams.Items, keys.Items, triggers.Items, o.Clock.Now()), found...), nil
 }
 
 func (o *Options) triggers(ctx context.Context, _ installation) ([]doctor.Finding, error) {

@@ -16,8 +16,9 @@ var (
 	missingRight   = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
 	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
 	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
-	kindUnknown    = regexp.MustCompile(`-jobs-of-teams' .*failed to find resource referenced by paramKind`)
+	kindUnknown    = regexp.MustCompile(`-jobs-of-(teams|triggers)' .*failed to find resource referenced by paramKind`)
 	missingKey     = regexp.MustCompile(`-jobs-of-teams' .*failed to configure binding: no params found`)
+	missingTrigger = regexp.MustCompile(`-jobs-of-triggers' .*failed to configure binding: no params found`)
 	quotaExceeded  = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
 )
@@ -102,7 +103,9 @@ func Message(err error) string {
 	}
 	switch text := err.Error(); { // of a policy that cannot say so itself
 	case missingKey.MatchString(text):
-		return "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`, or, if nobody needs a key, one that is suspended (docs/keyless.md)"
+		return "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the manager's version"
+	case missingTrigger.MatchString(text):
+		return "it knows neither a Trigger nor an APIKey in the namespace of the run"
 	case kindUnknown.MatchString(text):
 		return "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"
 	}

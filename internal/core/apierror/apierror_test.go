@@ -102,21 +102,29 @@ func TestClasses(t *testing.T) {
 }
 
 func TestMessageOfThePolicyOfTeams(t *testing.T) {
-	for why, want := range map[string]string{
-		"failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction": "its namespace has no APIKey, so no Team runs tests there: create one with `postflight keys create`, or, if nobody needs a key, one that is suspended (docs/keyless.md)",
-		"failed to configure policy: failed to find resource referenced by paramKind: 'x, Kind=APIKey'":       "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation",
+	const (
+		noParams = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+		noKind   = "failed to configure policy: failed to find resource referenced by paramKind: 'x, Kind=y'"
+	)
+	for name, tc := range map[string]struct{ policy, why, want string }{
+		"no APIKey":           {"teams", noParams, "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the manager's version"},
+		"no Trigger":          {"triggers", noParams, "it knows neither a Trigger nor an APIKey in the namespace of the run"},
+		"no kind of APIKeys":  {"teams", noKind, "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"},
+		"no kind of Triggers": {"triggers", noKind, "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"},
 	} {
-		status := &apierrors.StatusError{}
-		if !errors.As(policyInvalid(why), &status) {
-			t.Fatal("want an error of an API server")
-		}
-		if got := apierror.Message(status); !strings.Contains(got, why) {
-			t.Errorf("of another policy: %q", got)
-		}
-		status.ErrStatus.Message = strings.Replace(status.ErrStatus.Message, "'p'", "'ci-postflight-jobs-of-teams'", 1)
-		if got := apierror.Message(status); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			status := &apierrors.StatusError{}
+			if !errors.As(policyInvalid(tc.why), &status) {
+				t.Fatal("want an error of an API server")
+			}
+			if got := apierror.Message(status); !strings.Contains(got, tc.why) {
+				t.Errorf("of another policy: %q", got)
+			}
+			status.ErrStatus.Message = strings.Replace(status.ErrStatus.Message, "'p'", "'ci-postflight-jobs-of-"+tc.policy+"'", 1)
+			if got := apierror.Message(status); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -67,7 +67,7 @@ func run(created time.Duration, conditions ...metav1.Condition) v1alpha1.Suite {
 
 // TestTwoTeamsNeedNoKey: more keys do not help while two Teams claim the namespace.
 func TestTwoTeamsNeedNoKey(t *testing.T) {
-	for _, f := range Teams([]v1alpha1.Team{team("NamespaceClaimedTwice", metav1.ConditionFalse)}, nil, noon) {
+	for _, f := range Teams([]v1alpha1.Team{team("NamespaceClaimedTwice", metav1.ConditionFalse)}, nil, nil, noon) {
 		if strings.Contains(f.Message+f.Advice, "key") {
 			t.Errorf("%+v", f)
 		}
@@ -79,7 +79,11 @@ func TestFindings(t *testing.T) {
 	const day = 24 * time.Hour
 	working := key(func(*v1alpha1.APIKey) {})
 	teams := func(keys ...v1alpha1.APIKey) []Finding {
-		return Teams([]v1alpha1.Team{team("Active", metav1.ConditionTrue)}, keys, noon)
+		return Teams([]v1alpha1.Team{team("Active", metav1.ConditionTrue)}, keys, nil, noon)
+	}
+	withTrigger := func(namespace string, keys ...v1alpha1.APIKey) []Finding {
+		triggers := []v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "smoke"}}}
+		return Teams([]v1alpha1.Team{team("Active", metav1.ConditionTrue)}, keys, triggers, noon)
 	}
 	cases := map[string]struct {
 		found []Finding
@@ -102,14 +106,18 @@ func TestFindings(t *testing.T) {
 		"a leader that is gone":     {[]Finding{Leader(lease("a", time.Hour), nil, noon)}, Failure, "a renewed the Lease 1h ago, and it lasts 1m."},
 		"a leader from elsewhere":   {[]Finding{Leader(lease("laptop", time.Second), nil, noon)}, Warning, "laptop leads, which is no pod"},
 
-		"no team":                     {Teams(nil, nil, noon), Warning, "There is no Team"},
-		"a team with a key":           {teams(working), OK, "All 1 are ready, and have a key or need none."},
-		"a team without a key":        {teams(), Warning, "The Team acme has no key that works"},
-		"a team with an expired key":  {teams(key(expires(-day))), Warning, "has no key that works"},
-		"a team with a suspended key": {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended, k.Spec.SHA256 = true, strings.Repeat("a", 64) })), Warning, "has no key that works"},
-		"a team that needs no key":    {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended, k.Spec.SHA256 = true, strings.Repeat("0", 64) })), OK, "or need none"},
-		"a team without a namespace":  {Teams([]v1alpha1.Team{team("NamespaceMissing", metav1.ConditionFalse)}, []v1alpha1.APIKey{working}, noon), Failure, "is not ready: The namespace is missing."},
-		"a team that nobody has seen": {Teams([]v1alpha1.Team{team("", "")}, []v1alpha1.APIKey{working}, noon), Warning, "has not seen the Team acme"},
+		"no team":                                           {Teams(nil, nil, nil, noon), Warning, "There is no Team"},
+		"a team with a key":                                 {teams(working), OK, "All 1 are ready, and have a key."},
+		"a team without a key":                              {teams(), Warning, "The Team acme has no key that works"},
+		"a team with an expired key":                        {teams(key(expires(-day))), Warning, "has no key that works"},
+		"a team with a suspended key":                       {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended, k.Spec.SHA256 = true, strings.Repeat("a", 64) })), Warning, "has no key that works"},
+		"a team that needs no key":                          {teams(key(func(k *v1alpha1.APIKey) { k.Spec.Suspended, k.Spec.SHA256 = true, strings.Repeat("0", 64) })), OK, "These have no key, so their senders need tokens of their own: acme."},
+		"a team with a Trigger and no key":                  {withTrigger("acme"), OK, "These have no key, so their senders need tokens of their own: acme."},
+		"a team with a Trigger and a key":                   {withTrigger("acme", working), OK, "and have a key."},
+		"a team with a Trigger and an expired key":          {withTrigger("acme", key(expires(-day))), Warning, "has no key that works"},
+		"a team without a key, beside a Trigger of another": {withTrigger("other"), Warning, "has no key that works"},
+		"a team without a namespace":                        {Teams([]v1alpha1.Team{team("NamespaceMissing", metav1.ConditionFalse)}, []v1alpha1.APIKey{working}, nil, noon), Failure, "is not ready: The namespace is missing."},
+		"a team that nobody has seen":                       {Teams([]v1alpha1.Team{team("", "")}, []v1alpha1.APIKey{working}, nil, noon), Warning, "has not seen the Team acme"},
 
 		"a key that does not expire": {Keys([]v1alpha1.APIKey{working}, noon), OK, "None of 1"},
 		"a key that expires soon":    {Keys([]v1alpha1.APIKey{key(expires(2 * day))}, noon), Warning, "acme/ci expires in 48h."},

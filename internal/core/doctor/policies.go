@@ -14,8 +14,8 @@ const (
 
 // policies are those of config/policy, with which a test compares them. The chart replaces "postflight".
 var policies = []string{
-	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-manager-environments", "postflight-manager-jobs", "postflight-manager-pods",
-	"postflight-marks-of-suites",
+	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-jobs-of-triggers", "postflight-manager-environments", "postflight-manager-jobs",
+	"postflight-manager-pods", "postflight-marks-of-suites",
 }
 
 // Policies checks that the shipped policies are in force. account is the user name of the manager.

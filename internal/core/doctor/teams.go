@@ -23,11 +23,12 @@ const (
 	ExpiresSoon = 14 * 24 * time.Hour
 )
 
-// Teams checks each Team and whether it has a key.
-func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
+// Teams checks each Team, and whether it has a key, or none and Triggers, for senders that have tokens of their own.
+func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, triggers []v1alpha1.Trigger, now time.Time) (findings []Finding) {
 	if len(teams) == 0 {
 		return []Finding{warning(checkTeams, "docs/teams.md sets up the first one.", "There is no Team, so every key is refused.")}
 	}
+	var keyless []string
 	for i := range teams {
 		t := &teams[i]
 		if f := teamFinding(t); f.Level != OK {
@@ -36,16 +37,33 @@ func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, now time.Time) (findin
 		if notReady := meta.IsStatusConditionFalse(t.Status.Conditions, v1alpha1.ConditionReady); notReady {
 			continue // its keys are refused, however many it has
 		}
-		if !slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return k.Namespace == t.NamespaceName() && (works(&k, now) || marks(&k)) }) {
+		own := slices.DeleteFunc(slices.Clone(keys), func(k v1alpha1.APIKey) bool { return k.Namespace != t.NamespaceName() })
+		switch {
+		case slices.ContainsFunc(own, func(k v1alpha1.APIKey) bool { return works(&k, now) }):
+		case needsNone(t.NamespaceName(), own, triggers):
+			keyless = append(keyless, t.Name)
+		default:
 			findings = append(findings, warning(checkTeams, "Make one: postflight keys create ci -n "+t.NamespaceName()+
-				". If all its senders have tokens of their own, one that marks the namespace: docs/keyless.md.",
+				". If all its senders have tokens of their own, delete keys that do not work: docs/keyless.md.",
 				"The Team %s has no key that works, so nobody can notify for it with one.", t.Name))
 		}
 	}
-	if len(findings) == 0 {
-		return []Finding{ok(checkTeams, "All %d are ready, and have a key or need none.", len(teams))}
+	switch {
+	case len(findings) > 0:
+		return findings
+	case len(keyless) > 0:
+		return []Finding{ok(checkTeams, "All %d are ready. These have no key, so their senders need tokens of their own: %s.", len(teams), list(keyless))}
+	default:
+		return []Finding{ok(checkTeams, "All %d are ready, and have a key.", len(teams))}
 	}
-	return findings
+}
+
+// needsNone reports whether a team without a working key seems to want none: it never had one, or the one that marks its namespace.
+func needsNone(namespace string, keys []v1alpha1.APIKey, triggers []v1alpha1.Trigger) bool {
+	if len(keys) > 0 {
+		return slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return marks(&k) })
+	}
+	return slices.ContainsFunc(triggers, func(t v1alpha1.Trigger) bool { return t.Namespace == namespace })
 }
 
 func teamFinding(t *v1alpha1.Team) Finding {
@@ -68,7 +86,7 @@ func works(k *v1alpha1.APIKey, now time.Time) bool {
 		!meta.IsStatusConditionFalse(k.Status.Conditions, v1alpha1.ConditionReady)
 }
 
-// marks reports whether an APIKey is of no key, and only lets runs start in its namespace: all senders of the team have tokens of their own.
+// marks reports whether an APIKey is of no key. The policies of earlier versions needed one where all senders have tokens of their own.
 func marks(k *v1alpha1.APIKey) bool {
 	return k.Spec.Suspended && strings.Trim(k.Spec.SHA256, "0") == ""
 }
