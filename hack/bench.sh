@@ -25,7 +25,7 @@ figures ./internal/core/mask . 1s      # masking beside compressing, for each by
 figures ./internal/store/archive . 1x  # memory while many logs are saved
 figures ./internal/usecase/history . 1x # answers from 10,000 runs of 90 days, and the memory of their summaries
 figures ./internal/usecase/replay . 1x # a replay of 10,000 notifications of a week
-figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, and a change of the leader
+figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, a change of the leader, and what policies cost
 figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
 figures ./controllers Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run
 figures ./controllers Stream 1x  # the leader's CPU time per run of a branch that has had many
