@@ -71,7 +71,8 @@ func TestDebugPod(t *testing.T) {
 	j, pods := &batchv1.Job{}, &corev1.PodList{}
 	w.must(w.Client.Get(context.Background(), w.key("run"), j))
 	w.must(w.Client.List(context.Background(), pods, client.InNamespace(w.ns), client.MatchingLabels{v1alpha1.LabelSuite: "run"}))
-	p, problem := job.DebugPod(s, j, job.PodToDebug(pods.Items), job.Debugging{For: time.Hour})
+	of, failed := job.PodToDebug(pods.Items)
+	p, problem := job.DebugPod(s, j, of, job.Debugging{Failed: failed, For: time.Hour})
 	if problem != "" {
 		t.Fatal(problem)
 	}

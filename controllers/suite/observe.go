@@ -173,7 +173,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
 	o.StartLimit = job.StartLimit(j)
-	o.KeepsResults, o.Collected, o.Plan = job.KeepsResults(j), state.Collected, job.PlanOf(j)
+	o.KeepsResults, o.Collected, o.Plan = job.KeepsResults(&j.Spec.Template.Spec), state.Collected, job.PlanOf(j)
 }
 
 // The Job is gone, so its pods are found by the label that names their Suite.

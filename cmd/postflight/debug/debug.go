@@ -105,7 +105,9 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	if err != nil {
 		return o.ExplainError(err, fmt.Sprintf("Job %q", s.Name))
 	}
-	p, problem := job.DebugPod(s, j, job.PodToDebug(pods.Items), o.Debugging)
+	of, failed := job.PodToDebug(pods.Items)
+	o.Failed = failed
+	p, problem := job.DebugPod(s, j, of, o.Debugging)
 	switch {
 	case problem != "":
 		return fmt.Errorf("%s", problem)

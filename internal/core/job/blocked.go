@@ -128,7 +128,7 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 }
 
 func imageHint(container string) string {
-	if isOwn(container) {
+	if IsOwn(container) {
 		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit its registry."
 	}
 	return "Check its name and tag, and the imagePullSecrets."
@@ -162,7 +162,7 @@ func lastFailure(p *corev1.Pod, cs corev1.ContainerStatus) State {
 
 // image returns the name in the template, because the status may have a resolved one.
 func image(p *corev1.Pod, cs corev1.ContainerStatus) string {
-	for c := range containers(&p.Spec) {
+	for c := range Containers(&p.Spec) {
 		if c.Name == cs.Name {
 			return c.Image
 		}

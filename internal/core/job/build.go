@@ -40,7 +40,7 @@ func Build(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *bat
 	setDefaults(&j.Spec)
 
 	variables := variables(s, t, e)
-	for c := range containers(&j.Spec.Template.Spec) {
+	for c := range Containers(&j.Spec.Template.Spec) {
 		c.EnvFrom = withEnvFrom(c.EnvFrom, e.Spec.VariablesFrom)
 		c.Env = withShard(withVariables(c.Env, variables), t.Spec.Shards)
 	}
@@ -66,8 +66,6 @@ func withLabels(template, ours map[string]string) map[string]string {
 	return all
 }
 
-const podStopMargin = 5 * time.Minute // for the grace periods of pods, and a slow kubelet
-
 func runTimeout(t *v1alpha1.Trigger) time.Duration {
 	if own := t.Spec.JobTemplate.Spec.ActiveDeadlineSeconds; own != nil {
 		return min(t.RunTimeout(), time.Duration(*own)*time.Second)
@@ -92,10 +90,10 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 // look deleted by hand, a selector could adopt other pods, and nothing resumes a Job that starts suspended without a queue.
 func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 	longest := runTimeout(t) + t.StartTimeout() + t.Spec.Ready.ProbeLimit()
-	spec.ActiveDeadlineSeconds = deadlineSeconds(longest + podStopMargin)
+	spec.ActiveDeadlineSeconds = DeadlineSeconds(longest + podStopMargin)
 	pod := &spec.Template.Spec
-	if own := pod.ActiveDeadlineSeconds; own == nil || *own > *deadlineSeconds(longest) {
-		pod.ActiveDeadlineSeconds = deadlineSeconds(longest)
+	if own := pod.ActiveDeadlineSeconds; own == nil || *own > *DeadlineSeconds(longest) {
+		pod.ActiveDeadlineSeconds = DeadlineSeconds(longest)
 	}
 	spec.TTLSecondsAfterFinished = nil
 	spec.Suspend = initialSuspend(&t.Spec.JobTemplate)
@@ -103,8 +101,8 @@ func overrideSpec(spec *batchv1.JobSpec, t *v1alpha1.Trigger) {
 	spec.ManualSelector = nil
 }
 
-// deadlineSeconds rounds up, so that no run gets less time than its Trigger says.
-func deadlineSeconds(timeout time.Duration) *int64 { return new(int64(math.Ceil(timeout.Seconds()))) }
+// DeadlineSeconds rounds up, so that no run gets less time than its Trigger says.
+func DeadlineSeconds(timeout time.Duration) *int64 { return new(int64(math.Ceil(timeout.Seconds()))) }
 
 // setDefaults sets what the template leaves open. The termination message policy stays File: FallbackToLogsOnError gives better messages,
 // but the end of a log may hold a secret, and messages are more public than logs.
@@ -115,7 +113,7 @@ func setDefaults(spec *batchv1.JobSpec) {
 	}
 	switch {
 	case spec.BackoffLimit != nil || spec.BackoffLimitPerIndex != nil:
-	case isIndexed(spec) && pod.RestartPolicy == corev1.RestartPolicyNever: // Kubernetes has it for no other
+	case IsIndexed(spec) && pod.RestartPolicy == corev1.RestartPolicyNever: // Kubernetes has it for no other
 		spec.BackoffLimitPerIndex = new(int32(0))
 	default:
 		spec.BackoffLimit = new(int32(0))

@@ -22,7 +22,7 @@ func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 	var c *results.Collected
 	var reports []results.Pod
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
-		if !slices.ContainsFunc(p.Spec.Volumes, isResults) || !testsBegan(&p) {
+		if !KeepsResults(&p.Spec) || !testsBegan(&p) {
 			if c != nil && p.Status.Phase == corev1.PodSucceeded {
 				c.Lost = append(c.Lost, fmt.Sprintf("The pod %s does not say what became of its results.", p.Name))
 			}
@@ -55,16 +55,11 @@ func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 	return c
 }
 
-// KeepsResults reports whether the pods of a Job have a directory for results.
-func KeepsResults(j *batchv1.Job) bool {
-	return slices.ContainsFunc(j.Spec.Template.Spec.Volumes, isResults)
-}
-
 // collected also reports pods that are gone.
 func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	c := collectFrom(pods, isQueue(&j.Spec))
 	if c != nil {
-		c.Summary.Apply(quarantines(j))
+		c.Summary.Apply(QuarantinesOf(j))
 	}
 	succeeded, failed := endedPods(j)
 	left := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !ended(p) }))
@@ -77,8 +72,6 @@ func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	}
 	return c
 }
-
-func isResults(v corev1.Volume) bool { return v.Name == resultsVolume }
 
 func hasCollector(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == CollectContainer })

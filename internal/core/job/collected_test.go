@@ -25,7 +25,7 @@ func reports(failed int32) func(*corev1.Pod) {
 
 func collects(state corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: resultsVolume})
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: ResultsVolume})
 		sidecar(CollectContainer, state)(p)
 	}
 }
@@ -41,7 +41,7 @@ func created(second int) func(*corev1.Pod) {
 }
 
 func keepsResults(j *batchv1.Job) {
-	j.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}}
+	j.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}}
 }
 
 var (
@@ -64,7 +64,7 @@ func TestCollect(t *testing.T) {
 		"NotBegun": {"no test wrote anything", []corev1.Pod{
 			newPod(corev1.PodFailed, collects(exitFor("Completed", 0, 9, "")), container("test", waits("PodInitializing", "")))}, nil},
 		"NoStore": {"the directory is there, and nothing keeps it", []corev1.Pod{
-			newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}} })}, &want{noStore: true}},
+			newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}} })}, &want{noStore: true}},
 		"One": {"what it says", []corev1.Pod{newPod(corev1.PodFailed, fails, reports(3))}, &want{failed: 3, files: 3}},
 		"Retried": {"the last pod counts; what failed only before is flaky", []corev1.Pod{
 			newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0)),
@@ -120,7 +120,7 @@ func TestCollectedOfGonePods(t *testing.T) {
 	if got == nil || got.Summary.Failed != 1 || len(got.Missing) != 1 || !strings.Contains(got.Missing[0], "1 of the 2 pods that ended are gone") {
 		t.Errorf("%+v", got)
 	}
-	if Observe(j, nil).Collected != nil || !KeepsResults(StripJob(j)) || KeepsResults(StripJob(newJob())) {
+	if Observe(j, nil).Collected != nil || !KeepsResults(&StripJob(j).Spec.Template.Spec) || KeepsResults(&StripJob(newJob()).Spec.Template.Spec) {
 		t.Error("a stripped Job does not tell whether its pods keep results")
 	}
 }
@@ -145,7 +145,7 @@ func TestJudged(t *testing.T) {
 		"Collector killed": {"nobody knows what it would have said", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, collects(exit(137, 30, "no time")))}, "Error", "", exited + "what its tests reported is lost"},
 		"Pods gone":        {"nobody knows what they reported", newJob(complete, keepsResults), nil, "Error", "", "Every container exited with 0, but what its tests reported is lost"},
 		"One pod gone":     {"nobody knows what it reported", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, passes, index("0"), reports(0))}, "Error", "", "1 of the 2 pods that succeeded are gone."},
-		"No store":         {"nothing read the report", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}} })}, "Error", "", "no store for files is configured"},
+		"No store":         {"nothing read the report", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}} })}, "Error", "", "no store for files is configured"},
 		"Shard":            {"one of two wrote no report", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), index("0"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), index("1"), passes, left(results.Summary{Files: 1}))}, "Failed", "Report", exited + "the tests of one pod, b, left no JUnit report"},
 		"Retried":          {"the last attempt counts", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(2)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
 		"Retried, silent":  {"the report of an earlier attempt is none of the last", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(0)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, left(results.Summary{}))}, "Failed", "Report", "the tests of one pod, b, left no JUnit report"},

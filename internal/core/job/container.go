@@ -85,7 +85,7 @@ func outOfMemory(p *corev1.Pod, name string) string {
 }
 
 func memoryLimit(p *corev1.Pod, name string) string {
-	for c := range containers(&p.Spec) {
+	for c := range Containers(&p.Spec) {
 		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == name {
 			return limit.String()
 		}
@@ -102,7 +102,7 @@ func attempts(j *batchv1.Job) string {
 	switch {
 	case j.Status.FailedIndexes != nil && *j.Status.FailedIndexes != "":
 		return fmt.Sprintf(" (failed indexes: %s)", plaintext.Line(*j.Status.FailedIndexes, maxName))
-	case j.Status.Failed > 1 && !isIndexed(&j.Spec):
+	case j.Status.Failed > 1 && !IsIndexed(&j.Spec):
 		return fmt.Sprintf(" in the last of %d pods that failed", j.Status.Failed)
 	default:
 		return ""

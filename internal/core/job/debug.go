@@ -18,6 +18,7 @@ import (
 // Debugging is how to look around where the tests of a run ran.
 type Debugging struct {
 	Container     string        // waits instead of testing; empty: the one that failed, or the first
+	Failed        string        // the container that failed, or ""
 	Image         string        // of that container; empty: its own
 	For           time.Duration // until Kubernetes stops the pod
 	WithoutInputs bool          // does not download the input files again
@@ -26,18 +27,10 @@ type Debugging struct {
 // DebugPodName is the name of the pod in which people look around; a run has one.
 func DebugPodName(run string) string { return run + "-debug" }
 
-// PodToDebug returns the pod of a run that failed last, or else its newest; nil: there is none.
-func PodToDebug(pods []corev1.Pod) *corev1.Pod {
-	if failed := failedPod(pods); failed != nil || len(pods) == 0 {
-		return failed
-	}
-	return new(slices.MaxFunc(pods, byCreation))
-}
-
 // DebugPod returns a pod like those of a Job, in which one container waits instead of testing, or why there can be none, as a sentence. A
 // pod whose tests have ended cannot be entered any more: the kubelet stops all that is left in it, and starts nothing. The new pod belongs
-// to the Suite, with which it is deleted, and not to the run: it counts for nothing. The pod that failed may be nil.
-func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, failed *corev1.Pod, d Debugging) (p *corev1.Pod, problem string) {
+// to the Suite, with which it is deleted, and not to the run: it counts for nothing. The pod of the run may be nil.
+func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, of *corev1.Pod, d Debugging) (p *corev1.Pod, problem string) {
 	template := j.Spec.Template.DeepCopy()
 	p = &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -47,13 +40,13 @@ func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, failed *corev1.Pod, d Debugging
 		},
 		Spec: template.Spec,
 	}
-	p.Spec.RestartPolicy, p.Spec.ActiveDeadlineSeconds = corev1.RestartPolicyNever, deadlineSeconds(d.For)
+	p.Spec.RestartPolicy, p.Spec.ActiveDeadlineSeconds = corev1.RestartPolicyNever, DeadlineSeconds(d.For)
 	p.Spec.InitContainers = slices.DeleteFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name == CollectContainer || c.Name == ReadyContainer || c.Name == FetchContainer && d.WithoutInputs
 	})
 	p.Spec.Volumes = slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == tokenVolume })
-	likeShard(p, failed)
-	c := containerToDebug(p, failed, d.Container)
+	likeShard(p, of)
+	c := containerToDebug(p, d)
 	if c == nil {
 		return nil, fmt.Sprintf("The pods of the run %s have no container %q. They have: %s.",
 			s.Name, plaintext.Line(d.Container, maxName), containerNames(p))
@@ -72,30 +65,28 @@ func debugLabels(template map[string]string, run string) map[string]string {
 	return labels
 }
 
-// likeShard lets the containers see the index of the pod that failed, as those of an indexed Job do.
-func likeShard(p, failed *corev1.Pod) {
-	if failed == nil || failed.Annotations[batchv1.JobCompletionIndexAnnotation] == "" {
+// likeShard lets the containers see the index of a pod of the run, as those of an indexed Job do.
+func likeShard(p, of *corev1.Pod) {
+	if of == nil || of.Annotations[batchv1.JobCompletionIndexAnnotation] == "" {
 		return
 	}
-	index := failed.Annotations[batchv1.JobCompletionIndexAnnotation]
+	index := of.Annotations[batchv1.JobCompletionIndexAnnotation]
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, batchv1.JobCompletionIndexAnnotation, index)
 	p.Labels[batchv1.JobCompletionIndexAnnotation] = index
-	for c := range containers(&p.Spec) {
+	for c := range Containers(&p.Spec) {
 		c.Env = withVariables(c.Env, map[string]string{"JOB_COMPLETION_INDEX": index})
 	}
 }
 
-func containerToDebug(p, failed *corev1.Pod, name string) *corev1.Container {
+func containerToDebug(p *corev1.Pod, d Debugging) *corev1.Container {
 	find := func(name string) int {
 		return slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 	}
 	i := 0
-	if name != "" {
-		i = find(name)
-	} else if failed != nil {
-		if cs := failedContainer(failed); cs != nil {
-			i = max(find(cs.Name), 0) // an init container may have failed
-		}
+	if d.Container != "" {
+		i = find(d.Container)
+	} else if d.Failed != "" {
+		i = max(find(d.Failed), 0) // an init container may have failed
 	}
 	if i < 0 || i >= len(p.Spec.Containers) {
 		return nil
@@ -114,7 +105,7 @@ func containerNames(p *corev1.Pod) string {
 
 // wait replaces the tests, and what would stop a container that does nothing.
 func wait(c *corev1.Container, d Debugging) {
-	c.Command, c.Args = []string{"sleep", fmt.Sprint(*deadlineSeconds(d.For))}, nil
+	c.Command, c.Args = []string{"sleep", fmt.Sprint(*DeadlineSeconds(d.For))}, nil
 	c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
 	if d.Image != "" {
 		c.Image = d.Image

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -36,12 +37,8 @@ func debugged(change ...func(*batchv1.Job)) *batchv1.Job {
 }
 
 func TestDebugPod(t *testing.T) {
-	failed := newPod(corev1.PodFailed, container("test", exit(1, 9, "")), container("browser", exit(0, 9, "")))
-	browser := newPod(corev1.PodFailed, container("test", exit(0, 9, "")), container("browser", exit(1, 9, "")))
-	migrate := newPod(corev1.PodFailed, initContainer("migrate", exit(1, 9, "")))
-	shard := newPod(corev1.PodFailed, container("test", exit(1, 9, "")), func(p *corev1.Pod) {
-		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "3"}
-	})
+	pod := &corev1.Pod{}
+	shard := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: "3"}}}
 	for name, tc := range map[string]struct {
 		reason string
 		pod    *corev1.Pod
@@ -51,13 +48,13 @@ func TestDebugPod(t *testing.T) {
 		image  string
 		index  string
 	}{
-		"the container that failed": {"it is looked at", &failed, Debugging{}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", ""},
-		"another one failed":        {"it is looked at", &browser, Debugging{}, "browser", []string{FetchContainer, "migrate"}, "chrome", ""},
-		"an init container failed":  {"it runs again, before the first", &migrate, Debugging{}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", ""},
+		"the container that failed": {"it is looked at", pod, Debugging{Failed: "test"}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", ""},
+		"another one failed":        {"it is looked at", pod, Debugging{Failed: "browser"}, "browser", []string{FetchContainer, "migrate"}, "chrome", ""},
+		"an init container failed":  {"it runs again, before the first", pod, Debugging{Failed: "migrate"}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", ""},
 		"no pod is left":            {"the Job says enough", nil, Debugging{}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", ""},
-		"as asked":                  {"", &failed, Debugging{Container: "browser", Image: "busybox"}, "browser", []string{FetchContainer, "migrate"}, "busybox", ""},
-		"without inputs":            {"their links have expired", &failed, Debugging{WithoutInputs: true}, "test", []string{"migrate"}, "acme/tests:1", ""},
-		"a shard":                   {"it sees its own index", &shard, Debugging{}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", "3"},
+		"as asked":                  {"", pod, Debugging{Failed: "test", Container: "browser", Image: "busybox"}, "browser", []string{FetchContainer, "migrate"}, "busybox", ""},
+		"without inputs":            {"their links have expired", pod, Debugging{Failed: "test", WithoutInputs: true}, "test", []string{"migrate"}, "acme/tests:1", ""},
+		"a shard":                   {"it sees its own index", shard, Debugging{Failed: "test"}, "test", []string{FetchContainer, "migrate"}, "acme/tests:1", "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, s := debugged(), newSuite()
@@ -105,7 +102,7 @@ func checkDebugPod(t *testing.T, p *corev1.Pod, s *v1alpha1.Suite) {
 		t.Errorf("%+v", owner)
 	}
 	c := p.Spec.Containers[0]
-	if values(c)["CI"] != "true" || values(c)[ResultsDirectoryVariable] == "" || !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == resultsVolume }) {
+	if values(c)["CI"] != "true" || values(c)[ResultsDirectoryVariable] == "" || !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == ResultsVolume }) {
 		t.Errorf("%+v", c)
 	}
 	if slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == tokenVolume }) {
@@ -116,28 +113,5 @@ func checkDebugPod(t *testing.T, p *corev1.Pod, s *v1alpha1.Suite) {
 func TestDebugPodOfAnUnknownContainer(t *testing.T) {
 	if _, problem := DebugPod(newSuite(), debugged(), nil, Debugging{Container: "tests"}); !strings.Contains(problem, `no container "tests". They have: test, browser.`) {
 		t.Errorf("%q", problem)
-	}
-}
-
-func TestPodToDebug(t *testing.T) {
-	failed := newPod(corev1.PodFailed, named("failed"), container("test", exit(1, 9, "")))
-	passed, newer := newPod(corev1.PodSucceeded, named("passed")), newPod(corev1.PodSucceeded, named("newer"), func(p *corev1.Pod) { p.CreationTimestamp = after(5) })
-	for name, tc := range map[string]struct {
-		pods []corev1.Pod
-		want string
-	}{
-		"none":          {nil, ""},
-		"one failed":    {[]corev1.Pod{failed, newer}, "failed"},
-		"all succeeded": {[]corev1.Pod{newer, passed}, "newer"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := ""
-			if p := PodToDebug(tc.pods); p != nil {
-				got = p.Name
-			}
-			if got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-		})
 	}
 }

@@ -20,7 +20,7 @@ func WithFailed(j *batchv1.Job, p *failedtests.Plan) *batchv1.Job {
 	j = j.DeepCopy()
 	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationRepeatsFailed, p.Encode())
 	variables := failedtests.Variables(p.Tests)
-	for c := range containers(&j.Spec.Template.Spec) {
+	for c := range Containers(&j.Spec.Template.Spec) {
 		c.Env = withVariables(c.Env, variables)
 	}
 	return j

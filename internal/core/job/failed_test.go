@@ -77,14 +77,14 @@ func TestWithFailed(t *testing.T) {
 		t.Error("a run of all tests has something else")
 	}
 	j := WithFailed(built, plan)
-	for c := range containers(&j.Spec.Template.Spec) {
+	for c := range Containers(&j.Spec.Template.Spec) {
 		if v := kubelet(c.Env)[failedtests.GoVariable]; v != `^TestA$/^\$x$` {
 			t.Errorf("%s: %q", c.Name, v)
 		}
 	}
 	require(j, results.Requirement{MinTests: 100})
-	if got := PlanOf(StripJob(j)); got == nil || got.Names != plan.Names || requirement(j).MinTests != 0 {
-		t.Errorf("%+v %+v", got, requirement(j))
+	if got := PlanOf(StripJob(j)); got == nil || got.Names != plan.Names || RequirementOf(j).MinTests != 0 {
+		t.Errorf("%+v %+v", got, RequirementOf(j))
 	}
 }
 

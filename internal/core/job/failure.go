@@ -103,7 +103,7 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 
 func tooMuchStorage(p *corev1.Pod) string {
 	said := strings.TrimSpace(plaintext.Line(p.Status.Message, maxQuote))
-	if strings.Contains(said, strconv.Quote(resultsVolume)) {
+	if strings.Contains(said, strconv.Quote(ResultsVolume)) {
 		return fmt.Sprintf("The pod was stopped because its tests wrote too much into the results directory. %s Write less, or raise spec.results.sizeLimit of the Trigger.", said)
 	}
 	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
@@ -112,7 +112,7 @@ func tooMuchStorage(p *corev1.Pod) string {
 // podDeadline is for a pod stopped by its template's deadline, or at the run's timeout while the manager was unavailable.
 func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 	own := p.Spec.ActiveDeadlineSeconds
-	if limit := TimeLimit(j); own != nil && limit > 0 && *own >= *deadlineSeconds(limit) {
+	if limit := TimeLimit(j); own != nil && limit > 0 && *own >= *DeadlineSeconds(limit) {
 		return tookTooLong + timeout(j) + " and was stopped."
 	}
 	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."

@@ -56,7 +56,7 @@ func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
 		rewritten = map[string]string{}
 	}
 	rewritten[variableInputsDirectory] = in.Directory
-	for c := range containers(pod) {
+	for c := range Containers(pod) {
 		c.Env = withVariables(c.Env, rewritten)
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: inputsVolume, MountPath: in.Directory, ReadOnly: true})
 	}

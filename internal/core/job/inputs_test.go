@@ -33,7 +33,7 @@ func TestWithInputs(t *testing.T) {
 	got := WithInputs(Build(newSuite(), trigger, newEnvironment()), inputs).Spec.Template.Spec
 
 	var order []string
-	for c := range containers(&got) {
+	for c := range Containers(&got) {
 		order = append(order, c.Name)
 	}
 	if diff := cmp.Diff([]string{FetchContainer, "proxy", "unpack", "test"}, order); diff != "" {

@@ -14,12 +14,12 @@ func TestInterrupted(t *testing.T) {
 	evicted := podReason("Evicted", "The node was low on resource: memory.")
 	inTermination := func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }
 	results := func(j *batchv1.Job) {
-		j.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}}
+		j.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}}
 	}
 	collectorOf := func(state corev1.ContainerState) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			sidecar(CollectContainer, state)(p)
-			p.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}}
+			p.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}}
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -41,7 +41,7 @@ func TestInterrupted(t *testing.T) {
 		"lost results and pod": {"nobody knows what the tests reported", newJob(complete, results), nil, v1alpha1.ReasonError, true},
 
 		"no store": {"the operator has to configure one", newJob(complete, results), []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exit(0, 9, "")), func(p *corev1.Pod) {
-			p.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}}
+			p.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}}
 		})}, v1alpha1.ReasonError, false},
 		"its own disk": {"the tests write too much", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, podReason("Evicted", "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi."))},
 			v1alpha1.ReasonFailed, false},

@@ -19,13 +19,13 @@ const firstSignal = 128
 func onlyTestsFailed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) bool {
 	whole := c != nil && !c.NoStore && len(c.Missing) == 0 && len(c.Lost) == 0 && len(c.Summary.Silent) == 0 &&
 		c.Summary.Failed > 0 && c.Summary.Unread == 0 && !c.Summary.Older
-	return whole && results.DecidedByTests(requirement(j)) && allStarted(j, pods) && !slices.ContainsFunc(pods, failedOtherwise)
+	return whole && results.DecidedByTests(RequirementOf(j)) && allStarted(j, pods) && !slices.ContainsFunc(pods, failedOtherwise)
 }
 
 // allStarted reports whether the pods are all that the Job was to have: the first failure may stop the others, and of a work queue nobody knows
 // what is left in it.
 func allStarted(j *batchv1.Job, pods []corev1.Pod) bool {
-	if !isIndexed(&j.Spec) {
+	if !IsIndexed(&j.Spec) {
 		return len(pods) > 0 && ptr.Deref(j.Spec.Completions, 1) == 1 && ptr.Deref(j.Spec.Parallelism, 1) == 1
 	}
 	indexes := map[string]bool{}

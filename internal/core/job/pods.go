@@ -7,8 +7,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // PodsOf overwrites the slice with the pods that this Job created: pods of an earlier Job of the name may still be stopping.
@@ -39,6 +37,3 @@ func Unconfirmed(j *batchv1.Job, pods []corev1.Pod, now time.Time) bool {
 
 // evicted is the reason of a pod that a kubelet evicted.
 const evicted = "Evicted"
-
-// Unlabeled reports whether somebody removed the label by which the cache of Jobs is filtered.
-func Unlabeled(j *batchv1.Job) bool { return j.Labels[v1alpha1.LabelSuite] == "" }

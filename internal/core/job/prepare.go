@@ -102,8 +102,8 @@ func WithPrepared(j *batchv1.Job, p Prepared) *batchv1.Job {
 	if p.Program != "" {
 		paths[SplitVariable] = path.Join(toolsDirectory, p.Program)
 	}
-	for c := range containers(pod) {
-		if !isOwn(c.Name) {
+	for c := range Containers(pod) {
+		if !IsOwn(c.Name) {
 			c.Env = withVariables(c.Env, paths)
 			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: toolsVolume, MountPath: toolsDirectory, ReadOnly: true})
 		}

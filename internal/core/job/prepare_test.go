@@ -32,7 +32,7 @@ func TestWithPrepared(t *testing.T) {
 		t.Errorf("the argument has changed: %s", diff)
 	}
 	var order []string
-	for c := range containers(&got) {
+	for c := range Containers(&got) {
 		order = append(order, c.Name)
 		mounts := map[string]corev1.VolumeMount{}
 		for _, m := range c.VolumeMounts {
@@ -47,7 +47,7 @@ func TestWithPrepared(t *testing.T) {
 			if diff := cmp.Diff(ownSecurity(nil), c.SecurityContext); diff != "" {
 				t.Error(diff)
 			}
-		case isOwn(c.Name):
+		case IsOwn(c.Name):
 			if _, sees := mounts["postflight-tools"]; sees || arrived["POSTFLIGHT_SPLIT"] != "" {
 				t.Errorf("container %q needs no tools: %v", c.Name, mounts)
 			}

@@ -103,7 +103,7 @@ func TestProbeComesFirst(t *testing.T) {
 			before := tc.job.DeepCopy()
 			got := WithProbe(tc.job, s, trigger, e, "postflight:1")
 			var order []string
-			for c := range containers(&got.Spec.Template.Spec) {
+			for c := range Containers(&got.Spec.Template.Spec) {
 				order = append(order, c.Name)
 				if c.Name == ReadyContainer && (len(c.VolumeMounts) > 0 || len(c.Env) != 2 || len(c.EnvFrom) > 0) {
 					t.Errorf("it shares with the tests: %+v", c)

@@ -8,33 +8,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
-
-// annotateQuarantines leaves out the names of tests, to keep the cache small: the collector has them. Annotations of a template do not count.
-func annotateQuarantines(j *batchv1.Job, a quarantine.Applied) {
-	delete(j.Annotations, v1alpha1.AnnotationQuarantines)
-	if text := a.WithoutTests().Text(); text != "" {
-		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationQuarantines, text)
-	}
-}
-
-func quarantines(j *batchv1.Job) quarantine.Applied {
-	return quarantine.Parse(j.Annotations[v1alpha1.AnnotationQuarantines])
-}
-
-// keepExcusable keeps what unexcused needs of a Job, in the cache.
-func keepExcusable(e, j *batchv1.Job) {
-	e.Spec.Completions, e.Spec.Parallelism = j.Spec.Completions, j.Spec.Parallelism
-	for _, c := range j.Spec.Template.Spec.Containers {
-		e.Spec.Template.Spec.Containers = append(e.Spec.Template.Spec.Containers, corev1.Container{Name: c.Name})
-	}
-}
 
 // excuse lets a run pass whose Job failed only because quarantined tests failed. Its message says why it does not, after the counts and
 // before the log command, which pages cut off.
@@ -44,7 +22,7 @@ func excuse(s State, j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Po
 	}
 	problem := unexcused(j, end, pods, c)
 	if problem == "" {
-		judgment := c.Judge(requirement(j))
+		judgment := c.Judge(RequirementOf(j))
 		if problem = judgment.Problem; problem == "" {
 			return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
 		}
@@ -58,7 +36,7 @@ func excuse(s State, j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Po
 // has to have ended by itself, with a report in which quarantined tests failed and no others.
 func unexcused(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod, c *results.Collected) string {
 	switch template := j.Spec.Template.Spec; {
-	case requirement(j).Policy == v1alpha1.RequireNothing:
+	case RequirementOf(j).Policy == v1alpha1.RequireNothing:
 		return "with results.require: Nothing, the exit code alone decides"
 	case end.Reason != batchv1.JobReasonBackoffLimitExceeded && end.Reason != batchv1.JobReasonFailedIndexes:
 		return fmt.Sprintf("the Job ended for another reason (%s)", end.Reason)
@@ -78,7 +56,7 @@ func unexcused(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod, c *
 
 // lastPods returns the last pod of each part of the work. The problem is that a part has none, because the Job was stopped before.
 func lastPods(j *batchv1.Job, pods []corev1.Pod) (last []corev1.Pod, problem string) {
-	if !isIndexed(&j.Spec) {
+	if !IsIndexed(&j.Spec) {
 		if isQueue(&j.Spec) || ptr.Deref(j.Spec.Completions, 1) != 1 || len(pods) == 0 {
 			return nil, "its pods have no indexes, so their failure may have stopped others; set completionMode: Indexed in the jobTemplate"
 		}
@@ -140,7 +118,7 @@ func countsAgain(j *batchv1.Job, c *results.Collected) string {
 		return ""
 	}
 	var notes []string
-	applied := quarantines(j)
+	applied := QuarantinesOf(j)
 	for _, r := range applied.Rules {
 		names := func(f v1alpha1.TestFailure) bool { return f.ExpiredQuarantine == r.Name }
 		if i := slices.IndexFunc(c.Summary.Failures, names); r.Expired && i >= 0 && len(notes) < maxNotes {

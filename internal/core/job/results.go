@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +30,9 @@ const (
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it
 	TokenAudience            = "postflight-collect"            // of the sidecar's token, which is good for nothing else
 
-	resultsVolume = "postflight-results"
-	tokenVolume   = "postflight-token"
+	ResultsVolume = "postflight-results" // has the directory into which the tests write
+
+	tokenVolume = "postflight-token"
 
 	// collectDirectory is in the sidecar, where the path for the tests may have files: /postflight is a program in its image.
 	collectDirectory = "/results"
@@ -77,7 +79,8 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 	return r
 }
 
-func requirement(j *batchv1.Job) results.Requirement {
+// RequirementOf returns what a Job requires of its results.
+func RequirementOf(j *batchv1.Job) results.Requirement {
 	least, err := strconv.ParseInt(j.Annotations[v1alpha1.AnnotationMinTests], 10, 32)
 	if err != nil || j.Annotations[v1alpha1.AnnotationRepeatsFailed] != "" { // there is none, or it is that of all tests
 		least = 0
@@ -112,14 +115,14 @@ func WithResults(j *batchv1.Job, r Results) *batchv1.Job {
 	annotateQuarantines(j, r.Quarantines)
 	pod := &j.Spec.Template.Spec
 	directory := map[string]string{ResultsDirectoryVariable: r.Directory}
-	for c := range containers(pod) {
+	for c := range Containers(pod) {
 		if c.Name != FetchContainer {
 			c.Env = withVariables(c.Env, directory)
-			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: resultsVolume, MountPath: r.Directory})
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: ResultsVolume, MountPath: r.Directory})
 		}
 	}
 	pod.Volumes = append(pod.Volumes, corev1.Volume{
-		Name:         resultsVolume,
+		Name:         ResultsVolume,
 		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &r.SizeLimit}},
 	})
 	if r.Collector == nil {
@@ -149,7 +152,7 @@ func collect(r Results, pod *corev1.PodSpec) corev1.Container {
 		Env:           collectEnv(r, *pod.TerminationGracePeriodSeconds),
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: resultsVolume, MountPath: collectDirectory, ReadOnly: true},
+			{Name: ResultsVolume, MountPath: collectDirectory, ReadOnly: true},
 			{Name: tokenVolume, MountPath: tokenDirectory, ReadOnly: true},
 		},
 		Resources:       ownResources("10m", "256Mi"),
@@ -182,4 +185,9 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 // collectBudget is the grace period without a margin. The kubelet gives every container at least 2 s.
 func collectBudget(grace time.Duration) time.Duration {
 	return max(grace-collectMargin, grace/2, time.Second)
+}
+
+// KeepsResults reports whether a pod has a directory for results.
+func KeepsResults(pod *corev1.PodSpec) bool {
+	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == ResultsVolume })
 }

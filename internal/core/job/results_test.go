@@ -36,14 +36,14 @@ func TestWithResults(t *testing.T) {
 		t.Spec.Variables = v1alpha1.Variables{"POSTFLIGHT_RESULTS_DIR": "/no"}
 	})
 	var order []string
-	for c := range containers(&got) {
+	for c := range Containers(&got) {
 		order = append(order, c.Name)
 	}
 	if diff := cmp.Diff([]string{CollectContainer, FetchContainer, "proxy", "test"}, order); diff != "" {
 		t.Fatalf("the collector stops last: -want, +got:\n%s", diff)
 	}
 	writable := corev1.VolumeMount{Name: "postflight-results", MountPath: "/postflight/results"}
-	for c := range containers(&got) {
+	for c := range Containers(&got) {
 		mounts := map[string]corev1.VolumeMount{}
 		for _, m := range c.VolumeMounts {
 			mounts[m.Name] = m

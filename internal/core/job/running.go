@@ -67,7 +67,7 @@ func running(j *batchv1.Job, pods []corev1.Pod) State {
 		return doing("The Job is being deleted; its pods are stopping.")
 	case failing != nil && failing.Reason == batchv1.JobReasonDeadlineExceeded:
 		return noPod(tookTooLong + timeout(j) + "; its pods are stopping.")
-	case failing != nil && quarantines(j).Valid():
+	case failing != nil && QuarantinesOf(j).Valid():
 		return noPod("A container failed; the pods are stopping, and the reports decide whether only quarantined tests failed.")
 	case failing != nil:
 		return noPod("The run did not pass; its pods are stopping.")

@@ -135,8 +135,8 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 			"Check completions in the jobTemplate of the Trigger, and notify again.")}
 	}
 	judgment := results.Judgment{By: v1alpha1.DecidedByExitCode}
-	if KeepsResults(j) {
-		judgment = c.Judge(requirement(j))
+	if KeepsResults(&j.Spec.Template.Spec) {
+		judgment = c.Judge(RequirementOf(j))
 	}
 	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
 	switch {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"slices"
 	"unique"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,11 +21,11 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			OwnerReferences: j.OwnerReferences,
 		},
 		Spec: batchv1.JobSpec{
-			ActiveDeadlineSeconds: deadlineSeconds(TimeLimit(j)),
+			ActiveDeadlineSeconds: DeadlineSeconds(TimeLimit(j)),
 			Suspend:               j.Spec.Suspend,
 			ManagedBy:             j.Spec.ManagedBy,
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				ActiveDeadlineSeconds:         deadlineSeconds(StartLimit(j)),
+				ActiveDeadlineSeconds:         DeadlineSeconds(StartLimit(j)),
 				RestartPolicy:                 j.Spec.Template.Spec.RestartPolicy,
 				TerminationGracePeriodSeconds: j.Spec.Template.Spec.TerminationGracePeriodSeconds,
 			}},
@@ -43,7 +42,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if queue := j.Labels[QueueLabel]; queue != "" {
 		e.Labels = map[string]string{QueueLabel: queue}
 	}
-	if isIndexed(&j.Spec) {
+	if IsIndexed(&j.Spec) {
 		e.Spec.CompletionMode = j.Spec.CompletionMode
 	}
 	if n := j.Spec.Completions; n != nil && *n != 1 {
@@ -55,22 +54,13 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if j.Annotations[v1alpha1.AnnotationQuarantines] != "" {
 		keepExcusable(e, j)
 	}
-	if c := fetchContainer(j); c != nil {
+	if c := FetcherOf(j); c != nil {
 		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
 	}
-	if KeepsResults(j) {
-		e.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: resultsVolume}}
+	if KeepsResults(&j.Spec.Template.Spec) {
+		e.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: ResultsVolume}}
 	}
 	return e
-}
-
-func fetchContainer(j *batchv1.Job) *corev1.Container {
-	init := j.Spec.Template.Spec.InitContainers
-	i := slices.IndexFunc(init, func(c corev1.Container) bool { return c.Name == FetchContainer })
-	if i < 0 {
-		return nil
-	}
-	return &init[i]
 }
 
 // keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache.
@@ -89,4 +79,12 @@ func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
 		kept[name] = value
 	}
 	return kept
+}
+
+// keepExcusable keeps what unexcused needs of a Job, in the cache.
+func keepExcusable(e, j *batchv1.Job) {
+	e.Spec.Completions, e.Spec.Parallelism = j.Spec.Completions, j.Spec.Parallelism
+	for _, c := range j.Spec.Template.Spec.Containers {
+		e.Spec.Template.Spec.Containers = append(e.Spec.Template.Spec.Containers, corev1.Container{Name: c.Name})
+	}
 }

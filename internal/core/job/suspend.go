@@ -1,18 +1,9 @@
 package job
 
-import (
-	"fmt"
-
-	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/utils/ptr"
-
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-)
+import batchv1 "k8s.io/api/batch/v1"
 
 // QueueLabel names the queue of Kueue in which a Job waits. Kueue resumes the Job when it has room.
 const QueueLabel = "kueue.x-k8s.io/queue-name"
-
-func suspended(j *batchv1.Job) bool { return ptr.Deref(j.Spec.Suspend, false) }
 
 // initialSuspend needs a queue: nothing would resume other Jobs.
 func initialSuspend(template *batchv1.JobTemplateSpec) *bool {
@@ -20,12 +11,4 @@ func initialSuspend(template *batchv1.JobTemplateSpec) *bool {
 		return nil
 	}
 	return template.Spec.Suspend
-}
-
-func suspendedMessage(j *batchv1.Job) string {
-	if queue := j.Labels[QueueLabel]; queue != "" {
-		return fmt.Sprintf("Waiting in the queue %q of Kueue, which starts the Job when it has room: kubectl describe job -n %s %s",
-			plaintext.Line(queue, maxName), j.Namespace, j.Name)
-	}
-	return fmt.Sprintf("The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n %s %s", j.Namespace, j.Name)
 }

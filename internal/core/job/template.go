@@ -15,8 +15,8 @@ import (
 // CheckTemplate returns why no Job can be created from a Trigger's template, or "": it uses a name or path of Postflight.
 func CheckTemplate(t *v1alpha1.Trigger) string {
 	pod := &t.Spec.JobTemplate.Spec.Template.Spec
-	for c := range containers(pod) {
-		if isOwn(c.Name) {
+	for c := range Containers(pod) {
+		if IsOwn(c.Name) {
 			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, c.Name)
 		}
 	}
@@ -31,8 +31,8 @@ func CheckTemplate(t *v1alpha1.Trigger) string {
 	return resultsClash(t, pod)
 }
 
-// isOwn reports whether a container is one of Postflight's.
-func isOwn(container string) bool {
+// IsOwn reports whether a container is one of Postflight's.
+func IsOwn(container string) bool {
 	return container == FetchContainer || container == CollectContainer || container == ReadyContainer || container == PrepareContainer
 }
 
@@ -42,7 +42,7 @@ func ownVolumes(t *v1alpha1.Trigger) (names []string) {
 		names = append(names, inputsVolume)
 	}
 	if t.Spec.Results != nil {
-		names = append(names, resultsVolume, tokenVolume)
+		names = append(names, ResultsVolume, tokenVolume)
 	}
 	return names
 }
@@ -50,7 +50,7 @@ func ownVolumes(t *v1alpha1.Trigger) (names []string) {
 // resultsClash reports a mount at the results directory. Deeper mounts are fine: their files are kept elsewhere.
 func resultsClash(t *v1alpha1.Trigger, pod *corev1.PodSpec) string {
 	directory := resultsDirectory(t)
-	for c := range containers(pod) {
+	for c := range Containers(pod) {
 		for _, m := range c.VolumeMounts {
 			if path.Clean(m.MountPath) == directory {
 				return fmt.Sprintf("The container %q in the jobTemplate of Trigger %q mounts the volume %q at %s, which is spec.results.directory. Change one of the two paths and notify again.",

@@ -43,8 +43,8 @@ func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) 
 	return all
 }
 
-// containers of a pod, in the order in which they start: init containers and sidecars first.
-func containers(pod *corev1.PodSpec) iter.Seq[*corev1.Container] {
+// Containers are those of a pod, in the order in which they start: init containers and sidecars first.
+func Containers(pod *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
 		for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 			for i := range list {

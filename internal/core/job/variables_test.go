@@ -152,7 +152,7 @@ func TestEveryContainer(t *testing.T) {
 		"test": {secret("shop"), secret("mine")}, // the later one wins
 	}
 	got := map[string][]corev1.EnvFromSource{}
-	for c := range containers(&j.Spec.Template.Spec) {
+	for c := range Containers(&j.Spec.Template.Spec) {
 		got[c.Name] = c.EnvFrom
 		if url := values(*c)["URL"]; url != "https://staging" {
 			t.Errorf("URL of container %q: want https://staging, got %q", c.Name, url)
