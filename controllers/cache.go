@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -21,7 +21,7 @@ func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&batchv1.Job{}:    {Label: labels.NewSelector().Add(*ofSuites), Transform: transform(job.StripJob)},
+			&batchv1.Job{}:    {Label: labels.NewSelector().Add(*ofSuites), Transform: transform(outcome.StripJob)},
 			&v1alpha1.Suite{}: {Transform: transform(stripSuite)},
 		},
 	}

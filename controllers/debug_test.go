@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
 // TestKeepFailedPods: a run that failed outlives its retention, also that of another manager, and one that passed does not.
@@ -71,7 +72,7 @@ func TestDebugPod(t *testing.T) {
 	j, pods := &batchv1.Job{}, &corev1.PodList{}
 	w.must(w.Client.Get(context.Background(), w.key("run"), j))
 	w.must(w.Client.List(context.Background(), pods, client.InNamespace(w.ns), client.MatchingLabels{v1alpha1.LabelSuite: "run"}))
-	of, failed := job.PodToDebug(pods.Items)
+	of, failed := outcome.PodToDebug(pods.Items)
 	p, problem := job.DebugPod(s, j, of, job.Debugging{Failed: failed, For: time.Hour})
 	if problem != "" {
 		t.Fatal(problem)

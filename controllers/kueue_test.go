@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
 // TestKueue: the Jobs of a Trigger with a queue wait in it, one runs at a time, and a run that waits there is Queued.
@@ -61,7 +62,7 @@ func (w *world) admitNext() {
 	var next *batchv1.Job
 	for i := range jobs.Items {
 		switch j := &jobs.Items[i]; {
-		case job.CompletionTime(j) != nil || j.DeletionTimestamp != nil:
+		case outcome.CompletionTime(j) != nil || j.DeletionTimestamp != nil:
 		case *j.Spec.Suspend:
 			next = j
 		default:

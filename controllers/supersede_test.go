@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
 func TestNewerSupersedesOlder(t *testing.T) {
@@ -121,7 +121,7 @@ func TestBurst(t *testing.T) {
 	w.reaches(name(0), v1alpha1.ReasonSuperseded, "")
 	jobs := &batchv1.JobList{}
 	w.must(w.Client.List(context.Background(), jobs, inNamespace(w)))
-	unfinished := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return job.CompletionTime(&j) != nil })
+	unfinished := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return outcome.CompletionTime(&j) != nil })
 	if len(unfinished) != 1 || unfinished[0].Name != newest {
 		t.Errorf("got %d unfinished Jobs, want that of %s", len(unfinished), newest)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
@@ -70,7 +71,7 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 	case err == nil:
 		r.Metrics.started(o.Suite, r.Clock.Now())
 		o.Creation.Result = suite.Created
-		setProgress(o, j, job.Observe(j, nil))
+		setProgress(o, j, outcome.Observe(j, nil))
 	case apierrors.IsAlreadyExists(err):
 		return r.adopt(ctx, o)
 	case apierrors.IsConflict(err):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -30,7 +31,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 	if s.Finished() {
 		o.Unarchived = r.Archives && suite.ToArchive(s)
 		if o.Job != nil {
-			o.Progress = job.Observe(o.Job, nil).Condition
+			o.Progress = outcome.Observe(o.Job, nil).Condition
 		}
 		return o, nil
 	}
@@ -88,27 +89,27 @@ func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job
 // observeJob reads pods and events only if the Job's status is not enough: reads are costly when a thousand runs start.
 func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
-	o.Stopping = suite.Stopping{Since: job.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
+	o.Stopping = suite.Stopping{Since: outcome.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
 	state := r.observeStart(o)
 	setProgress(o, o.Job, state)
 	var pods []corev1.Pod
-	if ended := suite.Ended(state.Condition); ended || stopsLong || job.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
+	if ended := suite.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
 		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
 		}
-		pods = job.PodsOf(o.Job, labeled)
-		state = job.Observe(o.Job, pods)
-		o.Unconfirmed = job.Unconfirmed(o.Job, pods, r.Clock.Now())
+		pods = outcome.PodsOf(o.Job, labeled)
+		state = outcome.Observe(o.Job, pods)
+		o.Unconfirmed = outcome.Unconfirmed(o.Job, pods, r.Clock.Now())
 		if ended && r.Archives && !o.Unconfirmed {
 			r.Handovers.Put(o.Suite, pods)
 		}
-		o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
-		o.LostPods = job.LostToCluster(o.Job, pods)
-		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !job.AnyRunning(pods)
+		o.Stopping.Lost = outcome.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+		o.LostPods = outcome.LostToCluster(o.Job, pods)
+		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !outcome.AnyRunning(pods)
 	}
-	if uid := job.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
+	if uid := outcome.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
 		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
 	setProgress(o, o.Job, state)
@@ -134,17 +135,17 @@ func (r *Reconciler) observeOthers(ctx context.Context, o *suite.Observation) er
 }
 
 // The first seconds of a Job are not worth a write of what it waits for, nor are those in which Kubernetes completes it.
-func (r *Reconciler) observeStart(o *suite.Observation) job.State {
-	state := job.Observe(o.Job, nil)
+func (r *Reconciler) observeStart(o *suite.Observation) outcome.State {
+	state := outcome.Observe(o.Job, nil)
 	switch {
 	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
 		state.Condition = o.Suite.Succeeded()
-	case o.Suite.State() == v1alpha1.ReasonRunning && job.Completing(o.Job) && r.Clock.Since(o.Stopping.Since) < lookAfter:
+	case o.Suite.State() == v1alpha1.ReasonRunning && outcome.Completing(o.Job) && r.Clock.Since(o.Stopping.Since) < lookAfter:
 		state.Condition = o.Suite.Succeeded()
-	case o.Suite.Status.StartTime == nil && job.Ready(o.Job) && r.starts.noted(o.Suite):
+	case o.Suite.Status.StartTime == nil && outcome.Ready(o.Job) && r.starts.noted(o.Suite):
 		state.Started = r.Clock.Now()
 	}
-	if job.Starting(o.Job) {
+	if outcome.Starting(o.Job) {
 		r.starts.note(o.Suite)
 	} else {
 		r.starts.forget(client.ObjectKeyFromObject(o.Suite))
@@ -154,19 +155,19 @@ func (r *Reconciler) observeStart(o *suite.Observation) job.State {
 
 // A stopped run's pods are deleted only if its tests have not begun, and the Job may not say so yet.
 func (r *Reconciler) looksAtStart(o suite.Observation) bool {
-	if job.Starting(o.Job) {
+	if outcome.Starting(o.Job) {
 		return !r.isNew(o.Job) || suite.Unwanted(o)
 	}
 	return o.Suite.Status.StartTime == nil && o.Started.IsZero()
 }
 
 func (r *Reconciler) isNew(j *batchv1.Job) bool {
-	return job.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
+	return outcome.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
 }
 
-func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
+func setProgress(o *suite.Observation, j *batchv1.Job, state outcome.State) {
 	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.Succeeded())
-	o.Job, o.Unready = j, job.Starting(j)
+	o.Job, o.Unready = j, outcome.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
 	o.Interrupted, o.Unpulled = state.Interrupted, state.Unpulled
@@ -179,9 +180,9 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state job.State) {
 // The Job is gone, so its pods are found by the label that names their Suite.
 func (r *Reconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
 	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
-	o.PodsLeft = job.AnyRunning(pods)
-	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, job.Collect(pods)
-	o.Stopping.Lost = job.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
+	o.PodsLeft = outcome.AnyRunning(pods)
+	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, outcome.Collect(pods)
+	o.Stopping.Lost = outcome.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 	return err
 }
 

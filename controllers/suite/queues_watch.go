@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -59,7 +59,7 @@ func (q *queues) suites() handler.EventHandler {
 
 func (q *queues) jobs() handler.EventHandler {
 	return observed(q,
-		func(queue *suite.Queue, j *batchv1.Job) { queue.SetJob(j.Name, job.CompletionTime(j) == nil) },
+		func(queue *suite.Queue, j *batchv1.Job) { queue.SetJob(j.Name, outcome.CompletionTime(j) == nil) },
 		func(queue *suite.Queue, j *batchv1.Job) { queue.SetJob(j.Name, false) })
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -42,8 +43,8 @@ func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
 		return err
 	}
 	var all error
-	for _, p := range job.PodsOf(o.Job, pods) {
-		if p.DeletionTimestamp == nil && job.AnyRunning([]corev1.Pod{p}) {
+	for _, p := range outcome.PodsOf(o.Job, pods) {
+		if p.DeletionTimestamp == nil && outcome.AnyRunning([]corev1.Pod{p}) {
 			all = errors.Join(all, r.patch(ctx, &p, map[string]any{"spec": map[string]any{"activeDeadlineSeconds": job.StopDeadlineSeconds}}))
 		}
 	}

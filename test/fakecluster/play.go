@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/test/history"
 )
 
@@ -68,7 +69,7 @@ func (c *Cluster) playJob(ctx context.Context, r ctrl.Request) (time.Duration, e
 		return time.Second, c.lose(ctx, j)
 	case j.DeletionTimestamp != nil:
 		return 0, c.delete(ctx, j)
-	case job.CompletionTime(j) != nil:
+	case outcome.CompletionTime(j) != nil:
 		return 0, nil
 	case !job.StopRequested(j).IsZero():
 		return 0, c.end(ctx, j, history.Stopped)

@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
 // The pod costs its resources until it ends: a shorter time is no time to look, and who needs longer than a day starts another.
@@ -105,7 +106,7 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	if err != nil {
 		return o.ExplainError(err, fmt.Sprintf("Job %q", s.Name))
 	}
-	of, failed := job.PodToDebug(pods.Items)
+	of, failed := outcome.PodToDebug(pods.Items)
 	o.Failed = failed
 	p, problem := job.DebugPod(s, j, of, o.Debugging)
 	switch {

@@ -23,7 +23,7 @@ func TimeLimit(j *batchv1.Job) time.Duration {
 }
 
 // StartLimit is how long the tests of a Job may take to start; 0 if the Job does not say. overrideSpec put it into the deadline of the Job,
-// and StripJob keeps it as that of the pods.
+// and outcome.StripJob keeps it as that of the pods.
 func StartLimit(j *batchv1.Job) time.Duration {
 	if j.Annotations[v1alpha1.AnnotationTimeout] == "" {
 		return seconds(j.Spec.Template.Spec.ActiveDeadlineSeconds)

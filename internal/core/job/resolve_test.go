@@ -86,7 +86,4 @@ func TestInputsOf(t *testing.T) {
 	if diff := cmp.Diff([]v1alpha1.SuiteInput{{Path: path, ETag: "e", Size: 7}}, InputsOf(j)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(InputsOf(j), InputsOf(StripJob(j))); diff != "" {
-		t.Errorf("of the essence: %s", diff)
-	}
 }

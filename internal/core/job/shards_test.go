@@ -1,7 +1,6 @@
 package job
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
 func TestShards(t *testing.T) {
@@ -74,26 +72,6 @@ func TestShardVariables(t *testing.T) {
 			if v.Name == "POSTFLIGHT_SHARD_INDEX" || v.Name == "POSTFLIGHT_SHARD_COUNT" {
 				t.Errorf("%d shards: it is there twice: %v", shards, env)
 			}
-		}
-	}
-}
-
-// TestShardWithoutFiles: it left an empty report, and passes beside a shard that has tests. If all are empty, nothing was tested.
-func TestShardWithoutFiles(t *testing.T) {
-	empty := collects(exitFor("Completed", 0, 50, results.Message(results.Summary{Counts: results.Counts{Reports: 1}})))
-	for name, tc := range map[string]struct {
-		second  func(*corev1.Pod)
-		problem string
-	}{
-		"beside tests": {reports(0), ""},
-		"alone":        {empty, "its reports list no tests"},
-	} {
-		c := Collect([]corev1.Pod{
-			newPod(corev1.PodSucceeded, named("a"), index("0"), passes, empty),
-			newPod(corev1.PodSucceeded, named("b"), index("1"), passes, tc.second),
-		})
-		if got := c.Judge(results.Requirement{}); !strings.HasPrefix(got.Problem, tc.problem) || (got.Problem == "") != (tc.problem == "") {
-			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
+const maxName = 256 // bytes, of a name that was not validated
+
 // CheckTemplate returns why no Job can be created from a Trigger's template, or "": it uses a name or path of Postflight.
 func CheckTemplate(t *v1alpha1.Trigger) string {
 	pod := &t.Spec.JobTemplate.Spec.Template.Spec

@@ -28,7 +28,7 @@ type Observation struct {
 	Progress      metav1.Condition   // what the Job and its pods say, where there is a Job
 	DecidedBy     v1alpha1.DecidedBy // what decided that Progress is Passed or Failed
 	Judged        bool               // Progress says how the tests of an ended Job did
-	PodProblem    string             // see job.State, also for the next
+	PodProblem    string             // see outcome.State, also for the next
 	StartingSince time.Time
 	HopelessSince time.Time
 	Started       time.Time     // when the first container of the tests started, where a pod says so, or its Job just did
@@ -50,7 +50,7 @@ type Observation struct {
 
 	UnderTest UnderTest
 
-	Interrupted bool // Progress is an end that the cluster caused; see job.State, also for the next
+	Interrupted bool // Progress is an end that the cluster caused; see outcome.State, also for the next
 	Unpulled    bool
 	LostPods    bool // Stopping.Lost is what the cluster caused
 

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
 // Row is a run in a list.
@@ -79,7 +79,7 @@ func message(s *v1alpha1.Suite) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {
 	case c != nil && c.Message != "":
-		return job.WithoutLogCommands(c.Message, s.Name)
+		return outcome.WithoutLogCommands(c.Message, s.Name)
 	case c != nil:
 		return stateOf(c.Reason).Label + "."
 	default:

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/core/trust"
@@ -70,7 +70,7 @@ func unfinished(value func(*v1alpha1.Suite) string) func(*v1alpha1.Suite) string
 }
 
 func unfinishedJob(j *batchv1.Job) string {
-	if job.CompletionTime(j) != nil {
+	if outcome.CompletionTime(j) != nil {
 		return ""
 	}
 	return "true"

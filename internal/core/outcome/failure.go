@@ -1,0 +1,145 @@
+package outcome
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+const (
+	tookTooLong = "The run took longer than its timeout"
+	podsGone    = "Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."
+	repeat      = "Notify again, or create another Suite, to repeat the run."
+)
+
+func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State {
+	if end.Reason == batchv1.JobReasonDeadlineExceeded {
+		return State{Condition: v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped."), podUnknown: true}
+	}
+	if p := failedPod(pods); p != nil {
+		c := podFailed(j, p)
+		if c.Reason == v1alpha1.ReasonFailed {
+			c.Message = shards(j, pods) + c.Message
+		}
+		return State{Condition: c, Interrupted: c.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && interrupted(p)}
+	}
+	return failedWithoutPod(j, end)
+}
+
+func timeout(j *batchv1.Job) string {
+	if limit := job.TimeLimit(j); limit > 0 {
+		return " of " + plaintext.Duration(limit)
+	}
+	return ""
+}
+
+// failedWithoutPod has only the Job's message. Kubernetes deletes the pod of a failed Job if containers restart in place; after any other
+// deletion, it is unknown whether the tests failed.
+func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
+	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
+	if end.Reason == batchv1.JobReasonPodFailurePolicy && strings.Contains(end.Message, "Container "+job.ReadyContainer+" ") {
+		return State{Condition: v1alpha1.Error(fmt.Sprintf("The right version did not answer, and the pod that says more is gone: %s. %s", message, repeat))}
+	}
+	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
+		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
+	}
+	return State{Interrupted: true, Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
+}
+
+// failedPod returns the last pod that failed by itself: the others were deleted because the Job had failed.
+func failedPod(pods []corev1.Pod) *corev1.Pod {
+	candidates := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase != corev1.PodFailed && failedContainer(&p) == nil
+	})
+	if len(candidates) == 0 {
+		return nil
+	}
+	if kept := slices.DeleteFunc(slices.Clone(candidates), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil }); len(kept) > 0 {
+		candidates = kept
+	}
+	last := slices.MaxFunc(candidates, func(a, b corev1.Pod) int {
+		return cmp.Or(finishedAt(&a).Compare(finishedAt(&b)), byCreation(a, b))
+	})
+	return &last
+}
+
+func finishedAt(p *corev1.Pod) time.Time {
+	var last time.Time
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if t := termination(p, cs); t != nil && t.FinishedAt.After(last) {
+			last = t.FinishedAt.Time
+		}
+	}
+	return last
+}
+
+func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
+	cs := failedContainer(p)
+	switch disruption := disruption(p); {
+	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded:
+		return v1alpha1.TimedOut(podDeadline(j, p))
+	case exceededStorage(p):
+		return v1alpha1.Failed(tooMuchStorage(p))
+	case disruption != "":
+		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", disruption, repeat))
+	case p.DeletionTimestamp != nil && (cs == nil || endedByDeletion(p, termination(p, *cs))):
+		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
+	case cs == nil:
+		return v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))
+	default:
+		return containerFailed(j, p, cs.Name, termination(p, *cs))
+	}
+}
+
+func tooMuchStorage(p *corev1.Pod) string {
+	said := strings.TrimSpace(plaintext.Line(p.Status.Message, maxQuote))
+	if strings.Contains(said, strconv.Quote(job.ResultsVolume)) {
+		return fmt.Sprintf("The pod was stopped because its tests wrote too much into the results directory. %s Write less, or raise spec.results.sizeLimit of the Trigger.", said)
+	}
+	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
+}
+
+// podDeadline is for a pod stopped by its template's deadline, or at the run's timeout while the manager was unavailable.
+func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
+	own := p.Spec.ActiveDeadlineSeconds
+	if limit := job.TimeLimit(j); own != nil && limit > 0 && *own >= *job.DeadlineSeconds(limit) {
+		return tookTooLong + timeout(j) + " and was stopped."
+	}
+	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
+}
+
+// disruption returns why the cluster stopped or refused a pod, or "". The pod's status is more exact than its condition.
+func disruption(p *corev1.Pod) string {
+	c := cmp.Or(disrupted(p), &corev1.PodCondition{})
+	reason := plaintext.Line(cmp.Or(p.Status.Reason, c.Reason), maxName)
+	message := strings.TrimRight(plaintext.Line(cmp.Or(p.Status.Message, c.Message), maxQuote), ". ")
+	if message == "" {
+		return reason
+	}
+	return fmt.Sprintf("%s (%s)", message, reason)
+}
+
+func disrupted(p *corev1.Pod) *corev1.PodCondition {
+	for i, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return &p.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// exceededStorage reports whether a pod was evicted by its own limit of disk space, and not to make room for others.
+func exceededStorage(p *corev1.Pod) bool {
+	return p.Status.Reason == evicted && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
+}
