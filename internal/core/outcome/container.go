@@ -62,7 +62,7 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 		return v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name), quoted(t.Message, ".")))
 	case t.Reason == lostWithNode:
 		return v1alpha1.Error(fmt.Sprintf("The end of the %s was lost with its node. %s", title(p, name), repeat))
-	case t.Reason == "OOMKilled":
+	case t.Reason == outOfMemoryReason:
 		return v1alpha1.Failed(outOfMemory(p, name))
 	default:
 		return v1alpha1.Failed(exited(j, p, name, t))
@@ -121,7 +121,7 @@ var meanings = map[int32]string{
 
 func exitCode(t *corev1.ContainerStateTerminated) string {
 	meaning := meanings[t.ExitCode]
-	if t.Reason == "OOMKilled" {
+	if t.Reason == outOfMemoryReason {
 		meaning = "out of memory"
 	}
 	if meaning == "" {

@@ -59,9 +59,7 @@ func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 
 // failedPod returns the last pod that failed by itself: the others were deleted because the Job had failed.
 func failedPod(pods []corev1.Pod) *corev1.Pod {
-	candidates := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase != corev1.PodFailed && failedContainer(&p) == nil
-	})
+	candidates := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !hasFailed(&p) })
 	if len(candidates) == 0 {
 		return nil
 	}

@@ -30,8 +30,7 @@ func interrupted(p *corev1.Pod) bool {
 // failedByItself reports whether the tests of a pod failed, so that a run is not repeated whose last pod was interrupted. Pods that were deleted
 // were so because the Job had failed.
 func failedByItself(p corev1.Pod) bool {
-	return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded &&
-		(p.Status.Phase == corev1.PodFailed || failedContainer(&p) != nil) && !interrupted(&p)
+	return p.DeletionTimestamp == nil && hasFailed(&p) && !interrupted(&p)
 }
 
 // LostToCluster reports whether pods that do not stop were stopped by the cluster: nobody canceled the run or deleted its Job, it was not too

@@ -12,9 +12,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
-// firstSignal is the exit code of a process that the first signal killed, as shells say it. Runners that find failed tests exit with less.
-const firstSignal = 128
-
 // onlyTestsFailed reports whether all that is wrong with a run that has ended are failed tests: each of its pods ran to its end and reported
 // whole. Then all tests that it does not name as failed passed, or were skipped.
 func onlyTestsFailed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) bool {
@@ -39,17 +36,14 @@ func allStarted(j *batchv1.Job, pods []corev1.Pod) bool {
 // failedOtherwise reports whether a pod was stopped, or its container killed or restarted, so that it may not have run all its tests, or whether
 // its failure is not that of tests. Of several containers, one may have failed without a report.
 func failedOtherwise(p corev1.Pod) bool {
-	if !ended(p) || p.DeletionTimestamp != nil || p.Status.Reason != "" || disrupted(&p) != nil {
+	if !ended(p) || wasStopped(&p) {
 		return true
 	}
 	summary, missing := report(&p)
 	if missing != "" || summary.Outside > 0 || summary.Reports == 0 || p.Status.Phase == corev1.PodFailed && summary.Failed == 0 {
 		return true
 	}
-	return len(p.Spec.Containers) != 1 || slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
-		t := cs.State.Terminated
-		return t == nil || t.ExitCode >= firstSignal || t.Signal != 0 || t.Reason == "OOMKilled" || cs.RestartCount > 0
-	})
+	return len(p.Spec.Containers) != 1 || slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool { return !exitedByItself(cs) })
 }
 
 // withOnlyTests notes it on what was collected of a run that failed.

@@ -82,7 +82,7 @@ func otherFailure(p *corev1.Pod, tests string) string {
 	if p.Status.Phase == corev1.PodSucceeded && p.DeletionTimestamp == nil {
 		return "" // a report is required of it, too
 	}
-	if p.Status.Phase != corev1.PodFailed || p.DeletionTimestamp != nil || p.Status.Reason != "" || disrupted(p) != nil {
+	if p.Status.Phase != corev1.PodFailed || wasStopped(p) {
 		return fmt.Sprintf("the pod %s was stopped", p.Name)
 	}
 	own, missing := report(p)
@@ -98,7 +98,7 @@ func otherFailure(p *corev1.Pod, tests string) string {
 		case t.ExitCode == 0:
 		case cs.Name != tests:
 			return fmt.Sprintf("the %s failed", title(p, cs.Name))
-		case cs.RestartCount > 0 || t.Reason != "Error" || t.Signal != 0 || !ofFailedTests(t.ExitCode, own.Failed):
+		case !exitedByItself(cs) || t.Reason != "Error" || !ofFailedTests(t.ExitCode, own.Failed):
 			return fmt.Sprintf("the %s exited with %s, which a test runner does not do because of failed tests. Let it exit with 1 then",
 				title(p, cs.Name), exitCode(t))
 		}
@@ -107,7 +107,7 @@ func otherFailure(p *corev1.Pod, tests string) string {
 }
 
 // ofFailedTests reports whether a test runner exits with a code because tests failed: most exit with 1, and Mocha and Cypress with their
-// number. From 126 on, codes are those of shells and signals.
+// number. 126 and 127 are what shells say of a command that they cannot start, which may come after the tests.
 func ofFailedTests(code, failed int32) bool { return code == 1 || code == failed && code < 126 }
 
 // maxNotes bounds the Quarantines that a message names.
