@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/reach"
 	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )
 
@@ -37,11 +37,11 @@ func runReach(args []string, stderr io.Writer) int {
 	} else if err != nil {
 		return exitMisuse
 	}
-	if n := flags.NArg(); n == 0 || n > job.MaxReachURLs {
-		fmt.Fprintf(stderr, "Error: collect reach needs 1 to %d URLs, but got %d\n", job.MaxReachURLs, n)
+	if n := flags.NArg(); n == 0 || n > reach.MaxURLs {
+		fmt.Fprintf(stderr, "Error: collect reach needs 1 to %d URLs, but got %d\n", reach.MaxURLs, n)
 		return exitMisuse
 	}
-	text, err := job.ReachMessage(reachAll(context.Background(), flags.Args()))
+	text, err := reach.Message(reachAll(context.Background(), flags.Args()))
 	fmt.Fprintln(stderr, text)
 	if err = errors.Join(err, writeTerminationMessage(*message, text)); err != nil {
 		fmt.Fprintln(stderr, "Error:", err)
@@ -49,10 +49,10 @@ func runReach(args []string, stderr io.Writer) int {
 	return 0
 }
 
-func reachAll(ctx context.Context, urls []string) []job.Reached {
+func reachAll(ctx context.Context, urls []string) []reach.Result {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	results := make([]job.Reached, len(urls))
+	results := make([]reach.Result, len(urls))
 	var all sync.WaitGroup
 	for i, u := range urls {
 		all.Go(func() { results[i] = reachOne(ctx, u) })
@@ -62,8 +62,8 @@ func reachAll(ctx context.Context, urls []string) []job.Reached {
 }
 
 // reachOne sends HEAD, which changes nothing at the receiver.
-func reachOne(ctx context.Context, address string) job.Reached {
-	result := job.Reached{URL: address}
+func reachOne(ctx context.Context, address string) reach.Result {
+	result := reach.Result{URL: address}
 	u, err := url.Parse(address)
 	if err == nil {
 		result.Addresses, err = net.DefaultResolver.LookupHost(ctx, u.Hostname())

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/reach"
 )
 
 func TestReach(t *testing.T) {
@@ -35,7 +35,7 @@ func TestReach(t *testing.T) {
 	if err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v: %s", code, err, &stderr)
 	}
-	r, err := job.ParseReach(string(text))
+	r, err := reach.Parse(string(text))
 	if err != nil || len(r) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}

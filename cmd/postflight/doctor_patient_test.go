@@ -26,7 +26,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/reach"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -203,15 +203,15 @@ func (p *patient) runPod(j *batchv1.Job) {
 		p.Error(err)
 		return
 	}
-	var results []job.Reached
+	var results []reach.Result
 	for i, url := range j.Spec.Template.Spec.Containers[0].Command[2:] {
-		r := job.Reached{URL: url, Addresses: []string{"10.0.0.1"}, Status: http.StatusOK}
+		r := reach.Result{URL: url, Addresses: []string{"10.0.0.1"}, Status: http.StatusOK}
 		if i > 0 {
-			r = job.Reached{URL: url, Problem: "no such host"}
+			r = reach.Result{URL: url, Problem: "no such host"}
 		}
 		results = append(results, r)
 	}
-	message, err := job.ReachMessage(results)
+	message, err := reach.Message(results)
 	if err != nil {
 		p.Error(err)
 		return

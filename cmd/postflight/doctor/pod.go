@@ -20,7 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/reach"
 )
 
 const (
@@ -51,7 +51,7 @@ func (o *Options) reach(ctx context.Context, in installation) ([]doctor.Finding,
 	if err != nil {
 		return []doctor.Finding{doctor.NoReach(o.podIn, err.Error())}, nil
 	}
-	results, err := job.ParseReach(message)
+	results, err := reach.Parse(message)
 	if err != nil {
 		return nil, fmt.Errorf("the pod left no results, but %q", message)
 	}
@@ -77,10 +77,10 @@ func (o *Options) addresses(ctx context.Context, d *appsv1.Deployment) ([]string
 	}
 	urls = append(urls, webhooks...)
 	urls = slices.DeleteFunc(urls, func(url string) bool { return url == "" })
-	if len(urls) > job.MaxReachURLs {
-		o.Console.Note("Only the first %d of %d addresses are tried.", job.MaxReachURLs, len(urls))
+	if len(urls) > reach.MaxURLs {
+		o.Console.Note("Only the first %d of %d addresses are tried.", reach.MaxURLs, len(urls))
 	}
-	return urls[:min(len(urls), job.MaxReachURLs)], nil
+	return urls[:min(len(urls), reach.MaxURLs)], nil
 }
 
 // webhooks are where those of the Team of the namespace go, or, in the namespace of the manager, those of all Teams: no team

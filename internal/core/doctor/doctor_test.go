@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/reach"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -151,11 +151,11 @@ func TestFindings(t *testing.T) {
 		"a clock is wrong":                {[]Finding{Replica("a", Checks[2], 500, "internal server error: the clock is 3s ahead")}, Warning, "the clock is 3s ahead"},
 		"a manager without a clock check": {[]Finding{Replica("a", Checks[2], 404, "")}, OK, "no such check"},
 
-		"a pod reaches an address":             {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc", Addresses: []string{"10.0.0.1"}, Status: 404})}, OK, "reaches http://p.svc (HTTP 404)"},
-		"a name without an address":            {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc/x", Problem: "no such host"})}, Failure, "cannot resolve p.svc: no such host."},
-		"an address without a server":          {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc", Addresses: []string{"10.0.0.1"}, Problem: "timeout"})}, Failure, "cannot reach http://p.svc: timeout."},
-		"a certificate that pods do not trust": {[]Finding{Reach("acme", job.Reached{URL: "https://p.svc", Addresses: []string{"10.0.0.1"}, Untrusted: true, Problem: "x509"})}, Warning, "does not trust its certificate"},
-		"a server with another time":           {[]Finding{Reach("acme", job.Reached{URL: "http://p.svc", Status: 200, Ahead: -time.Minute})}, Warning, "differs by 1m."},
+		"a pod reaches an address":             {[]Finding{Reach("acme", reach.Result{URL: "http://p.svc", Addresses: []string{"10.0.0.1"}, Status: 404})}, OK, "reaches http://p.svc (HTTP 404)"},
+		"a name without an address":            {[]Finding{Reach("acme", reach.Result{URL: "http://p.svc/x", Problem: "no such host"})}, Failure, "cannot resolve p.svc: no such host."},
+		"an address without a server":          {[]Finding{Reach("acme", reach.Result{URL: "http://p.svc", Addresses: []string{"10.0.0.1"}, Problem: "timeout"})}, Failure, "cannot reach http://p.svc: timeout."},
+		"a certificate that pods do not trust": {[]Finding{Reach("acme", reach.Result{URL: "https://p.svc", Addresses: []string{"10.0.0.1"}, Untrusted: true, Problem: "x509"})}, Warning, "does not trust its certificate"},
+		"a server with another time":           {[]Finding{Reach("acme", reach.Result{URL: "http://p.svc", Status: 200, Ahead: -time.Minute})}, Warning, "differs by 1m."},
 		"a pod that did not run":               {[]Finding{NoReach("acme", "it is Pending")}, Failure, "did not run: it is Pending."},
 		"no manager":                           {[]Finding{NoManager("x")}, Failure, "in the namespace x"},
 	}

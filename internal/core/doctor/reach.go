@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/reach"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 )
 
 // Reach checks what a pod in the namespace could reach. An answer of any status counts.
-func Reach(namespace string, r job.Reached) Finding {
+func Reach(namespace string, r reach.Result) Finding {
 	host := r.URL
 	if u, err := url.Parse(r.URL); err == nil {
 		host = u.Hostname()
