@@ -159,6 +159,7 @@ func (r *Reconciler) observeDeployments(ctx context.Context, o *suite.Observatio
 	if o.Plan == nil {
 		return nil
 	}
+	o.NotesDeployments = r.Notifications != nil
 	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: o.Suite.Spec.Environment})
 	if other := suite.DeployedSince(o.Suite, o.Plan.Since, runs); other != nil {
 		o.DeployedSince = other.Name

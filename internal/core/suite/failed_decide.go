@@ -43,7 +43,7 @@ func waitForFailed(o Observation, now time.Time) Decision {
 
 // together decides about a run that repeated only failed tests and passed on its own: it passes only if all of these passed, and nothing was
 // deployed since. What it repeats is in its Job; nobody knows if somebody took it away.
-func together(o Observation, d Decision) Decision {
+func together(o Observation, d Decision, now time.Time) Decision {
 	if !repeatsFailed(o) || o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed {
 		return d
 	}
@@ -58,6 +58,7 @@ func together(o Observation, d Decision) Decision {
 			"Repeat all tests: postflight runs rerun %s", of, o.DeployedSince, of))
 	default:
 		d.Condition = v1alpha1.Passed(p.Whole() + " " + d.Condition.Message)
+		return unlessRedeployed(o, d, now)
 	}
 	return d
 }

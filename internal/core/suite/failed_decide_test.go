@@ -5,6 +5,10 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -190,6 +194,52 @@ func TestFindsFailedFirst(t *testing.T) {
 			d := suite.Decide(tc.o, t0.Add(tc.after))
 			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.says) {
 				t.Errorf("%q %s: %s", d.Action, d.Condition.Reason, d.Condition.Message)
+			}
+		})
+	}
+}
+
+// TestTogetherUnlessRedeployed: a run that is green only together with another one waits until what was notified meanwhile is known, and is no
+// gate if that shows another deployment, or cannot be read.
+func TestTogetherUnlessRedeployed(t *testing.T) {
+	r := aFailedRequest("ppff")
+	plan := suite.PlanFailed(r).Plan
+	tests := outcomes("--pp").tests(plan.Names)
+	other, gone := &suite.Redeployed{NotWhole: "The commit b was notified."}, &suite.Redeployed{Unavailable: "connection refused"}
+	for name, tc := range map[string]struct {
+		reason  string
+		after   time.Duration // the end of the Job
+		notes   bool
+		finds   *suite.Redeployed
+		failed  bool
+		action  suite.Action
+		state   string
+		says    string
+		requeue bool
+	}{
+		"nothing is kept":       {"there is no store", 0, false, nil, false, suite.Report, v1alpha1.ReasonPassed, "2 failed tests of r1 passed", false},
+		"at once":               {"other replicas have not saved what they were notified", 14 * time.Second, true, nil, false, suite.Report, v1alpha1.ReasonRunning, "known in a few seconds", true},
+		"after a while":         {"they have", 15 * time.Second, true, nil, false, suite.FindDeployment, v1alpha1.ReasonRunning, "The tests have ended.", false},
+		"nothing was deployed":  {"the two are a whole", 15 * time.Second, true, &suite.Redeployed{}, false, suite.Report, v1alpha1.ReasonPassed, "2 failed tests of r1 passed", false},
+		"something was":         {"they are of two deployments", 15 * time.Second, true, other, false, suite.Report, v1alpha1.ReasonInconclusive, "The commit b was notified. Repeat all tests: postflight runs rerun r1", false},
+		"the store is away":     {"it may come back", 9 * time.Minute, true, gone, false, suite.Report, v1alpha1.ReasonRunning, "connection refused. It is tried again for up to 10m.", true},
+		"it does not come back": {"nobody knows", 10 * time.Minute, true, gone, false, suite.Report, v1alpha1.ReasonInconclusive, "connection refused. Repeat all tests", false},
+		"a test failed":         {"nobody needs to know", 0, true, nil, true, suite.Report, v1alpha1.ReasonFailed, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := suite.Observation{
+				Suite: r.Suite, Job: aJob("r2"), Progress: v1alpha1.Passed("The run passed."), DecidedBy: v1alpha1.DecidedByTests,
+				Collected: &results.Collected{Summary: tests.Summary()}, Plan: plan, Trigger: r.Trigger, Team: aTeam(), PassedBefore: passedRun("r0", 1000),
+				NotesDeployments: tc.notes, Redeployed: tc.finds,
+			}
+			end := t0.Add(time.Hour)
+			o.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(end)}}
+			if tc.failed {
+				o.Progress = v1alpha1.Failed("1 of 2 tests failed.")
+			}
+			d := suite.Decide(o, end.Add(tc.after))
+			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.says) || tc.requeue && d.RequeueAfter <= 0 {
+				t.Errorf("%s: %q %s: %s, again after %s", tc.reason, d.Action, d.Condition.Reason, d.Condition.Message, d.RequeueAfter)
 			}
 		})
 	}

@@ -48,6 +48,8 @@ type Observation struct {
 	DeployedSince string             // a later run of another commit in the Environment of a run that repeats failed tests and passed; empty: there is none
 	Unarchived    bool               // there is an object store, and the record of the finished run is not in it yet
 
+	NotesDeployments bool // notifications are kept in the store, so that FindDeployment can be done
+
 	UnderTest UnderTest
 
 	Interrupted bool // Progress is an end that the cluster caused; see outcome.State, also for the next
@@ -60,7 +62,8 @@ type Observation struct {
 	Failed      *FailedTests
 	FailedChain []*v1alpha1.Suite // the runs together with which the run is a whole, the newest first
 	Creation    Creation
-	Repeat      Repeat // RepeatRun
+	Repeat      Repeat      // RepeatRun
+	Redeployed  *Redeployed // FindDeployment
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
@@ -78,6 +81,7 @@ const (
 	DeleteSuite Action = "DeleteSuite" // and its Job
 
 	CompareWorkloads Action = "CompareWorkloads" // with those of the start
+	FindDeployment   Action = "FindDeployment"   // of something else, among the notifications since the run of which failed tests are repeated
 	RepeatRun        Action = "RepeatRun"        // create the next attempt, before the run ends
 )
 
