@@ -48,8 +48,6 @@ func ParseDay(text string, now time.Time) time.Time {
 	return today
 }
 
-func dayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
-
 // stretch is a time of a run or a deployment.
 type stretch struct{ from, to time.Time }
 
@@ -181,4 +179,11 @@ func events(deployments []deployment, tests []*v1alpha1.Suite, now time.Time) []
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Or(a.From.At.Compare(b.From.At), cmp.Compare(a.What, b.What)) })
 	return all
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -25,7 +25,7 @@ const environmentRows = 20
 // EnvironmentPageOf returns the page of an Environment on a day. The runs are those of the namespace, and archived is what the archive has
 // of the day, each newest first.
 func EnvironmentPageOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment, day, now time.Time) EnvironmentPage {
-	own := groupBy(runs, environmentOf)[e.Name]
+	own := ByEnvironment(runs)[e.Name]
 	p := EnvironmentPage{
 		Environment: environmentWith(e, own, now), HasWorkloads: len(e.Spec.Workloads) > 0,
 		Day: DayOf(e, own, archived, day, now), More: len(own) > environmentRows,
@@ -51,5 +51,3 @@ func notified(last *Run, now time.Time) string {
 	}
 	return fmt.Sprintf("The last run that a notification started tests %s, of %s.", commit, plaintext.Ago(last.Received.At, now))
 }
-
-func environmentOf(s *v1alpha1.Suite) string { return s.Spec.Environment }

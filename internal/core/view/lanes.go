@@ -28,12 +28,6 @@ type LaneBar struct {
 	Y, Height     float64 // in pixels
 }
 
-// Tick is a time below the lanes.
-type Tick struct {
-	X     float64 // in percent
-	Label string
-}
-
 const (
 	deploymentPitch, deploymentHeight    = 28.0, 20.0 // in pixels
 	testPitch                            = 20.0
@@ -85,7 +79,7 @@ func clock(at time.Time, window stretch) string {
 
 // testLanes puts runs of a Trigger that overlap below each other. The runs come newest first.
 func testLanes(runs []*v1alpha1.Suite, window stretch, now time.Time) (lanes []Lane) {
-	byTrigger := groupBy(runs, triggerOf)
+	byTrigger := ByTrigger(runs)
 	for name, own := range byTrigger {
 		slices.SortFunc(own, func(a, b *v1alpha1.Suite) int { return testing(a, now).from.Compare(testing(b, now).from) })
 		lane := Lane{Name: name, Height: testPitch}

@@ -11,9 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// Lead is the first sentence of a page, with the key of a state.
-type Lead struct{ Key, Text string }
-
 // leadOf says what is wrong in an Environment, or else what is deployed there. Problem is why its workloads cannot be read, or "".
 func leadOf(problem string, all []Deployed, now time.Time) Lead {
 	if problem != "" {

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Trigger is a Trigger with the history of its runs.
@@ -59,7 +57,7 @@ type Condition struct {
 
 // TriggersOf returns all Triggers, by name. The runs come newest first.
 func TriggersOf(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Trigger {
-	byTrigger := groupBy(runs, triggerOf)
+	byTrigger := ByTrigger(runs)
 	var all []Trigger
 	for _, t := range triggers {
 		all = append(all, TriggerOf(t, byTrigger[t.Name], now))
@@ -85,7 +83,15 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 	return v
 }
 
-func triggerOf(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name }
+// ByTrigger returns the runs of each Trigger, in their order.
+func ByTrigger(runs []*v1alpha1.Suite) map[string][]*v1alpha1.Suite {
+	return groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Trigger.Name })
+}
+
+// ByEnvironment returns the runs of each Environment, in their order.
+func ByEnvironment(runs []*v1alpha1.Suite) map[string][]*v1alpha1.Suite {
+	return groupBy(runs, func(s *v1alpha1.Suite) string { return s.Spec.Environment })
+}
 
 func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	var all []Condition
@@ -109,88 +115,6 @@ func lastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
 		return nil
 	}
 	return runs[i]
-}
-
-// Environment is an Environment with what is deployed there.
-type Environment struct {
-	Name, Namespace string
-	URL             *Link
-	Ephemeral       bool
-	Expires         *Time
-	Hold            string // until when it is on hold, and why; empty: it is not
-	Settling        string // until when runs wait for it to settle; empty: they do not
-	Problem         string // why its workloads cannot be read; empty if they can, or if it names none
-	Deployed        []Deployed
-	Latest          *Run  // of the last deployment; nil: no run says what that was
-	Runs            []Row // the latest run of each Trigger, by name
-}
-
-// deployedInList is how many repositories of an Environment a list names.
-const deployedInList = 3
-
-// First returns the repositories that a list names.
-func (e Environment) First() []Deployed { return e.Deployed[:min(len(e.Deployed), deployedInList)] }
-
-// Others returns how many it does not name.
-func (e Environment) Others() int { return max(0, len(e.Deployed)-deployedInList) }
-
-// EnvironmentsOf returns the lasting Environments and then the ephemeral ones, by name. The runs come newest first.
-func EnvironmentsOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Environment {
-	byEnvironment := groupBy(runs, environmentOf)
-	var all []Environment
-	for _, e := range environments {
-		all = append(all, environmentWith(e, byEnvironment[e.Name], now))
-	}
-	slices.SortFunc(all, func(a, b Environment) int {
-		return cmp.Or(compareBool(a.Ephemeral, b.Ephemeral), cmp.Compare(a.Name, b.Name))
-	})
-	return all
-}
-
-func holdOf(e *v1alpha1.Environment, now time.Time) string {
-	until := e.HeldUntil(now)
-	if until.IsZero() {
-		return ""
-	}
-	text := "On hold until " + suite.HoldEnd(until, now)
-	if why := suite.HoldWhy(e); why != "" {
-		text += " — " + why
-	}
-	return text + "."
-}
-
-func settlingOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) string {
-	s := suite.SettlingOf(e, suite.BurstOf(e, own), now)
-	if s == nil {
-		return ""
-	}
-	return "Settling: " + suite.SettlingClause(*s, now) + "."
-}
-
-// environmentWith takes the runs of the Environment, newest first.
-func environmentWith(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Environment {
-	v := Environment{
-		Name: e.Name, Namespace: e.Namespace, URL: DeployedAt(e.Spec.URL),
-		Hold: holdOf(e, now), Settling: settlingOf(e, own, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
-	}
-	if e.Spec.Ephemeral != nil {
-		v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)
-		v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
-	}
-	v.Runs = latestRuns(own, now)
-	if s := lastDeployment(own); s != nil {
-		v.Latest = new(RunOf(Subject{Suite: s}, now))
-	}
-	return v
-}
-
-func latestRuns(runs []*v1alpha1.Suite, now time.Time) []Row {
-	var rows []Row
-	for _, runs := range groupBy(runs, triggerOf) {
-		rows = append(rows, RowOf(runs[0], 0, now))
-	}
-	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Trigger, b.Trigger) })
-	return rows
 }
 
 // Tile is an Environment and a Trigger on the board.
@@ -259,18 +183,6 @@ func streak(state State, passed time.Duration) string {
 		word = "failing"
 	}
 	return word + " for " + span(passed)
-}
-
-// span names a duration by its largest unit.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Hour:
-		return plaintext.Count(int(max(1, d/time.Minute)), "minute")
-	case d < day:
-		return plaintext.Count(int(d/time.Hour), "hour")
-	default:
-		return plaintext.Count(int(d/day), "day")
-	}
 }
 
 func groupBy[K comparable](runs []*v1alpha1.Suite, key func(*v1alpha1.Suite) K) map[K][]*v1alpha1.Suite {

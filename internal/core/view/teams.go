@@ -47,7 +47,7 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		row.Deployed = timeOf(s.Received().Time, now)
 	}
 	var problems []complaint
-	byTrigger := groupBy(runs, triggerOf)
+	byTrigger := ByTrigger(runs)
 	for _, t := range slices.SortedFunc(slices.Values(triggers), func(a, b *v1alpha1.Trigger) int { return cmp.Compare(a.Name, b.Name) }) {
 		own := byTrigger[t.Name]
 		if len(own) > 0 {

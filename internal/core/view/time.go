@@ -89,3 +89,17 @@ func Bytes(n int64) string {
 	}
 	return fmt.Sprintf("%.0f %s", size, units[unit])
 }
+
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
+
+// span names a duration by its largest unit.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return plaintext.Count(int(max(1, d/time.Minute)), "minute")
+	case d < day:
+		return plaintext.Count(int(d/time.Hour), "hour")
+	default:
+		return plaintext.Count(int(d/day), "day")
+	}
+}

@@ -47,7 +47,9 @@ func Timeline(s *v1alpha1.Suite, job *batchv1.Job, now time.Time) []Phase {
 		if last {
 			until = end
 		}
-		until = later(until, begin) // the clocks of nodes differ
+		if until.Before(begin) { // the clocks of nodes differ
+			until = begin
+		}
 		p.length, p.Begin, p.Current = until.Sub(begin), timeOf(begin, now), last && s.Status.CompletionTime == nil
 		if p.length >= time.Second || p.Current {
 			p.Duration = Duration(p.length)
@@ -97,11 +99,4 @@ func layOut(phases []Phase) {
 		phases[i].X, phases[i].Width = x, minWidth+free*share
 		x += phases[i].Width
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
