@@ -41,7 +41,7 @@ const dateFormat = "2006-01-02"
 
 // ParseDay returns the beginning of a day in UTC, which is today unless the text names an earlier one.
 func ParseDay(text string, now time.Time) time.Time {
-	today := dayOf(now)
+	today := Midnight(now)
 	if t, err := time.Parse(dateFormat, text); err == nil && t.Before(today) {
 		return t
 	}
@@ -67,7 +67,7 @@ func testing(s *v1alpha1.Suite, now time.Time) stretch {
 // DayOf returns a day of an Environment, whose runs and archived deployments come newest first.
 func DayOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment, begin, now time.Time) Day {
 	deployments := deploymentsOf(e, runs, archived)
-	d := Day{Name: begin.Format("Monday, 2 January 2006"), Today: begin.Equal(dayOf(now))}
+	d := Day{Name: begin.Format("Monday, 2 January 2006"), Today: begin.Equal(Midnight(now))}
 	if d.Today {
 		d.Name = "Today"
 	}
@@ -104,7 +104,7 @@ func (p deployment) during(now time.Time) stretch {
 func (d *Day) setNeighbours(deployments []deployment, runs []*v1alpha1.Suite, begin, now time.Time) {
 	var previous, next time.Time
 	see := func(at time.Time) {
-		switch at = dayOf(at); {
+		switch at = Midnight(at); {
 		case at.Before(begin):
 			previous = later(previous, at)
 		case at.After(begin) && (next.IsZero() || at.Before(next)):
@@ -118,7 +118,7 @@ func (d *Day) setNeighbours(deployments []deployment, runs []*v1alpha1.Suite, be
 		see(testing(s, now).from)
 	}
 	d.Previous = dayLink(previous)
-	if next.Before(dayOf(now)) {
+	if next.Before(Midnight(now)) {
 		d.Next = dayLink(next)
 	}
 }
@@ -167,13 +167,13 @@ func earlier(a, b time.Time) time.Time {
 func events(deployments []deployment, tests []*v1alpha1.Suite, now time.Time) []Event {
 	all := make([]Event, 0, len(deployments)+len(tests))
 	for _, p := range deployments {
-		all = append(all, Event{What: p.repository, Commit: notification.ShortSHA(p.sha), Branch: p.branch, From: timeOf(p.from, now), To: timeOf(p.to, now)})
+		all = append(all, Event{What: p.repository, Commit: notification.ShortSHA(p.sha), Branch: p.branch, From: TimeOf(p.from, now), To: TimeOf(p.to, now)})
 	}
 	for _, s := range tests {
 		row, t := RowOf(s, 0, now), testing(s, now)
-		e := Event{What: row.Trigger, Run: &row, Commit: row.SHA, Branch: row.Branch, From: timeOf(t.from, now)}
+		e := Event{What: row.Trigger, Run: &row, Commit: row.SHA, Branch: row.Branch, From: TimeOf(t.from, now)}
 		if s.Finished() {
-			e.To = timeOf(t.to, now)
+			e.To = TimeOf(t.to, now)
 		}
 		all = append(all, e)
 	}

@@ -66,7 +66,7 @@ func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.
 		v.Type = d.DeploymentType
 	}
 	if d.Since != nil {
-		v.Since = timeOf(d.Since.Time, now)
+		v.Since = TimeOf(d.Since.Time, now)
 	}
 	for _, w := range d.Workloads {
 		v.Workloads = append(v.Workloads, workloadOf(w, e.Namespace, d.SHA))

@@ -81,7 +81,7 @@ func environmentWith(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Ti
 	}
 	if e.Spec.Ephemeral != nil {
 		v.Ephemeral, v.URL = true, DeployedAt(e.Spec.Ephemeral.DeploymentURL)
-		v.Expires = timeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
+		v.Expires = TimeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
 	}
 	v.Runs = latestRuns(own, now)
 	if s := lastDeployment(own); s != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// maxFilterText bounds a part of a filter, in bytes: no branch is longer.
-const maxFilterText = 1024
+// MaxFilterText bounds a part of a filter, in bytes: no branch is longer.
+const MaxFilterText = 1024
 
 // LookState selects runs that ended badly and that no later run of the same Trigger, Environment and branch followed.
 const LookState = "look"
@@ -30,7 +30,7 @@ type Filter struct {
 func ParseFilter(q url.Values) Filter {
 	get := func(name string) string {
 		value := strings.TrimSpace(q.Get(name))
-		return strings.ToValidUTF8(value[:min(len(value), maxFilterText)], "")
+		return strings.ToValidUTF8(value[:min(len(value), MaxFilterText)], "")
 	}
 	f := Filter{
 		State: get("state"), Environment: get("environment"), Trigger: get("trigger"),

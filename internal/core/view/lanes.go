@@ -71,7 +71,7 @@ func deploymentLanes(deployments []deployment, window stretch, now time.Time) (l
 
 // clock writes a time of the day; one of another day with its date.
 func clock(at time.Time, window stretch) string {
-	if at = at.UTC(); !dayOf(at).Equal(dayOf(window.from)) {
+	if at = at.UTC(); !Midnight(at).Equal(Midnight(window.from)) {
 		return at.Format("2 January, 15:04")
 	}
 	return at.Format("15:04")

@@ -14,11 +14,11 @@ import (
 // leadOf says what is wrong in an Environment, or else what is deployed there. Problem is why its workloads cannot be read, or "".
 func leadOf(problem string, all []Deployed, now time.Time) Lead {
 	if problem != "" {
-		return Lead{stateOf(v1alpha1.ReasonError).Key, problem}
+		return Lead{StateOfReason(v1alpha1.ReasonError).Key, problem}
 	}
 	for _, d := range all {
 		if !d.Ready {
-			return Lead{stateOf(v1alpha1.ReasonStarting).Key, d.rolloutSentence()}
+			return Lead{StateOfReason(v1alpha1.ReasonStarting).Key, d.rolloutSentence()}
 		}
 	}
 	for _, d := range all {
@@ -103,15 +103,15 @@ func verdictOf(all []Deployed) Lead {
 	}
 	switch {
 	case len(open) > 0:
-		return Lead{stateOf(v1alpha1.ReasonRunning).Key, "No result yet of " + listed(open) + "."}
+		return Lead{StateOfReason(v1alpha1.ReasonRunning).Key, "No result yet of " + listed(open) + "."}
 	case len(untested) > 0:
 		return Lead{NoRun.Key, "Nothing has tested " + listed(untested) + "."}
 	case len(stopped) > 0:
-		return Lead{stateOf(v1alpha1.ReasonCanceled).Key, "No result of " + listed(stopped) + ", because it was stopped."}
+		return Lead{StateOfReason(v1alpha1.ReasonCanceled).Key, "No result of " + listed(stopped) + ", because it was stopped."}
 	case len(changed) > 0:
-		return Lead{stateOf(v1alpha1.ReasonInconclusive).Key, "No result of " + listed(changed) + ", because something was deployed meanwhile."}
+		return Lead{StateOfReason(v1alpha1.ReasonInconclusive).Key, "No result of " + listed(changed) + ", because something was deployed meanwhile."}
 	default:
-		return Lead{stateOf(v1alpha1.ReasonPassed).Key, listed(passed) + " passed."}
+		return Lead{StateOfReason(v1alpha1.ReasonPassed).Key, listed(passed) + " passed."}
 	}
 }
 

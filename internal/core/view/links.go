@@ -17,8 +17,8 @@ type Link struct {
 	URL  string // absolute http or https, or empty
 }
 
-// safeURL returns the URL if a page may link to it, or "".
-func safeURL(raw string) string {
+// SafeURL returns the URL if a page may link to it, or "".
+func SafeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		return ""
@@ -31,7 +31,7 @@ func DeployedAt(raw string) *Link {
 	if raw == "" {
 		return nil
 	}
-	link := &Link{Text: raw, URL: safeURL(raw)}
+	link := &Link{Text: raw, URL: SafeURL(raw)}
 	if u, err := url.Parse(link.URL); err == nil && link.URL != "" {
 		link.Text = u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
 	}
@@ -43,7 +43,7 @@ func Commit(d v1alpha1.Deployment) *Link {
 	if d.SHA == "" {
 		return nil
 	}
-	link := &Link{Text: notification.ShortSHA(d.SHA), URL: safeURL(d.CommitURL)}
+	link := &Link{Text: notification.ShortSHA(d.SHA), URL: SafeURL(d.CommitURL)}
 	if link.URL == "" && notification.IsCommit(d.SHA) {
 		if base := repositoryURL(d); base != "" {
 			link.URL = base + separator(d) + "/commit/" + d.SHA
@@ -75,7 +75,7 @@ func pullRequestOf(s *v1alpha1.Suite) *Link {
 		return PullRequest(s.Spec.Deployment)
 	}
 	link := PullRequest(v1alpha1.Deployment{HostingService: r.HostingService, Repository: r.Repository, PullRequestNumber: r.PullRequest.Number})
-	if found := safeURL(r.PullRequest.URL); found != "" {
+	if found := SafeURL(r.PullRequest.URL); found != "" {
 		link.URL = found
 	}
 	return link
@@ -85,7 +85,7 @@ var repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
 
 // repositoryURL cuts the URL of the commit, so that self-hosted code hosts work, too, or assumes the public service.
 func repositoryURL(d v1alpha1.Deployment) string {
-	if base, _, found := strings.Cut(safeURL(d.CommitURL), separator(d)+"/commit/"); found {
+	if base, _, found := strings.Cut(SafeURL(d.CommitURL), separator(d)+"/commit/"); found {
 		return base
 	}
 	if !repository.MatchString(d.Repository) || strings.Contains(d.Repository, "..") {

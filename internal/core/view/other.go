@@ -31,7 +31,7 @@ func otherDeployment(o v1alpha1.OtherDeployment, now time.Time) *OtherDeployment
 			with = append(with, d.text)
 		}
 	}
-	other := &OtherDeployment{Received: timeOf(o.NotifiedAt.Time, now), With: strings.Join(with, " and ")}
+	other := &OtherDeployment{Received: TimeOf(o.NotifiedAt.Time, now), With: strings.Join(with, " and ")}
 	if slices.Contains(o.Differs, v1alpha1.DifferentURL) {
 		other.At = DeployedAt(o.URL)
 	}

@@ -33,7 +33,7 @@ func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	row := Row{
 		ID: s.Name, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
 		State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: notification.ShortSHA(s.Spec.Deployment.SHA),
-		Attempt: max(s.Spec.Attempt, 1), Tests: TestsOf(s), Received: timeOf(s.Received().Time, now),
+		Attempt: max(s.Spec.Attempt, 1), Tests: TestsOf(s), Received: TimeOf(s.Received().Time, now),
 	}
 	if s.Status.StartTime != nil {
 		row.Duration = Duration(Took(s, now))
@@ -81,7 +81,7 @@ func message(s *v1alpha1.Suite) string {
 	case c != nil && c.Message != "":
 		return outcome.WithoutLogCommands(c.Message, s.Name)
 	case c != nil:
-		return stateOf(c.Reason).Label + "."
+		return StateOfReason(c.Reason).Label + "."
 	default:
 		return "Received. The run waits until Postflight's leader has seen it."
 	}

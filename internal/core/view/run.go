@@ -77,7 +77,7 @@ func RunOf(o Subject, now time.Time) Run {
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
-		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy], ScheduledFor: timeOf(s.ScheduledFor(), now),
+		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy], ScheduledFor: TimeOf(s.ScheduledFor(), now),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
 		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.RepeatsFailedOf(),
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
@@ -88,10 +88,10 @@ func RunOf(o Subject, now time.Time) Run {
 	}
 	run.Debuggable = s.Finished() && v1alpha1.EndedBadly(s.State()) && o.Job != nil
 	if until := s.Status.PodsKeptUntil; until != nil {
-		run.PodsKept = timeOf(until.Time, now)
+		run.PodsKept = TimeOf(until.Time, now)
 	}
 	if s.Status.CompletionTime != nil {
-		run.Ended = timeOf(s.Status.CompletionTime.Time, now)
+		run.Ended = TimeOf(s.Status.CompletionTime.Time, now)
 	}
 	for _, i := range s.Status.Inputs {
 		run.Inputs = append(run.Inputs, Input{Path: i.Path, Size: Bytes(i.Size), ETag: i.ETag})

@@ -39,14 +39,15 @@ const Quarantined = "quarantined"
 
 // StateOf returns the state of a run. One that the manager has not seen yet is queued.
 func StateOf(s *v1alpha1.Suite) State {
-	state := stateOf(s.State())
+	state := StateOfReason(s.State())
 	if r := s.Status.Results; s.Passed() && r != nil && r.Quarantined > 0 {
 		state.Label, state.Key = fmt.Sprintf("Passed, %d quarantined", r.Quarantined), Quarantined
 	}
 	return state
 }
 
-func stateOf(reason string) State {
+// StateOfReason returns the state that a reason of the Succeeded condition stands for.
+func StateOfReason(reason string) State {
 	reason = cmp.Or(reason, v1alpha1.ReasonQueued)
 	state, known := states[reason]
 	if !known { // of a later version
@@ -60,7 +61,7 @@ func stateOf(reason string) State {
 func States() []State {
 	var all []State
 	for _, reason := range v1alpha1.States() {
-		all = append(all, stateOf(reason))
+		all = append(all, StateOfReason(reason))
 	}
 	return all
 }

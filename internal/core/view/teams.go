@@ -44,7 +44,7 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		}
 	}
 	if s := lastDeployment(runs); s != nil {
-		row.Deployed = timeOf(s.Received().Time, now)
+		row.Deployed = TimeOf(s.Received().Time, now)
 	}
 	var problems []complaint
 	byTrigger := ByTrigger(runs)

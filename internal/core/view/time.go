@@ -19,12 +19,13 @@ type Time struct {
 	Clock string // in UTC: 15:04, with the date unless it is today
 }
 
-func timeOf(at, now time.Time) *Time {
+// TimeOf returns nil for the zero time.
+func TimeOf(at, now time.Time) *Time {
 	if at.IsZero() {
 		return nil
 	}
 	clock := at.UTC().Format("15:04")
-	if !dayOf(at).Equal(dayOf(now)) {
+	if !Midnight(at).Equal(Midnight(now)) {
 		clock = at.UTC().Format("2 Jan, 15:04")
 	}
 	return &Time{
@@ -90,7 +91,8 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.0f %s", size, units[unit])
 }
 
-func dayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
+// Midnight returns the beginning of a day in UTC.
+func Midnight(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
 // span names a duration by its largest unit.
 func span(d time.Duration) string {

@@ -50,7 +50,7 @@ func Timeline(s *v1alpha1.Suite, job *batchv1.Job, now time.Time) []Phase {
 		if until.Before(begin) { // the clocks of nodes differ
 			until = begin
 		}
-		p.length, p.Begin, p.Current = until.Sub(begin), timeOf(begin, now), last && s.Status.CompletionTime == nil
+		p.length, p.Begin, p.Current = until.Sub(begin), TimeOf(begin, now), last && s.Status.CompletionTime == nil
 		if p.length >= time.Second || p.Current {
 			p.Duration = Duration(p.length)
 			phases = append(phases, p.Phase)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/insights"
 	"github.com/postflight-dev/postflight/internal/server/assets"
 )
 
@@ -72,7 +73,7 @@ func stateFavicon(key string) []byte {
 }
 
 func stateKeys() []string {
-	keys := []string{view.NoRun.Key, view.Quarantined, view.TestUnsure.Key, view.TestSkipped.Key}
+	keys := []string{view.NoRun.Key, view.Quarantined, insights.TestUnsure.Key, insights.TestSkipped.Key}
 	for _, s := range view.States() {
 		keys = append(keys, s.Key)
 	}

@@ -7,21 +7,22 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/insights"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 )
 
 // insightsData, testsData and testData have Store if there is one to read. Unread says why it could not be read.
 type insightsData struct {
-	view.InsightsPage
+	insights.Page
 	Store  bool
 	Unread string
 }
 
 type testsData struct {
-	view.Period
+	insights.Period
 	Triggers, Environments []string // that one can choose
 
-	Rows    []view.TestRow
+	Rows    []insights.TestRow
 	Next    string // query of the next page; empty on the last
 	Later   bool   // it is not the first page
 	Problem string // a sentence: why days are missing
@@ -30,7 +31,7 @@ type testsData struct {
 }
 
 type testData struct {
-	view.TestPage
+	insights.TestPage
 	Store  bool
 	Unread string
 }
@@ -38,7 +39,7 @@ type testData struct {
 // maxAfter bounds the cursor of a list, which has the name of a test in it.
 const maxAfter = 2048
 
-func historyQuery(p view.Period) history.Query {
+func historyQuery(p insights.Period) history.Query {
 	return history.Query{Days: p.Days, Trigger: p.Trigger, Environment: p.Environment, Search: p.Text}
 }
 
@@ -57,7 +58,7 @@ func (u *UI) readTests(r *request, read func() error) string {
 }
 
 func (u *UI) insightsPage(r *request) (*page, error) {
-	p := view.ParsePeriod(r.URL.Query())
+	p := insights.ParsePeriod(r.URL.Query())
 	p.Text = "" // insights are not about single tests
 	in := httpapi.Insights{Days: p.Days}
 	d := &insightsData{Store: u.Tests != nil}
@@ -67,13 +68,13 @@ func (u *UI) insightsPage(r *request) (*page, error) {
 			return err
 		})
 	}
-	d.InsightsPage = view.InsightsOf(in, p, u.Clock.Now())
+	d.Page = insights.PageOf(in, p, u.Clock.Now())
 	return &page{template: "insights", Title: "Insights", Section: "insights", Description: d.Lead.Text, Data: d}, nil
 }
 
 func (u *UI) testsPage(r *request) (*page, error) {
 	query := r.URL.Query()
-	d := &testsData{Period: view.ParsePeriod(query), Store: u.Tests != nil, Later: query.Has("after")}
+	d := &testsData{Period: insights.ParsePeriod(query), Store: u.Tests != nil, Later: query.Has("after")}
 	q := historyQuery(d.Period)
 	q.Limit, q.After = u.Limits.PageRuns, query.Get("after")
 	q.After = strings.ToValidUTF8(q.After[:min(len(q.After), maxAfter)], "")
@@ -83,7 +84,7 @@ func (u *UI) testsPage(r *request) (*page, error) {
 			list, err = u.Tests.List(r.Context(), r.team, q)
 			return err
 		})
-		d.Rows, d.Problem = view.TestRowsOf(list.Tests, d.Period, u.Clock.Now()), view.Line(list.Problem)
+		d.Rows, d.Problem = insights.TestRowsOf(list.Tests, d.Period, u.Clock.Now()), insights.Line(list.Problem)
 		if list.Next != "" {
 			d.Next = d.After(list.Next)
 		}
@@ -98,19 +99,19 @@ func (u *UI) testsPage(r *request) (*page, error) {
 
 func (u *UI) testPage(r *request) (*page, error) {
 	query := r.URL.Query()
-	p, name := view.ParsePeriod(query), strings.ToValidUTF8(query.Get("name"), "\uFFFD")
+	p, name := insights.ParsePeriod(query), strings.ToValidUTF8(query.Get("name"), "\uFFFD")
 	p.Text = ""
 	if name == "" || len(name) > view.MaxTestName {
 		return nil, notFound()
 	}
 	q := historyQuery(p)
 	q.Trigger, q.Environment = "", "" // the page names all places, and shows one
-	d := &testData{Store: u.Tests != nil, TestPage: view.TestOfUnknown(name, p, r.namespace(), u.Clock.Now())}
+	d := &testData{Store: u.Tests != nil, TestPage: insights.TestOfUnknown(name, p, r.namespace(), u.Clock.Now())}
 	if d.Store {
 		d.Unread = u.readTests(r, func() error {
 			known, err := u.Tests.Test(r.Context(), r.team, name, q)
 			if err == nil {
-				d.TestPage = view.TestPageOf(known, p, r.namespace(), u.Clock.Now())
+				d.TestPage = insights.TestPageOf(known, p, r.namespace(), u.Clock.Now())
 			} else if errors.Is(err, fs.ErrNotExist) {
 				err = nil
 			}

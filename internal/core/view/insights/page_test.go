@@ -1,4 +1,4 @@
-package view_test
+package insights_test
 
 import (
 	"math"
@@ -12,13 +12,13 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/insights"
 )
 
-// insights returns the page of 30 days.
-func insights(in httpapi.Insights) view.InsightsPage {
+// pageOf returns the page of 30 days.
+func pageOf(in httpapi.Insights) insights.Page {
 	in.Days = 30
-	return view.InsightsOf(in, view.Period{Days: 30}, thursday)
+	return insights.PageOf(in, insights.Period{Days: 30}, thursday)
 }
 
 func TestInsightsLead(t *testing.T) {
@@ -44,7 +44,7 @@ func TestInsightsLead(t *testing.T) {
 			"All 4 runs passed. Of these, 2 passed although quarantined tests failed."},
 	}
 	for name, tc := range cases {
-		if got := insights(httpapi.Insights{Period: tc.now, Before: tc.before}).Lead; got.Text != tc.want {
+		if got := pageOf(httpapi.Insights{Period: tc.now, Before: tc.before}).Lead; got.Text != tc.want {
 			t.Errorf("%s\n%s: %q, want %q", tc.reason, name, got.Text, tc.want)
 		}
 	}
@@ -56,21 +56,21 @@ func TestFigures(t *testing.T) {
 	}
 	now := httpapi.InsightsPeriod{Passed: 942, Failed: 58, Duration: q(192, 300), Verdict: q(0, 400), Queue: q(3, 48.2)}
 	before := &httpapi.InsightsPeriod{Passed: 931, Failed: 69, Duration: q(183, 300), Verdict: q(0, 431), Queue: q(3, 48)}
-	want := []view.Figure{
-		{Name: "Passed", Value: "94.2%", Change: &view.Change{"1.1 points more", "better"}},
-		{Name: "Tests take, median", Value: "3m 12s", Change: &view.Change{"9s longer", "worse"}},
-		{Name: "From deployment to verdict, p95", Value: "6m 40s", Change: &view.Change{"31s shorter", "better"}},
-		{Name: "Wait in the queue, p95", Value: "48s", Change: &view.Change{"as before", "same"}},
+	want := []insights.Figure{
+		{Name: "Passed", Value: "94.2%", Change: &insights.Change{"1.1 points more", "better"}},
+		{Name: "Tests take, median", Value: "3m 12s", Change: &insights.Change{"9s longer", "worse"}},
+		{Name: "From deployment to verdict, p95", Value: "6m 40s", Change: &insights.Change{"31s shorter", "better"}},
+		{Name: "Wait in the queue, p95", Value: "48s", Change: &insights.Change{"as before", "same"}},
 	}
-	if diff := cmp.Diff(want, insights(httpapi.Insights{Period: now, Before: before}).Figures); diff != "" {
+	if diff := cmp.Diff(want, pageOf(httpapi.Insights{Period: now, Before: before}).Figures); diff != "" {
 		t.Error(diff)
 	}
-	for _, f := range insights(httpapi.Insights{}).Figures {
+	for _, f := range pageOf(httpapi.Insights{}).Figures {
 		if f.Value != "–" || f.Change != nil {
 			t.Errorf("without runs: %+v", f)
 		}
 	}
-	alone := insights(httpapi.Insights{Period: httpapi.InsightsPeriod{Passed: 3, Duration: q(.4, math.Inf(1))}}).Figures
+	alone := pageOf(httpapi.Insights{Period: httpapi.InsightsPeriod{Passed: 3, Duration: q(.4, math.Inf(1))}}).Figures
 	if alone[0].Value != "100%" || alone[0].Change != nil || alone[1].Value != "400ms" || alone[1].Change != nil {
 		t.Errorf("without a period before: %+v", alone)
 	}
@@ -83,7 +83,7 @@ func TestWorstTest(t *testing.T) {
 		want         bool
 	}{{3, 5, true}, {2, 5, false}, {1, 1, false}, {2, 2, true}, {0, 0, false}} {
 		in := httpapi.Insights{Period: httpapi.InsightsPeriod{Failed: tc.runs}, LeastReliable: []httpapi.TestStats{{Name: "a", Failed: tc.failed, Runs: 9}}}
-		if got := insights(in).Worst != nil; got != tc.want {
+		if got := pageOf(in).Worst != nil; got != tc.want {
 			t.Errorf("%d of %d: %v, want %v", tc.failed, tc.runs, got, tc.want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestDays(t *testing.T) {
 		return httpapi.InsightsDay{Day: date, Passed: passed, Failed: failed, Error: failed, Duration: httpapi.Quantiles{Count: passed, Median: 61, P95: 122}}
 	}
 	days := []httpapi.InsightsDay{day("2026-11-01", 0, 0), day("2026-11-02", 4, 1), {Day: "<script>", NoVerdict: 1}}
-	page := insights(httpapi.Insights{Daily: days, Period: httpapi.InsightsPeriod{Passed: 4, Failed: 1, Error: 1, NoVerdict: 1}})
+	page := pageOf(httpapi.Insights{Daily: days, Period: httpapi.InsightsPeriod{Passed: 4, Failed: 1, Error: 1, NoVerdict: 1}})
 	b := page.Runs
 	var titles, keys []string
 	for _, d := range b.Days {
@@ -125,7 +125,7 @@ func TestDayLabels(t *testing.T) {
 		for i := range days {
 			all = append(all, httpapi.InsightsDay{Day: time.Date(2026, 8, 29+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)})
 		}
-		labels := insights(httpapi.Insights{Daily: all}).Runs.Labels
+		labels := pageOf(httpapi.Insights{Daily: all}).Runs.Labels
 		if len(labels) > most || days > 7 && len(labels) < 3 {
 			t.Errorf("%d days have the labels %v", days, labels)
 		}
@@ -138,9 +138,9 @@ func TestDayLabels(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	rows := view.InsightsOf(httpapi.Insights{Ends: []httpapi.InsightsEnd{
+	rows := insights.PageOf(httpapi.Insights{Ends: []httpapi.InsightsEnd{
 		{State: v1alpha1.ReasonPassed, Reason: v1alpha1.ReasonPassed, Runs: 900}, {State: v1alpha1.ReasonError, Reason: "ImagePull", Runs: 1}, {State: "Later", Runs: 0},
-	}}, view.Period{Days: 90, Trigger: "smoke"}, thursday).Ends
+	}}, insights.Period{Days: 90, Trigger: "smoke"}, thursday).Ends
 	var got []string
 	for _, r := range rows {
 		got = append(got, strings.Join([]string{r.State.Label, r.Why, r.Share, r.Query}, " "))
@@ -163,32 +163,32 @@ func TestPeriod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := view.ParsePeriod(q).Query(); got != want {
+		if got := insights.ParsePeriod(q).Query(); got != want {
 			t.Errorf("%.40s: %.60s, want %.60s", raw, got, want)
 		}
 	}
-	p := view.Period{Days: 90, Trigger: "a"}
-	if p.Longer() != nil || (view.Period{Days: 7}).Longer().Days != 90 || !p.Filtered() || p.All() != "?days=90" {
+	p := insights.Period{Days: 90, Trigger: "a"}
+	if p.Longer() != nil || (insights.Period{Days: 7}).Longer().Days != 90 || !p.Filtered() || p.All() != "?days=90" {
 		t.Errorf("%+v", p)
 	}
 	if got := p.TestQuery("a > b/c", httpapi.Place{Trigger: "smoke", Environment: "staging"}); got != "?days=90&environment=staging&name=a+%3E+b%2Fc&trigger=smoke" {
 		t.Error(got)
 	}
-	if !slices.ContainsFunc(p.Choices("name", "x"), func(c view.Choice) bool { return c.Current && c.Query == "?days=90&name=x&trigger=a" }) {
+	if !slices.ContainsFunc(p.Choices("name", "x"), func(c insights.Choice) bool { return c.Current && c.Query == "?days=90&name=x&trigger=a" }) {
 		t.Errorf("%+v", p.Choices("name", "x"))
 	}
 }
 
 func TestTestDurations(t *testing.T) {
 	for ms, want := range map[int64]string{-5: "0ms", 0: "0ms", 999: "999ms", 2149: "2.1s", 9_999: "10.0s", 38_000: "38s", 98_000: "1m 38s", math.MaxInt64: "365d 0h"} {
-		row := view.TestRowsOf([]httpapi.TestStats{{Runs: 1, MedianMilliseconds: ms}}, view.Period{}, thursday)[0]
+		row := insights.TestRowsOf([]httpapi.TestStats{{Runs: 1, MedianMilliseconds: ms}}, insights.Period{}, thursday)[0]
 		if row.Median != want {
 			t.Errorf("%d: %s, want %s", ms, row.Median, want)
 		}
 	}
 	for s, want := range map[float64]string{.2: "0 100ms 200ms", 5: "0 2s 4s", 95: "0 1m", 600: "0 5m 10m", 5400: "0 30m 1h 1h 30m", 6 * 86400: "0 2d 4d 6d", math.Inf(1): "0 5000000d 10000000d"} {
 		var labels []string
-		for _, tick := range insights(httpapi.Insights{Daily: []httpapi.InsightsDay{{Day: "2026-11-01", Duration: httpapi.Quantiles{Count: 1, P95: s}}}}).Durations.Scale {
+		for _, tick := range pageOf(httpapi.Insights{Daily: []httpapi.InsightsDay{{Day: "2026-11-01", Duration: httpapi.Quantiles{Count: 1, P95: s}}}}).Durations.Scale {
 			labels = append(labels, tick.Label)
 		}
 		if got := strings.Join(labels, " "); got != want {

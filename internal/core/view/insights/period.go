@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"fmt"
@@ -9,7 +9,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
+
+const day = 24 * time.Hour
 
 // periods are the days that pages about tests can cover. The second is the default.
 var periods = []int{7, 30, 90}
@@ -24,7 +27,7 @@ type Period struct {
 
 // ParsePeriod reads the query of a URL. It ignores what it does not know.
 func ParsePeriod(q url.Values) Period {
-	f := ParseFilter(q)
+	f := view.ParseFilter(q)
 	p := Period{Days: periods[1], Trigger: f.Trigger, Environment: f.Environment, Text: f.Text}
 	if days, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(periods, days) {
 		p.Days = days
@@ -33,7 +36,7 @@ func ParsePeriod(q url.Values) Period {
 }
 
 func (p Period) values() url.Values {
-	q := Filter{Trigger: p.Trigger, Environment: p.Environment, Text: p.Text}.Query()
+	q := view.Filter{Trigger: p.Trigger, Environment: p.Environment, Text: p.Text}.Query()
 	if p.Days != periods[1] {
 		q.Set("days", strconv.Itoa(p.Days))
 	}
@@ -101,7 +104,7 @@ func (p Period) TestQuery(name string, in httpapi.Place) string {
 
 // RunsQuery returns the query of the list of runs that ended in a state.
 func (p Period) RunsQuery(state string) string {
-	return query(Filter{State: state, Trigger: p.Trigger, Environment: p.Environment, Archive: true}.Query())
+	return query(view.Filter{State: state, Trigger: p.Trigger, Environment: p.Environment, Archive: true}.Query())
 }
 
 func query(q url.Values) string {
@@ -112,10 +115,10 @@ func query(q url.Values) string {
 }
 
 // testName makes the name of a test safe to show, whoever wrote it into a record.
-func testName(name string) string { return plaintext.Line(name, MaxTestName) }
+func testName(name string) string { return plaintext.Line(name, view.MaxTestName) }
 
 // Line makes a sentence of the store safe to show.
-func Line(text string) string { return plaintext.Line(text, maxFilterText) }
+func Line(text string) string { return plaintext.Line(text, view.MaxFilterText) }
 
 func placeName(p httpapi.Place) string { return p.Trigger + " on " + p.Environment }
 
@@ -127,7 +130,7 @@ func milliseconds(ms int64) string {
 	case ms < 10_000:
 		return fmt.Sprintf("%.1fs", float64(ms)/1000)
 	default:
-		return Duration(time.Duration(min(ms, maxMilliseconds)) * time.Millisecond)
+		return view.Duration(time.Duration(min(ms, maxMilliseconds)) * time.Millisecond)
 	}
 }
 
@@ -141,7 +144,7 @@ func seconds(s float64) string {
 // since names a moment as people do: 10:14 today, Tuesday 10:14, 3 November, 10:14. All are in UTC.
 func since(at, now time.Time) string {
 	at = at.UTC()
-	switch days := dayOf(now).Sub(dayOf(at)) / day; {
+	switch days := view.Midnight(now).Sub(view.Midnight(at)) / day; {
 	case days == 0:
 		return at.Format("15:04 UTC") + " today"
 	case days == 1:
@@ -158,7 +161,7 @@ func since(at, now time.Time) string {
 // sinceDay is since in a word.
 func sinceDay(at, now time.Time) string {
 	at = at.UTC()
-	switch days := dayOf(now).Sub(dayOf(at)) / day; {
+	switch days := view.Midnight(now).Sub(view.Midnight(at)) / day; {
 	case days == 0:
 		return "today"
 	case days == 1:

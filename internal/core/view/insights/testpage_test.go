@@ -1,4 +1,4 @@
-package view_test
+package insights_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/insights"
 )
 
 var (
@@ -29,7 +29,7 @@ func testIn(in httpapi.Place, outcomes string) httpapi.TestInPlace {
 	p.Passed, p.Failed = strings.Count(outcomes, "p"), strings.Count(outcomes, "f")
 	p.Flaky, p.Skipped = strings.Count(outcomes, "r"), strings.Count(outcomes, "s")
 	p.Passed += p.Flaky
-	p.Runs, p.Flips = p.Passed+p.Failed, view.StripOf(outcomes).Flips
+	p.Runs, p.Flips = p.Passed+p.Failed, insights.StripOf(outcomes).Flips
 	if n := len(outcomes) - len(strings.TrimRight(outcomes, "f")); n > 0 {
 		p.Failing = &httpapi.FailingSince{First: p.Last[n-1], Runs: n, CompareURL: "https://github.com/acme/shop/compare/a...b"}
 		if n < len(p.Last) {
@@ -39,12 +39,12 @@ func testIn(in httpapi.Place, outcomes string) httpapi.TestInPlace {
 	return p
 }
 
-func pageOfTest(p view.Period, places ...httpapi.TestInPlace) view.TestPage {
-	return view.TestPageOf(httpapi.TestHistory{Name: "cart > keeps items", File: "cart.ts", Line: 7, Days: 30, Places: places}, p, "shop", thursday)
+func pageOfTest(p insights.Period, places ...httpapi.TestInPlace) insights.TestPage {
+	return insights.TestPageOf(httpapi.TestHistory{Name: "cart > keeps items", File: "cart.ts", Line: 7, Days: 30, Places: places}, p, "shop", thursday)
 }
 
 // said is the sentence as a reader sees it.
-func said(l view.TestLead) string {
+func said(l insights.TestLead) string {
 	text := l.Sentence()
 	if l.Since == nil {
 		return text
@@ -60,24 +60,24 @@ func TestTestLead(t *testing.T) {
 		reason string
 		places []httpapi.TestInPlace
 		want   string
-		state  view.TestState
+		state  insights.TestState
 	}{
-		"It fails":                  {"The first failure and the run before it name the change.", []httpapi.TestInPlace{testIn(onSmoke, "pppfff")}, "Fails since 12:00 UTC today in smoke on production, first with 0000003 on main. Passed with 0000002. Others: 0. ", view.TestFailing},
-		"It always failed":          {"Nothing is invented.", []httpapi.TestInPlace{testIn(onSmoke, "ff")}, "Fails since 13:00 UTC today in smoke on production, first with 0000000 on main. Others: 0. ", view.TestFailing},
-		"It fails in several":       {"One is told, the others are counted.", []httpapi.TestInPlace{testIn(onSmoke, "pf"), testIn(onCheckout, "pf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000001 on main. Passed with 0000000. Others: 1. ", view.TestFailing},
-		"It fails elsewhere":        {"A failure is said wherever the reader looks.", []httpapi.TestInPlace{testIn(onCheckout, "pp"), testIn(onSmoke, "pf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000001 on main. Passed with 0000000. Others: 0. ", view.TestFailing},
-		"It fails now and before":   {"It may be no change at all.", []httpapi.TestInPlace{testIn(onSmoke, "pfpf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000003 on main. Passed with 0000002. Others: 0. It comes and goes: 3 flips in 30 days.", view.TestFailing},
-		"It comes and goes":         {"Flips make it unreliable.", []httpapi.TestInPlace{testIn(onSmoke, "pfpfpps")}, "Comes and goes: 4 flips in 30 days. It passed in the last run, 1 hour ago.", view.TestUnsure},
-		"It comes and goes in one":  {"The place is named.", []httpapi.TestInPlace{testIn(onSmoke, "pppp"), testIn(onCheckout, "pfpfp")}, "Comes and goes: 4 flips in 30 days in checkout on staging. It passed in the last run, just now.", view.TestUnsure},
-		"It was repaired":           {"The first pass after the failures counts.", []httpapi.TestInPlace{testIn(onSmoke, "pffspp")}, "Passes since 13:00 UTC today. It failed in 2 of 5 runs of the last 30 days.", view.TestPassing},
-		"It passes":                 {"No failure is good news.", []httpapi.TestInPlace{testIn(onSmoke, "ppp")}, "It passed in all 3 runs of the last 30 days.", view.TestPassing},
-		"It ran once":               {"One run is no row.", []httpapi.TestInPlace{testIn(onSmoke, "p")}, "It passed in its only run of the last 30 days.", view.TestPassing},
-		"It passes when repeated":   {"A repetition is no plain pass.", []httpapi.TestInPlace{testIn(onSmoke, "prp")}, "It never failed in 3 runs of the last 30 days, but passed only when it was repeated in 1 of them.", view.TestPassing},
-		"It is skipped":             {"A skipped test passes nowhere.", []httpapi.TestInPlace{testIn(onSmoke, "sss")}, "It was skipped in all runs of the last 30 days.", view.TestSkipped},
-		"It failed before the last": {"What is not listed is not known.", []httpapi.TestInPlace{{Place: onSmoke, Runs: 90, Failed: 1, Flips: 2, Last: testIn(onSmoke, "pp").Last}}, "It passes. It failed in 1 of 90 runs of the last 30 days.", view.TestPassing},
+		"It fails":                  {"The first failure and the run before it name the change.", []httpapi.TestInPlace{testIn(onSmoke, "pppfff")}, "Fails since 12:00 UTC today in smoke on production, first with 0000003 on main. Passed with 0000002. Others: 0. ", insights.TestFailing},
+		"It always failed":          {"Nothing is invented.", []httpapi.TestInPlace{testIn(onSmoke, "ff")}, "Fails since 13:00 UTC today in smoke on production, first with 0000000 on main. Others: 0. ", insights.TestFailing},
+		"It fails in several":       {"One is told, the others are counted.", []httpapi.TestInPlace{testIn(onSmoke, "pf"), testIn(onCheckout, "pf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000001 on main. Passed with 0000000. Others: 1. ", insights.TestFailing},
+		"It fails elsewhere":        {"A failure is said wherever the reader looks.", []httpapi.TestInPlace{testIn(onCheckout, "pp"), testIn(onSmoke, "pf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000001 on main. Passed with 0000000. Others: 0. ", insights.TestFailing},
+		"It fails now and before":   {"It may be no change at all.", []httpapi.TestInPlace{testIn(onSmoke, "pfpf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000003 on main. Passed with 0000002. Others: 0. It comes and goes: 3 flips in 30 days.", insights.TestFailing},
+		"It comes and goes":         {"Flips make it unreliable.", []httpapi.TestInPlace{testIn(onSmoke, "pfpfpps")}, "Comes and goes: 4 flips in 30 days. It passed in the last run, 1 hour ago.", insights.TestUnsure},
+		"It comes and goes in one":  {"The place is named.", []httpapi.TestInPlace{testIn(onSmoke, "pppp"), testIn(onCheckout, "pfpfp")}, "Comes and goes: 4 flips in 30 days in checkout on staging. It passed in the last run, just now.", insights.TestUnsure},
+		"It was repaired":           {"The first pass after the failures counts.", []httpapi.TestInPlace{testIn(onSmoke, "pffspp")}, "Passes since 13:00 UTC today. It failed in 2 of 5 runs of the last 30 days.", insights.TestPassing},
+		"It passes":                 {"No failure is good news.", []httpapi.TestInPlace{testIn(onSmoke, "ppp")}, "It passed in all 3 runs of the last 30 days.", insights.TestPassing},
+		"It ran once":               {"One run is no row.", []httpapi.TestInPlace{testIn(onSmoke, "p")}, "It passed in its only run of the last 30 days.", insights.TestPassing},
+		"It passes when repeated":   {"A repetition is no plain pass.", []httpapi.TestInPlace{testIn(onSmoke, "prp")}, "It never failed in 3 runs of the last 30 days, but passed only when it was repeated in 1 of them.", insights.TestPassing},
+		"It is skipped":             {"A skipped test passes nowhere.", []httpapi.TestInPlace{testIn(onSmoke, "sss")}, "It was skipped in all runs of the last 30 days.", insights.TestSkipped},
+		"It failed before the last": {"What is not listed is not known.", []httpapi.TestInPlace{{Place: onSmoke, Runs: 90, Failed: 1, Flips: 2, Last: testIn(onSmoke, "pp").Last}}, "It passes. It failed in 1 of 90 runs of the last 30 days.", insights.TestPassing},
 	}
 	for name, tc := range cases {
-		page := pageOfTest(view.Period{Days: 30}, tc.places...)
+		page := pageOfTest(insights.Period{Days: 30}, tc.places...)
 		if got := said(page.Lead); got != tc.want || page.State != tc.state {
 			t.Errorf("%s\n%s: %q, %v, want %q, %v", tc.reason, name, got, page.State.Label, tc.want, tc.state.Label)
 		}
@@ -87,7 +87,7 @@ func TestTestLead(t *testing.T) {
 // TestChosenPlace: the page shows the place that its address names, or the first.
 func TestChosenPlace(t *testing.T) {
 	places := []httpapi.TestInPlace{testIn(onSmoke, "pf"), testIn(onCheckout, "pp")}
-	for want, p := range map[string]view.Period{
+	for want, p := range map[string]insights.Period{
 		"smoke on production": {Days: 30}, "checkout on staging": {Days: 30, Trigger: "checkout"}, "smoke on production ": {Days: 30, Trigger: "gone"},
 	} {
 		page := pageOfTest(p, places...)
@@ -98,7 +98,7 @@ func TestChosenPlace(t *testing.T) {
 			t.Errorf("%s: %q, a mark at %v", page.Place, page.Quarantine, page.Dots.Mark)
 		}
 	}
-	if page := pageOfTest(view.Period{Days: 30}); page.Known || page.Title == "" {
+	if page := pageOfTest(insights.Period{Days: 30}); page.Known || page.Title == "" {
 		t.Errorf("a test of no place: %+v", page)
 	}
 }
@@ -112,7 +112,7 @@ func TestRecentRuns(t *testing.T) {
 		strings.Repeat("p", 40) + "f" + "pppppppppppp": "p p p p p p p p p p",
 		"": "",
 	} {
-		page := pageOfTest(view.Period{Days: 30}, testIn(onSmoke, outcomes))
+		page := pageOfTest(insights.Period{Days: 30}, testIn(onSmoke, outcomes))
 		var got []string
 		for _, r := range page.Recent() {
 			if r.Omitted > 0 {
@@ -147,12 +147,12 @@ spec:
   since: "2026-11-26"
   until: "2026-12-10"
 `
-	got := view.TestPageOf(httpapi.TestHistory{Name: "a \"b\": \u202E#\\", Places: []httpapi.TestInPlace{in}}, view.Period{}, "shop", thursday).Quarantine
+	got := insights.TestPageOf(httpapi.TestHistory{Name: "a \"b\": \u202E#\\", Places: []httpapi.TestInPlace{in}}, insights.Period{}, "shop", thursday).Quarantine
 	name := strings.Split(strings.Split(got, "smoke-")[1], "\n")[0]
 	if diff := cmp.Diff(want, strings.Replace(got, name, "00000000", 1)); diff != "" || len(name) != 8 {
 		t.Errorf("%q: %s", name, diff)
 	}
-	if got := view.TestOfUnknown("it's", view.Period{}, "shop", thursday).Command; got != `postflight tests show 'it'\''s'` {
+	if got := insights.TestOfUnknown("it's", insights.Period{}, "shop", thursday).Command; got != `postflight tests show 'it'\''s'` {
 		t.Error(got)
 	}
 }
@@ -168,7 +168,7 @@ func TestStrip(t *testing.T) {
 		strings.Repeat("pf", 50): {"Last 24 runs: 12 failed, 12 passed", 24, 23},
 		"fssf":                   {"Last 4 runs: 2 failed, 2 skipped it", 4, 0},
 	} {
-		s := view.StripOf(outcomes)
+		s := insights.StripOf(outcomes)
 		if s.Label != want.label || len(s.Marks) != want.marks || s.Flips != want.flips {
 			t.Errorf("%s: %q, %d marks, %d flips", outcomes, s.Label, len(s.Marks), s.Flips)
 		}
@@ -185,19 +185,19 @@ func TestTestRows(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		test   httpapi.TestStats
-		state  view.TestState
+		state  insights.TestState
 		tags   string
 		share  string
 	}{
-		"It fails":          {"Since when is said in a word.", httpapi.TestStats{Runs: 40, Failed: 9, FailsSince: at(50 * time.Hour), Outcomes: "ppff"}, view.TestFailing, "fails since Tuesday", "22%"},
-		"It is new":         {"A first failure is news.", httpapi.TestStats{Runs: 40, Failed: 1, FailsSince: at(time.Hour), Outcomes: "pppf"}, view.TestFailing, "new today", "2%"},
-		"It comes and goes": {"Flips count.", httpapi.TestStats{Runs: 900, Failed: 2, Flaky: 2, Outcomes: "pfpfp"}, view.TestUnsure, "comes and goes, repeated twice", "0.2%"},
-		"It does both":      {"Both are said.", httpapi.TestStats{Runs: 9, Failed: 3, FailsSince: at(30 * 24 * time.Hour), Outcomes: "pfpf"}, view.TestFailing, "fails since 27 Oct, comes and goes", "33%"},
-		"It passes":         {"There is nothing to say.", httpapi.TestStats{Runs: 9, Outcomes: "ppp"}, view.TestPassing, "", ""},
-		"It is skipped":     {"It is not said to pass.", httpapi.TestStats{Outcomes: "ss"}, view.TestSkipped, "", ""},
+		"It fails":          {"Since when is said in a word.", httpapi.TestStats{Runs: 40, Failed: 9, FailsSince: at(50 * time.Hour), Outcomes: "ppff"}, insights.TestFailing, "fails since Tuesday", "22%"},
+		"It is new":         {"A first failure is news.", httpapi.TestStats{Runs: 40, Failed: 1, FailsSince: at(time.Hour), Outcomes: "pppf"}, insights.TestFailing, "new today", "2%"},
+		"It comes and goes": {"Flips count.", httpapi.TestStats{Runs: 900, Failed: 2, Flaky: 2, Outcomes: "pfpfp"}, insights.TestUnsure, "comes and goes, repeated twice", "0.2%"},
+		"It does both":      {"Both are said.", httpapi.TestStats{Runs: 9, Failed: 3, FailsSince: at(30 * 24 * time.Hour), Outcomes: "pfpf"}, insights.TestFailing, "fails since 27 Oct, comes and goes", "33%"},
+		"It passes":         {"There is nothing to say.", httpapi.TestStats{Runs: 9, Outcomes: "ppp"}, insights.TestPassing, "", ""},
+		"It is skipped":     {"It is not said to pass.", httpapi.TestStats{Outcomes: "ss"}, insights.TestSkipped, "", ""},
 	}
 	for name, tc := range cases {
-		row := view.TestRowsOf([]httpapi.TestStats{tc.test}, view.Period{Days: 30}, thursday)[0]
+		row := insights.TestRowsOf([]httpapi.TestStats{tc.test}, insights.Period{Days: 30}, thursday)[0]
 		if got := strings.Join(row.Tags, ", "); row.State != tc.state || got != tc.tags || row.Share != tc.share {
 			t.Errorf("%s\n%s: %v, %q, %q", tc.reason, name, row.State, got, row.Share)
 		}
@@ -208,7 +208,7 @@ func TestSinceWhen(t *testing.T) {
 	for want, hours := range map[string]int{"14:00 UTC today": 0, "yesterday 14:00 UTC": 24, "Tuesday 14:00 UTC": 48, "19 November, 14:00 UTC": 7 * 24, "26 November 2025": 365 * 24} {
 		in := testIn(onSmoke, "f")
 		in.Failing.First.CreatedAt = thursday.Add(-time.Duration(hours) * time.Hour)
-		if got := pageOfTest(view.Period{Days: 90}, in).Lead.SinceText; got != want {
+		if got := pageOfTest(insights.Period{Days: 90}, in).Lead.SinceText; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"cmp"
@@ -9,15 +9,16 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
-// InsightsPage has figures of the runs of a period.
-type InsightsPage struct {
+// Page has figures of the runs of a period.
+type Page struct {
 	Period
 	Triggers, Environments []string // that one can choose
 
 	Any       bool // there were runs
-	Lead      Lead
+	Lead      view.Lead
 	Worst     *TestRow // the test of most failures
 	Figures   []Figure
 	Runs      DayBars
@@ -38,9 +39,9 @@ type Figure struct {
 // Change says in words how something changed. Key is the style class.
 type Change struct{ Text, Key string }
 
-// InsightsOf returns the page of a period.
-func InsightsOf(in httpapi.Insights, p Period, now time.Time) InsightsPage {
-	page := InsightsPage{
+// PageOf returns the page of a period.
+func PageOf(in httpapi.Insights, p Period, now time.Time) Page {
+	page := Page{
 		Period: p, Any: in.Period.Runs > 0, Figures: figuresOf(in), Runs: dayBarsOf(in.Daily, in.Period), Durations: dayLineOf(in.Daily),
 		Ends: endRowsOf(in.Ends, p), LeastReliable: TestRowsOf(in.LeastReliable, p, now), Slowest: slowRowsOf(in.Slowest, p),
 		Problem: Line(in.Problem),
@@ -49,7 +50,7 @@ func InsightsOf(in httpapi.Insights, p Period, now time.Time) InsightsPage {
 		page.Triggers, page.Environments = append(page.Triggers, place.Trigger), append(page.Environments, place.Environment)
 	}
 	page.Triggers, page.Environments = choicesWith(page.Triggers, p.Trigger), choicesWith(page.Environments, p.Environment)
-	page.Lead = insightsLead(in)
+	page.Lead = leadOf(in)
 	if len(in.LeastReliable) > 0 {
 		if most := in.LeastReliable[0]; most.Failed > 1 && 2*most.Failed > badRuns(in.Period) {
 			page.Worst = &page.LeastReliable[0]
@@ -72,22 +73,22 @@ func badRuns(p httpapi.InsightsPeriod) int { return p.Failed + p.TimedOut + p.Er
 
 func verdicts(p httpapi.InsightsPeriod) int { return p.Passed + badRuns(p) }
 
-func insightsLead(in httpapi.Insights) Lead {
+func leadOf(in httpapi.Insights) view.Lead {
 	p, all := in.Period, verdicts(in.Period)
 	switch {
 	case p.Runs == 0:
-		return Lead{NoRun.Key, fmt.Sprintf("No run ended in the last %d days.", in.Days)}
+		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("No run ended in the last %d days.", in.Days)}
 	case all == 0:
-		return Lead{NoRun.Key, fmt.Sprintf("%s ended in the last %d days, none of them with a verdict.", plaintext.Count(p.Runs, "run"), in.Days)}
+		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("%s ended in the last %d days, none of them with a verdict.", plaintext.Count(p.Runs, "run"), in.Days)}
 	}
-	lead := Lead{"passed", fmt.Sprintf("All %d runs passed", p.Passed)}
+	lead := view.Lead{Key: "passed", Text: fmt.Sprintf("All %d runs passed", p.Passed)}
 	switch {
 	case all == 1 && p.Passed == 1:
 		lead.Text = "The only run passed"
 	case p.Passed == 0:
-		lead = Lead{"failed", fmt.Sprintf("None of %s passed", plaintext.Count(all, "run"))}
+		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("None of %s passed", plaintext.Count(all, "run"))}
 	case p.Passed < all:
-		lead = Lead{"failed", fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
+		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
 	}
 	lead.Text += beforeSentence(in) + "."
 	if p.Quarantined > 0 {
@@ -178,9 +179,9 @@ func duration(name string, now, before httpapi.Quantiles, of func(httpapi.Quanti
 	case math.Abs(d) < 1 || math.Abs(d) < .01*of(before) || math.IsNaN(d):
 		f.Change = &Change{"as before", "same"}
 	case d > 0:
-		f.Change = &Change{Duration(time.Duration(d*float64(time.Second))) + " longer", "worse"}
+		f.Change = &Change{view.Duration(time.Duration(d*float64(time.Second))) + " longer", "worse"}
 	default:
-		f.Change = &Change{Duration(time.Duration(-d*float64(time.Second))) + " shorter", "better"}
+		f.Change = &Change{view.Duration(time.Duration(-d*float64(time.Second))) + " shorter", "better"}
 	}
 	return f
 }

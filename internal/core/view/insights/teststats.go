@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/plot"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // TestRow is a test of a list.
@@ -22,7 +23,7 @@ type TestRow struct {
 	Failed     string // 9 of 214 failed
 	Share      string // in percent; empty if it did not fail
 	Median     string
-	LastFailed *Time
+	LastFailed *view.Time
 }
 
 // TestState is how a test does. Key names the icon and the style class.
@@ -54,7 +55,7 @@ func TestRowsOf(tests []httpapi.TestStats, p Period, now time.Time) (rows []Test
 			row.Share = percentOf(t.Failed, t.Runs)
 		}
 		if t.LastFailedAt != nil {
-			row.LastFailed = timeOf(*t.LastFailedAt, now)
+			row.LastFailed = view.TimeOf(*t.LastFailedAt, now)
 		}
 		row.addTags(t, now)
 		rows = append(rows, row)
@@ -118,7 +119,7 @@ const leastChange = .05
 
 // EndRow is a way in which runs ended.
 type EndRow struct {
-	State State
+	State view.State
 	Why   string // empty where the state says it all
 	Runs  int
 	Share string
@@ -132,9 +133,9 @@ func endRowsOf(ends []httpapi.InsightsEnd, p Period) (rows []EndRow) {
 		most, all = max(most, e.Runs), all+max(0, e.Runs)
 	}
 	for _, e := range ends {
-		row := EndRow{State: stateOf(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most), Query: p.RunsQuery(e.State)}
+		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most), Query: p.RunsQuery(e.State)}
 		if e.Reason != e.State {
-			row.Why = plaintext.Line(e.Reason, MaxTestName)
+			row.Why = plaintext.Line(e.Reason, view.MaxTestName)
 		}
 		rows = append(rows, row)
 	}

@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/plot"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // DayBars are the runs of each day: those that passed above the axis, others below.
 type DayBars struct {
 	plot.Bars
 	Days      []DayBar
-	Labels    []Tick
+	Labels    []view.Tick
 	Words     string // what the plot shows
 	Legend    []LegendEntry
 	NoVerdict int // runs that are not drawn
@@ -44,8 +45,8 @@ type LegendEntry struct{ Key, Label string }
 type DayLine struct {
 	plot.Line
 	Days   []DayBar
-	Labels []Tick
-	Scale  []Tick // of durations; X is unused
+	Labels []view.Tick
+	Scale  []view.Tick // of durations; X is unused
 	Words  string
 }
 
@@ -134,7 +135,7 @@ func dayLineOf(days []httpapi.InsightsDay) DayLine {
 	}
 	l.Line = plot.LineOf(lineHeight, values)
 	for _, t := range l.Ticks {
-		l.Scale = append(l.Scale, Tick{t.Y, tickLabel(t.Value)})
+		l.Scale = append(l.Scale, view.Tick{X: t.Y, Label: tickLabel(t.Value)})
 	}
 	l.Words = "How long runs took over " + plaintext.Count(len(days), "day") + "." + last
 	return l
@@ -155,7 +156,7 @@ func tickLabel(s float64) string {
 	case d >= time.Minute && d < time.Hour && d%time.Minute == 0:
 		return fmt.Sprintf("%dm", d/time.Minute)
 	default:
-		return Duration(d)
+		return view.Duration(d)
 	}
 }
 
@@ -171,7 +172,7 @@ func dayName(text string) string {
 const maxDayLabels = 5
 
 // dayLabels names Mondays, or each day of a week.
-func dayLabels(days []httpapi.InsightsDay) (labels []Tick) {
+func dayLabels(days []httpapi.InsightsDay) (labels []view.Tick) {
 	const margin = 4 // percent
 	weeks := (len(days) + 6) / 7
 	every, n := max(1, (weeks+maxDayLabels-1)/maxDayLabels), 0
@@ -182,14 +183,14 @@ func dayLabels(days []httpapi.InsightsDay) (labels []Tick) {
 		}
 		x := 100 * (float64(i) + .5) / float64(len(days))
 		if len(days) <= 7 {
-			labels = append(labels, Tick{x, at.Format("Mon")})
+			labels = append(labels, view.Tick{X: x, Label: at.Format("Mon")})
 			continue
 		}
 		if at.Weekday() != time.Monday {
 			continue
 		}
 		if n++; (n-1)%every == 0 && x >= margin && x <= 100-margin {
-			labels = append(labels, Tick{x, at.Format("2 Jan")})
+			labels = append(labels, view.Tick{X: x, Label: at.Format("2 Jan")})
 		}
 	}
 	return labels

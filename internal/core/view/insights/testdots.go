@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/plot"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // TestDots are the last runs of a test by its seconds, the oldest first.
 type TestDots struct {
 	Height  float64
 	Dots    []TestDot
-	Scale   []Tick  // X is y, in pixels
-	Mark    float64 // x of the first failure of a row, in percent; 0 without one
-	MarkEnd bool    // its text fits only on the left
-	Text    string  // beside the mark
-	Oldest  *Time
-	Newest  *Time
+	Scale   []view.Tick // X is y, in pixels
+	Mark    float64     // x of the first failure of a row, in percent; 0 without one
+	MarkEnd bool        // its text fits only on the left
+	Text    string      // beside the mark
+	Oldest  *view.Time
+	Newest  *view.Time
 	Words   string // what the plot shows
 }
 
@@ -42,7 +43,7 @@ func testDotsOf(in httpapi.TestInPlace, now time.Time) TestDots {
 	p := plot.DotsOf(dotsHeight, dotsAbove, dotsBelow, took)
 	d := TestDots{Height: p.Height}
 	for _, t := range p.Ticks {
-		d.Scale = append(d.Scale, Tick{t.Y, tickLabel(t.Value)})
+		d.Scale = append(d.Scale, view.Tick{X: t.Y, Label: tickLabel(t.Value)})
 	}
 	for i, r := range runs {
 		row := testRunRowOf(r, now)
@@ -66,7 +67,7 @@ func testDotsOf(in httpapi.TestInPlace, now time.Time) TestDots {
 		}
 	}
 	if len(runs) > 0 {
-		d.Oldest, d.Newest = timeOf(runs[0].CreatedAt, now), timeOf(runs[len(runs)-1].CreatedAt, now)
+		d.Oldest, d.Newest = view.TimeOf(runs[0].CreatedAt, now), view.TimeOf(runs[len(runs)-1].CreatedAt, now)
 	}
 	d.Words = dotsWords(runs, in)
 	return d

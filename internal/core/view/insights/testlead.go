@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"fmt"
@@ -7,14 +7,15 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // TestLead is the first sentence of the page of a test.
 type TestLead struct {
 	Text string // of a test that does not fail
 
-	Since         *Time  // it fails
-	SinceText     string // Tuesday 10:14 UTC
+	Since         *view.Time // it fails
+	SinceText     string     // Tuesday 10:14 UTC
 	Place         string
 	First, Before *CommitOfRun
 	Compare       string // URL
@@ -26,11 +27,11 @@ type TestLead struct {
 type CommitOfRun struct{ ID, Namespace, Text, Branch string }
 
 func commitOfRun(r httpapi.TestRun) *CommitOfRun {
-	text := plaintext.Line(notification.ShortSHA(r.SHA), MaxTestName)
+	text := plaintext.Line(notification.ShortSHA(r.SHA), view.MaxTestName)
 	if text == "" {
 		text = "a commit without a name"
 	}
-	return &CommitOfRun{r.ID, r.Namespace, text, plaintext.Line(r.Branch, MaxTestName)}
+	return &CommitOfRun{r.ID, r.Namespace, text, plaintext.Line(r.Branch, view.MaxTestName)}
 }
 
 // testLeadOf speaks of the chosen place if the test fails there, or else of the first in which it fails.
@@ -49,8 +50,8 @@ func testLeadOf(t httpapi.TestHistory, chosen int, now time.Time) TestLead {
 		return TestLead{Text: notFailing(t, in, now)}
 	}
 	f := in.Failing
-	lead := TestLead{Since: timeOf(f.First.CreatedAt, now), SinceText: since(f.First.CreatedAt, now), Place: placeName(in.Place),
-		First: commitOfRun(f.First), Compare: safeURL(f.CompareURL), Others: failing - 1}
+	lead := TestLead{Since: view.TimeOf(f.First.CreatedAt, now), SinceText: since(f.First.CreatedAt, now), Place: placeName(in.Place),
+		First: commitOfRun(f.First), Compare: view.SafeURL(f.CompareURL), Others: failing - 1}
 	if f.Before != nil {
 		lead.Before = commitOfRun(*f.Before)
 	}

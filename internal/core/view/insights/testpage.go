@@ -1,4 +1,4 @@
-package view
+package insights
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // TestPage is the page of a test.
@@ -46,7 +47,7 @@ type TestRunRow struct {
 	Repeated      bool // the run after it said the same
 	Omitted       int  // newer ones that are not listed
 	First         bool // of the row of failures
-	At            *Time
+	At            *view.Time
 }
 
 // TestSays is what a test says when it fails.
@@ -54,8 +55,8 @@ type TestSays struct {
 	Times   string
 	Message string
 	Text    string
-	First   *Time
-	Last    *Time
+	First   *view.Time
+	Last    *view.Time
 	Run     string // id of the last
 	Space   string // its namespace
 }
@@ -68,7 +69,7 @@ type PlaceRow struct {
 	Strip       Strip
 	Failed      string
 	Median      string
-	Since       *Time // it fails
+	Since       *view.Time // it fails
 }
 
 const (
@@ -160,7 +161,7 @@ func (page *TestPage) addPlaces(t httpapi.TestHistory, chosen int, now time.Time
 		row := PlaceRow{Name: placeName(in.Place), Query: page.TestQuery(t.Name, in.Place), Current: i == chosen, State: stateOfTest([]httpapi.TestInPlace{in}),
 			Strip: StripOf(outcomesOf(in.Last)), Failed: fmt.Sprintf("%d of %d failed", in.Failed, in.Runs), Median: milliseconds(in.MedianMilliseconds)}
 		if in.Failing != nil {
-			row.Since = timeOf(in.Failing.First.CreatedAt, now)
+			row.Since = view.TimeOf(in.Failing.First.CreatedAt, now)
 		}
 		page.Places = append(page.Places, row)
 	}
@@ -188,12 +189,12 @@ func testSaysOf(f httpapi.FailureText, in httpapi.TestInPlace, now time.Time) Te
 	text, _ := plaintext.Block(f.Text, maxTestText)
 	message, _ := plaintext.Block(f.Message, maxTestText)
 	return TestSays{Times: times(f.Times), Message: cmp.Or(message, "It says nothing."), Text: withoutStart(text, message),
-		First: timeOf(f.FirstAt, now), Last: timeOf(f.LastAt, now), Run: f.LastRun, Space: in.Namespace}
+		First: view.TimeOf(f.FirstAt, now), Last: view.TimeOf(f.LastAt, now), Run: f.LastRun, Space: in.Namespace}
 }
 
 func testRunRowOf(r httpapi.TestRun, now time.Time) TestRunRow {
-	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(notification.ShortSHA(r.SHA), MaxTestName),
-		Branch: plaintext.Line(r.Branch, MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: timeOf(r.CreatedAt, now)}
+	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(notification.ShortSHA(r.SHA), view.MaxTestName),
+		Branch: plaintext.Line(r.Branch, view.MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: view.TimeOf(r.CreatedAt, now)}
 	if r.State == httpapi.TestSkipped {
 		row.Took = ""
 	}
@@ -211,6 +212,6 @@ func runStateOf(state string) TestState {
 	case httpapi.TestSkipped:
 		return TestState{"Skipped", "skipped"}
 	default: // of a later version
-		return TestState{plaintext.Line(state, MaxTestName), "none"}
+		return TestState{plaintext.Line(state, view.MaxTestName), "none"}
 	}
 }
