@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/server/live"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -43,16 +43,16 @@ func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error
 }
 
 // readLines reads a log in the background until the request ends, one line at a time.
-func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
-	lines := make(chan view.LogLine)
+func readLines(r *request, log io.Reader, after int) <-chan logtext.Line {
+	lines := make(chan logtext.Line)
 	go func() {
 		defer close(lines)
-		_ = view.EachLine(log, func(number int, text []byte) bool { // the browser asks again
+		_ = logtext.EachLine(log, func(number int, text []byte) bool { // the browser asks again
 			if number <= after {
 				return true
 			}
 			select {
-			case lines <- view.LineOf(number, text):
+			case lines <- logtext.LineOf(number, text):
 				return true
 			case <-r.Context().Done():
 				return false
@@ -63,7 +63,7 @@ func readLines(r *request, log io.Reader, after int) <-chan view.LogLine {
 }
 
 // sendLines sends lines as HTML. The event's id is the number of the last.
-func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan view.LogLine) error {
+func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan logtext.Line) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()
 	var html strings.Builder

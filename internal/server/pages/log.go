@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/postflight-dev/postflight/internal/core/apierror"
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/server/compress"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -19,7 +19,7 @@ import (
 const maxTestLogs = 8
 
 type logData struct {
-	view.LogPart
+	logtext.Part
 	Names   []logName
 	Name    string // of the one that is shown
 	Search  string
@@ -64,8 +64,8 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 	}
 	defer log.Close()
 	query := r.URL.Query()
-	if d.Search = view.SearchText(query.Get("q")); d.Search != "" {
-		err = d.LogPart.Search(log, d.Search, d.Name)
+	if d.Search = logtext.SearchText(query.Get("q")); d.Search != "" {
+		err = d.Part.Search(log, d.Search, d.Name)
 	} else {
 		from, _ := strconv.Atoi(query.Get("from"))
 		before, _ := strconv.Atoi(query.Get("before"))
@@ -197,11 +197,11 @@ func (u *UI) findTest(w http.ResponseWriter, r *request) error {
 	name := r.URL.Query().Get("name")
 	for _, l := range logs[:min(len(logs), maxTestLogs)] {
 		if line := u.placeOf(r, run, l, name); line > 0 {
-			u.redirect(w, r, page+"?"+view.QueryAround(valueOf(l), line).Encode()+"#L"+strconv.Itoa(line))
+			u.redirect(w, r, page+"?"+logtext.QueryAround(valueOf(l), line).Encode()+"#L"+strconv.Itoa(line))
 			return nil
 		}
 	}
-	u.redirect(w, r, page+"?"+url.Values{"q": {view.TestPlaceOf(name).Text()}}.Encode())
+	u.redirect(w, r, page+"?"+url.Values{"q": {logtext.TestPlaceOf(name).Text()}}.Encode())
 	return nil
 }
 
@@ -215,8 +215,8 @@ func (u *UI) placeOf(r *request, run *runs.Run, l runs.Log, name string) int {
 		return 0
 	}
 	defer log.Close()
-	place := view.TestPlaceOf(name)
-	err = view.EachLine(log, func(number int, line []byte) bool {
+	place := logtext.TestPlaceOf(name)
+	err = logtext.EachLine(log, func(number int, line []byte) bool {
 		place.Look(number, line)
 		return true
 	})

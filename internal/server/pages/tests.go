@@ -8,6 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/insights"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 )
 
@@ -101,7 +102,7 @@ func (u *UI) testPage(r *request) (*page, error) {
 	query := r.URL.Query()
 	p, name := insights.ParsePeriod(query), strings.ToValidUTF8(query.Get("name"), "\uFFFD")
 	p.Text = ""
-	if name == "" || len(name) > view.MaxTestName {
+	if name == "" || len(name) > logtext.MaxTestName {
 		return nil, notFound()
 	}
 	q := historyQuery(p)

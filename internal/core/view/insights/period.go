@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 )
 
 const day = 24 * time.Hour
@@ -115,7 +116,7 @@ func query(q url.Values) string {
 }
 
 // testName makes the name of a test safe to show, whoever wrote it into a record.
-func testName(name string) string { return plaintext.Line(name, view.MaxTestName) }
+func testName(name string) string { return plaintext.Line(name, logtext.MaxTestName) }
 
 // Line makes a sentence of the store safe to show.
 func Line(text string) string { return plaintext.Line(text, view.MaxFilterText) }

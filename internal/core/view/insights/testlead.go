@@ -8,6 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 )
 
 // TestLead is the first sentence of the page of a test.
@@ -27,11 +28,11 @@ type TestLead struct {
 type CommitOfRun struct{ ID, Namespace, Text, Branch string }
 
 func commitOfRun(r httpapi.TestRun) *CommitOfRun {
-	text := plaintext.Line(notification.ShortSHA(r.SHA), view.MaxTestName)
+	text := plaintext.Line(notification.ShortSHA(r.SHA), logtext.MaxTestName)
 	if text == "" {
 		text = "a commit without a name"
 	}
-	return &CommitOfRun{r.ID, r.Namespace, text, plaintext.Line(r.Branch, view.MaxTestName)}
+	return &CommitOfRun{r.ID, r.Namespace, text, plaintext.Line(r.Branch, logtext.MaxTestName)}
 }
 
 // testLeadOf speaks of the chosen place if the test fails there, or else of the first in which it fails.

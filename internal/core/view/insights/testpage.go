@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 )
 
 // TestPage is the page of a test.
@@ -193,8 +194,8 @@ func testSaysOf(f httpapi.FailureText, in httpapi.TestInPlace, now time.Time) Te
 }
 
 func testRunRowOf(r httpapi.TestRun, now time.Time) TestRunRow {
-	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(notification.ShortSHA(r.SHA), view.MaxTestName),
-		Branch: plaintext.Line(r.Branch, view.MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: view.TimeOf(r.CreatedAt, now)}
+	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(notification.ShortSHA(r.SHA), logtext.MaxTestName),
+		Branch: plaintext.Line(r.Branch, logtext.MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: view.TimeOf(r.CreatedAt, now)}
 	if r.State == httpapi.TestSkipped {
 		row.Took = ""
 	}
@@ -212,6 +213,6 @@ func runStateOf(state string) TestState {
 	case httpapi.TestSkipped:
 		return TestState{"Skipped", "skipped"}
 	default: // of a later version
-		return TestState{plaintext.Line(state, view.MaxTestName), "none"}
+		return TestState{plaintext.Line(state, logtext.MaxTestName), "none"}
 	}
 }

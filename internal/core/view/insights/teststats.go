@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/plot"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 )
 
 // TestRow is a test of a list.
@@ -135,7 +136,7 @@ func endRowsOf(ends []httpapi.InsightsEnd, p Period) (rows []EndRow) {
 	for _, e := range ends {
 		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most), Query: p.RunsQuery(e.State)}
 		if e.Reason != e.State {
-			row.Why = plaintext.Line(e.Reason, view.MaxTestName)
+			row.Why = plaintext.Line(e.Reason, logtext.MaxTestName)
 		}
 		rows = append(rows, row)
 	}

@@ -1,10 +1,12 @@
-package view
+package logtext
 
 import (
 	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // Span is a part of a line in one style. The class is empty for plain text.
@@ -41,7 +43,7 @@ func Spans(line []byte) []Span {
 		line = rest
 	}
 	if cut > 0 {
-		spans = append(spans, Span{"t-dim", " … " + Bytes(int64(cut)) + " more"})
+		spans = append(spans, Span{"t-dim", " … " + view.Bytes(int64(cut)) + " more"})
 	}
 	return spans
 }

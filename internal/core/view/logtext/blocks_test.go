@@ -1,4 +1,4 @@
-package view_test
+package logtext_test
 
 import (
 	"fmt"
@@ -9,36 +9,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
 func TestSpans(t *testing.T) {
 	cases := map[string]struct {
 		line string
-		want []view.Span
+		want []logtext.Span
 	}{
-		"Plain":         {"GET /cart: 500 «größer» 日本\n", []view.Span{{Class: "", Text: "GET /cart: 500 «größer» 日本"}}},
-		"Colour":        {"\x1b[32m✓\x1b[0m ok", []view.Span{{Class: "t-2", Text: "✓"}, {Class: "", Text: " ok"}}},
-		"Empty reset":   {"\x1b[1mbold\x1b[m plain", []view.Span{{Class: "t-bold", Text: "bold"}, {Class: "", Text: " plain"}}},
-		"Several":       {"\x1b[1;3;4;91;44mall\x1b[22;23;24;39;49m none", []view.Span{{Class: "t-9 t-on-4 t-bold t-italic t-underline", Text: "all"}, {Class: "", Text: " none"}}},
-		"256 colours":   {"\x1b[38;5;196mred\x1b[38;5;240mgrey", []view.Span{{Class: "t-9", Text: "red"}, {Class: "t-8", Text: "grey"}}},
-		"True colour":   {"\x1b[38;2;30;200;40;1mgreen", []view.Span{{Class: "t-10 t-bold", Text: "green"}}},
-		"Progress bar":  {"10%\r50%\r100%\n", []view.Span{{Class: "", Text: "100%"}}},
-		"Windows":       {"line\r\n", []view.Span{{Class: "", Text: "line"}}},
-		"Cursor":        {"a\x1b[2Kb\x1b[1;1Hc", []view.Span{{Class: "", Text: "a"}, {Class: "", Text: "b"}, {Class: "", Text: "c"}}},
-		"Title":         {"a\x1b]0;owned\x07b\x1b]8;;http://x\x1b\\c", []view.Span{{Class: "", Text: "a"}, {Class: "", Text: "b"}, {Class: "", Text: "c"}}},
-		"Invisible":     {"a\u202eb\x00c\x08\x7f", []view.Span{{Class: "", Text: "abc"}}},
-		"Invalid UTF-8": {"a\xff\xfeb", []view.Span{{Class: "", Text: "ab"}}},
-		"Title cut off": {"a\x1b]0;owned\x1b[31mb", []view.Span{{Class: "", Text: "a"}, {Class: "t-1", Text: "b"}}},
-		"Unfinished":    {"a\x1b[31", []view.Span{{Class: "", Text: "a"}}},
-		"Huge number":   {"\x1b[99999999999999999999mx", []view.Span{{Class: "", Text: "x"}}},
-		"Tab":           {"a\tb", []view.Span{{Class: "", Text: "a\tb"}}},
-		"Markup":        {"<script>", []view.Span{{Class: "", Text: "<script>"}}},
+		"Plain":         {"GET /cart: 500 «größer» 日本\n", []logtext.Span{{Class: "", Text: "GET /cart: 500 «größer» 日本"}}},
+		"Colour":        {"\x1b[32m✓\x1b[0m ok", []logtext.Span{{Class: "t-2", Text: "✓"}, {Class: "", Text: " ok"}}},
+		"Empty reset":   {"\x1b[1mbold\x1b[m plain", []logtext.Span{{Class: "t-bold", Text: "bold"}, {Class: "", Text: " plain"}}},
+		"Several":       {"\x1b[1;3;4;91;44mall\x1b[22;23;24;39;49m none", []logtext.Span{{Class: "t-9 t-on-4 t-bold t-italic t-underline", Text: "all"}, {Class: "", Text: " none"}}},
+		"256 colours":   {"\x1b[38;5;196mred\x1b[38;5;240mgrey", []logtext.Span{{Class: "t-9", Text: "red"}, {Class: "t-8", Text: "grey"}}},
+		"True colour":   {"\x1b[38;2;30;200;40;1mgreen", []logtext.Span{{Class: "t-10 t-bold", Text: "green"}}},
+		"Progress bar":  {"10%\r50%\r100%\n", []logtext.Span{{Class: "", Text: "100%"}}},
+		"Windows":       {"line\r\n", []logtext.Span{{Class: "", Text: "line"}}},
+		"Cursor":        {"a\x1b[2Kb\x1b[1;1Hc", []logtext.Span{{Class: "", Text: "a"}, {Class: "", Text: "b"}, {Class: "", Text: "c"}}},
+		"Title":         {"a\x1b]0;owned\x07b\x1b]8;;http://x\x1b\\c", []logtext.Span{{Class: "", Text: "a"}, {Class: "", Text: "b"}, {Class: "", Text: "c"}}},
+		"Invisible":     {"a\u202eb\x00c\x08\x7f", []logtext.Span{{Class: "", Text: "abc"}}},
+		"Invalid UTF-8": {"a\xff\xfeb", []logtext.Span{{Class: "", Text: "ab"}}},
+		"Title cut off": {"a\x1b]0;owned\x1b[31mb", []logtext.Span{{Class: "", Text: "a"}, {Class: "t-1", Text: "b"}}},
+		"Unfinished":    {"a\x1b[31", []logtext.Span{{Class: "", Text: "a"}}},
+		"Huge number":   {"\x1b[99999999999999999999mx", []logtext.Span{{Class: "", Text: "x"}}},
+		"Tab":           {"a\tb", []logtext.Span{{Class: "", Text: "a\tb"}}},
+		"Markup":        {"<script>", []logtext.Span{{Class: "", Text: "<script>"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, view.Spans([]byte(tc.line))); diff != "" {
+			if diff := cmp.Diff(tc.want, logtext.Spans([]byte(tc.line))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -46,7 +46,7 @@ func TestSpans(t *testing.T) {
 }
 
 func TestLongLine(t *testing.T) {
-	spans := view.Spans([]byte(strings.Repeat("x", 1<<20)))
+	spans := logtext.Spans([]byte(strings.Repeat("x", 1<<20)))
 	if len(spans) != 2 || len(spans[0].Text) != 4096 || spans[1].Text != " … 1020 KiB more" {
 		t.Errorf("%d spans, of %d bytes and %q", len(spans), len(spans[0].Text), spans[1].Text)
 	}
@@ -54,7 +54,7 @@ func TestLongLine(t *testing.T) {
 
 // TestHostileLines: no line takes much longer, or much more memory, than its length.
 func TestHostileLines(t *testing.T) {
-	spans := view.Spans([]byte(strings.Repeat("\x1b[31mx\x1b[1;4;44my", 200)))
+	spans := logtext.Spans([]byte(strings.Repeat("\x1b[31mx\x1b[1;4;44my", 200)))
 	text := ""
 	for _, s := range spans {
 		text += s.Text
@@ -64,12 +64,12 @@ func TestHostileLines(t *testing.T) {
 	}
 	titles, words := strings.Repeat("\x1b]\x1b\\", 2<<20)+"end", strings.Repeat("word", 2<<20)
 	began := time.Now()
-	if got := view.PlainText([]byte(titles)); got != "end" {
+	if got := logtext.PlainText([]byte(titles)); got != "end" {
 		t.Errorf("%d bytes are left", len(got))
 	}
 	took := time.Since(began)
 	began = time.Now()
-	if got := view.PlainText([]byte(words)); got != words {
+	if got := logtext.PlainText([]byte(words)); got != words {
 		t.Errorf("%d bytes are left of words", len(got))
 	}
 	// It took minutes as long as each title looked for its end in the whole line, which would end the gate, too.
@@ -83,7 +83,7 @@ func FuzzSpans(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, s := range view.Spans([]byte(line)) {
+		for _, s := range logtext.Spans([]byte(line)) {
 			if !utf8.ValidString(s.Text) || strings.ContainsAny(s.Text, "\x1b\x00\r\n\u202e") {
 				t.Errorf("%q shows %q", line, s.Text)
 			}
@@ -114,7 +114,7 @@ func TestBlocks(t *testing.T) {
 				lines = append(lines, []byte(l))
 			}
 			var got []string
-			for _, b := range view.Blocks(1, lines) {
+			for _, b := range logtext.Blocks(1, lines) {
 				got = append(got, describe(b))
 			}
 			if diff := cmp.Diff(tc.want, strings.Join(got, " | ")); diff != "" {
@@ -124,7 +124,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-func describe(b view.LogBlock) string {
+func describe(b logtext.Block) string {
 	if !b.Group {
 		return fmt.Sprint(b.Number)
 	}
@@ -152,7 +152,7 @@ func TestMark(t *testing.T) {
 		"Not there":  {"hay", "needle", "", false},
 	}
 	for name, tc := range cases {
-		before, match, after, found := view.Mark([]byte(tc.line), tc.search)
+		before, match, after, found := logtext.Mark([]byte(tc.line), tc.search)
 		if got := before + "|" + match + "|" + after; found != tc.found || found && got != tc.want {
 			t.Errorf("%s: got %q, %v", name, got, found)
 		}

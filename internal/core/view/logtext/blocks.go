@@ -1,23 +1,23 @@
-package view
+package logtext
 
 import (
 	"regexp"
 	"strings"
 )
 
-// LogLine is a line of a log with its number, from 1.
-type LogLine struct {
+// Line is a line of a log with its number, from 1.
+type Line struct {
 	Number int
 	Spans  []Span
 	Error  bool // it reads like a failure
 }
 
-// LogBlock is a line, or a group of lines under a title.
-type LogBlock struct {
-	LogLine
+// Block is a line, or a group of lines under a title.
+type Block struct {
+	Line
 	Group  bool
-	Lines  []LogLine // of the group
-	Open   bool      // the group has not ended, or has an error
+	Lines  []Line // of the group
+	Open   bool   // the group has not ended, or has an error
 	Errors bool
 }
 
@@ -30,15 +30,15 @@ var (
 )
 
 // Blocks returns lines of a log in their groups; the first line has the number first.
-func Blocks(first int, lines [][]byte) []LogBlock {
-	var blocks []LogBlock
-	var group *LogBlock
+func Blocks(first int, lines [][]byte) []Block {
+	var blocks []Block
+	var group *Block
 	for i, raw := range lines {
 		line := LineOf(first+i, raw)
 		title, starts := groupTitle(raw)
 		switch {
 		case starts:
-			blocks = append(blocks, LogBlock{LogLine: LogLine{Number: line.Number, Spans: Spans([]byte(title))}, Group: true, Open: true})
+			blocks = append(blocks, Block{Line: Line{Number: line.Number, Spans: Spans([]byte(title))}, Group: true, Open: true})
 			group = &blocks[len(blocks)-1]
 		case groupEnd.Match(raw):
 			if group != nil {
@@ -49,19 +49,19 @@ func Blocks(first int, lines [][]byte) []LogBlock {
 			group.Lines = append(group.Lines, line)
 			group.Errors = group.Errors || line.Error
 		default:
-			blocks = append(blocks, LogBlock{LogLine: line})
+			blocks = append(blocks, Block{Line: line})
 		}
 	}
 	return blocks
 }
 
 // LineOf returns a line without its group.
-func LineOf(number int, raw []byte) LogLine {
-	return LogLine{Number: number, Spans: Spans(raw), Error: failureLine.MatchString(PlainText(raw))}
+func LineOf(number int, raw []byte) Line {
+	return Line{Number: number, Spans: Spans(raw), Error: failureLine.MatchString(PlainText(raw))}
 }
 
 // HTMLBytes returns the size of the line as HTML, or a little more.
-func (l LogLine) HTMLBytes() int {
+func (l Line) HTMLBytes() int {
 	const line, span, escaped = 150, 32, len("&#34;")
 	n := line
 	for _, s := range l.Spans {

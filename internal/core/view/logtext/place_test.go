@@ -1,11 +1,11 @@
-package view_test
+package logtext_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -31,7 +31,7 @@ func TestTestPlace(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := view.TestPlaceOf(tc.test)
+			p := logtext.TestPlaceOf(tc.test)
 			for i, line := range strings.Split(tc.log, "\n") {
 				p.Look(i+1, []byte(line))
 			}
@@ -48,7 +48,7 @@ func TestLongNamesOfTests(t *testing.T) {
 	line := []byte(strings.Repeat("a", 60000) + " last FAILED")
 	look := func(name string) time.Duration {
 		began := time.Now()
-		p := view.TestPlaceOf(name)
+		p := logtext.TestPlaceOf(name)
 		for n := range 10 {
 			p.Look(n+1, line)
 		}

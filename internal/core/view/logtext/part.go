@@ -1,4 +1,4 @@
-package view
+package logtext
 
 import (
 	"bufio"
@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	logLines    = 1000      // bounds the lines on a page: two thousand would still be fast, but no one reads them
-	logHits     = 200       // bounds the result of a search
+	maxLines    = 1000      // bounds the lines on a page: two thousand would still be fast, but no one reads them
+	maxHits     = 200       // bounds the result of a search
 	maxRawLine  = 64 << 10  // bounds a line in memory, in bytes; Spans shows less
 	maxPart     = 1 << 20   // bounds the part of a log in memory, in bytes: a thousand lines of 1 KiB, or fewer longer ones
 	maxPartHTML = 512 << 10 // bounds its HTML, in bytes: a thousand lines of 100 bytes with four colours each are 350 KiB
 )
 
-// LogPart is the part of a log that a page shows.
-type LogPart struct {
-	Blocks []LogBlock
+// Part is the part of a log that a page shows.
+type Part struct {
+	Blocks []Block
 	First  int // number of the first line that is shown
 	Last   int
 	Total  int   // lines so far
@@ -41,7 +41,7 @@ type Hit struct {
 
 // QueryAround selects the part of a log around a line.
 func QueryAround(log string, number int) url.Values {
-	return url.Values{"log": {log}, "from": {strconv.Itoa(max(1, number-logLines/2))}}
+	return url.Values{"log": {log}, "from": {strconv.Itoa(max(1, number-maxLines/2))}}
 }
 
 // EachLine calls visit with at most maxRawLine bytes of each line, until it returns false.
@@ -70,7 +70,7 @@ func ignoreEOF(err error) error {
 }
 
 // Search finds a text in any case. The name of the log is for the queries of the hits.
-func (p *LogPart) Search(log io.Reader, text, name string) error {
+func (p *Part) Search(log io.Reader, text, name string) error {
 	lower := strings.ToLower(text)
 	return EachLine(log, func(number int, line []byte) bool {
 		p.Total = number
@@ -78,7 +78,7 @@ func (p *LogPart) Search(log io.Reader, text, name string) error {
 		if !found {
 			return true
 		}
-		if len(p.Hits) == logHits {
+		if len(p.Hits) == maxHits {
 			p.More = true
 			return false
 		}
@@ -88,7 +88,7 @@ func (p *LogPart) Search(log io.Reader, text, name string) error {
 }
 
 // Read keeps the lines from a number on, or the last ones before another number, or the last ones; 0 means no number.
-func (p *LogPart) Read(log io.Reader, from, before int) error {
+func (p *Part) Read(log io.Reader, from, before int) error {
 	var kept keptLines
 	err := EachLine(log, func(number int, line []byte) bool {
 		p.Total = number
@@ -96,7 +96,7 @@ func (p *LogPart) Read(log io.Reader, from, before int) error {
 		case from <= 0 && (before <= 0 || number < before):
 			kept.addLast(line)
 			p.Last = number
-		case number == from+len(kept.lines) && len(kept.lines) < logLines && kept.bytes < maxPart:
+		case number == from+len(kept.lines) && len(kept.lines) < maxLines && kept.bytes < maxPart:
 			kept.add(line)
 		}
 		return true
@@ -127,7 +127,7 @@ func (k *keptLines) add(line []byte) {
 
 func (k *keptLines) addLast(line []byte) {
 	k.add(line)
-	for len(k.lines) > logLines || k.bytes > maxPart {
+	for len(k.lines) > maxLines || k.bytes > maxPart {
 		k.bytes -= len(k.lines[0])
 		k.lines[0], k.lines = nil, k.lines[1:]
 	}
