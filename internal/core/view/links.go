@@ -43,13 +43,16 @@ func Commit(d v1alpha1.Deployment) *Link {
 	if d.SHA == "" {
 		return nil
 	}
-	link := &Link{Text: notification.ShortSHA(d.SHA), URL: SafeURL(d.CommitURL)}
-	if link.URL == "" && notification.IsCommit(d.SHA) {
-		if base := repositoryURL(d); base != "" {
-			link.URL = base + separator(d) + "/commit/" + d.SHA
-		}
+	return &Link{Text: notification.ShortSHA(d.SHA), URL: cmp.Or(SafeURL(d.CommitURL), CommitURL(d, d.SHA))}
+}
+
+// CommitURL returns the URL of a commit of the repository of a deployment, or "" if it is not known.
+func CommitURL(d v1alpha1.Deployment, sha string) string {
+	base := repositoryURL(d)
+	if base == "" || !notification.IsCommit(sha) {
+		return ""
 	}
-	return link
+	return base + separator(d) + "/commit/" + sha
 }
 
 // PullRequest links to the pull or merge request of a deployment; nil without one.

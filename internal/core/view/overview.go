@@ -108,8 +108,8 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	return all
 }
 
-// lastDeployment returns the newest run that a deployment started, or nil. Somebody or a schedule started the others again. The runs come newest first.
-func lastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
+// LastDeployment returns the newest run that a deployment started, or nil. Somebody or a schedule started the others again. The runs come newest first.
+func LastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
 	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool { return !s.StartedAgain() })
 	if i < 0 {
 		return nil
@@ -182,7 +182,7 @@ func streak(state State, passed time.Duration) string {
 	if state.Bad {
 		word = "failing"
 	}
-	return word + " for " + span(passed)
+	return word + " for " + Span(passed)
 }
 
 func groupBy[K comparable](runs []*v1alpha1.Suite, key func(*v1alpha1.Suite) K) map[K][]*v1alpha1.Suite {

@@ -32,7 +32,7 @@ func LeaderOf(lease *coordinationv1.Lease, err error, now time.Time) Fact {
 		return f
 	}
 	if f.Value = holder; lease.Spec.AcquireTime != nil {
-		f.Detail = "for " + span(now.Sub(lease.Spec.AcquireTime.Time))
+		f.Detail = "for " + Span(now.Sub(lease.Spec.AcquireTime.Time))
 	}
 	return f
 }
@@ -60,7 +60,7 @@ func KeysOf(keys []v1alpha1.APIKey, now time.Time) Fact {
 		return f
 	}
 	first := slices.MinFunc(soon, func(a, b v1alpha1.APIKey) int { return cmp.Compare(left(a), left(b)) })
-	f.Detail = fmt.Sprintf("%s/%s in %s", first.Namespace, first.Name, span(left(first)))
+	f.Detail = fmt.Sprintf("%s/%s in %s", first.Namespace, first.Name, Span(left(first)))
 	if left(first) <= 0 {
 		f.Bad, f.Detail = true, fmt.Sprintf("%s/%s expired %s", first.Namespace, first.Name, plaintext.Ago(first.Spec.ExpiresAt.Time, now))
 	}

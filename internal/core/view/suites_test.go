@@ -8,6 +8,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
+// noon is the middle of a day.
+var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
 // run is a Suite that was received ten minutes ago.
 func run(name string, condition metav1.Condition, changes ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := now.Add(-10 * time.Minute)
@@ -51,6 +54,5 @@ var (
 	running  = v1alpha1.Running("The tests are running.")
 	canceled = v1alpha1.Canceled("Canceled by anna.")
 
-	inconclusive = v1alpha1.Inconclusive("What was tested changed meanwhile.")
-	superseded   = v1alpha1.Superseded("Superseded by another run.")
+	superseded = v1alpha1.Superseded("Superseded by another run.")
 )

@@ -43,7 +43,7 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 			row.Waiting++
 		}
 	}
-	if s := lastDeployment(runs); s != nil {
+	if s := LastDeployment(runs); s != nil {
 		row.Deployed = TimeOf(s.Received().Time, now)
 	}
 	var problems []complaint

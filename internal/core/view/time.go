@@ -94,8 +94,8 @@ func Bytes(n int64) string {
 // Midnight returns the beginning of a day in UTC.
 func Midnight(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
-// span names a duration by its largest unit.
-func span(d time.Duration) string {
+// Span names a duration by its largest unit.
+func Span(d time.Duration) string {
 	switch {
 	case d < time.Hour:
 		return plaintext.Count(int(max(1, d/time.Minute)), "minute")

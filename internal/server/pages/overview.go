@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/environment"
 )
 
 func (u *UI) homePage(*request) (*page, error) {
@@ -152,7 +153,7 @@ func (u *UI) environmentsPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := view.EnvironmentsOf(environments, u.Runs.Newest(r.namespace()), u.Clock.Now())
+	d := environment.SummariesOf(environments, u.Runs.Newest(r.namespace()), u.Clock.Now())
 	return &page{template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
 }
 
@@ -164,8 +165,8 @@ func (u *UI) environmentPage(r *request) (*page, error) {
 	now := u.Clock.Now()
 	for _, e := range environments {
 		if e.Name == r.PathValue("id") {
-			day := view.ParseDay(r.URL.Query().Get("day"), now)
-			d := view.EnvironmentPageOf(e, u.Runs.Newest(r.namespace()), u.archived(r, e, day, now), day, now)
+			day := environment.ParseDay(r.URL.Query().Get("day"), now)
+			d := environment.PageOf(e, u.Runs.Newest(r.namespace()), u.archived(r, e, day, now), day, now)
 			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
 	}

@@ -1,4 +1,4 @@
-package view_test
+package environment_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/environment"
 )
 
 // noon is the middle of a day.
@@ -33,7 +33,7 @@ func nightly(s *v1alpha1.Suite) {
 }
 
 // drawn writes lanes as name: title | title.
-func drawn(lanes []view.Lane) string {
+func drawn(lanes []environment.Lane) string {
 	var all []string
 	for _, l := range lanes {
 		var titles []string
@@ -78,7 +78,7 @@ func TestDeploymentsOfADay(t *testing.T) {
 		"several commits":       {"Workloads disagree.", []v1alpha1.Deployed{since("", 9, 0)}, nil, "acme/shop: several commits on main, since 09:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := view.EnvironmentPageOf(staging(tc.status...), tc.runs, nil, view.ParseDay("", noon), noon).Day
+			d := environment.PageOf(staging(tc.status...), tc.runs, nil, environment.ParseDay("", noon), noon).Day
 			if got := drawn(d.Deployments); got != tc.want {
 				t.Errorf("%s Got\n%s\nwant\n%s", tc.reason, got, tc.want)
 			}
@@ -94,7 +94,7 @@ func TestTestsOfADay(t *testing.T) {
 		run("first", passed, at(9, 0), ran(time.Minute, 10*time.Minute)),
 		run("yesterday", passed, at(-5, 0), ran(0, time.Minute)),
 	}
-	d := view.DayOf(staging(), runs, nil, view.ParseDay("", noon), noon)
+	d := environment.DayOf(staging(), runs, nil, environment.ParseDay("", noon), noon)
 	want := "smoke: smoke: Failed at 09:01, 10m 00s, " + sha[:8] + " | smoke: Passed at 09:01, 10m 00s, " + sha[:8] + " | smoke: Running at 11:56, 4m 00s, " + sha[:8] + "\n" +
 		"visual: visual: Queued at 11:50, " + sha[:8]
 	if got := drawn(d.Tests); got != want {
@@ -134,8 +134,8 @@ func TestOtherDays(t *testing.T) {
 		"2026-11-22": {"Sunday, 22 November 2026", "", "2026-11-24"},
 		"0001-01-01": {"Monday, 1 January 0001", "", "2026-11-22"},
 	} {
-		d := view.DayOf(staging(), runs, nil, view.ParseDay(text, noon), noon)
-		date := func(l *view.DayLink) string {
+		d := environment.DayOf(staging(), runs, nil, environment.ParseDay(text, noon), noon)
+		date := func(l *environment.DayLink) string {
 			if l == nil {
 				return ""
 			}
@@ -152,7 +152,7 @@ func TestManyRunsOfADay(t *testing.T) {
 	for i := range 250 {
 		runs = append(runs, run(fmt.Sprint(i), passed, at(11, 0), ran(0, time.Minute)))
 	}
-	d := view.DayOf(staging(), runs, nil, view.ParseDay("", noon), noon)
+	d := environment.DayOf(staging(), runs, nil, environment.ParseDay("", noon), noon)
 	if bars := len(d.Tests[0].Bars); bars != 200 || d.Omitted != 50 || d.Tests[0].Height > 100 {
 		t.Errorf("%d bars, %d omitted, %.0f high", bars, d.Omitted, d.Tests[0].Height)
 	}
@@ -160,7 +160,7 @@ func TestManyRunsOfADay(t *testing.T) {
 
 // TestArchivedDay: a day whose runs are gone is drawn from the archive, until what the status knows.
 func TestArchivedDay(t *testing.T) {
-	begin := view.ParseDay("2026-11-20", noon)
+	begin := environment.ParseDay("2026-11-20", noon)
 	line := func(sha string, hour int, until *time.Time) httpapi.Deployment {
 		return httpapi.Deployment{Repository: "acme/shop", SHA: sha, Branch: "main", Since: begin.Add(time.Duration(hour) * time.Hour), Until: until}
 	}
@@ -179,7 +179,7 @@ func TestArchivedDay(t *testing.T) {
 		"forgotten": {"The status has no such repository.", []httpapi.Deployment{line("a", 9, ended(10))}, nil, "acme/shop: a on main, since 09:00 until 10:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := view.DayOf(staging(tc.status...), nil, tc.archived, begin, noon)
+			d := environment.DayOf(staging(tc.status...), nil, tc.archived, begin, noon)
 			if got := drawn(d.Deployments); got != tc.want {
 				t.Errorf("%s Got\n%s\nwant\n%s", tc.reason, got, tc.want)
 			}

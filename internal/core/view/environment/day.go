@@ -1,4 +1,4 @@
-package view
+package environment
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // Day is a day of an Environment, in UTC, as lanes and as a table.
@@ -17,7 +18,7 @@ type Day struct {
 	Today          bool
 	Deployments    []Lane // by repository
 	Tests          []Lane // by Trigger
-	Ticks          []Tick
+	Ticks          []view.Tick
 	Events         []Event // what the lanes show, oldest first
 	Omitted        int     // older runs of the day, which are too many
 }
@@ -27,12 +28,14 @@ type DayLink struct{ Date, Name string }
 
 // Event is a row of the table of a day.
 type Event struct {
-	What     string // the Trigger or the repository, which may be empty
-	Run      *Row   // nil: a deployment
-	Commit   string // short
+	What     string    // the Trigger or the repository, which may be empty
+	Run      *view.Row // nil: a deployment
+	Commit   string    // short
 	Branch   string
-	From, To *Time // To is nil: until now
+	From, To *view.Time // To is nil: until now
 }
+
+const day = 24 * time.Hour
 
 // maxDayRuns bounds the runs that a page of a day shows: some 100 KiB.
 const maxDayRuns = 200
@@ -41,7 +44,7 @@ const dateFormat = "2006-01-02"
 
 // ParseDay returns the beginning of a day in UTC, which is today unless the text names an earlier one.
 func ParseDay(text string, now time.Time) time.Time {
-	today := Midnight(now)
+	today := view.Midnight(now)
 	if t, err := time.Parse(dateFormat, text); err == nil && t.Before(today) {
 		return t
 	}
@@ -67,7 +70,7 @@ func testing(s *v1alpha1.Suite, now time.Time) stretch {
 // DayOf returns a day of an Environment, whose runs and archived deployments come newest first.
 func DayOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment, begin, now time.Time) Day {
 	deployments := deploymentsOf(e, runs, archived)
-	d := Day{Name: begin.Format("Monday, 2 January 2006"), Today: begin.Equal(Midnight(now))}
+	d := Day{Name: begin.Format("Monday, 2 January 2006"), Today: begin.Equal(view.Midnight(now))}
 	if d.Today {
 		d.Name = "Today"
 	}
@@ -104,7 +107,7 @@ func (p deployment) during(now time.Time) stretch {
 func (d *Day) setNeighbours(deployments []deployment, runs []*v1alpha1.Suite, begin, now time.Time) {
 	var previous, next time.Time
 	see := func(at time.Time) {
-		switch at = Midnight(at); {
+		switch at = view.Midnight(at); {
 		case at.Before(begin):
 			previous = later(previous, at)
 		case at.After(begin) && (next.IsZero() || at.Before(next)):
@@ -118,7 +121,7 @@ func (d *Day) setNeighbours(deployments []deployment, runs []*v1alpha1.Suite, be
 		see(testing(s, now).from)
 	}
 	d.Previous = dayLink(previous)
-	if next.Before(Midnight(now)) {
+	if next.Before(view.Midnight(now)) {
 		d.Next = dayLink(next)
 	}
 }
@@ -167,13 +170,13 @@ func earlier(a, b time.Time) time.Time {
 func events(deployments []deployment, tests []*v1alpha1.Suite, now time.Time) []Event {
 	all := make([]Event, 0, len(deployments)+len(tests))
 	for _, p := range deployments {
-		all = append(all, Event{What: p.repository, Commit: notification.ShortSHA(p.sha), Branch: p.branch, From: TimeOf(p.from, now), To: TimeOf(p.to, now)})
+		all = append(all, Event{What: p.repository, Commit: notification.ShortSHA(p.sha), Branch: p.branch, From: view.TimeOf(p.from, now), To: view.TimeOf(p.to, now)})
 	}
 	for _, s := range tests {
-		row, t := RowOf(s, 0, now), testing(s, now)
-		e := Event{What: row.Trigger, Run: &row, Commit: row.SHA, Branch: row.Branch, From: TimeOf(t.from, now)}
+		row, t := view.RowOf(s, 0, now), testing(s, now)
+		e := Event{What: row.Trigger, Run: &row, Commit: row.SHA, Branch: row.Branch, From: view.TimeOf(t.from, now)}
 		if s.Finished() {
-			e.To = TimeOf(t.to, now)
+			e.To = view.TimeOf(t.to, now)
 		}
 		all = append(all, e)
 	}

@@ -1,4 +1,4 @@
-package view
+package environment
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // Lane is a line of a day's drawing.
@@ -71,7 +72,7 @@ func deploymentLanes(deployments []deployment, window stretch, now time.Time) (l
 
 // clock writes a time of the day; one of another day with its date.
 func clock(at time.Time, window stretch) string {
-	if at = at.UTC(); !Midnight(at).Equal(Midnight(window.from)) {
+	if at = at.UTC(); !view.Midnight(at).Equal(view.Midnight(window.from)) {
 		return at.Format("2 January, 15:04")
 	}
 	return at.Format("15:04")
@@ -79,7 +80,7 @@ func clock(at time.Time, window stretch) string {
 
 // testLanes puts runs of a Trigger that overlap below each other. The runs come newest first.
 func testLanes(runs []*v1alpha1.Suite, window stretch, now time.Time) (lanes []Lane) {
-	byTrigger := ByTrigger(runs)
+	byTrigger := view.ByTrigger(runs)
 	for name, own := range byTrigger {
 		slices.SortFunc(own, func(a, b *v1alpha1.Suite) int { return testing(a, now).from.Compare(testing(b, now).from) })
 		lane := Lane{Name: name, Height: testPitch}
@@ -103,7 +104,7 @@ func testLanes(runs []*v1alpha1.Suite, window stretch, now time.Time) (lanes []L
 }
 
 func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
-	state, t := StateOf(s), testing(s, now)
+	state, t := view.StateOf(s), testing(s, now)
 	bar := LaneBar{ID: s.Name, Namespace: s.Namespace, Key: state.Key, Height: testHeight}
 	switch {
 	case state.Bad:
@@ -114,8 +115,8 @@ func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
 	bar.Y = (testPitch - bar.Height) / 2
 	bar.X, bar.Width = t.place(window)
 	bar.Title = fmt.Sprintf("%s: %s at %s", s.Spec.Trigger.Name, state.Label, clock(t.from, window))
-	if took := Took(s, now); took > 0 {
-		bar.Title += ", " + Duration(took)
+	if took := view.Took(s, now); took > 0 {
+		bar.Title += ", " + view.Duration(took)
 	}
 	if sha := s.Spec.Deployment.SHA; sha != "" {
 		bar.Title += ", " + notification.ShortSHA(sha)
@@ -126,14 +127,14 @@ func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
 var tickSteps = []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour}
 
 // ticks leaves out times whose label would not fit.
-func ticks(window stretch) (all []Tick) {
+func ticks(window stretch) (all []view.Tick) {
 	const margin = 3
 	i := slices.IndexFunc(tickSteps, func(step time.Duration) bool { return window.to.Sub(window.from) <= maxTicks*step })
 	step := tickSteps[max(i, 0)]
 	for at := window.from.Truncate(step); at.Before(window.to); at = at.Add(step) {
 		x := 100 * float64(at.Sub(window.from)) / float64(window.to.Sub(window.from))
 		if x >= margin && x <= 100-margin {
-			all = append(all, Tick{x, at.UTC().Format("15:04")})
+			all = append(all, view.Tick{X: x, Label: at.UTC().Format("15:04")})
 		}
 	}
 	return all

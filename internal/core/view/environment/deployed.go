@@ -1,4 +1,4 @@
-package view
+package environment
 
 import (
 	"slices"
@@ -8,20 +8,21 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // Deployed is what an Environment has of a repository.
 type Deployed struct {
-	Repository string // empty if none is named
-	Commit     *Link  // nil if its workloads have several
+	Repository string     // empty if none is named
+	Commit     *view.Link // nil if its workloads have several
 	Branch     string
 	Type       string // empty if it is the name of the Environment
-	Since      *Time
+	Since      *view.Time
 	By         string // who said so; completes "by"
 	Ready      bool   // all its workloads have rolled it out, as far as that is known
 	Message    string // what is missing
 	Workloads  []Workload
-	Runs       []Row // the newest of each Trigger that tested it, by name
+	Runs       []view.Row // the newest of each Trigger that tested it, by name
 }
 
 // Rest returns the message, unless it repeats those of workloads.
@@ -66,7 +67,7 @@ func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.
 		v.Type = d.DeploymentType
 	}
 	if d.Since != nil {
-		v.Since = TimeOf(d.Since.Time, now)
+		v.Since = view.TimeOf(d.Since.Time, now)
 	}
 	for _, w := range d.Workloads {
 		v.Workloads = append(v.Workloads, workloadOf(w, e.Namespace, d.SHA))
@@ -113,9 +114,9 @@ func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Sui
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.
-func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) *Link {
+func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) *view.Link {
 	if tests := testsOf(e, d, runs); len(tests) > 0 {
-		return Commit(tests[0].Spec.Deployment)
+		return view.Commit(tests[0].Spec.Deployment)
 	}
 	at := v1alpha1.Deployment{SHA: d.SHA, Repository: d.Repository}
 	for _, w := range e.Spec.Workloads {
@@ -129,9 +130,7 @@ func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Su
 	if i >= 0 {
 		other := runs[i].Spec.Deployment
 		at.HostingService = other.HostingService
-		if base := repositoryURL(other); base != "" && notification.IsCommit(d.SHA) {
-			at.CommitURL = base + separator(other) + "/commit/" + d.SHA
-		}
+		at.CommitURL = view.CommitURL(other, d.SHA)
 	}
-	return Commit(at)
+	return view.Commit(at)
 }

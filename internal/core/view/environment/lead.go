@@ -1,4 +1,4 @@
-package view
+package environment
 
 import (
 	"cmp"
@@ -9,27 +9,28 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
 // leadOf says what is wrong in an Environment, or else what is deployed there. Problem is why its workloads cannot be read, or "".
-func leadOf(problem string, all []Deployed, now time.Time) Lead {
+func leadOf(problem string, all []Deployed, now time.Time) view.Lead {
 	if problem != "" {
-		return Lead{StateOfReason(v1alpha1.ReasonError).Key, problem}
+		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonError).Key, Text: problem}
 	}
 	for _, d := range all {
 		if !d.Ready {
-			return Lead{StateOfReason(v1alpha1.ReasonStarting).Key, d.rolloutSentence()}
+			return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonStarting).Key, Text: d.rolloutSentence()}
 		}
 	}
 	for _, d := range all {
 		for _, r := range d.Runs {
 			if r.State.Bad {
-				return Lead{r.State.Key, fmt.Sprintf("%s did not pass for %s. %s", r.Trigger, d.what(), r.Why)}
+				return view.Lead{Key: r.State.Key, Text: fmt.Sprintf("%s did not pass for %s. %s", r.Trigger, d.what(), r.Why)}
 			}
 		}
 	}
 	verdict := verdictOf(all)
-	return Lead{verdict.Key, deployedSentence(all, now) + " " + verdict.Text}
+	return view.Lead{Key: verdict.Key, Text: deployedSentence(all, now) + " " + verdict.Text}
 }
 
 // rolloutSentence names no commit: until all workloads have another one, the one before counts as deployed.
@@ -75,14 +76,14 @@ func deployedSentence(all []Deployed, now time.Time) string {
 	case len(all) > 1:
 		return fmt.Sprintf("%d repositories are deployed.", len(all))
 	case last.Since != nil:
-		return fmt.Sprintf("%s has been deployed for %s.", last.subject(), span(now.Sub(last.Since.At)))
+		return fmt.Sprintf("%s has been deployed for %s.", last.subject(), view.Span(now.Sub(last.Since.At)))
 	default:
 		return last.subject() + " is deployed."
 	}
 }
 
 // verdictOf sums up the tests of what is deployed, none of which ended badly.
-func verdictOf(all []Deployed) Lead {
+func verdictOf(all []Deployed) view.Lead {
 	var untested, open, stopped, changed, passed []string
 	for _, d := range all {
 		if len(d.Runs) == 0 {
@@ -103,15 +104,15 @@ func verdictOf(all []Deployed) Lead {
 	}
 	switch {
 	case len(open) > 0:
-		return Lead{StateOfReason(v1alpha1.ReasonRunning).Key, "No result yet of " + listed(open) + "."}
+		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonRunning).Key, Text: "No result yet of " + listed(open) + "."}
 	case len(untested) > 0:
-		return Lead{NoRun.Key, "Nothing has tested " + listed(untested) + "."}
+		return view.Lead{Key: view.NoRun.Key, Text: "Nothing has tested " + listed(untested) + "."}
 	case len(stopped) > 0:
-		return Lead{StateOfReason(v1alpha1.ReasonCanceled).Key, "No result of " + listed(stopped) + ", because it was stopped."}
+		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonCanceled).Key, Text: "No result of " + listed(stopped) + ", because it was stopped."}
 	case len(changed) > 0:
-		return Lead{StateOfReason(v1alpha1.ReasonInconclusive).Key, "No result of " + listed(changed) + ", because something was deployed meanwhile."}
+		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonInconclusive).Key, Text: "No result of " + listed(changed) + ", because something was deployed meanwhile."}
 	default:
-		return Lead{StateOfReason(v1alpha1.ReasonPassed).Key, listed(passed) + " passed."}
+		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonPassed).Key, Text: listed(passed) + " passed."}
 	}
 }
 

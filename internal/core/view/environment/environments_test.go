@@ -1,4 +1,4 @@
-package view_test
+package environment_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/environment"
 )
 
 // TestLastDeployment: a run that somebody started again tests what was deployed before.
@@ -31,7 +32,7 @@ func TestLastDeployment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			staging := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "shop"}}
-			e := view.EnvironmentsOf([]*v1alpha1.Environment{staging}, tc.runs, now)[0]
+			e := environment.SummariesOf([]*v1alpha1.Environment{staging}, tc.runs, now)[0]
 			got := ""
 			if e.Latest != nil {
 				got = e.Latest.SHA
@@ -65,7 +66,7 @@ func TestEnvironmentOnHold(t *testing.T) {
 		"no reason": {hold(soon, "", ""), "On hold until " + clock + "."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := view.EnvironmentsOf([]*v1alpha1.Environment{tc.environment}, nil, now)[0].Hold; got != tc.want {
+			if got := environment.SummariesOf([]*v1alpha1.Environment{tc.environment}, nil, now)[0].Hold; got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
@@ -95,7 +96,7 @@ func TestEnvironmentSettling(t *testing.T) {
 			" unless another follows, at " + clock(10*time.Minute) + " at the latest."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := view.EnvironmentsOf([]*v1alpha1.Environment{tc.environment}, []*v1alpha1.Suite{tc.run}, now)[0].Settling; got != tc.want {
+			if got := environment.SummariesOf([]*v1alpha1.Environment{tc.environment}, []*v1alpha1.Suite{tc.run}, now)[0].Settling; got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package view_test
+package environment_test
 
 import (
 	"strings"
@@ -10,14 +10,15 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/environment"
 )
 
 func staging(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "shop"}, Status: v1alpha1.EnvironmentStatus{Deployed: deployed}}
 }
 
-func pageOf(e *v1alpha1.Environment, runs ...*v1alpha1.Suite) view.EnvironmentPage {
-	return view.EnvironmentPageOf(e, runs, nil, view.ParseDay("", now), now)
+func pageOf(e *v1alpha1.Environment, runs ...*v1alpha1.Suite) environment.Page {
+	return environment.PageOf(e, runs, nil, environment.ParseDay("", now), now)
 }
 
 func testOf(repository, sha string) func(*v1alpha1.Suite) {
@@ -86,7 +87,7 @@ func TestTestedBy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.deployed})
 			e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop", Repository: "acme/shop"}, {Name: "jobs", Repository: "acme/shop"}}
-			got := view.DeployedIn(e, []*v1alpha1.Suite{run("a", passed, tc.tested)}, now)[0].Runs
+			got := environment.DeployedIn(e, []*v1alpha1.Suite{run("a", passed, tc.tested)}, now)[0].Runs
 			if (len(got) == 1) != tc.want {
 				t.Errorf("%s Got %v", tc.reason, got)
 			}
@@ -115,7 +116,7 @@ func TestDeployedCommitLinks(t *testing.T) {
 			if tc.runs != nil {
 				e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop", Repository: "acme/shop", HostingService: v1alpha1.GitLab}}
 			}
-			got := view.DeployedIn(e, tc.runs, now)[0].Commit
+			got := environment.DeployedIn(e, tc.runs, now)[0].Commit
 			if got.URL != tc.want {
 				t.Errorf("%q, want %q", got.URL, tc.want)
 			}
@@ -129,21 +130,21 @@ func TestDeployedWorkloads(t *testing.T) {
 			Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Digest: "odd"}}},
 		{Kind: "Application", Namespace: "argocd", Name: "shop", SHA: otherSHA},
 	}})
-	want := view.Deployed{
-		Commit: &view.Link{Text: sha[:8]}, By: "the rollout", Ready: true, Workloads: []view.Workload{
+	want := environment.Deployed{
+		Commit: &view.Link{Text: sha[:8]}, By: "the rollout", Ready: true, Workloads: []environment.Workload{
 			{Kind: "Deployment", Name: "shop", Ready: true, Message: "3 of 3 ready",
-				Digests: []view.Digest{{Container: "app", Short: "sha256:9c1d2e3f", Whole: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Short: "odd", Whole: "odd"}}},
+				Digests: []environment.Digest{{Container: "app", Short: "sha256:9c1d2e3f", Whole: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Short: "odd", Whole: "odd"}}},
 			{Kind: "Application", Name: "shop", Namespace: "argocd", Message: "not rolled out", SHA: otherSHA[:8]},
 		},
 	}
-	if diff := cmp.Diff(want, view.DeployedIn(e, nil, now)[0]); diff != "" {
+	if diff := cmp.Diff(want, environment.DeployedIn(e, nil, now)[0]); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestEnvironmentsInList(t *testing.T) {
 	many := staging(v1alpha1.Deployed{Repository: "a"}, v1alpha1.Deployed{Repository: "b"}, v1alpha1.Deployed{Repository: "c"}, v1alpha1.Deployed{Repository: "d"})
-	e := view.EnvironmentsOf([]*v1alpha1.Environment{many}, nil, now)[0]
+	e := environment.SummariesOf([]*v1alpha1.Environment{many}, nil, now)[0]
 	var names []string
 	for _, d := range e.First() {
 		names = append(names, d.Repository)

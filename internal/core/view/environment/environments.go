@@ -1,0 +1,101 @@
+package environment
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+// Summary is an Environment with what is deployed there.
+type Summary struct {
+	Name, Namespace string
+	URL             *view.Link
+	Ephemeral       bool
+	Expires         *view.Time
+	Hold            string // until when it is on hold, and why; empty: it is not
+	Settling        string // until when runs wait for it to settle; empty: they do not
+	Problem         string // why its workloads cannot be read; empty if they can, or if it names none
+	Deployed        []Deployed
+	Latest          *view.Run  // of the last deployment; nil: no run says what that was
+	Runs            []view.Row // the latest run of each Trigger, by name
+}
+
+// deployedInList is how many repositories of an Environment a list names.
+const deployedInList = 3
+
+// First returns the repositories that a list names.
+func (e Summary) First() []Deployed { return e.Deployed[:min(len(e.Deployed), deployedInList)] }
+
+// Others returns how many it does not name.
+func (e Summary) Others() int { return max(0, len(e.Deployed)-deployedInList) }
+
+// SummariesOf returns the lasting Environments and then the ephemeral ones, by name. The runs come newest first.
+func SummariesOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Summary {
+	byEnvironment := view.ByEnvironment(runs)
+	var all []Summary
+	for _, e := range environments {
+		all = append(all, summaryOf(e, byEnvironment[e.Name], now))
+	}
+	slices.SortFunc(all, func(a, b Summary) int {
+		return cmp.Or(a.kind()-b.kind(), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// kind orders lasting Environments before ephemeral ones.
+func (e Summary) kind() int {
+	if e.Ephemeral {
+		return 1
+	}
+	return 0
+}
+
+func holdOf(e *v1alpha1.Environment, now time.Time) string {
+	until := e.HeldUntil(now)
+	if until.IsZero() {
+		return ""
+	}
+	text := "On hold until " + suite.HoldEnd(until, now)
+	if why := suite.HoldWhy(e); why != "" {
+		text += " — " + why
+	}
+	return text + "."
+}
+
+func settlingOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) string {
+	s := suite.SettlingOf(e, suite.BurstOf(e, own), now)
+	if s == nil {
+		return ""
+	}
+	return "Settling: " + suite.SettlingClause(*s, now) + "."
+}
+
+// summaryOf takes the runs of the Environment, newest first.
+func summaryOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Summary {
+	v := Summary{
+		Name: e.Name, Namespace: e.Namespace, URL: view.DeployedAt(e.Spec.URL),
+		Hold: holdOf(e, now), Settling: settlingOf(e, own, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
+	}
+	if e.Spec.Ephemeral != nil {
+		v.Ephemeral, v.URL = true, view.DeployedAt(e.Spec.Ephemeral.DeploymentURL)
+		v.Expires = view.TimeOf(e.Spec.Ephemeral.ExpiresAt.Time, now)
+	}
+	v.Runs = latestRuns(own, now)
+	if s := view.LastDeployment(own); s != nil {
+		v.Latest = new(view.RunOf(view.Subject{Suite: s}, now))
+	}
+	return v
+}
+
+func latestRuns(runs []*v1alpha1.Suite, now time.Time) []view.Row {
+	var rows []view.Row
+	for _, runs := range view.ByTrigger(runs) {
+		rows = append(rows, view.RowOf(runs[0], 0, now))
+	}
+	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Compare(a.Trigger, b.Trigger) })
+	return rows
+}
