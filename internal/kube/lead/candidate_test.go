@@ -81,6 +81,11 @@ func (r *replica) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, 
 }
 
 func (r *replica) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	r.lease.mu.Lock()
+	if r.lease.record == nil {
+		r.seen = r.lease.version
+	}
+	r.lease.mu.Unlock()
 	return r.Update(ctx, record)
 }
 

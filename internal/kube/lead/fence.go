@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -75,7 +76,7 @@ func (f *fence) await(request context.Context) error {
 
 // open compares both clocks: the monotonic one may stand still while the machine is suspended.
 func (f *fence) open(last *renewal, now time.Time) bool {
-	return now.Sub(last.sent) < f.valid && now.Round(0).Sub(last.sent.Round(0)) < f.valid
+	return !f.lock.lost.Load() && now.Sub(last.sent) < f.valid && now.Round(0).Sub(last.sent.Round(0)) < f.valid
 }
 
 // note logs a change once, however many requests wait.
@@ -95,7 +96,8 @@ type renewal struct {
 // renewedLock remembers when the last renewal of a term was sent: others count from when the API server stored it.
 type renewedLock struct {
 	resourcelock.Interface
-	at atomic.Pointer[renewal]
+	at   atomic.Pointer[renewal]
+	lost atomic.Bool // somebody deleted the lease in this term, or gave it to another replica, which may already lead
 }
 
 // last is never renewed if there is none.
@@ -108,16 +110,29 @@ func (l *renewedLock) last() *renewal {
 
 func (l *renewedLock) renewed() time.Time { return l.last().sent }
 
+// Get is asked when a renewal has failed.
+func (l *renewedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if l.at.Load() != nil && (apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != l.Identity()) {
+		l.lost.Store(true)
+	}
+	return record, raw, err
+}
+
+// Create is for the first lease, and for the one of a later term.
 func (l *renewedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if l.lost.Load() {
+		return errOtherTerm
+	}
 	return l.note(record, func() error { return l.Interface.Create(ctx, record) })
 }
 
 // errOtherTerm keeps the elector from renewing the lease, so that the term ends.
-var errOtherTerm = errors.New("another replica has led meanwhile, so this term must end")
+var errOtherTerm = errors.New("another replica may have led meanwhile, so this term must end")
 
 // Update does not take a lease again that another replica has held and given back: what waits in this term knows nothing of that.
 func (l *renewedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	if last := l.at.Load(); last != nil && last.transitions != record.LeaderTransitions {
+	if last := l.at.Load(); l.lost.Load() || last != nil && last.transitions != record.LeaderTransitions {
 		return errOtherTerm
 	}
 	return l.note(record, func() error { return l.Interface.Update(ctx, record) })

@@ -75,7 +75,9 @@ func (s *sending) awaitSender(name string) {
 	for last := ""; last != name; {
 		time.Sleep(100 * time.Millisecond)
 		s.mu.Lock()
-		last = s.by[len(s.by)-1]
+		if n := len(s.by); n > 0 {
+			last = s.by[n-1]
+		}
 		s.mu.Unlock()
 	}
 }
@@ -183,6 +185,40 @@ func TestRequestsEndWhileTheyWait(t *testing.T) {
 				}
 				term()
 				request()
+			})
+		})
+	}
+}
+
+// TestLeaseOfAnother: somebody deletes the lease of a leader that works, or writes another holder into it. The leader sends nothing after it
+// has seen that, which it does with its next renewal, and nothing again in this term.
+func TestLeaseOfAnother(t *testing.T) {
+	for name, change := range map[string]func(*storedLease){
+		"deleted": func(l *storedLease) { l.record = nil },
+		"overwritten": func(l *storedLease) {
+			l.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 14, LeaderTransitions: l.record.LeaderTransitions}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, s := newElection(t), &sending{refused: map[string]int{}}
+				first := s.join(e, "first")
+				time.Sleep(time.Minute)
+				e.lease.mu.Lock()
+				e.lease.version++
+				change(e.lease)
+				e.lease.mu.Unlock()
+				time.Sleep(2*NewTiming(lease).Retry + time.Second)
+				s.mu.Lock()
+				s.by = nil
+				s.mu.Unlock()
+				time.Sleep(NewTiming(lease).Renew - 2*NewTiming(lease).Retry - 2*time.Second)
+				if s.mu.Lock(); len(s.by) > 0 || len(s.refused) > 0 {
+					t.Errorf("it sends requests while another replica may lead, and refused: %v", s.refused)
+				}
+				s.mu.Unlock()
+				s.awaitSender("first") // in a later term
+				first.finish(t)
 			})
 		})
 	}
