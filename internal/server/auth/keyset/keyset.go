@@ -22,7 +22,7 @@ var (
 )
 
 var (
-	errTooSoon     = errors.New("its keys were read a few seconds ago")
+	errTooSoon     = errors.New("its keys were asked for before the token came")
 	errManyWaiting = errors.New("as many tokens wait for the keys of the issuer as may")
 )
 
@@ -101,7 +101,7 @@ func (s *Set) known(id string) (keys []jose.JSONWebKey, usable bool) {
 	return keys, true
 }
 
-// refresh returns nil if the keys were just read.
+// refresh returns nil if the keys were read since it was called.
 func (s *Set) refresh(ctx context.Context) error {
 	done, first := s.fetch()
 	if done != nil {
@@ -111,7 +111,7 @@ func (s *Set) refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if done == nil && s.fault == nil {
+	if !first && s.fault == nil {
 		return errTooSoon
 	}
 	return s.fault

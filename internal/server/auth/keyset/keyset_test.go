@@ -193,3 +193,28 @@ func TestOneRequest(t *testing.T) {
 		t.Error("the server was asked twice")
 	}
 }
+
+// TestJoinedRequest: the answer to a request that began before a token came may be older than the key of the token.
+func TestJoinedRequest(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s := newServer(t, func(c *Config) {
+		read := c.Read
+		c.Read = func(ctx context.Context) ([]jose.JSONWebKey, error) {
+			close(asked)
+			<-answer
+			return read(ctx)
+		}
+	})
+	began, joined := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := s.Find(t.Context(), "forged"); began <- err }()
+	<-asked
+	go func() { _, err := s.Find(t.Context(), "new"); joined <- err }()
+	poll.True(t, "the second token waits", func() bool { return len(s.waiting) == 1 })
+	close(answer)
+	if err := <-began; !errors.Is(err, ErrUnknown) {
+		t.Errorf("the token that caused the request: %v", err)
+	}
+	if err := <-joined; !errors.Is(err, ErrUnclear) {
+		t.Errorf("the token that joined it: %v", err)
+	}
+}
