@@ -19,7 +19,8 @@ type notes struct {
 	mu     sync.Mutex
 	lines  []record.Notification
 	more   bool
-	broken error
+	broken error // of lists
+	damage error // of objects
 }
 
 func (n *notes) NotificationsOn(_ context.Context, _ string, day time.Time, _ int) (all []record.NotificationsObject, more bool, err error) {
@@ -41,7 +42,7 @@ func (n *notes) Notifications(_ context.Context, o record.NotificationsObject) (
 			found = append(found, line)
 		}
 	}
-	return found, nil
+	return found, n.damage
 }
 
 func (n *notes) set(change func()) {
@@ -114,6 +115,18 @@ func TestRedeployedIsNotKnown(t *testing.T) {
 	w.clock.moveOn(10 * time.Minute)
 	w.touch(next)
 	w.reaches(next, v1alpha1.ReasonInconclusive, "because it cannot be read: connection refused. Repeat all tests: postflight runs rerun run")
+}
+
+// TestDamagedNotifications: a damaged object does not become whole, so that the run does not wait for it.
+func TestDamagedNotifications(t *testing.T) {
+	t.Parallel()
+	w, notes := notedWorld(t)
+	notes.set(func() {
+		notes.lines, notes.damage = []record.Notification{notified("5ca1ab1e", w.clock.Now())}, record.ErrDamaged
+	})
+	w.clock.moveOn(time.Minute)
+	w.reaches(w.repeated(), v1alpha1.ReasonInconclusive, "Some notifications since the run run cannot be read, because objects of the archive are damaged. "+
+		"Repeat all tests: postflight runs rerun run")
 }
 
 // TestTooMuchToKnow: more is kept than is read.

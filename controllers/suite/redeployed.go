@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -70,7 +71,7 @@ func (r *Reconciler) search(ctx context.Context, o *suite.Observation, s *redepl
 	}
 	defer release()
 	root, now := cmp.Or(o.Plan.Root, o.Plan.Of), r.Clock.Now()
-	first, left := o.Plan.Since.UTC().Truncate(time.Hour), maxSearched
+	first, left, damaged := o.Plan.Since.UTC().Truncate(time.Hour), maxSearched, 0
 	if problem := redeployed.TooLongAgo(root, first, now, o.Team.RecordLifetime()); problem != "" {
 		return &suite.Redeployed{NotWhole: problem}, nil
 	}
@@ -81,10 +82,11 @@ func (r *Reconciler) search(ctx context.Context, o *suite.Observation, s *redepl
 		}
 		objects = slices.DeleteFunc(objects, func(object record.NotificationsObject) bool { return object.Hour.Before(first) })
 		for some := range slices.Chunk(objects[:min(len(objects), left)], searchAtOnce) {
-			lines, err := r.readNotifications(ctx, some)
+			lines, cut, err := r.readNotifications(ctx, some)
 			if err != nil {
 				return nil, err
 			}
+			damaged += cut
 			if other, err := otherOf(ctx, o.Team, s, lines); other != nil || err != nil {
 				return &suite.Redeployed{NotWhole: redeployed.Describe(other, root)}, err
 			}
@@ -93,20 +95,29 @@ func (r *Reconciler) search(ctx context.Context, o *suite.Observation, s *redepl
 			return &suite.Redeployed{NotWhole: fmt.Sprintf("Since the run %s, there were more notifications than are looked at.", root)}, nil
 		}
 	}
+	if damaged > 0 {
+		return &suite.Redeployed{NotWhole: fmt.Sprintf("Some notifications since the run %s cannot be read, because objects of the archive are damaged.", root)}, nil
+	}
 	return &suite.Redeployed{}, nil
 }
 
-func (r *Reconciler) readNotifications(ctx context.Context, objects []record.NotificationsObject) ([]record.Notification, error) {
+// readNotifications returns the lines before the damage of damaged objects, and how many of these there are. Other errors may pass.
+func (r *Reconciler) readNotifications(ctx context.Context, objects []record.NotificationsObject) (lines []record.Notification, damaged int, err error) {
+	var cut atomic.Int32
 	read := make([][]record.Notification, len(objects))
 	group, reading := errgroup.WithContext(ctx)
 	for i, object := range objects {
 		group.Go(func() (err error) {
 			read[i], err = r.Notifications.Notifications(reading, object)
+			if errors.Is(err, record.ErrDamaged) {
+				cut.Add(1)
+				return nil
+			}
 			return err
 		})
 	}
-	err := group.Wait()
-	return slices.Concat(read...), err
+	err = group.Wait()
+	return slices.Concat(read...), int(cut.Load()), err
 }
 
 // otherOf leaves out what an earlier team of the name was notified.

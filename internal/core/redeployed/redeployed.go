@@ -19,7 +19,7 @@ import (
 type Search struct {
 	run           *v1alpha1.Suite
 	since         time.Time
-	names         map[string]bool       // of all Triggers
+	created       map[string]time.Time  // of all Triggers, by name
 	byEnvironment map[string][]*trigger // by the name in their spec
 }
 
@@ -31,9 +31,9 @@ type trigger struct {
 
 // New returns a Search among what was notified since a time, or in the same second: not all times are more exact. The Triggers are those of the namespace now.
 func New(run *v1alpha1.Suite, since time.Time, triggers []*v1alpha1.Trigger) *Search {
-	s := &Search{run: run, since: since.Truncate(time.Second), names: map[string]bool{}, byEnvironment: map[string][]*trigger{}}
+	s := &Search{run: run, since: since.Truncate(time.Second), created: map[string]time.Time{}, byEnvironment: map[string][]*trigger{}}
 	for _, t := range triggers {
-		s.names[t.Name] = true
+		s.created[t.Name] = t.CreationTimestamp.Time
 		s.byEnvironment[t.Spec.Environment] = append(s.byEnvironment[t.Spec.Environment], &trigger{Trigger: t})
 	}
 	return s
@@ -56,8 +56,14 @@ func (s *Search) IsOther(n *record.Notification) bool {
 			return true
 		}
 	}
-	matchedOthers := n.MoreMatched > 0 || slices.ContainsFunc(n.Matched, func(name string) bool { return s.names[name] })
+	matchedOthers := n.MoreMatched > 0 || slices.ContainsFunc(n.Matched, func(name string) bool { return s.existed(name, n.At) })
 	return !matchedOthers && s.mayBeHere(n, of)
+}
+
+// existed reports whether a Trigger of now is the one that a notification matched: another one of its name may have been elsewhere.
+func (s *Search) existed(name string, at time.Time) bool {
+	created, exists := s.created[name]
+	return exists && !created.After(at)
 }
 
 // triggersOfEnvironment are those whose runs, after this notification, would be in the Environment of the run.
@@ -84,7 +90,8 @@ func (s *Search) mayBeHere(n *record.Notification, of []*trigger) bool {
 		isType = isType || slices.Contains(m.DeploymentTypes, n.DeploymentType)
 		isRepository = isRepository || len(m.Repositories) == 0 || slices.Contains(m.Repositories, n.Repository)
 	}
-	here := len(of) > 0 || !s.names[s.run.Spec.Trigger.Name] // nobody knows any more where that one's runs would be
+	_, exists := s.created[s.run.Spec.Trigger.Name]
+	here := len(of) > 0 || !exists // nobody knows any more where that one's runs would be
 	return here && isType && isRepository
 }
 

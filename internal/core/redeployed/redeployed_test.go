@@ -92,8 +92,11 @@ func TestIsOther(t *testing.T) {
 		"no repository":           {"it may be this one", func(n *record.Notification) { n.Repository = "" }, []*v1alpha1.Trigger{smoke, pay}, "", true},
 		"its Trigger was deleted": {"as if nothing had matched", func(n *record.Notification) { n.Matched = []string{"gone"} }, nil, "", true},
 		"deleted, another type":   {"as if nothing had matched", func(n *record.Notification) { n.DeploymentType, n.Matched = "production", []string{"gone"} }, nil, "", false},
-		"a broken Trigger":        {"it matches nothing, and its type is known", func(n *record.Notification) { n.DeploymentType = "b" }, []*v1alpha1.Trigger{smoke, aTrigger("b", "staging", takes([]string{"b"}, nil), broken)}, "", true},
-		"no Trigger is left":      {"nobody knows its Environment", func(n *record.Notification) {}, []*v1alpha1.Trigger{pay}, "", true},
+		"recreated elsewhere": {"that of then may have been here", func(n *record.Notification) { n.Matched = []string{"pay"} }, []*v1alpha1.Trigger{smoke, aTrigger("pay", "pay-staging", func(t *v1alpha1.Trigger) {
+			t.CreationTimestamp.Time = since.Add(time.Hour)
+		})}, "", true},
+		"a broken Trigger":   {"it matches nothing, and its type is known", func(n *record.Notification) { n.DeploymentType = "b" }, []*v1alpha1.Trigger{smoke, aTrigger("b", "staging", takes([]string{"b"}, nil), broken)}, "", true},
+		"no Trigger is left": {"nobody knows its Environment", func(n *record.Notification) {}, []*v1alpha1.Trigger{pay}, "", true},
 
 		"a rollout":           {"it names the Environment", func(n *record.Notification) { n.Way, n.Environment = record.WayWorkload, "staging" }, nil, "", true},
 		"a rollout elsewhere": {"it names another", func(n *record.Notification) { n.Way, n.Environment = record.WayWorkload, "pay-staging" }, nil, "", false},
