@@ -72,7 +72,7 @@ func (r *Reconciler) search(ctx context.Context, o *suite.Observation, s *redepl
 	defer release()
 	root, now := cmp.Or(o.Plan.Root, o.Plan.Of), r.Clock.Now()
 	first, left, damaged := o.Plan.Since.UTC().Truncate(time.Hour), maxSearched, 0
-	if problem := redeployed.TooLongAgo(root, first, now, o.Team.RecordLifetime()); problem != "" {
+	if problem := redeployed.TooLongAgo(root, o.Plan.Since, now, o.Team.RecordLifetime()); problem != "" {
 		return &suite.Redeployed{NotWhole: problem}, nil
 	}
 	for d := first.Truncate(day); !d.After(now); d = d.Add(day) {

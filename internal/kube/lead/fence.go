@@ -64,7 +64,7 @@ func (f *fence) await(request context.Context) error {
 			f.note(false, "the lease is renewed, so this replica continues to lead")
 			return nil
 		}
-		f.note(true, "the lease was not renewed in time, so this replica sends nothing as the leader until it is, or another one leads")
+		f.note(true, f.whyClosed())
 		select {
 		case <-last.followed:
 		case <-f.term.Done():
@@ -77,6 +77,13 @@ func (f *fence) await(request context.Context) error {
 // open compares both clocks: the monotonic one may stand still while the machine is suspended.
 func (f *fence) open(last *renewal, now time.Time) bool {
 	return !f.lock.lost.Load() && now.Sub(last.sent) < f.valid && now.Round(0).Sub(last.sent.Round(0)) < f.valid
+}
+
+func (f *fence) whyClosed() string {
+	if f.lock.lost.Load() {
+		return "somebody deleted the lease, or gave it to another replica, so this replica sends nothing as the leader until it is elected again"
+	}
+	return "the lease was not renewed in time, so this replica sends nothing as the leader until it is, or another one leads"
 }
 
 // note logs a change once, however many requests wait.

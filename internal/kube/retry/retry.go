@@ -39,7 +39,7 @@ func Backoff() workqueue.TypedRateLimiter[ctrl.Request] {
 }
 
 // Conflicts retries a conflict without an error in logs or metrics: several reconcilers write to a Suite, so conflicts are normal. So is
-// whatever fails because the term of the leader has ended: the next one reconciles everything.
+// whatever fails once the term of the leader has ended: the next one reconciles everything.
 func Conflicts(next reconcile.Reconciler) reconcile.Reconciler {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](conflictRetryMin, conflictRetryMax)
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

@@ -101,5 +101,6 @@ func (e *Error) Advice() string { return e.advice }
 // HTTPStatus returns 400, 401, 403 or 503.
 func (e *Error) HTTPStatus() int { return e.status }
 
-// Unclear reports whether nothing has failed: the sender is unknown as long as its key is, and should try again.
+// Unclear reports whether the token names a key that is not among those that can be used, which anybody can cause. Its sender should try
+// again. If newer keys cannot be read, package keyset tells the log.
 func (e *Error) Unclear() bool { return e.unclear }
