@@ -6,8 +6,10 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/record"
@@ -32,8 +34,19 @@ func (a *Archive) NotificationsOn(ctx context.Context, team string, day time.Tim
 	return all, false, nil
 }
 
-// Notifications reads the lines of an object. It also returns those before damage.
-func (a *Archive) Notifications(ctx context.Context, o record.NotificationsObject) ([]record.Notification, error) {
+// Notifications reads the lines of an object. It also returns those before damage. It tries twice, because some stores fail while an object is
+// replaced.
+func (a *Archive) Notifications(ctx context.Context, o record.NotificationsObject) (all []record.Notification, err error) {
+	for range 2 {
+		all, err = a.readNotifications(ctx, o)
+		if !errors.Is(err, record.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return all, err
+}
+
+func (a *Archive) readNotifications(ctx context.Context, o record.NotificationsObject) ([]record.Notification, error) {
 	object, _, err := a.Bucket.Get(ctx, o.Key)
 	if err != nil {
 		return nil, err

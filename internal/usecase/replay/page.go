@@ -173,17 +173,12 @@ func (p *page) readAll(ctx context.Context, objects []record.NotificationsObject
 	return nil
 }
 
-// read tries twice, because some stores fail while an object is replaced.
+// read returns no lines of an object that was deleted meanwhile, and those before damage.
 func (p *page) read(ctx context.Context, o record.NotificationsObject) (lines []record.Notification, damaged bool, err error) {
-	for range 2 {
-		lines, err = p.archive.Notifications(ctx, o)
-		damaged = errors.Is(err, record.ErrDamaged)
-		switch {
-		case err == nil:
-			return lines, false, nil
-		case !damaged && !errors.Is(err, fs.ErrNotExist):
-			return nil, false, &ArchiveError{err}
-		}
+	lines, err = p.archive.Notifications(ctx, o)
+	damaged = errors.Is(err, record.ErrDamaged)
+	if err != nil && !damaged && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, &ArchiveError{err}
 	}
 	return lines, damaged, nil
 }
