@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pinned is the seed of the gate, in which the same values are tried each time. `make test-all` draws others.
+// pinned is the seed of the tests that a change waits for, which try the same values each time. The nightly ones draw others.
 const pinned = 20261123
 
 // seedVariable holds the seed that a failed test printed, to repeat it.
@@ -30,7 +30,7 @@ func seed(t testing.TB) uint64 {
 	t.Helper()
 	set := os.Getenv(seedVariable)
 	switch {
-	case set == "" && Gate():
+	case set == "" && Change():
 		return pinned
 	case set == "":
 		return rand.Uint64()
@@ -42,14 +42,14 @@ func seed(t testing.TB) uint64 {
 	return seed
 }
 
-// PinRapid gives rapid, which prints the seed of a failure itself, that of the gate.
+// PinRapid gives rapid, which prints the seed of a failure itself, that of the tests that a change waits for.
 func PinRapid(t testing.TB) {
 	t.Helper()
 	seed := flag.Lookup("rapid.seed")
 	if seed == nil {
 		t.Fatal("this test binary does not use rapid")
 	}
-	if Gate() && seed.Value.String() == "0" { // unless it was given
+	if Change() && seed.Value.String() == "0" { // unless it was given
 		if err := seed.Value.Set(strconv.Itoa(pinned)); err != nil {
 			t.Fatal(err)
 		}
