@@ -26,19 +26,14 @@ func scratch(t *v1alpha1.Trigger) {
 	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "scratch", MountPath: "/scratch"})
 }
 
-// drained has a test wait until its node has read what it printed. containerd before 1.6.22, which Debian 12 has, closes
-// the output of a container as soon as that ends, and so loses the end of a log on a busy node
-// (containerd/containerd#8643).
-const drained = `trap 'sleep 2' EXIT; `
-
 // What a test does that runs until it is stopped.
 const (
-	polite   = drained + `trap 'echo cleaning up; sleep 1; echo clean; exit 1' TERM; echo busy; sleep 600 & wait`
+	polite   = `trap 'echo cleaning up; sleep 1; echo clean; exit 1' TERM; echo busy; sleep 600 & wait`
 	stubborn = `trap '' TERM; echo busy; sleep 600 & wait; sleep 600`
 
 	// slowly gives a manager on a busy machine time to notice that the pod is deleted. A log whose container ends at
 	// once is lost if the kubelet is faster, as docs/suites.md says.
-	slowly = drained + `trap 'echo cleaning up; sleep 10; echo clean; exit 1' TERM; echo busy; sleep 600 & wait`
+	slowly = `trap 'echo cleaning up; sleep 10; echo clean; exit 1' TERM; echo busy; sleep 600 & wait`
 )
 
 // ending is how a run of TestLogsOutliveTheirPods ends.
@@ -74,8 +69,8 @@ func (tm *team) endings() map[string]ending {
 	deleted := []setting{runs(slowly), grace(30)}
 	const cleaned = "busy\ncleaning up\nclean\n"
 	return map[string]ending{
-		"passes":      {settings: []setting{runs(drained + "echo fine")}, state: v1alpha1.ReasonPassed, log: "fine\n"},
-		"fails":       {settings: []setting{runs(drained + "echo broken; exit 3")}, state: v1alpha1.ReasonFailed, log: "broken\n"},
+		"passes":      {settings: []setting{runs("echo fine")}, state: v1alpha1.ReasonPassed, log: "fine\n"},
+		"fails":       {settings: []setting{runs("echo broken; exit 3")}, state: v1alpha1.ReasonFailed, log: "broken\n"},
 		"times-out":   {settings: stopped, stop: tm.shortenTimeout, state: v1alpha1.ReasonTimedOut, log: cleaned},
 		"canceled":    {settings: stopped, stop: cancel, state: v1alpha1.ReasonCanceled, log: cleaned},
 		"superseded":  {settings: stopped, stop: tm.supersede, state: v1alpha1.ReasonSuperseded, log: cleaned},
@@ -86,11 +81,11 @@ func (tm *team) endings() map[string]ending {
 		"job-cascade": {settings: deleted, stop: kubectl("delete", "job", "--wait=false", "--cascade=foreground", "RUN"), state: v1alpha1.ReasonError, log: cleaned},
 		"out-of-disk": {settings: []setting{runs("echo busy; head -c 5000000 /dev/zero > /scratch/big; sleep 600"), scratch, grace(10)},
 			state: v1alpha1.ReasonFailed, log: "busy\n", mayBeLost: true},
-		"init-fails":  {settings: []setting{runs("echo never"), initContainer(drained + "echo preparing; exit 4")}, state: v1alpha1.ReasonFailed, log: "preparing\n"},
-		"is-repeated": {settings: []setting{runs(drained + "echo attempt; exit 1"), retries(1)}, state: v1alpha1.ReasonFailed, log: "attempt\nattempt\n"},
-		"is-restarted": {settings: []setting{runs(drained + "echo attempt; sleep 10; exit 1"), retries(1), onFailure, grace(30)},
+		"init-fails":  {settings: []setting{runs("echo never"), initContainer("echo preparing; exit 4")}, state: v1alpha1.ReasonFailed, log: "preparing\n"},
+		"is-repeated": {settings: []setting{runs("echo attempt; exit 1"), retries(1)}, state: v1alpha1.ReasonFailed, log: "attempt\nattempt\n"},
+		"is-restarted": {settings: []setting{runs("echo attempt; sleep 10; exit 1"), retries(1), onFailure, grace(30)},
 			state: v1alpha1.ReasonFailed, log: "attempt\nattempt\n", orOnce: true},
-		"says-too-much": {settings: []setting{runs(drained + `i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done`)}, state: v1alpha1.ReasonPassed, log: lines(20000)},
+		"says-too-much": {settings: []setting{runs(`i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done`)}, state: v1alpha1.ReasonPassed, log: lines(20000)},
 	}
 }
 

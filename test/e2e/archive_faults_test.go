@@ -72,7 +72,7 @@ func TestKillWhileArchiving(t *testing.T) {
 	for name, p := range points {
 		t.Run(name, func(t *testing.T) {
 			tm := newTeam(t, c)
-			tm.trigger("quick", runs(drained+"echo quick"))
+			tm.trigger("quick", runs("echo quick"))
 			api := newFaultProxy(t, c)
 			store, endpoint := newStoreFaults(t, c)
 			m := runManager(t, c, options{kubeconfig: api.kubeconfig, flags: []string{"--store-endpoint=" + endpoint}})
@@ -119,7 +119,7 @@ func TestStoreAwayAtTheEnd(t *testing.T) {
 		t.Run(fmt.Sprintf("Away=%t", away), func(t *testing.T) {
 			tm := newTeam(t, c)
 			for i := range many {
-				tm.trigger(fmt.Sprintf("run-%02d", i), runs(drained+fmt.Sprintf("echo run %02d", i)))
+				tm.trigger(fmt.Sprintf("run-%02d", i), runs(fmt.Sprintf("echo run %02d", i)))
 			}
 			store := newStoreProxy(t, c)
 			if !away {

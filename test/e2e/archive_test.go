@@ -85,7 +85,7 @@ func TestExpiredEnvironmentTakesItsRuns(t *testing.T) {
 	c := useCluster(t)
 	a := openArchive(t, c)
 	tm := newTeam(t, c)
-	tm.trigger("smoke", runs(drained+"echo preview"))
+	tm.trigger("smoke", runs("echo preview"))
 	m := tm.sharedManager()
 	id := tm.run(m, notification{"branch": "main", "deployment_url": c.env["DEMO_URL"], "ephemeral_environment": true})
 	s := tm.awaitState(id, v1alpha1.ReasonPassed)

@@ -95,7 +95,7 @@ func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
-	tm.trigger("smoke", branches("main"), runs(drained+"echo testing; echo broken; exit 3"))
+	tm.trigger("smoke", branches("main"), runs("echo testing; echo broken; exit 3"))
 	tm.trigger("slow", branches("slow"), runs(`trap 'echo stopped; exit 1' TERM; echo busy; sleep 600 & wait`), grace(5))
 	m := tm.sharedManager()
 	cli := &cliTest{team: tm, key: tm.byServer(t, m), kube: tm.byKubeconfig(t), sha: sha()}

@@ -18,7 +18,7 @@ func TestPublishedClient(t *testing.T) {
 	c := useCluster(t)
 	attemptNotifyDeploy := npmClient(t)
 	tm := newTeam(t, c)
-	tm.trigger("smoke", branches("main"), runs(drained+"/bin/smoke"))
+	tm.trigger("smoke", branches("main"), runs("/bin/smoke"))
 	m := tm.sharedManager()
 
 	notify := func(t *testing.T, deployment map[string]any) string {

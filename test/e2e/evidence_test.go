@@ -16,8 +16,8 @@ func TestEvidence(t *testing.T) {
 	c := useCluster(t)
 	npmClient(t)
 	tm := newTeam(t, c)
-	tm.trigger("commit", keeps(), runs(drained+report))
-	tm.trigger("deployment", keeps(), runs(drained+report), func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesDeployment })
+	tm.trigger("commit", keeps(), runs(report))
+	tm.trigger("deployment", keeps(), runs(report), func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesDeployment })
 	m := tm.sharedManager()
 	sent := sha()
 	deployed := func(url, failed string) (commit, deployment result) {

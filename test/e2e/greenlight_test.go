@@ -162,7 +162,7 @@ func TestForeignRunIsUnknown(t *testing.T) {
 
 // TestForeignRunTakesAsLong: the time of the answers does not tell them apart either.
 func TestForeignRunTakesAsLong(t *testing.T) {
-	tier.All(t, "it measures times")
+	tier.Nightly(t, "it measures times")
 	c := useCluster(t)
 	tm, other := newTeam(t, c), newTeam(t, c)
 	other.trigger("smoke", runs("true"))

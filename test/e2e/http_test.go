@@ -85,7 +85,7 @@ func TestRevokedKey(t *testing.T) {
 
 // TestRevokedKeyAtOnce: it ends within a second.
 func TestRevokedKeyAtOnce(t *testing.T) {
-	tier.All(t, "it measures a time")
+	tier.Nightly(t, "it measures a time")
 	c := useCluster(t)
 	m := runManager(t, c, options{})
 	tier.AtMost(t, "the end of the key", time.Second, func() time.Duration { return newTeam(t, c).revokeKey(m) })

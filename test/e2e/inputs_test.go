@@ -29,7 +29,7 @@ const signPath = "/api/v0/run-inputs-executables-signed-urls"
 func needs(paths ...string) setting {
 	return func(t *v1alpha1.Trigger) {
 		t.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}, Paths: paths}
-		runs(drained + "/bin/sha")(t)
+		runs("/bin/sha")(t)
 	}
 }
 

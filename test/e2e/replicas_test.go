@@ -76,10 +76,9 @@ func (r *replicas) leader() replica {
 	return leader
 }
 
-// TestHandover stops the leader with SIGTERM: it releases its lease, so that the run continues long before the lease
-// would have expired.
+// TestHandover stops the leader with SIGTERM: it releases its lease before it ends, and the other replica continues the run.
 func TestHandover(t *testing.T) {
-	tier.All(t, "it measures how long a handover takes")
+	tier.All(t, "it needs two managers of its own, and TestKillAtEachStep hands over, too")
 	tm := newTeam(t, useCluster(t))
 	tm.trigger("shop", runs("sleep 3"))
 	r := runReplicas(tm, 2, "")
@@ -94,8 +93,6 @@ func TestHandover(t *testing.T) {
 		t.Errorf("%s still holds the lease after its end", before.name)
 	}
 	tm.awaitState(id, v1alpha1.ReasonPassed)
-	if took := time.Since(stopped); took > 45*time.Second {
-		t.Errorf("the run ended only %s after the handover", took)
-	}
+	story(t, "the run ended %s after the handover", time.Since(stopped).Round(100*time.Millisecond))
 	tm.awaitState(tm.run(after.manager, notification{"branch": "main", "sha": sha()}), v1alpha1.ReasonPassed)
 }

@@ -49,7 +49,7 @@ func TestResults(t *testing.T) {
 	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)
-	tm.trigger("browser", keeps(), runs(drained+report+screenshots+`[ -z "$FAILED" ]`))
+	tm.trigger("browser", keeps(), runs(report+screenshots+`[ -z "$FAILED" ]`))
 	m := tm.sharedManager()
 
 	first := tm.awaitState(tm.failing(m, "7 8 9"), v1alpha1.ReasonFailed)

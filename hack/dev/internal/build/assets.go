@@ -65,6 +65,17 @@ func (b Builder) DNS(ctx context.Context) error {
 	})
 }
 
+// containerd builds the container runtime, whose programs are those that the module names as tools. The one of Debian 12 loses the
+// end of a container's output on a busy node (containerd/containerd#8643).
+func (b Builder) containerd(ctx context.Context) error {
+	return b.asset(ctx, "containerd", compilation{
+		name:     "containerd",
+		hint:     "the first time takes two minutes",
+		packages: "tool",
+		flags:    []string{"-ldflags", "-s -w"},
+	})
+}
+
 // asset builds a module of hack under a name with its key, and links the plain name to it. Running processes keep their older file.
 func (b Builder) asset(ctx context.Context, name string, c compilation) error {
 	c.source = filepath.Join(b.Layout.Root, "hack", name)

@@ -3,6 +3,7 @@ package build
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 type compilation struct {
 	name, hint     string
 	source, output string
+	packages       string // "tool": those of go.mod, into a folder; "": the one of the module
 	flags          []string
 	programs       []string // names of a multi-call binary
 }
@@ -46,10 +48,15 @@ func (c compilation) run(ctx context.Context, step *console.Step) error {
 	if err := os.MkdirAll(filepath.Dir(c.output), 0o755); err != nil {
 		return err
 	}
-	packages, _ := goCommand(ctx, c.source, "list", "-deps", ".").Output() // go build reports errors
+	packages := cmp.Or(c.packages, ".")
+	all, _ := goCommand(ctx, c.source, "list", "-deps", packages).Output() // go build reports errors
 	partial := c.output + ".partial"
-	args := append([]string{"build", "-v", "-o", partial}, c.flags...)
-	cmd := goCommand(ctx, c.source, append(args, ".")...)
+	output := partial
+	if c.packages != "" {
+		output += "/" // for go build, a folder
+	}
+	args := append([]string{"build", "-v", "-o", output}, c.flags...)
+	cmd := goCommand(ctx, c.source, append(args, packages)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -58,7 +65,7 @@ func (c compilation) run(ctx context.Context, step *console.Step) error {
 		return err
 	}
 	messages := follow(stderr, func(compiled int) {
-		step.Update("%d of at most %d packages compiled; %s", compiled, bytes.Count(packages, []byte("\n")), c.hint)
+		step.Update("%d of at most %d packages compiled; %s", compiled, bytes.Count(all, []byte("\n")), c.hint)
 	})
 	if err := cmd.Wait(); err != nil {
 		return errors.Join(err, errors.New(strings.TrimSpace(messages)))

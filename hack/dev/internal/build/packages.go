@@ -15,34 +15,42 @@ import (
 )
 
 // packages of Debian and Ubuntu are unpacked into bin/node, not installed, so that no service starts.
-var packages = []string{"containerd", "runc", "containernetworking-plugins", "busybox-static"}
+var packages = []string{"runc", "containernetworking-plugins", "busybox-static"}
 
 // nftPackages are for kube-proxy: nft, and those of its libraries that not every machine has.
 var nftPackages = []string{
 	"nftables", "libnftables1", "libnftnl11", "libmnl0", "libjansson4", "libxtables12", "libgmp10", "libedit2", "libbsd0", "libmd0",
 }
 
-// NodeTools finds the programs of the node, and downloads the packages if necessary.
+// NodeTools builds containerd, finds the other programs of the node, and downloads their packages if necessary.
 func (b Builder) NodeTools(ctx context.Context) (node.Tools, error) {
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return systemTools()
-	}
 	lock, err := b.lock()
 	if err != nil {
 		return node.Tools{}, err
 	}
 	defer lock.Close()
+	if err := b.containerd(ctx); err != nil {
+		return node.Tools{}, err
+	}
+	tools, err := b.packagedTools(ctx)
+	tools.Containerd, tools.Ctr = b.Layout.Bin("containerd", "containerd"), b.Layout.Bin("containerd", "ctr")
+	return tools, err
+}
+
+// packagedTools are the programs that packages of the distribution have.
+func (b Builder) packagedTools(ctx context.Context) (node.Tools, error) {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return systemTools()
+	}
 	folder, nft := b.Layout.Bin("node"), b.Layout.Bin("nft")
 	if err := errors.Join(b.unpackOnce(ctx, folder, packages), b.unpackOnce(ctx, nft, nftPackages)); err != nil {
 		return node.Tools{}, err
 	}
 	tools := node.Tools{
-		Containerd: filepath.Join(folder, "usr/bin/containerd"),
-		Ctr:        filepath.Join(folder, "usr/bin/ctr"),
-		Runc:       filepath.Join(folder, "usr/sbin/runc"),
-		CNI:        filepath.Join(folder, "usr/lib/cni"),
-		Busybox:    firstExisting(filepath.Join(folder, "bin/busybox"), filepath.Join(folder, "usr/bin/busybox")),
-		Nft:        filepath.Join(nft, "usr/sbin/nft"),
+		Runc:    filepath.Join(folder, "usr/sbin/runc"),
+		CNI:     filepath.Join(folder, "usr/lib/cni"),
+		Busybox: firstExisting(filepath.Join(folder, "bin/busybox"), filepath.Join(folder, "usr/bin/busybox")),
+		Nft:     filepath.Join(nft, "usr/sbin/nft"),
 	}
 	if libraries, _ := filepath.Glob(filepath.Join(nft, "usr/lib/*-linux-gnu*")); len(libraries) > 0 {
 		tools.NftLibraries = libraries[0]
@@ -114,7 +122,7 @@ func systemTools() (node.Tools, error) {
 		}
 		return path
 	}
-	tools := node.Tools{Containerd: look("containerd"), Ctr: look("ctr"), Runc: look("runc"), Busybox: look("busybox"), Nft: look("nft")}
+	tools := node.Tools{Runc: look("runc"), Busybox: look("busybox"), Nft: look("nft")}
 	tools.CNI = filepath.Dir(firstExisting("/usr/lib/cni/bridge", "/usr/libexec/cni/bridge", "/opt/cni/bin/bridge"))
 	if !exists(tools.CNI) {
 		missing = append(missing, "the CNI plugins")
