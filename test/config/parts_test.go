@@ -81,7 +81,7 @@ func partsOf(t *testing.T, c *code) []string {
 var testFunc = regexp.MustCompile(`(?ms)^func (Test[A-Z]\w*)\(t \*testing\.T\) \{$(.*?)^\}`)
 
 // notInGate is a statement by which the gate skips a test.
-var notInGate = regexp.MustCompile(`(?m)^\t(tier\.All|skipUnlessFull)\(t, `)
+var notInGate = regexp.MustCompile(`(?m)^\t(tier\.(All|Nightly)|skipUnlessFull)\(t, `)
 
 // inGate are the tests of each package of the main module: does the gate run them?
 func inGate(t *testing.T, c *code, nested []string) map[string]map[string]bool {
