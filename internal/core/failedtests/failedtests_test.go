@@ -78,6 +78,12 @@ func TestNamesOfAllKinds(t *testing.T) {
 		"a file twice":               {append(one("a.cy.ts"), one("a.cy.ts")...), failedtests.CypressVariable, "a.cy.ts"},
 		"too long together":          {long, failedtests.PlaywrightVariable, ""},
 		"one without a part":         {append(one("example.com/cart > TestA"), one("?")...), failedtests.GoVariable, ""},
+		"a project of Playwright": {one("user/cart.spec.ts > [mobile device] cart › pays (2)"), failedtests.PlaywrightVariable,
+			`(^|\s)(mobile\s+device\s+user/cart\.spec\.ts|user/cart\.spec\.ts\s+\[mobile\s+device\])\s+cart\s+pays( \(2\))?(\s|$)`},
+		"brackets in a title of Playwright": {one("cart.spec.ts > cart › [a] pays"), failedtests.PlaywrightVariable,
+			`(^|\s)cart\.spec\.ts\s+cart\s+\[a\]\s+pays(\s|$)`},
+		"an arrow in a title of Playwright": {one("cart.spec.ts > cart › a > b"), failedtests.PlaywrightVariable, `(^|\s)cart\.spec\.ts\s+cart\s+a\s+>\s+b(\s|$)`},
+		"no file for Playwright":            {one("cart"), failedtests.PlaywrightVariable, `(^|\s)cart(\s|$)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := failedtests.Variables(tc.tests)[tc.variable]; got != tc.want {

@@ -86,19 +86,41 @@ func expression(parts []string) string {
 	}
 	text := strings.Join(parts, " ")
 	base := numbered.ReplaceAllString(text, "")
-	quoted := spaces.ReplaceAllString(regexp.QuoteMeta(strings.TrimSpace(base)), `\s+`)
+	quoted := quote(base)
 	if base != text {
 		quoted += `( ` + regexp.QuoteMeta(strings.TrimSpace(text[len(base):])) + `)?`
 	}
 	return quoted
 }
 
+// quote matches a text, with any spaces.
+func quote(text string) string {
+	return spaces.ReplaceAllString(regexp.QuoteMeta(strings.TrimSpace(text)), `\s+`)
+}
+
+// project is where the reports of Playwright have it, with PLAYWRIGHT_JUNIT_INCLUDE_PROJECT_IN_TEST_NAME: before groups and title.
+var project = regexp.MustCompile(`^\[([^\]]+)\] (.+)$`)
+
 // playwright matches the project, the file, the groups, the title and the tags of a test, with spaces between them.
 func playwright(t results.FailedTest) string {
-	if e := expression(title(t.Name)); e != "" {
-		return `(^|\s)` + e + `(\s|$)`
+	parts := title(t.Name)
+	file, test, found := strings.Cut(t.Name, " > ")
+	if parts == nil || !found {
+		return words(expression(parts))
 	}
-	return ""
+	if m := project.FindStringSubmatch(test); m != nil { // which may also be the beginning of a title
+		before := `(` + quote(m[1]+" "+file) + `|` + quote(file+" ["+m[1]+"]") + `)\s+`
+		return words(before + expression(strings.Split(m[2], " › ")))
+	}
+	return words(expression(append([]string{file}, strings.Split(test, " › ")...))) // titles may have the other separator
+}
+
+// words does not match a part of a word.
+func words(expression string) string {
+	if expression == "" {
+		return ""
+	}
+	return `(^|\s)` + expression + `(\s|$)`
 }
 
 // jest matches groups and title, with spaces between them, but not the file.
