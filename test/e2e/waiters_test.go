@@ -160,21 +160,21 @@ func (w *waiters) awaitAll(t testing.TB, m *manager) {
 		if waiting == fmt.Sprint(w.count) {
 			return ""
 		}
-		if first, answered := w.answered(); answered > 0 {
+		if answered, first := w.answered(); answered > 0 {
 			t.Fatalf("%d of %d clients were answered before all waited, when %s did: %v", answered, w.count, waiting, first)
 		}
 		return "they are " + waiting
 	})
 }
 
-// answered counts the clients that have an answer, and returns why the first of them does not have the end of the run.
-func (w *waiters) answered() (first error, count int) {
+// answered counts the clients that have an answer, and returns why the first of them that failed does not have the end of the run.
+func (w *waiters) answered() (count int, first error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.errors) > 0 {
 		first = w.errors[0]
 	}
-	return first, len(w.known)
+	return len(w.known), first
 }
 
 // since returns how long after the end each of them was answered, sorted.
