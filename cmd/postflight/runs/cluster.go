@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -92,7 +94,7 @@ func (c *ClusterRuns) list(ctx context.Context) ([]client.Run, error) {
 func matches(r *client.Run, f client.RunFilter) bool {
 	return (f.Trigger == "" || r.Trigger == f.Trigger) && (f.Environment == "" || r.Environment == f.Environment) &&
 		(f.Branch == "" || notification.BranchName(r.Branch) == notification.BranchName(f.Branch)) &&
-		notification.HasSHAPrefix(r.SHA, f.SHA) && (f.State == "" || r.State == f.State)
+		commit.HasSHAPrefix(r.SHA, f.SHA) && (f.State == "" || r.State == f.State)
 }
 
 func (c *ClusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error) {

@@ -3,10 +3,11 @@ package deployed
 import (
 	"slices"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -40,7 +41,7 @@ func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified
 // whole returns the known commit of which a tag is the beginning, or the tag. A commit that was known once stays known without its runs.
 func whole(tag string, known ...string) string {
 	for _, sha := range known {
-		if len(tag) >= notification.MinSHAPrefix && notification.IsCommit(sha) && notification.HasSHAPrefix(sha, tag) {
+		if len(tag) >= commit.MinSHAPrefix && commit.IsSHA(sha) && commit.HasSHAPrefix(sha, tag) {
 			return sha
 		}
 	}

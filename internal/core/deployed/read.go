@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -55,7 +57,7 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 		*field.value = value
 	}
 	n.byTag = w.SHA == nil && annotation(o, AnnotationSHA) == "" || w.SHA != nil && w.SHA.ImageTagOf != ""
-	if n.sha = notification.NormalSHA(n.sha); n.sha == "" {
+	if n.sha = commit.NormalSHA(n.sha); n.sha == "" {
 		annotated := "it"
 		if len(containersOf(o)) > 0 {
 			annotated = "its pods"
@@ -100,7 +102,7 @@ func defaultSHA(o *unstructured.Unstructured) string {
 
 // isCommitOrShort reports whether a text is a commit, perhaps as Git shortens it.
 func isCommitOrShort(text string) bool {
-	return len(text) >= notification.MinSHAPrefix && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+	return len(text) >= commit.MinSHAPrefix && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
 // annotation of an object with pods is theirs: another one of the object itself rolls out nothing.

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
@@ -188,7 +189,7 @@ func rollingOut(w v1alpha1.DeployedWorkload, was string) string {
 	if w.SHA == "" || w.SHA == was {
 		return w.Message
 	}
-	return fmt.Sprintf("%s comes: %s", notification.ShortSHA(w.SHA), w.Message)
+	return fmt.Sprintf("%s comes: %s", commit.ShortSHA(w.SHA), w.Message)
 }
 
 func severalCommits(shas map[string][]string) string {
@@ -199,7 +200,7 @@ func severalCommits(shas map[string][]string) string {
 		if len(shas[sha]) > 1 {
 			verb = " have "
 		}
-		parts = append(parts, strings.Join(shas[sha], ", ")+verb+notification.ShortSHA(sha))
+		parts = append(parts, strings.Join(shas[sha], ", ")+verb+commit.ShortSHA(sha))
 	}
 	return "Its workloads have several commits: " + strings.Join(parts, "; ") + "."
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/match"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -127,9 +127,9 @@ func Describe(n *record.Notification, run string) string {
 	if n == nil {
 		return ""
 	}
-	commit, kind, of := "a deployment without a commit", "", ""
+	what, kind, of := "a deployment without a commit", "", ""
 	if n.SHA != "" {
-		commit = "the commit " + plaintext.Line(notification.ShortSHA(n.SHA), maxNamed)
+		what = "the commit " + plaintext.Line(commit.ShortSHA(n.SHA), maxNamed)
 	}
 	if n.DeploymentType != "" {
 		kind = fmt.Sprintf(" with the deployment type %q", plaintext.Line(n.DeploymentType, maxNamed))
@@ -137,5 +137,5 @@ func Describe(n *record.Notification, run string) string {
 	if n.Repository != "" {
 		of = " of " + plaintext.Line(n.Repository, maxNamed)
 	}
-	return fmt.Sprintf("After the run %s, %s%s was notified%s, so that it may have been deployed to the Environment.", run, commit, of, kind)
+	return fmt.Sprintf("After the run %s, %s%s was notified%s, so that it may have been deployed to the Environment.", run, what, of, kind)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/core/match"
@@ -107,7 +109,7 @@ func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification
 
 func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 	for _, s := range o.Suites {
-		if notification.SameSHA(s.Spec.Deployment.SHA, d.SHA) && o.isOf(s, d) && (last == nil || suite.Compare(s, last) > 0) {
+		if commit.SameSHA(s.Spec.Deployment.SHA, d.SHA) && o.isOf(s, d) && (last == nil || suite.Compare(s, last) > 0) {
 			last = s
 		}
 	}
@@ -122,7 +124,7 @@ func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
 // schedule must not test the outgoing one beside it.
 func (o Observed) newer(d v1alpha1.Deployed) *v1alpha1.Suite {
 	i := slices.IndexFunc(o.Suites, func(s *v1alpha1.Suite) bool {
-		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && !notification.SameSHA(s.Spec.Deployment.SHA, d.SHA) &&
+		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && !commit.SameSHA(s.Spec.Deployment.SHA, d.SHA) &&
 			!s.StartedAgain() && s.LastNotified().After(since(d))
 	})
 	if i < 0 {

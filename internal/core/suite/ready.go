@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -182,10 +183,10 @@ func (v version) late(progress string, limit time.Duration) string {
 
 // is reports whether a text means the commit: either may be the beginning of the other, as Git shortens it.
 func (v version) is(sha string) bool {
-	return v.sha == "" || notification.SameSHA(v.sha, sha)
+	return v.sha == "" || commit.SameSHA(v.sha, sha)
 }
 
-func shown(sha string) string { return notification.ShortSHA(plaintext.Line(sha, maxCommit)) }
+func shown(sha string) string { return commit.ShortSHA(plaintext.Line(sha, maxCommit)) }
 
 // setDeploymentReady forgets since when the run waits for its version, if it waits for something else: only time in which it would have
 // started counts. While it waits for its version, nothing else is tried.

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/mask"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // Run is the page of a run, without its log and its artifacts.
@@ -128,7 +129,7 @@ func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
 			r.Supersedes = append(r.Supersedes, RowOf(other, 0, now))
 		}
 		if c := r.ComparedWith; c != nil && other.Name == c.ID && other.Spec.Deployment.SHA != "" {
-			c.Label = notification.ShortSHA(other.Spec.Deployment.SHA)
+			c.Label = commit.ShortSHA(other.Spec.Deployment.SHA)
 		}
 	}
 	if !slices.ContainsFunc(r.Attempts, func(a Row) bool { return a.ID == s.Name }) { // its Suite was deleted

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -229,7 +231,7 @@ func FuzzDecode(f *testing.F) {
 		if (e.Notification == nil) != (e.Ignored != "") || e.Rerun != nil || len(e.ID) > 200 || len(e.Type) > 80 {
 			t.Fatalf("got %+v", e)
 		}
-		if n := e.Notification; n != nil && (!notification.IsCommit(n.SHA) || !strings.HasSuffix(strings.ToLower(n.CommitURL), n.SHA) ||
+		if n := e.Notification; n != nil && (!commit.IsSHA(n.SHA) || !strings.HasSuffix(strings.ToLower(n.CommitURL), n.SHA) ||
 			n.Repository == "" || n.DeploymentType == "" || n.HostingService != v1alpha1.GitLab || (e.ID == "") == (e.Key == "")) {
 			t.Fatalf("accepted %+v", n)
 		}

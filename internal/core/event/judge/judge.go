@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/event"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
@@ -119,7 +120,7 @@ func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) 
 func reportedOn(s *v1alpha1.Suite, r *event.Rerun) bool {
 	shown := s.Status.Report
 	return shown != nil && shown.CheckID != 0 && shown.HostingService == v1alpha1.GitHub && strings.EqualFold(shown.Repository, r.Repository) &&
-		s.Spec.Deployment.SHA == notification.NormalSHA(r.Commit)
+		s.Spec.Deployment.SHA == commit.NormalSHA(r.Commit)
 }
 
 func find(runs []*v1alpha1.Suite, is func(*v1alpha1.Suite) bool) *v1alpha1.Suite {

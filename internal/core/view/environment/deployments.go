@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -84,7 +85,7 @@ func inStatus(d v1alpha1.Deployed) (known []deployment) {
 func before(known deployment, all []deployment) []deployment {
 	for len(all) > 0 {
 		last := all[len(all)-1]
-		if last.from.Before(known.from) && (last.sha == "" || !notification.SameSHA(last.sha, known.sha)) {
+		if last.from.Before(known.from) && (last.sha == "" || !commit.SameSHA(last.sha, known.sha)) {
 			break
 		}
 		all = all[:len(all)-1]
