@@ -27,7 +27,7 @@ func TestSame(t *testing.T) {
 		"another commit of the repository":    {Commit{"acme/shop", whole}, Commit{"acme/shop", "v1.0.0"}, false, false},
 		"a commit and no revision":            {Commit{"acme/shop", whole}, Commit{"acme/shop", ""}, false, false},
 		"no revision in another repository":   {Commit{"acme/shop", ""}, Commit{"acme/pay", ""}, false, false},
-		"no revision in the same repository":  {Commit{"acme/shop", ""}, Commit{"acme/shop", ""}, true, true},
+		"no revision in the same repository":  {Commit{"acme/shop", ""}, Commit{"acme/shop", ""}, false, false},
 		"the beginning of some other version": {Commit{"acme/shop", "release-2026"}, Commit{"acme/shop", "release-2026-11"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
