@@ -6,11 +6,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
@@ -19,15 +18,16 @@ const AnnotationSHA = "postflight.dev/sha"
 
 // names is what an object says of itself.
 type names struct {
+	repository                  string // as the first workload spells it
 	sha, branch, deploymentType string
 	notify, byTag               bool // the Triggers are to be notified; the commit is the tag of an image
 }
 
 // join returns what several workloads of a repository say together.
-func (n names) join(other names, notify bool) names {
+func (n names) join(other names, w v1alpha1.Workload) names {
 	return names{
-		branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType, other.deploymentType),
-		notify: n.notify || notify, byTag: n.byTag || other.byTag,
+		repository: cmp.Or(n.repository, w.Repository), branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType, other.deploymentType),
+		notify: n.notify || w.Notify, byTag: n.byTag || other.byTag,
 	}
 }
 

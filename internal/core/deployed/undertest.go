@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -88,7 +87,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 
 func sameObject(all []v1alpha1.TestedWorkload, w v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
 	i := slices.IndexFunc(all, func(o v1alpha1.TestedWorkload) bool {
-		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && o.Repository == w.Repository
+		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && commit.SameRepository(o.Repository, w.Repository)
 	})
 	if i < 0 {
 		return nil
@@ -177,7 +176,7 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 	}
 	return !slices.ContainsFunc(u.Workloads, func(w v1alpha1.TestedWorkload) bool {
 		other := w.End != nil && w.End.SHA != "" && !commit.SameSHA(w.End.SHA, d.SHA)
-		return other && (w.Repository == d.Repository || d.Repository == "" && !severalRepositories(u.Workloads))
+		return other && (commit.SameRepository(w.Repository, d.Repository) || d.Repository == "" && !severalRepositories(u.Workloads))
 	})
 }
 
@@ -189,7 +188,7 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 	}
 	had := ""
 	for _, w := range u.Workloads {
-		if w.Repository != d.Repository || version(w.Start).SHA == "" {
+		if !commit.SameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
 			continue
 		}
 		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {
@@ -201,5 +200,7 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 }
 
 func severalRepositories(all []v1alpha1.TestedWorkload) bool {
-	return slices.ContainsFunc(all, func(w v1alpha1.TestedWorkload) bool { return w.Repository != all[0].Repository })
+	return slices.ContainsFunc(all, func(w v1alpha1.TestedWorkload) bool {
+		return !commit.SameRepository(w.Repository, all[0].Repository)
+	})
 }

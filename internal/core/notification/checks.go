@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 

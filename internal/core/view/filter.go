@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // MaxFilterText bounds a part of a filter, in bytes: no branch is longer.

@@ -7,9 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Link is text that may lead somewhere. Without a URL it is only text.

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Tested is a workload that a run tested.

@@ -12,10 +12,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/go-openapi/jsonpointer"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 

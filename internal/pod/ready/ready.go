@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"

@@ -9,11 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/notification"

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/go-json-experiment/json"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
 )
 

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -105,9 +104,8 @@ func shortDigest(digest string) string {
 
 // testsOf returns the runs that tested what is deployed.
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
-	named := suite.NamedRepositories(e)
 	for _, s := range runs {
-		if suite.RepositoryOf(s, named) == d.Repository && d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
+		if commit.SameRepository(ledger.RepositoryOf(e, s.Spec.Deployment.Repository), d.Repository) && d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
 			of = append(of, s)
 		}
 	}

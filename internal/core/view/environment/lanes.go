@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
