@@ -26,7 +26,7 @@ func Merge(pods []Pod) Summary {
 		if last := attempts[len(attempts)-1]; (!last.Failed || last.Worker) && last.Summary.Reports == 0 {
 			all.Silent = append(all.Silent, last.Name)
 		}
-		all.add(together(attempts))
+		all.add(together(attempts, pods))
 	}
 	for _, p := range pods {
 		increase(&all.Files, p.Summary.Files)
@@ -80,9 +80,7 @@ func increase(count *int32, by int32) { *count = int32(min(int64(*count)+int64(b
 
 // Attempts collects pods with the same work, in order of start: of one completion index, or a failed pod and one that started after it.
 func Attempts(pods []Pod) [][]Pod {
-	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int {
-		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
-	})
+	pods = slices.SortedStableFunc(slices.Values(pods), byStart)
 	var groups [][]Pod
 	for _, p := range pods {
 		i := slices.IndexFunc(groups, func(g []Pod) bool { return replaces(p, g[len(g)-1]) })
@@ -95,9 +93,11 @@ func Attempts(pods []Pod) [][]Pod {
 	return groups
 }
 
+func byStart(a, b Pod) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name)) }
+
 func replaces(p, earlier Pod) bool {
 	if p.Index != nil && earlier.Index != nil {
-		return *p.Index == *earlier.Index
+		return *p.Index == *earlier.Index && byStart(earlier, p) < 0
 	}
 	return p.Index == nil && earlier.Index == nil && earlier.Failed && !earlier.Ended.After(p.Started)
 }

@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,10 +34,7 @@ func (s NameSet) Valid() bool { return len(s)%nameBytes == 0 && s.Len() <= maxSe
 
 // Without returns the names that are not in another set.
 func (s NameSet) Without(other NameSet) NameSet {
-	in := map[string]bool{}
-	for _, name := range other.names() {
-		in[name] = true
-	}
+	in := other.set()
 	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return in[name] }), ""))
 }
 
@@ -69,11 +67,7 @@ type FailedTest struct {
 
 // FailedIn returns the failed tests of a run from the documents of its pods, or why these do not name all, as a clause.
 func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, problem string) {
-	pods := make([]Pod, 0, len(documents))
-	for _, d := range documents {
-		pods = append(pods, d.pod())
-	}
-	merged := Merge(pods)
+	merged := Merge(podsOf(documents))
 	byName := map[string]FailedTest{}
 	for _, f := range merged.Failures {
 		byName[f.Name] = FailedTest{Name: f.Name, File: f.File}
@@ -127,6 +121,9 @@ func (n SharedNames) Shared() string {
 	}
 	return ""
 }
+
+// number is what Postflight adds to the second test of a name, and to those after it.
+var number = regexp.MustCompile(` \(([2-9]|[1-9][0-9]+)\)$`)
 
 func unnumbered(name string) string { return number.ReplaceAllString(name, "") }
 

@@ -54,9 +54,10 @@ func TestHostileRepeated(t *testing.T) {
 		`{"reports":1,"unread":0,"tests":1,"passed":1}` + "\n" + `["repeated","AAAAAAAABBBBBBBB"]` + "\n", // more than passed
 		`{"reports":1,"unread":0,"tests":9,"passed":9}` + "\n" + `["repeated","AAAAAAA"]` + "\n",          // no whole name
 		`{"reports":1,"unread":0,"tests":900,"passed":900}` + "\n" + `["repeated","` + strings.Repeat("AAAAAAAA", 401) + `"]` + "\n",
+		`{"reports":1,"unread":0,"tests":1,"passed":1,"namesDigest":"short"}` + "\n",
 	} {
-		if s, ok := results.ParseMessage(text); !ok || s.RepeatedPassed != "" {
-			t.Errorf("%t %q", ok, s.RepeatedPassed)
+		if s, ok := results.ParseMessage(text); !ok || s.RepeatedPassed != "" || s.NamesDigest != "" {
+			t.Errorf("%t %q %q", ok, s.RepeatedPassed, s.NamesDigest)
 		}
 	}
 }
@@ -98,6 +99,21 @@ func TestFailedIn(t *testing.T) {
 				t.Errorf("%q %q", got, problem)
 			}
 		})
+	}
+}
+
+// TestNumbersOfTools: two tests never have one name, even if a tool numbers its tests, too.
+func TestNumbersOfTools(t *testing.T) {
+	for want, tests := range map[string][]string{
+		"adds (3)":              {"adds (2)", "adds", "!adds"},
+		"adds (2) (2)":          {"adds", "adds", "!adds (2)"},
+		"adds (1) adds (2)":     {"!adds (1)", "!adds (2)"},
+		"adds (1) adds (1) (2)": {"!adds (1)", "!adds (1)"},
+	} {
+		s := suite(tests...).Summary()
+		if got := names(s.Failures); got != want || s.FailedTests.Len() != int(s.Failed) || s.PassedTests.Len() != int(s.Passed) {
+			t.Errorf("%q: %s, want %s", tests, got, want)
+		}
 	}
 }
 

@@ -105,11 +105,7 @@ func (t *Tests) count(tests []found) {
 		t.outcomes, t.repeated = map[nameHash]outcome{}, map[nameHash]int{}
 	}
 	for _, f := range tests {
-		number := ""
-		if _, exists := t.outcomes[f.hash]; exists {
-			t.repeated[f.hash]++
-			number = fmt.Sprintf(" (%d)", t.repeated[f.hash]+1)
-		}
+		number := t.numberOf(f.hash)
 		t.outcomes[f.hash.and(number)] = f.outcome
 		if f.failure != nil && len(t.Failures) < maxFailures {
 			f.failure.Name += number
@@ -125,6 +121,17 @@ func (t *Tests) count(tests []found) {
 		t.countQuarantined(f.rule, f.outcome)
 	}
 	slices.SortStableFunc(t.Failures, func(a, b Failure) int { return newFirst(a.TestFailure, b.TestFailure) })
+}
+
+// numberOf returns "" for the first test of a name. Another test may have the name and the number in its own name.
+func (t *Tests) numberOf(name nameHash) (number string) {
+	for {
+		if _, exists := t.outcomes[name.and(number)]; !exists {
+			return number
+		}
+		t.repeated[name]++
+		number = fmt.Sprintf(" (%d)", t.repeated[name]+1)
+	}
 }
 
 func (c *Counts) add(o outcome) {
