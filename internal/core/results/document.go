@@ -17,7 +17,7 @@ type Document struct {
 	FlakyTests     []string  `json:"flakyTests,omitempty"`     // names of the first 20
 	PassedTests    NameSet   `json:"passedTests,omitempty"`    // of at most 400; empty: they are too many
 	NamesDigest    string    `json:"namesDigest,omitempty"`    // of all tests that ran, as of a Summary
-	RepeatedPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed
+	RepeatedPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed and did not fail
 	Files          []File    `json:"files"`                    // that were uploaded
 	Problems       []string  `json:"problems"`                 // sentences: which files and reports were lost, and why
 }
@@ -73,7 +73,7 @@ func (d Document) pod() Pod {
 		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
 		Summary: Summary{
 			Counts: d.Counts, Failures: Brief(d.Failures), FlakyTests: d.FlakyTests, PassedTests: d.PassedTests,
-			FailedTests: SetOf(failures).known(d.Failed), NamesDigest: d.NamesDigest,
+			FailedTests: SetOf(failures).known(d.Failed), NamesDigest: d.NamesDigest, RepeatedPassed: d.RepeatedPassed,
 		},
 	}
 }

@@ -48,11 +48,11 @@ func repeatedPassed(s NameSet, passed int32) NameSet {
 	return s
 }
 
-// passedOf returns those tests of a set that ran and passed.
+// passedOf returns those tests of a set that ran and passed, and of whose name no other test failed.
 func (t *Tests) passedOf(set NameSet) NameSet {
 	passes := map[string]bool{}
 	for name, outcome := range t.outcomes {
-		if outcome == passed || outcome == flaky {
+		if (outcome == passed || outcome == flaky) && !t.failed[name] {
 			passes[name.encode()] = true
 		}
 	}
@@ -127,10 +127,5 @@ var number = regexp.MustCompile(` \(([2-9]|[1-9][0-9]+)\)$`)
 
 func unnumbered(name string) string { return number.ReplaceAllString(name, "") }
 
-// PassedAgain returns the tests that a run was to repeat and that passed, from the documents of its pods.
-func PassedAgain(documents []Document) (all NameSet) {
-	for _, d := range documents {
-		all = all.union(d.RepeatedPassed)
-	}
-	return all
-}
+// PassedAgain returns the tests that a run was to repeat and that passed and did not fail, from the documents of its pods.
+func PassedAgain(documents []Document) NameSet { return Merge(podsOf(documents)).RepeatedPassed }

@@ -1,8 +1,10 @@
 package results_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -27,6 +29,60 @@ func TestRepeatedPassed(t *testing.T) {
 	merged := results.Merge([]results.Pod{{Name: "x", Summary: parsed}, {Name: "y", Summary: other.Summary()}}).RepeatedPassed
 	if merged.Len() != 2 || !merged.Has("c > missing") || results.SetOf(names).Without(merged).Len() != 2 {
 		t.Errorf("%q", merged)
+	}
+}
+
+// TestRepeatedOncePassed: a test that was to be repeated passed if it passed somewhere and failed nowhere, in whichever pod.
+func TestRepeatedOncePassed(t *testing.T) {
+	passes, fails := `<testcase classname="c" name="a"/>`, `<testcase classname="c" name="a"><failure/></testcase>`
+	others := `<testcase classname="c" name="x"><failure/></testcase>`
+	many := ""
+	for i := range 25 {
+		many += fmt.Sprintf(`<testcase classname="c" name="%d"><failure/></testcase>`, i)
+	}
+	for name, tc := range map[string]struct {
+		reason     string
+		first, end string // reports of two shards
+		replaced   bool   // the second pod replaced the first one
+		want       int
+	}{
+		"in one of them":           {"It failed nowhere.", passes, others, false, 1},
+		"in both":                  {"It failed nowhere.", passes, passes, false, 1},
+		"failed in the other":      {"It failed there.", passes, fails, false, 0},
+		"twice in a pod":           {"One of the two failed.", passes + fails, others, false, 0},
+		"twice in the other":       {"One of the two failed there.", passes, passes + fails, false, 0},
+		"failures without names":   {"It may be one of them.", passes, many, false, 0},
+		"in a later pod":           {"It is flaky.", fails, passes, true, 1},
+		"failed in a later pod":    {"That counts.", passes, fails, true, 0},
+		"left out by a later pod":  {"Nothing shows that it passes.", fails, others, true, 0},
+		"skipped in the other pod": {"It passed here.", passes, `<testcase classname="c" name="a"><skipped/></testcase>`, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pods []results.Pod
+			var documents []results.Document
+			for i, report := range []string{tc.first, tc.end} {
+				tests := results.Tests{Repeats: results.SetOf([]string{"c > a"})}
+				tests.Add("junit.xml", strings.NewReader(reportOf(report)))
+				parsed, _ := results.ParseMessage(results.Message(tests.Summary()))
+				from := start.Add(time.Duration(10*i) * time.Second)
+				p := results.Pod{Name: fmt.Sprint(i), Index: &i, Started: from, Ended: from.Add(time.Second), Failed: parsed.Failed > 0, Summary: parsed}
+				if tc.replaced {
+					p.Index = nil
+				}
+				pods = append(pods, p)
+				documents = append(documents, results.Document{Index: p.Index, Started: p.Started, Ended: p.Ended, Counts: tests.Counts,
+					Failures: tests.Failures, PassedTests: tests.Summary().PassedTests, RepeatedPassed: tests.Summary().RepeatedPassed})
+			}
+			if tc.replaced { // only one that failed is replaced
+				pods[0].Failed = true
+			}
+			if got := results.Merge(pods).RepeatedPassed.Len(); got != tc.want {
+				t.Errorf("%s pods: %d", tc.reason, got)
+			}
+			if got := results.PassedAgain(documents).Len(); got != tc.want && name != "failures without names" {
+				t.Errorf("%s documents: %d", tc.reason, got)
+			}
+		})
 	}
 }
 

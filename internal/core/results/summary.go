@@ -57,7 +57,7 @@ type Summary struct {
 	// Matched is how many tests that ran each Quarantine of the run names, in their order.
 	Matched []int32 `json:"matched,omitempty"`
 
-	RepeatedPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed; "" for runs that repeat none
+	RepeatedPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed and did not fail; "" for runs that repeat none
 
 	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, which no later one shows to pass
 	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
