@@ -92,30 +92,35 @@ func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, proble
 }
 
 // SharedNames finds failed tests that share their names with other tests of the run.
-type SharedNames struct{ tests map[string]int }
+type SharedNames map[string]*sharedName
+
+type sharedName struct{ first, numbered bool }
 
 // NewSharedNames looks for the tests that failed by these documents.
 func NewSharedNames(documents []Document) SharedNames {
-	n := SharedNames{map[string]int{}}
+	n := SharedNames{}
 	for _, d := range documents {
 		for _, f := range d.Failures {
-			n.tests[unnumbered(f.Name)] = 0
+			n[f.Name], n[unnumbered(f.Name)] = &sharedName{}, &sharedName{}
 		}
 	}
 	return n
 }
 
-// Add counts a test of the run.
+// Add takes a test of the run, with the number that its record gave it.
 func (n SharedNames) Add(name string) {
-	if _, failed := n.tests[unnumbered(name)]; failed {
-		n.tests[unnumbered(name)]++
+	if known := n[name]; known != nil {
+		known.first = true
+	}
+	if known := n[unnumbered(name)]; known != nil && unnumbered(name) != name {
+		known.numbered = true
 	}
 }
 
-// Shared returns the first name that several tests have, or "".
+// Shared returns the first name that several tests have, or "". A number belongs to the name unless there is a test without it.
 func (n SharedNames) Shared() string {
-	for _, name := range slices.Sorted(maps.Keys(n.tests)) {
-		if n.tests[name] > 1 {
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		if n[name].first && n[name].numbered {
 			return name
 		}
 	}

@@ -173,19 +173,34 @@ func TestNumbersOfTools(t *testing.T) {
 	}
 }
 
+// TestSharedNames: in a record, the second test of a name has a number. One that a tool wrote belongs to the name.
 func TestSharedNames(t *testing.T) {
-	documents := []results.Document{{Failures: []results.Failure{{TestFailure: v1alpha1.TestFailure{Name: "c > same"}}, {TestFailure: v1alpha1.TestFailure{Name: "c > own (2)"}}}}}
-	for want, names := range map[string][]string{
-		"":         {"c > same", "c > own (2)", "c > passed", "c > passed (2)"},
-		"c > same": {"c > same", "c > same (2)", "c > own (2)"},
-		"c > own":  {"c > own", "c > same", "c > own (2)"},
-	} {
-		n := results.NewSharedNames(documents)
+	documents := func(names ...string) (all []results.Document) {
 		for _, name := range names {
-			n.Add(name)
+			all = append(all, results.Document{Failures: []results.Failure{{TestFailure: v1alpha1.TestFailure{Name: name}}}})
 		}
-		if got := n.Shared(); got != want {
-			t.Errorf("%q: %q, want %q", names, got, want)
+		return all
+	}
+	for name, tc := range map[string]struct {
+		failed []results.Document
+		tests  []string
+		want   string
+	}{
+		"others":                 {documents("same", "own (2)"), []string{"same", "own (2)", "passed", "passed (2)"}, ""},
+		"another passed":         {documents("same"), []string{"same", "same (2)"}, "same"},
+		"the first passed":       {documents("own (2)"), []string{"own", "own (2)"}, "own"},
+		"numbers of a tool":      {documents("adds (1)"), []string{"adds (1)", "adds (2)", "adds (3)"}, ""},
+		"all of them failed":     {documents("adds (1)", "adds (2)"), []string{"adds (1)", "adds (2)", "adds (3)"}, ""},
+		"numbers from 1":         {documents("adds", "adds (1)"), []string{"adds", "adds (1)"}, ""},
+		"a number of such names": {documents("adds (1)"), []string{"adds (1)", "adds (1) (2)"}, "adds (1)"},
+		"with leading zeros":     {documents("adds (02)"), []string{"adds", "adds (02)"}, ""},
+	} {
+		n := results.NewSharedNames(tc.failed)
+		for _, test := range tc.tests {
+			n.Add(test)
+		}
+		if got := n.Shared(); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }
