@@ -81,7 +81,7 @@ func workloadOf(w v1alpha1.DeployedWorkload, namespace, deployed string) Workloa
 	if w.Namespace != namespace {
 		v.Namespace = w.Namespace
 	}
-	if w.SHA != deployed {
+	if !commit.SameSHA(w.SHA, deployed) {
 		v.SHA = commit.ShortSHA(w.SHA)
 	}
 	if v.Message == "" && !w.Ready {
@@ -107,7 +107,7 @@ func shortDigest(digest string) string {
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
 	named := suite.NamedRepositories(e)
 	for _, s := range runs {
-		if suite.RepositoryOf(s, named) == d.Repository && d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
+		if commit.SameRepository(suite.RepositoryOf(s, named), d.Repository) && d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
 			of = append(of, s)
 		}
 	}
@@ -121,12 +121,12 @@ func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Su
 	}
 	at := v1alpha1.Deployment{SHA: d.SHA, Repository: d.Repository}
 	for _, w := range e.Spec.Workloads {
-		if w.Repository == d.Repository {
+		if commit.SameRepository(w.Repository, d.Repository) {
 			at.HostingService = w.HostingService
 		}
 	}
 	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool {
-		return d.Repository != "" && s.Spec.Deployment.Repository == d.Repository
+		return d.Repository != "" && commit.SameRepository(s.Spec.Deployment.Repository, d.Repository)
 	})
 	if i >= 0 {
 		other := runs[i].Spec.Deployment

@@ -24,23 +24,24 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []h
 	byRepository, named := map[string][]deployment{}, suite.NamedRepositories(e)
 	for _, s := range slices.Backward(runs) {
 		d, repository := s.Spec.Deployment, suite.RepositoryOf(s, named)
-		before := byRepository[repository]
+		key := commit.RepositoryKey(repository)
+		before := byRepository[key]
 		again := len(before) > 0 && before[len(before)-1].sha == d.SHA
 		if again || s.StartedAgain() {
 			continue
 		}
-		byRepository[repository] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
+		byRepository[key] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
 	}
 	exact := inArchive(archived)
 	for _, d := range e.Status.Deployed {
-		known := inStatus(d)
-		switch own, found := exact[d.Repository]; {
+		key, known := commit.RepositoryKey(d.Repository), inStatus(d)
+		switch own, found := exact[key]; {
 		case len(known) == 0:
 		case found:
 			own = slices.DeleteFunc(own, func(p deployment) bool { return !p.from.Before(known[0].from) })
-			exact[d.Repository] = append(own, known...)
+			exact[key] = append(own, known...)
 		default:
-			byRepository[d.Repository] = append(before(known[0], byRepository[d.Repository]), known...)
+			byRepository[key] = append(before(known[0], byRepository[key]), known...)
 		}
 	}
 	maps.Copy(byRepository, exact)
@@ -65,7 +66,8 @@ func inArchive(newestFirst []httpapi.Deployment) map[string][]deployment {
 		if d.Until != nil {
 			is.to = *d.Until
 		}
-		all[d.Repository] = append(all[d.Repository], is)
+		key := commit.RepositoryKey(d.Repository)
+		all[key] = append(all[key], is)
 	}
 	return all
 }
