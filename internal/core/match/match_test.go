@@ -66,6 +66,7 @@ var matchesCases = map[string]struct {
 	"repository case kept":  {reason: "also of those in the Trigger", trigger: repositories("Acme/Web"), with: n{Repository: "acme/web"}, want: true},
 	"repository letters":    {reason: "code hosts have no other letters than A to Z", trigger: repositories("acme/wor\u212aer"), with: n{Repository: "acme/worker"}},
 	"repository expression": {reason: "expressions compare exactly", trigger: expressionOf("notification.repository == 'acme/shop'"), with: n{Repository: "Acme/Shop"}},
+	"repository pattern":    {reason: "unless they say otherwise", trigger: expressionOf("notification.repository.matches('(?i)^acme/shop$')"), with: n{Repository: "Acme/Shop"}, want: true},
 	"repository absent":     {reason: "without a repository, the condition does not hold", trigger: repositories("acme/shop")},
 	"pull request":          {reason: "a preview", trigger: pullRequests("Only"), with: n{PullRequestNumber: 7}, want: true},
 	"pull request absent":   {reason: "without a number it is none", trigger: pullRequests("Only"), with: n{Branch: "feature/x", EphemeralEnvironment: true}},
