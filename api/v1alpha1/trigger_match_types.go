@@ -32,7 +32,7 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	DeploymentTypes []string `json:"deploymentTypes,omitempty"`
 
-	// repositories: the notification's repository must be one of them, exactly, as owner/name.
+	// repositories: the notification's repository must be one of them, as owner/name. Case does not matter, as on GitHub and GitLab.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

@@ -324,7 +324,7 @@ func TestRunsRerun(t *testing.T) {
 	}
 }
 
-// A rerun of the older deployment would supersede the newer one, whose pipeline would get the older result.
+// A rerun of a commit that was replaced would test another one, whichever branch it is of.
 func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	sha := func(sha string, ago time.Duration) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) {
@@ -336,12 +336,16 @@ func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "old"}}
 	c, _, _ := newTestConsole()
 	r := testCluster(c, true, trigger, aRun("a", sha("a", time.Hour), exitCode1), aRun("b", sha("b", time.Minute), exitCode1),
-		aRun("another-branch", sha("c", time.Second), other))
-	if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the run b of a newer deployment came after a") {
+		aRun("another-branch", sha("c", 2*time.Hour), other))
+	if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "b was deployed to staging after a. To test what is there: postflight runs rerun b") {
 		t.Errorf("the older one: %v", err)
 	}
 	if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"); err != nil {
 		t.Errorf("the newest one: %v", err)
+	}
+	r = testCluster(c, true, trigger, aRun("b", sha("b", time.Minute), exitCode1), aRun("another-branch", sha("c", time.Second), other))
+	if err := (&runs.RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "c was deployed to staging after b") {
+		t.Errorf("another branch came later: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,11 +13,13 @@ import (
 
 func TestWhatIsReported(t *testing.T) {
 	variables := map[string]string{"POSTFLIGHT_BRANCH": "from-variable", "POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_DEPLOYMENT_TYPE": "staging", "POSTFLIGHT_DEPLOYMENT_URL": "https://v"}
+	whole := strings.Repeat("5ca1ab1e", 5)
 	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1", CommitMessage: "Fix", CommitAuthor: "Ann"}
 	cases := map[string]struct {
 		reason    string
 		flags     gate.Deployment
 		variables map[string]string
+		detected  ci.Context // empty: as above
 		want      map[string]any
 	}{
 		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix", "commit_author": "Ann"}},
@@ -28,6 +31,10 @@ func TestWhatIsReported(t *testing.T) {
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},
 		"the same commit": {reason: "the link is to it", variables: map[string]string{"POSTFLIGHT_SHA": "c1"},
 			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix", "commit_author": "Ann"}},
+		"the same commit in upper case": {reason: "the link is to it", flags: gate.Deployment{SHA: strings.ToUpper(whole)}, detected: ci.Context{SHA: whole, CommitURL: "https://host/c"},
+			want: map[string]any{"sha": strings.ToUpper(whole), "commit_url": "https://host/c"}},
+		"a version in upper case": {reason: "it is another one", flags: gate.Deployment{SHA: "V1"}, detected: ci.Context{SHA: "v1", CommitURL: "https://host/c"},
+			want: map[string]any{"sha": "V1"}},
 		"an author": {reason: "it may be set where the CI system has none", variables: map[string]string{"POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_COMMIT_AUTHOR": "Bea"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "commit_author": "Bea"}},
 		"no detection": {reason: "variables of Postflight are set on purpose", flags: gate.Deployment{NoDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
@@ -36,7 +43,9 @@ func TestWhatIsReported(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.flags.ReadEnvironment(func(name string) string { return tc.variables[name] })
-			tc.flags.Detected = detected
+			if tc.flags.Detected = tc.detected; tc.detected == (ci.Context{}) {
+				tc.flags.Detected = detected
+			}
 			n, err := tc.flags.Notification()
 			if err != nil {
 				t.Fatal(err)

@@ -63,7 +63,7 @@ func TestRunsRerunFailed(t *testing.T) {
 	}{
 		"tests failed":     {aRun("a", exitCode1, tests), nil, ""},
 		"a crash, too":     {aRun("a", exitCode1, tests, crashed), nil, "more than tests failed in the run a"},
-		"another deployed": {aRun("a", exitCode1, tests), []client.Object{later}, "the run later tests that"},
+		"another deployed": {aRun("a", exitCode1, tests), []client.Object{later}, "postflight runs rerun later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, out, _ := newTestConsole()

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -17,7 +18,7 @@ import (
 // A request without an answer may have posted the check, so the next one reads back what the host shows.
 func (r *Reconciler) sendCheck(ctx context.Context, o report.Observation, to destination) (sent, error) {
 	key := client.ObjectKeyFromObject(o.Suite)
-	unlock, ok := r.locks.take(fmt.Sprintf("check %s %s %s", to.Repository, report.Name(o.Suite, ""), to.SHA))
+	unlock, ok := r.locks.take(fmt.Sprintf("check %s %s %s", commit.RepositoryKey(to.Repository), report.Name(o.Suite, ""), to.SHA))
 	if !ok {
 		return sent{busy: true}, nil
 	}
@@ -97,7 +98,7 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to d
 	if err != nil {
 		return done, err
 	}
-	unlock, ok := r.locks.take(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, to.Repository, is.Number))
+	unlock, ok := r.locks.take(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, commit.RepositoryKey(to.Repository), is.Number))
 	if !ok {
 		done.busy = true
 		return done, nil

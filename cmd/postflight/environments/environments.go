@@ -96,7 +96,7 @@ func rollout(d client.Deployed) string {
 	}
 }
 
-func commit(d client.Deployed) string {
+func commitOf(d client.Deployed) string {
 	if d.SHA == "" && len(d.Workloads) > 0 {
 		return "several"
 	}

@@ -81,7 +81,7 @@ func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
 			deployed = []client.Deployed{{}}
 		}
 		for _, d := range deployed {
-			rows = append(rows, []string{e.Namespace, e.Name, cmp.Or(d.Repository, "-"), commit(d), cmp.Or(d.Branch, "-"), o.since(d), cmp.Or(d.ReportedBy, "-"), rollout(d)})
+			rows = append(rows, []string{e.Namespace, e.Name, cmp.Or(d.Repository, "-"), commitOf(d), cmp.Or(d.Branch, "-"), o.since(d), cmp.Or(d.ReportedBy, "-"), rollout(d)})
 		}
 	}
 	if !o.AllNamespaces {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -110,7 +111,7 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 	} else if d.Message != "" {
 		state += ": " + d.Message
 	}
-	sha := cmp.Or(d.SHA, commit(d))
+	sha := cmp.Or(d.SHA, commitOf(d))
 	if d.SHA == "" && d.Ready == nil && d.Message != "" {
 		sha = "not known: " + d.Message
 	}
@@ -124,7 +125,7 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 
 func workload(d client.Deployed, w client.DeployedWorkload) string {
 	text := w.Kind + " " + w.Namespace + "/" + w.Name
-	if w.SHA != d.SHA && w.SHA != "" {
+	if w.SHA != "" && !commit.SameSHA(w.SHA, d.SHA) {
 		text += " with " + cli.ShortSHA(w.SHA)
 	}
 	return text + ": " + cmp.Or(w.Message, map[bool]string{true: "ready", false: "not ready"}[w.Ready])

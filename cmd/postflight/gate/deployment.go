@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/ci"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,
@@ -80,7 +81,7 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	if d.NoDetect {
 		detected = ci.Context{}
 	}
-	if d.SHA != "" && d.SHA != detected.SHA { // this is about another commit
+	if d.SHA != "" && !d.of(detected) { // this is about another commit
 		detected.CommitURL, detected.CommitMessage, detected.CommitAuthor = "", "", ""
 	}
 	variables, err := parseVariables(d.Variables)
@@ -100,6 +101,12 @@ func (d *Deployment) Notification() (client.Notification, error) {
 		PullRequestNumber:    cmp.Or(max(d.pullRequest, 0), detected.PullRequestNumber),
 		PipelineID:           max(d.pipeline, 0),
 	}, err
+}
+
+// of reports whether the flags name the commit of the CI system.
+func (d *Deployment) of(detected ci.Context) bool {
+	named := commit.Commit{Repository: cmp.Or(d.repository, detected.Repository), Revision: d.SHA}
+	return named.Same(commit.Commit{Repository: detected.Repository, Revision: detected.SHA})
 }
 
 func parseVariables(pairs []string) (map[string]string, error) {

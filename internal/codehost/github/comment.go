@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/internal/codehost/thread"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
@@ -36,7 +36,7 @@ func (p poster) pullRequest(ctx context.Context) (*report.PullRequest, error) {
 	}
 	var found []report.PullRequest
 	for _, known := range list {
-		if strings.EqualFold(known.GetBase().GetRepo().GetFullName(), p.Repository) {
+		if commit.SameRepository(known.GetBase().GetRepo().GetFullName(), p.Repository) {
 			found = append(found, pullRequestOf(known))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/version"
 )
@@ -66,7 +67,9 @@ func (h *Host) forget(r report.Request, err error) {
 	}
 }
 
-func clientKey(r report.Request) string { return r.Credentials.Key() + r.Repository }
+func clientKey(r report.Request) string {
+	return r.Credentials.Key() + commit.RepositoryKey(r.Repository)
+}
 
 type poster struct {
 	report.Request

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Context describes the deployed commit. What is unknown is empty.
@@ -86,9 +88,9 @@ func gitHubActions(env Getenv, raw []byte) Context {
 	if c.PullRequestNumber == 0 {
 		c.PullRequestNumber = numberIn(env("GITHUB_REF"))
 	}
-	for _, commit := range []gitHubCommit{event.HeadCommit, event.WorkflowRun.HeadCommit} {
-		if commit.ID == c.SHA && c.SHA != "" { // events of pull requests and deployments have no message
-			c.CommitMessage, c.CommitAuthor = commit.Message, commit.Author.Name
+	for _, head := range []gitHubCommit{event.HeadCommit, event.WorkflowRun.HeadCommit} {
+		if same(head.ID, c.SHA) { // events of pull requests and deployments have no message
+			c.CommitMessage, c.CommitAuthor = head.Message, head.Author.Name
 		}
 	}
 	if c.Repository != "" && c.SHA != "" {
@@ -99,11 +101,14 @@ func gitHubActions(env Getenv, raw []byte) Context {
 
 // branchOfDeployment returns "" if the ref is a commit.
 func branchOfDeployment(event gitHubEvent) string {
-	if event.Deployment.Ref == event.Deployment.SHA {
+	if same(event.Deployment.Ref, event.Deployment.SHA) {
 		return ""
 	}
 	return strings.TrimPrefix(event.Deployment.Ref, "refs/heads/")
 }
+
+// same compares revisions of the repository of the job.
+func same(a, b string) bool { return commit.Commit{Revision: a}.Same(commit.Commit{Revision: b}) }
 
 // branchOf returns "" for a tag.
 func branchOf(env Getenv) string {
@@ -132,7 +137,7 @@ func gitLab(env Getenv, _ []byte) Context {
 		PullRequestNumber: number(env("CI_MERGE_REQUEST_IID")),
 	}
 	c.CommitURL = commitURL(env("CI_PROJECT_URL"), "/-/commit/", c.SHA)
-	if c.SHA == env("CI_COMMIT_SHA") {
+	if same(c.SHA, env("CI_COMMIT_SHA")) {
 		c.CommitMessage, c.CommitAuthor = env("CI_COMMIT_TITLE"), env("CI_COMMIT_AUTHOR")
 	}
 	return c

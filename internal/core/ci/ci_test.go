@@ -51,6 +51,12 @@ var detectCases = map[string]struct {
 		event: `{"deployment":{"ref":"release/2","sha":"def"}}`,
 		want:  ci.Context{System: "GitHub Actions", Branch: "release/2", SHA: "def", HostingService: "GitHub"},
 	},
+	"GitHub Actions, deployment of a commit": {
+		reason: "the ref is the commit, and no branch",
+		env:    map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc"},
+		event:  `{"deployment":{"ref":"5CA1AB1E5CA1AB1E5CA1AB1E5CA1AB1E5CA1AB1E","sha":"5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e"}}`,
+		want:   ci.Context{System: "GitHub Actions", SHA: "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", HostingService: "GitHub"},
+	},
 	"GitHub Actions, tag": {
 		env:  map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REF": "refs/tags/v1", "GITHUB_REF_NAME": "v1", "GITHUB_REF_TYPE": "tag", "GITHUB_SHA": "abc"},
 		want: ci.Context{System: "GitHub Actions", SHA: "abc", HostingService: "GitHub"},

@@ -16,6 +16,7 @@ func TestCovers(t *testing.T) {
 		"no list":               {"the secret is enough", nil, "acme/shop", true},
 		"its name":              {"it is listed", []string{"acme/docs", "acme/shop"}, "acme/shop", true},
 		"in another spelling":   {"code hosts ignore the case of names", []string{"Acme/Shop"}, "acme/SHOP", true},
+		"in other letters":      {"the sign of the unit Kelvin is no k", []string{"acme/wor\u212aer"}, "acme/worker", false},
 		"another name":          {"it is not listed", []string{"acme/docs"}, "acme/shop", false},
 		"its owner":             {"all of the owner are listed", []string{"acme/*"}, "acme/shop", true},
 		"an owner alike":        {"a slash ends the name of the owner", []string{"acme/*"}, "acme-labs/shop", false},

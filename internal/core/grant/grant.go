@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
@@ -55,13 +56,18 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 	case !anyMatches(g.DeploymentTypes, n.DeploymentType):
 		return fmt.Sprintf("You may notify of the deployment types %s only, and this notification has %q. "+
 			"Send another deployment_type, or ask your team for a TrustPolicy that allows this one.", list(g.DeploymentTypes), n.DeploymentType)
-	case g.Commit != "" && n.SHA != "" && !strings.EqualFold(g.Commit, n.SHA):
+	case g.Commit != "" && n.SHA != "" && !issuedFor(g.Commit, n.SHA):
 		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
 			"Notify from the pipeline of the commit that was deployed, or set commitClaim of the TrustPolicy: another claim, or \"\" for any "+
 			"commit, as deployments of GitHub's pull requests need it.", g.Commit)
 	default:
 		return ""
 	}
+}
+
+// issuedFor compares revisions alone: the claim with the commit may be of any CI system, and names no repository.
+func issuedFor(claim, revision string) bool {
+	return commit.Commit{Revision: claim}.Same(commit.Commit{Revision: revision})
 }
 
 // EnvironmentProblem is a sentence for the sender of a notification that reaches an Environment which is not allowed, or "".

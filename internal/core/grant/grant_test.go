@@ -60,6 +60,8 @@ func TestNotificationProblem(t *testing.T) {
 		"upper case":        {grant: grant.Grant{Commit: strings.ToUpper(commit)}, sent: notification.Notification{SHA: commit}},
 		"another commit":    {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: other}, want: "issued for the commit " + commit},
 		"no commit":         {grant: grant.Grant{Commit: commit}},
+		"version":           {grant: grant.Grant{Commit: "v1.0-RC1"}, sent: notification.Notification{SHA: "v1.0-RC1", Repository: "acme/shop"}},
+		"version's case":    {grant: grant.Grant{Commit: "v1.0-RC1"}, sent: notification.Notification{SHA: "v1.0-rc1"}, want: "another one"},
 		"part of a commit":  {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: commit[:12]}, want: "another one"},
 	}
 	for name, tc := range cases {

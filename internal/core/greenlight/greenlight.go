@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
@@ -43,8 +44,8 @@ func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 
 // isRepetition reports whether a run counts for another one because it repeats it, and not as a newer deployment.
 func isRepetition(relevant, root *v1alpha1.Suite) bool {
-	sha, request := root.Spec.Deployment.SHA, root.Annotations[v1alpha1.AnnotationRequestID]
-	same := sha != "" && sha == relevant.Spec.Deployment.SHA || request != "" && request == relevant.Annotations[v1alpha1.AnnotationRequestID]
+	request := root.Annotations[v1alpha1.AnnotationRequestID]
+	same := commit.Of(root.Spec.Deployment).Same(commit.Of(relevant.Spec.Deployment)) || request != "" && request == relevant.Annotations[v1alpha1.AnnotationRequestID]
 	return root.Status.RepeatedBy != "" && relevant != root && (relevant.Name == root.Status.RepeatedBy || same)
 }
 

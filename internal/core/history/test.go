@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Seen are the days of a test in one place, the oldest first, with the runs of these days by id.
@@ -163,7 +164,8 @@ func failingSince(runs []httpapi.TestRun, s Seen) *httpapi.FailingSince {
 
 // compareURL is made from the URL of a commit, as GitHub and GitLab have them.
 func compareURL(s Seen, before, first httpapi.TestRun) string {
-	if before.SHA == "" || first.SHA == "" || before.SHA == first.SHA || before.Repository != first.Repository {
+	was, is := commitOf(before), commitOf(first)
+	if was.Revision == "" || is.Revision == "" || was.Same(is) || !commit.SameRepository(was.Repository, is.Repository) {
 		return ""
 	}
 	for _, d := range s.Days {
@@ -173,6 +175,10 @@ func compareURL(s Seen, before, first httpapi.TestRun) string {
 		}
 	}
 	return ""
+}
+
+func commitOf(r httpapi.TestRun) commit.Commit {
+	return commit.Commit{Repository: r.Repository, Revision: r.SHA}
 }
 
 // sayings are what the test said, the most recent first.

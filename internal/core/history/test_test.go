@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,6 +123,31 @@ func TestHistoryOfATest(t *testing.T) {
 			}
 			if !slices.IsSortedFunc(in.Last, func(a, b httpapi.TestRun) int { return b.CreatedAt.Compare(a.CreatedAt) }) {
 				t.Error("the last run is not the first")
+			}
+		})
+	}
+}
+
+// TestCompare: two commits of a repository are compared, however it is spelled.
+func TestCompare(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, first, sha string // repositories, and the SHA before
+		want               bool
+	}{
+		"of a repository":           {"acme/shop", "acme/shop", "", true},
+		"in another spelling":       {"Acme/Shop", "acme/shop", "", true},
+		"of another repository":     {"acme/pay", "acme/shop", "", false},
+		"the commit itself":         {"acme/shop", "acme/shop", strings.Repeat("B", 40), false},
+		"of no repository":          {"", "", "", true},
+		"of a repository, and none": {"", "acme/shop", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := dayOf(smoke, tuesday, 'a', "cart", "pf")
+			d.Runs[0].Repository, d.Runs[1].Repository = tc.before, tc.first
+			d.Runs[0].SHA = cmp.Or(tc.sha, d.Runs[0].SHA)
+			url := history.TestOf("cart", 30, []history.Seen{seen(t, smoke, "cart", d)}).Places[0].Failing.CompareURL
+			if (url != "") != tc.want {
+				t.Errorf("compared at %q", url)
 			}
 		})
 	}

@@ -13,18 +13,31 @@ type anyOf struct {
 	value  func(*activation) string
 	values []string
 	key    keyField
+
+	canonical func(string) string // of a value, as it is compared; nil: exactly
+	wanted    []string            // the values, as they are compared
 }
 
 func (c *anyOf) compile() (criterion, error) {
 	if len(c.values) == 0 {
 		return nil, nil
 	}
+	for _, value := range c.values {
+		c.wanted = append(c.wanted, c.compared(value))
+	}
 	return c, nil
+}
+
+func (c *anyOf) compared(value string) string {
+	if c.canonical == nil {
+		return value
+	}
+	return c.canonical(value)
 }
 
 func (c *anyOf) holds(a *activation) bool {
 	value := c.value(a)
-	return value != "" && slices.Contains(c.values, value)
+	return value != "" && slices.Contains(c.wanted, c.compared(value))
 }
 
 func (c *anyOf) explain(a *activation) string {
@@ -35,7 +48,8 @@ func (c *anyOf) explain(a *activation) string {
 		return fmt.Sprintf("The %s is %q.", c.field, c.value(a))
 	default:
 		text := fmt.Sprintf("The %s is %q, and the Trigger asks for %s.", c.field, c.value(a), list(c.values))
-		if i := slices.IndexFunc(c.values, func(v string) bool { return strings.EqualFold(v, c.value(a)) }); i >= 0 {
+		i := slices.IndexFunc(c.values, func(v string) bool { return strings.EqualFold(v, c.value(a)) })
+		if i >= 0 && c.canonical == nil {
 			text += fmt.Sprintf(" Case matters: did you mean %q?", c.values[i])
 		}
 		return text
@@ -43,8 +57,8 @@ func (c *anyOf) explain(a *activation) string {
 }
 
 func (c *anyOf) keys() [][]bucketKey {
-	keys := make([]bucketKey, 0, len(c.values))
-	for _, value := range c.values {
+	keys := make([]bucketKey, 0, len(c.wanted))
+	for _, value := range c.wanted {
 		keys = append(keys, bucketKey{field: c.key, value: value})
 	}
 	return [][]bucketKey{keys}

@@ -23,7 +23,7 @@ var (
 		"re*", "/**", "/x", "**/", "release/**/2", `\!x`, `\*`, "?", "[mr]*/1", "{main,x/}", "release{,/**}", "ü*ï", "[", "x/{a", "!!x", "!", "",
 	}
 	someTypes        = []string{"", "staging", "production"}
-	someRepositories = []string{"", "acme/shop", "acme/web"}
+	someRepositories = []string{"", "acme/shop", "Acme/Shop", "acme/web", "ACME/web"}
 	somePolicies     = []v1alpha1.PullRequestPolicy{"", "", v1alpha1.PullRequestOnly, v1alpha1.PullRequestNever, "Sometimes"}
 	someExpressions  = []string{
 		"", "", "", "true", "notification.variables['a'] == '1'", "notification.variables.a == '1' && notification.branch == 'main'",

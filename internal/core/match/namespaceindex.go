@@ -1,6 +1,10 @@
 package match
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+)
 
 // namespaceIndex holds the Triggers of one namespace in buckets. A Trigger is in the buckets of one of its criteria, and matches only
 // notifications with the key of such a bucket. A scan of 10,000 Triggers takes 4 to 8 ms; 2 are allowed (BenchmarkScanAgainstIndex).
@@ -9,7 +13,7 @@ type namespaceIndex struct {
 	buckets map[bucketKey][]*entry // ordered by name; replaced, never changed, so that readers need no lock
 }
 
-// bucketKey is a value that a field of the notification must have.
+// bucketKey is a value that a field of the notification must have, as the field is compared.
 type bucketKey struct {
 	field    keyField
 	variable string // its name, for variableKey
@@ -80,7 +84,7 @@ func (x *namespaceIndex) load(keys []bucketKey) int {
 func (x *namespaceIndex) candidates(a *activation) [][]*entry {
 	keys := []bucketKey{
 		{field: anyKey},
-		{field: repositoryKey, value: a.Repository},
+		{field: repositoryKey, value: commit.RepositoryKey(a.Repository)},
 		{field: branchKey, value: a.branch},
 		{field: branchRootKey, value: root(a.branch)},
 		{field: deploymentTypeKey, value: a.DeploymentType},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Deployment is what the archive keeps of a deployment, as a line of JSON. It begins with the deployment, and ends with the next one of the
@@ -32,7 +33,8 @@ type Series struct {
 	segment           string // of the repository
 }
 
-// SeriesOf returns the series of a repository.
+// SeriesOf returns the series of a repository in one spelling: keys stay what they were before spellings were compared. Who reads an
+// Environment reads all of its series.
 func SeriesOf(team, environment, repository string) Series {
 	return Series{team, environment, seriesSegment(repository)}
 }
@@ -222,13 +224,14 @@ func (d Deployment) withoutTime() Deployment {
 func DeployedAt(lines []Deployment, at time.Time) (all []Deployment) {
 	newest := map[string]Deployment{}
 	for _, d := range lines {
-		was, known := newest[d.Repository]
+		repository := commit.RepositoryKey(d.Repository)
+		was, known := newest[repository]
 		switch {
 		case d.Since.After(at) || known && d.Since.Before(was.Since):
 		case !known || d.Since.After(was.Since) || was.brief:
-			newest[d.Repository] = d
+			newest[repository] = d
 		case !d.brief && d.SHA == was.SHA:
-			newest[d.Repository] = was.Merge(d)
+			newest[repository] = was.Merge(d)
 		}
 	}
 	for _, d := range newest {

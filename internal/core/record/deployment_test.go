@@ -210,6 +210,33 @@ func TestHistoryOf(t *testing.T) {
 	}
 }
 
+// TestRepositoryInAnotherSpelling is the same one, in series that keep their keys.
+func TestRepositoryInAnotherSpelling(t *testing.T) {
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "staging"}}
+	e.Status.Deployed = []v1alpha1.Deployed{{Repository: "Acme/Shop", SHA: "cccc", Branch: "main", Since: new(metav1.NewTime(after(40)))}}
+	archived := []record.Deployment{line("acme/shop", "cccc", 40), line("ACME/shop", "bbbb", 20), line("acme/shop", "aaaa", 10)}
+	for minute, want := range map[int]string{15: "acme/shop aaaa", 25: "ACME/shop bbbb", 45: "acme/shop cccc main"} {
+		var got []string
+		for _, d := range record.EnvironmentAt("acme", e, archived, after(minute)).Deployed {
+			got = append(got, strings.TrimSpace(d.Repository+" "+d.SHA+" "+d.Branch))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("after %d minutes: %q, want %s", minute, got, want)
+		}
+	}
+	var got []string
+	for _, d := range record.HistoryOf("acme", e, archived, after(-1), 10).Deployments {
+		until := "now"
+		if d.Until != nil {
+			until = fmt.Sprint(d.Until.Sub(tuesday).Minutes())
+		}
+		got = append(got, fmt.Sprintf("%s %s %s until %s", d.Repository, d.SHA, d.Branch, until))
+	}
+	if diff := cmp.Diff([]string{"acme/shop cccc main until now", "ACME/shop bbbb  until 40", "acme/shop aaaa  until 20"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestParseMoment(t *testing.T) {
 	now := after(120)
 	for text, want := range map[string]time.Time{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // EnvironmentAt returns an Environment with what it had at a time, by the lines that the archive has of it and by its status.
@@ -34,7 +35,7 @@ func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, afte
 	}
 	known := map[deployment]Deployment{}
 	for _, d := range slices.Concat(PreviousOf(team, e), archived, DeploymentsOf(team, e)) {
-		key := deployment{d.Repository, d.SHA, d.Since.Unix()}
+		key := deployment{commit.RepositoryKey(d.Repository), commit.NormalSHA(d.SHA), d.Since.Unix()}
 		if was, found := known[key]; found && !was.brief {
 			d = was.Merge(d)
 		}
@@ -59,9 +60,10 @@ func setUntil(newestFirst []httpapi.Deployment) {
 	next := map[string]time.Time{}
 	for i := range newestFirst {
 		d := &newestFirst[i]
-		if end, found := next[d.Repository]; found && (d.Until == nil || end.Before(*d.Until)) {
+		repository := commit.RepositoryKey(d.Repository)
+		if end, found := next[repository]; found && (d.Until == nil || end.Before(*d.Until)) {
 			d.Until = &end
 		}
-		next[d.Repository] = d.Since
+		next[repository] = d.Since
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // HostOf returns the host of an API as entries of a Team name it: in lower case, without the default port. It is "" if there is none.
@@ -30,7 +31,7 @@ func HostOf(service v1alpha1.HostingService, apiURL string) string {
 // or a beginning and /*; without HOST, they are on GitHub.
 func Allowed(t Target, host string, entries []string) bool {
 	for _, entry := range entries {
-		if rest, found := strings.CutPrefix(strings.ToLower(entry), host+"/"); found && host != "" && covers(rest, t.Repository) {
+		if rest, found := strings.CutPrefix(commit.RepositoryKey(entry), host+"/"); found && host != "" && commit.RepositoryMatches(rest, t.Repository) {
 			return true
 		}
 	}
@@ -39,11 +40,5 @@ func Allowed(t Target, host string, entries []string) bool {
 
 // ListedWithoutHost reports whether an entry without a host names the repository of a target.
 func ListedWithoutHost(t Target, entries []string) bool {
-	return slices.ContainsFunc(entries, func(entry string) bool { return covers(entry, t.Repository) })
-}
-
-func covers(entry, repository string) bool {
-	entry, repository = strings.ToLower(entry), strings.ToLower(repository)
-	prefix, all := strings.CutSuffix(entry, "/*")
-	return entry == repository || all && strings.HasPrefix(repository, prefix+"/")
+	return slices.ContainsFunc(entries, func(entry string) bool { return commit.RepositoryMatches(entry, t.Repository) })
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
@@ -76,7 +77,8 @@ func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same f
 	newest := map[[2]string]Run{}
 	for _, r := range append([]Run{self}, others...) {
 		on, problem := TargetOf(r.Suite, r.Trigger)
-		if problem != nil || !wanted(r.Trigger) || on.Service != target.Service || on.Repository != target.Repository || !same(r.Suite) {
+		elsewhere := on.Service != target.Service || !commit.SameRepository(on.Repository, target.Repository)
+		if problem != nil || elsewhere || !wanted(r.Trigger) || !same(r.Suite) {
 			continue
 		}
 		key := [2]string{r.Suite.Spec.Environment, r.Suite.Spec.Trigger.Name}

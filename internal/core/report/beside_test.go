@@ -52,6 +52,10 @@ func TestNextBeside(t *testing.T) {
 			suite:   aSuite(in(v1alpha1.Running("")), shown(v1alpha1.ReportInProgress)),
 			trigger: asking(func(t *v1alpha1.Trigger) { t.Spec.Repository.Name = "acme/other" }), post: true,
 		},
+		"another spelling of the repository is the same": {
+			suite:   aSuite(in(v1alpha1.Running("")), shown(v1alpha1.ReportInProgress)),
+			trigger: asking(func(t *v1alpha1.Trigger) { t.Spec.Repository.Name = "Acme/Shop" }),
+		},
 		"without a full SHA there is nothing to show": {suite: aSuite(in(passed), func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "v1" }), now: 2 * time.Minute},
 		"nothing is shown unless the Trigger asks":    {suite: aSuite(in(passed)), trigger: aTrigger(), now: 2 * time.Minute},
 		"nothing is shown without a repository":       {suite: aSuite(in(passed)), trigger: aTrigger(func(t *v1alpha1.Trigger) { t.Spec.Repository = nil }), now: 2 * time.Minute},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
@@ -24,7 +25,7 @@ type Deployment struct {
 // DeploymentOf returns the deployment that shows a run and those of other Triggers. The id is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
-		return s.Spec.Environment == self.Suite.Spec.Environment && s.Spec.Deployment.SHA == self.Suite.Spec.Deployment.SHA
+		return s.Spec.Environment == self.Suite.Spec.Environment && commit.Of(s.Spec.Deployment).Same(commit.Of(self.Suite.Spec.Deployment))
 	}
 	runs := related(self, others, showsDeployments, same)
 	target, _ := TargetOf(self.Suite, self.Trigger)

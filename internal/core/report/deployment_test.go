@@ -67,7 +67,9 @@ func TestDeploymentIsShared(t *testing.T) {
 // TestDeploymentOfAnEarlierAttempt: the end of an attempt that never started is shown in the deployment of the one before
 // it, which would stay in progress for ever.
 func TestDeploymentOfAnEarlierAttempt(t *testing.T) {
-	before := named("b", "smoke", 0, in(v1alpha1.Canceled("by jo")), shown(v1alpha1.ReportInProgress))
+	before := named("b", "smoke", 0, in(v1alpha1.Canceled("by jo")), shown(v1alpha1.ReportInProgress), func(s *v1alpha1.Suite) {
+		s.Status.Report.Repository = "Acme/Shop" // as the Trigger spelled it then
+	})
 	elsewhere := named("c", "smoke", 0, shown(v1alpha1.ReportInProgress), func(s *v1alpha1.Suite) {
 		s.Spec.Environment, s.Status.Report.Deployment.ID = "production", 9
 	})

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Observation is what exists.
@@ -73,7 +74,7 @@ func TooLate(s *v1alpha1.Suite, now time.Time) bool {
 
 // PostedTo returns what was posted to a target about the run.
 func PostedTo(s *v1alpha1.Suite, t Target) v1alpha1.SuiteReport {
-	if r := s.Status.Report; r != nil && r.HostingService == t.Service && r.Repository == t.Repository {
+	if r := s.Status.Report; r != nil && r.HostingService == t.Service && commit.SameRepository(r.Repository, t.Repository) {
 		return *r
 	}
 	return v1alpha1.SuiteReport{HostingService: t.Service, Repository: t.Repository}

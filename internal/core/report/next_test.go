@@ -18,6 +18,7 @@ func TestNext(t *testing.T) {
 	}
 	collects := aTrigger(func(t *v1alpha1.Trigger) { t.Spec.Results = &v1alpha1.Results{} })
 	elsewhere := aTrigger(func(t *v1alpha1.Trigger) { t.Spec.Repository.Name = "acme/other" })
+	spelled := aTrigger(func(t *v1alpha1.Trigger) { t.Spec.Repository.Name = "Acme/Shop" })
 	none := aTrigger(func(t *v1alpha1.Trigger) { t.Spec.Repository = nil })
 	passed := v1alpha1.Passed("ok")
 	cases := map[string]struct {
@@ -42,6 +43,7 @@ func TestNext(t *testing.T) {
 		"nothing follows what is reported":               {suite: aSuite(in(passed), condition(v1alpha1.Reported(""))), now: 2 * time.Minute},
 		"a failed report is tried again":                 {suite: aSuite(in(passed), condition(v1alpha1.NotReported(v1alpha1.ReasonReportFailed, ""))), now: 2 * time.Minute, post: true},
 		"another repository of the Trigger starts anew":  {suite: aSuite(in(v1alpha1.Running("")), posted(v1alpha1.ReportInProgress)), trigger: elsewhere, post: true},
+		"another spelling of it is the same one":         {suite: aSuite(in(v1alpha1.Running("")), posted(v1alpha1.ReportInProgress)), trigger: spelled},
 		"the end does not wait for results":              {suite: aSuite(in(passed)), trigger: collects, now: 2 * time.Minute, post: true},
 		"after a day it is too late":                     {suite: aSuite(in(passed)), now: 25 * time.Hour},
 		"a newer attempt reports":                        {suite: aSuite(in(v1alpha1.Canceled(""))), newer: "smoke-2", now: 2 * time.Minute, reason: v1alpha1.ReasonNewerAttempt},
@@ -108,6 +110,7 @@ func TestTargetOf(t *testing.T) {
 	}{
 		"a repository on GitHub":                   {of(sha, ""), gitHub("acme/shop"), "acme/shop"},
 		"the notification's is the Trigger's":      {of(sha, "Acme/Shop"), gitHub("acme/shop"), "acme/shop"},
+		"in letters that are not ASCII":            {of(sha, "acme/tan\u212a"), gitHub("acme/tank"), v1alpha1.ReasonOtherRepository},
 		"the notification's is another":            {of(sha, "acme/other"), gitHub("acme/shop"), v1alpha1.ReasonOtherRepository},
 		"the notification's leads elsewhere":       {of(sha, "../../evil"), gitHub("acme/shop"), v1alpha1.ReasonOtherRepository},
 		"a project on GitLab":                      {of(sha, ""), gitLab("group/sub/project"), "group/sub/project"},

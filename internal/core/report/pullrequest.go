@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // PullRequest is a pull or merge request of the repository.
@@ -20,7 +21,7 @@ type PullRequest struct {
 func ChoosePullRequest(found []PullRequest, t Target) *PullRequest {
 	slices.SortFunc(found, func(a, b PullRequest) int { return int(a.Number - b.Number) })
 	for _, p := range found {
-		if p.Open && p.SHA == t.SHA && (t.Branch == "" || p.Branch == t.Branch) {
+		if p.Open && commit.NormalSHA(p.SHA) == commit.NormalSHA(t.SHA) && (t.Branch == "" || p.Branch == t.Branch) {
 			return &p
 		}
 	}
@@ -92,7 +93,7 @@ func belongs(s, known *v1alpha1.Suite, number int64) bool {
 		return n == number
 	}
 	a, b := s.Spec.Deployment, known.Spec.Deployment
-	return a.Branch == b.Branch && a.SHA == b.SHA
+	return a.Branch == b.Branch && commit.Of(a).Same(commit.Of(b))
 }
 
 // marker identifies comments of this namespace and cluster, which are DNS labels.

@@ -48,8 +48,8 @@ func TestWhoBelongsToAPullRequest(t *testing.T) {
 	on := func(branch, sha string) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch, s.Spec.Deployment.SHA = branch, sha }
 	}
-	repository := func(r report.Run) report.Run {
-		r.Trigger = asking(func(t *v1alpha1.Trigger) { t.Spec.Repository.Name = "acme/other" })
+	ofRepository := func(repository string, r report.Run) report.Run {
+		r.Trigger.Spec.Repository.Name = repository
 		return r
 	}
 	other := strings.Repeat("a", 40)
@@ -63,7 +63,8 @@ func TestWhoBelongsToAPullRequest(t *testing.T) {
 		"of the commit, and not found yet":  {named("b", "e2e", 0), true},
 		"of another commit of the branch":   {named("b", "e2e", 0, on("main", other)), false},
 		"of another branch with the commit": {named("b", "e2e", 0, on("x", sha)), false},
-		"of another repository":             {repository(named("b", "e2e", 0, number(5))), false},
+		"of the repository, spelled so":     {ofRepository("Acme/Shop", named("b", "e2e", 0, number(5))), true},
+		"of another repository":             {ofRepository("acme/other", named("b", "e2e", 0, number(5))), false},
 		"of a Trigger that is gone":         {report.Run{Suite: named("b", "e2e", 0, number(5)).Suite}, false},
 	}
 	for name, tc := range cases {

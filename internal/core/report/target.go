@@ -38,7 +38,7 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 	case !commit.IsSHA(d.SHA):
 		return none(v1alpha1.ReasonNoCommit,
 			"Nothing is posted, because only the full SHA of a commit can have a check: 40 or 64 hexadecimal digits. Send it as sha.")
-	case d.Repository != "" && !strings.EqualFold(d.Repository, t.Spec.Repository.Name):
+	case !commit.MayBeSameRepository(d.Repository, t.Spec.Repository.Name):
 		return none(v1alpha1.ReasonOtherRepository, "Nothing is posted, because the notification is about the repository %s, and the Trigger's spec.repository is %s.",
 			plaintext.Line(d.Repository, maxShown), t.Spec.Repository.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -99,9 +100,12 @@ func named(c commit.Commit) string {
 	return revision + " of " + plaintext.Line(c.Repository, maxNamedRepo)
 }
 
+// plainRevision is safe to paste into a shell.
+var plainRevision = regexp.MustCompile(`^[0-9A-Za-z][-.0-9A-Z_a-z]*$`)
+
 func whatToDo(s *v1alpha1.Suite, there *ledger.Deployment) string {
 	ifBack := "If it is deployed again, say so, and request a rerun: postflight notify --rerun"
-	if sha := s.Spec.Deployment.SHA; commit.IsSHA(sha) {
+	if sha := s.Spec.Deployment.SHA; plainRevision.MatchString(sha) {
 		ifBack = fmt.Sprintf("If %s is deployed again, say so, and request a rerun: postflight notify --rerun --sha %s", shown(sha), sha)
 	}
 	switch {

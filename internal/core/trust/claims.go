@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/jwt"
 	"github.com/postflight-dev/postflight/internal/core/match"
 )
@@ -85,3 +86,28 @@ func (c *Claims) Expires() time.Time {
 
 // names are those of all claims, sorted.
 func (c *Claims) names() []string { return slices.Sorted(maps.Keys(c.text)) }
+
+// idsBeside are the claims that GitHub and GitLab, on whatever host, set beside the name of a repository or its owner. Another issuer may
+// have claims with these names whose case matters.
+var idsBeside = map[string][]string{
+	"repository": {"repository_id", "repository_owner_id"}, "repository_owner": {"repository_id", "repository_owner_id"},
+	"project_path": {"project_id", "namespace_id"}, "namespace_path": {"project_id", "namespace_id"},
+}
+
+// canonical returns a value as a code host compares it: it has no two repositories or owners that differ only in case.
+func canonical(name, value string) string {
+	if idsBeside[name] == nil {
+		return value
+	}
+	return commit.RepositoryKey(value)
+}
+
+// isOneOf reports whether a claim has one of the values. All but the names of code hosts are compared exactly.
+func (c *Claims) isOneOf(name string, values []string) bool {
+	value, isScalar := c.scalar(name)
+	ids := idsBeside[name]
+	ofCodeHost := ids != nil && !slices.ContainsFunc(ids, func(id string) bool { return !c.has(id) })
+	return isScalar && slices.ContainsFunc(values, func(wanted string) bool {
+		return wanted == value || ofCodeHost && canonical(name, wanted) == canonical(name, value)
+	})
+}

@@ -20,7 +20,7 @@ func PolicyKeys(p *v1alpha1.TrustPolicy) (keys []string) {
 	for _, name := range indexed {
 		if values := p.Spec.Claims[name]; len(values) > 0 {
 			for _, value := range values {
-				keys = append(keys, key(p.Spec.Issuer, name, value))
+				keys = append(keys, key(p.Spec.Issuer, name, canonical(name, value)))
 			}
 			return keys
 		}
@@ -34,7 +34,7 @@ func (c *Claims) Keys() []string {
 	keys := []string{key(issuer)}
 	for _, name := range indexed {
 		if value, isScalar := c.scalar(name); isScalar {
-			keys = append(keys, key(issuer, name, value))
+			keys = append(keys, key(issuer, name, canonical(name, value)))
 		}
 	}
 	return keys

@@ -87,7 +87,7 @@ func claimsRefusal(p *v1alpha1.TrustPolicy, c *Claims) string {
 		return "the audience is " + show(c.text["aud"])
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Spec.Claims)) {
-		if value, isScalar := c.scalar(name); !isScalar || !slices.Contains(p.Spec.Claims[name], value) {
+		if !c.isOneOf(name, p.Spec.Claims[name]) {
 			return fmt.Sprintf("the claim %s is %s", name, cmp.Or(show(c.text[name]), "missing"))
 		}
 	}

@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 		"another repository":        {policy("p"), object{"repository_id": "4712"}, "the claim repository_id is 4712"},
 		"longer value":              {policy("p"), object{"repository_id": "47110"}, "repository_id is 47110"},
 		"beginning of the value":    {policy("p"), object{"repository_id": "471"}, "repository_id is 471"},
-		"another case":              {policy("p", claim("repository", "acme/shop")), object{"repository": "Acme/shop"}, "repository is Acme/shop"},
+		"another case":              {policy("p", claim("ref", "refs/heads/main")), object{"ref": "refs/heads/Main"}, "ref is refs/heads/Main"},
 		"space around it":           {policy("p"), object{"repository_id": " 4711"}, "repository_id is"},
 		"missing":                   {policy("p"), object{"repository_id": nil}, "repository_id is missing"},
 		"empty":                     {policy("p"), object{"repository_id": ""}, "repository_id is missing"},
@@ -138,6 +138,60 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("the text is not clean: %q", d.Problem)
 			}
 		})
+	}
+}
+
+// TestSpelling: code hosts have no two repositories, nor owners, that differ only in case. Everything else is compared exactly.
+func TestSpelling(t *testing.T) {
+	const kelvin = "\u212a" // becomes a k in lower case
+	gitHub, gitLab := func(o object) object { return ofGitHub(o) }, func(o object) object { return ofGitLab(o) }
+	ofOther := func(o object) object { // an issuer that has some of the claims, too
+		for _, id := range []string{"repository_id", "repository_owner_id", "project_id", "namespace_id"} {
+			o[id] = nil
+		}
+		return ofGitHub(o)
+	}
+	for name, tc := range map[string]struct {
+		reason      string
+		token       func(object) object
+		claim       string
+		value, sent string
+		want        bool
+	}{
+		"a repository":           {"GitHub has one of the name", gitHub, "repository", "acme/shop", "Acme/Shop", true},
+		"in the policy":          {"somebody wrote what the page shows", gitHub, "repository", "Acme/Shop", "acme/shop", true},
+		"an owner":               {"GitHub has one of the name", gitHub, "repository_owner", "Acme", "acme", true},
+		"a project":              {"GitLab has one of the path", gitLab, "project_path", "acme/web/shop", "Acme/Web/shop", true},
+		"a group":                {"GitLab has one of the path", gitLab, "namespace_path", "acme/web", "ACME/web", true},
+		"another repository":     {"it is another one", gitHub, "repository", "acme/shop", "Acme/Shop2", false},
+		"letters of Unicode":     {"names of code hosts are ASCII", gitHub, "repository", "acme/worker", "acme/wor" + kelvin + "er", false},
+		"Unicode in the policy":  {"they are no beginning of another name either", gitHub, "repository", "acme/wor" + kelvin + "er", "acme/worker", false},
+		"another issuer":         {"it may have both", ofOther, "repository", "acme/shop", "Acme/Shop", false},
+		"a path of another one":  {"it may be one of files", ofOther, "project_path", "acme/shop", "Acme/Shop", false},
+		"a branch":               {"Git has both", gitHub, "ref", "refs/heads/main", "refs/heads/Main", false},
+		"an environment":         {"names are compared exactly", gitHub, "environment", "production", "Production", false},
+		"a workflow":             {"it has a path and a branch", gitHub, "job_workflow_ref", "acme/shop/.github/workflows/x.yml@refs/heads/main", "Acme/shop/.github/workflows/x.yml@refs/heads/main", false},
+		"a subject":              {"it has a branch", gitHub, "sub", "repo:acme/shop:ref:refs/heads/main", "repo:Acme/shop:ref:refs/heads/main", false},
+		"a project's branch":     {"Git has both", gitLab, "ref_path", "refs/heads/main", "refs/heads/MAIN", false},
+		"the project of the job": {"it is no owner", gitLab, "job_project_path", "acme/shop", "Acme/shop", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := parse(t, tc.token(object{tc.claim: tc.sent}))
+			p := policy("p", spec(func(s *v1alpha1.TrustPolicySpec) {
+				s.Issuer, s.Claims = c.String("iss"), map[string]v1alpha1.ClaimValues{tc.claim: {tc.value}}
+				s.Expression = "claims['iss'] != '' || claims.repository_id != '' || claims.project_id != ''" // names an owner
+			}))
+			found := slices.ContainsFunc(trust.PolicyKeys(p), func(key string) bool { return slices.Contains(c.Keys(), key) })
+			d := decide(c, []*v1alpha1.TrustPolicy{p}, trust.Asked{})
+			says := strings.Contains(strings.Join(d.Reasons, ""), "the claim "+tc.claim+" is ")
+			if got := d.Policy != nil; got != tc.want || got && !found || got == says {
+				t.Errorf("%s: got %t (%q), and the index finds it: %t", tc.reason, got, d.Reasons, found)
+			}
+		})
+	}
+	p := policy("p", onlyExpression("claims.repository == 'acme/shop'"))
+	if d := decide(parse(t, ofGitHub(object{"repository": "Acme/Shop"})), []*v1alpha1.TrustPolicy{p}, trust.Asked{}); d.Policy != nil {
+		t.Error("an expression does not compare exactly")
 	}
 }
 

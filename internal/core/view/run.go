@@ -160,7 +160,7 @@ func referenceTo(id string) *RunReference {
 
 // sameRun reports whether two Suites are attempts of one run.
 func sameRun(a, b *v1alpha1.Suite) bool {
-	return a.Name == b.Name || a.Spec.Deployment.SHA != "" && a.Spec.Deployment.SHA == b.Spec.Deployment.SHA &&
+	return a.Name == b.Name || commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment)) &&
 		a.Spec.Trigger.UID == b.Spec.Trigger.UID && a.Spec.Environment == b.Spec.Environment
 }
 

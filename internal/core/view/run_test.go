@@ -28,11 +28,18 @@ func TestRelations(t *testing.T) {
 	newer := run("newer", running, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "other" })
 	before := run("before", passed, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "older" })
 	elsewhere := run("elsewhere", passed, of("smoke", "production", "main"))
-	all := []*v1alpha1.Suite{newer, second, first, before, elsewhere}
+	version := func(repository string) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA, s.Spec.Deployment.Repository = "v1.0.0", repository }
+	}
+	shop, spelled, pay := run("shop", passed, version("acme/shop")), run("spelled", passed, version("Acme/Shop")), run("pay", passed, version("acme/pay"))
+	all := []*v1alpha1.Suite{newer, second, first, before, elsewhere, shop, spelled, pay}
 
 	got := view.RunOf(view.Subject{Suite: second, Runs: all}, now)
 	if diff := cmp.Diff([]string{"second", "first"}, ids(got.Attempts)); diff != "" {
 		t.Errorf("attempts: %s", diff)
+	}
+	if diff := cmp.Diff([]string{"shop", "spelled"}, ids(view.RunOf(view.Subject{Suite: shop, Runs: all}, now).Attempts)); diff != "" {
+		t.Errorf("attempts of a version: %s", diff)
 	}
 	if got.SupersededBy == nil || got.SupersededBy.ID != "newer" || got.ComparedWith == nil || got.ComparedWith.ID != "before" {
 		t.Errorf("superseded by %v, compared with %v", got.SupersededBy, got.ComparedWith)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/report"
@@ -90,9 +91,9 @@ func runOf(s *v1alpha1.Suite) string {
 	return RunKey(s.Spec.Trigger.UID, s.Spec.Environment, s.Spec.Deployment.SHA)
 }
 
-// TargetKey is shared by the deployments of one repository to one type. Code hosts ignore the case of a repository.
+// TargetKey is shared by the deployments of one repository, in any spelling, to one type.
 func TargetKey(host v1alpha1.HostingService, repository, deploymentType string) string {
-	return strings.Join([]string{string(host), strings.ToLower(repository), deploymentType}, "\x00")
+	return strings.Join([]string{string(host), commit.RepositoryKey(repository), deploymentType}, "\x00")
 }
 
 func targetOf(s *v1alpha1.Suite) string {

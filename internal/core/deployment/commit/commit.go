@@ -36,5 +36,20 @@ func SameRepository(a, b string) bool { return RepositoryKey(a) == RepositoryKey
 // MayBeSameRepository is true also if one of the names is not known.
 func MayBeSameRepository(a, b string) bool { return a == "" || b == "" || SameRepository(a, b) }
 
-// RepositoryKey is equal for all spellings of a repository.
-func RepositoryKey(name string) string { return strings.ToLower(name) }
+// RepositoryKey is equal for all spellings of a repository. Names on code hosts are ASCII. Other letters stay as they are, because some,
+// such as the sign of the unit Kelvin, would become ASCII.
+func RepositoryKey(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}
+
+// RepositoryMatches reports whether a pattern names a repository: by its full name, or by a beginning and "/*".
+func RepositoryMatches(pattern, repository string) bool {
+	pattern, repository = RepositoryKey(pattern), RepositoryKey(repository)
+	group, all := strings.CutSuffix(pattern, "/*")
+	return pattern == repository || all && strings.HasPrefix(repository, group+"/")
+}

@@ -40,3 +40,40 @@ func TestSame(t *testing.T) {
 		})
 	}
 }
+
+func TestRepositoryKey(t *testing.T) {
+	for name, want := range map[string]string{
+		"Acme/Shop": "acme/shop", "acme/web/Shop.js_2": "acme/web/shop.js_2", "": "",
+		"acme/wor\u212aer": "acme/wor\u212aer", // the sign of the unit Kelvin, which is a k in lower case
+		"acme/SH\u0130P":   "acme/sh\u0130p",
+	} {
+		if got := RepositoryKey(name); got != want {
+			t.Errorf("RepositoryKey(%q) = %q; want %q", name, got, want)
+		}
+	}
+}
+
+func TestRepositoryMatches(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pattern, repository string
+		want                bool
+	}{
+		"its name":                       {"acme/shop", "acme/shop", true},
+		"another spelling":               {"Acme/Shop", "acme/SHOP", true},
+		"another name":                   {"acme/docs", "acme/shop", false},
+		"the beginning of its name":      {"acme/sho", "acme/shop", false},
+		"its owner":                      {"acme/*", "acme/shop", true},
+		"its owner, in another spelling": {"ACME/*", "Acme/shop", true},
+		"a group above":                  {"acme/*", "acme/web/shop", true},
+		"an owner alike":                 {"acme/*", "acme-labs/shop", false},
+		"the owner itself":               {"acme/*", "acme", false},
+		"no slash":                       {"acme*", "acme/shop", false},
+		"no repository":                  {"acme/*", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := RepositoryMatches(tc.pattern, tc.repository); got != tc.want {
+				t.Errorf("RepositoryMatches(%q, %q) = %t", tc.pattern, tc.repository, got)
+			}
+		})
+	}
+}

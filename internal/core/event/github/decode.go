@@ -87,7 +87,7 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 func (p payload) branch() string {
 	ref := p.Deployment.Ref
 	switch {
-	case !strings.EqualFold(ref, p.Deployment.SHA):
+	case commit.NormalSHA(ref) != commit.NormalSHA(p.Deployment.SHA):
 		return ref
 	case p.WorkflowRun != nil:
 		return p.WorkflowRun.HeadBranch

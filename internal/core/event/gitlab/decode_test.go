@@ -67,6 +67,11 @@ func TestDeployment(t *testing.T) {
 			full(func(n *notification.Notification) { n.CommitURL = old }), "gitlab/deployment/15", nil},
 		"made by the API": {"Postflight makes such ones too", values{"deployable_id": nil, "deployable_url": nil}, event.Options{},
 			full(same), "gitlab/deployment/15", &event.Post{Environment: "staging", Deployment: 15}},
+		"a URL in another spelling": {"GitLab ignores the case of paths", values{
+			"project.web_url": "https://gitlab.example.com/Acme/Web/shop", "commit_url": "https://gitlab.example.com/Acme/Web/shop/-/commit/" + sha,
+		}, event.Options{}, full(func(n *notification.Notification) {
+			n.CommitURL = "https://gitlab.example.com/Acme/Web/shop/-/commit/" + sha
+		}), "gitlab/deployment/15", nil},
 		"nobody deployed it": {"the user was deleted", values{"user": nil, "user_url": nil}, event.Options{}, full(same), "gitlab/deployment/15", nil},
 		"below a path": {"an instance may have a relative URL", values{
 			"project.web_url": below, "commit_url": below + "/-/commit/" + sha,

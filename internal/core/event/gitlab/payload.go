@@ -51,8 +51,8 @@ func (p payload) sha() (sha string, ok bool) {
 			break
 		}
 	}
-	ok = ok && p.Project.Path != "" && strings.HasSuffix(p.Project.WebURL, "/"+p.Project.Path) && commit.IsSHA(sha) &&
-		len(p.ShortSHA) >= commit.MinSHAPrefix && commit.HasSHAPrefix(strings.ToLower(sha), p.ShortSHA)
+	url, path := commit.RepositoryKey(p.Project.WebURL), commit.RepositoryKey(p.Project.Path)
+	ok = ok && path != "" && strings.HasSuffix(url, "/"+path) && commit.IsSHA(sha) && commit.SameSHA(sha, p.ShortSHA)
 	return sha, ok
 }
 

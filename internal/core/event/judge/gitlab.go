@@ -1,9 +1,8 @@
 package judge
 
 import (
-	"strings"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
@@ -12,7 +11,7 @@ import (
 // it, but its id, which the run remembers. Before the id is stored, the event may already be here: the run passed just before.
 func postedToGitLab(s *v1alpha1.Suite, e event.Event) bool {
 	shown := s.Status.Report
-	if shown == nil || shown.HostingService != v1alpha1.GitLab || !strings.EqualFold(shown.Repository, e.Notification.Repository) {
+	if shown == nil || shown.HostingService != v1alpha1.GitLab || !commit.SameRepository(shown.Repository, e.Notification.Repository) {
 		return false
 	}
 	id := report.DeploymentOn(*shown).ID

@@ -39,6 +39,7 @@ func TestPostsToGitLab(t *testing.T) {
 	}
 	failed := func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Failed("A test failed.")} }
 	hour, unreported := time.Hour, func(s *v1alpha1.Suite) { s.Status.Report = nil }
+	spelled := func(s *v1alpha1.Suite) { s.Status.Report.Repository = "Acme/Web/Shop" }
 	elsewhere := func(s *v1alpha1.Suite) { s.Status.Report.Repository = "acme/other" }
 	onGitHub := func(s *v1alpha1.Suite) { s.Status.Report.HostingService = v1alpha1.GitHub }
 	ofAnother := func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "other" }
@@ -48,6 +49,7 @@ func TestPostsToGitLab(t *testing.T) {
 		ours bool
 	}{
 		"the deployment of the run":           {&event.Post{Environment: "staging", Deployment: 15}, passed(hour, 15), true},
+		"of the project in other letters":     {&event.Post{Environment: "staging", Deployment: 15}, passed(hour, 15, spelled), true},
 		"while other runs go on":              {&event.Post{Environment: "staging", Deployment: 15}, passed(hour, 15, running), true},
 		"before its id is stored":             {&event.Post{Environment: "staging", Deployment: 15}, passed(time.Second, 0), true},
 		"an old GitLab":                       {&event.Post{Environment: "staging"}, passed(hour, 15), true},

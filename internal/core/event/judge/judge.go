@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -57,7 +56,7 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 		return nil
 	}
 	return find(runs, func(s *v1alpha1.Suite) bool {
-		same := s.Spec.Deployment.SHA == e.Notification.SHA && s.Spec.Environment == e.Post.Environment
+		same := commit.Of(s.Spec.Deployment).Same(commit.Commit{Repository: e.Notification.Repository, Revision: e.Notification.SHA}) && s.Spec.Environment == e.Post.Environment
 		if !same || s.Finished() && !s.Passed() {
 			return false
 		}
@@ -98,7 +97,7 @@ func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) 
 // reportedOn reports whether the code host shows the check of a run on the commit.
 func reportedOn(s *v1alpha1.Suite, r *event.Rerun) bool {
 	shown := s.Status.Report
-	return shown != nil && shown.CheckID != 0 && shown.HostingService == v1alpha1.GitHub && strings.EqualFold(shown.Repository, r.Repository) &&
+	return shown != nil && shown.CheckID != 0 && shown.HostingService == v1alpha1.GitHub && commit.SameRepository(shown.Repository, r.Repository) &&
 		s.Spec.Deployment.SHA == commit.NormalSHA(r.Commit)
 }
 

@@ -56,8 +56,9 @@ func TestDeploymentsOfADay(t *testing.T) {
 		return d
 	}
 	shop := func(sha string, hour, minute int, more ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-		return run(fmt.Sprintf("%s-%d", sha, hour), passed, append(more, testOf("acme/shop", sha), at(hour, minute))...)
+		return run(fmt.Sprintf("%s-%d", sha, hour), passed, append([]func(*v1alpha1.Suite){testOf("acme/shop", sha), at(hour, minute)}, more...)...)
 	}
+	spelled := func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "Acme/Shop" }
 	for name, tc := range map[string]struct {
 		reason string
 		status []v1alpha1.Deployed
@@ -74,6 +75,7 @@ func TestDeploymentsOfADay(t *testing.T) {
 		"a rollout":             {"The notification came before it was complete.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("b", 9, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:04 | b on main, since 09:04"},
 		"a rollout in progress": {"c was notified, and is not complete.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("c", 11, 0), shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:04 | b on main, since 09:04"},
 		"a rollout before":      {"No notification was of it.", []v1alpha1.Deployed{after(since("c", 10, 0), "b", 9, 0)}, []*v1alpha1.Suite{shop("a", 8, 0)}, "acme/shop: a on main, since 08:00 until 09:00 | b, since 09:00 until 10:00 | c on main, since 10:00"},
+		"another spelling":      {"It is one repository.", []v1alpha1.Deployed{since("b", 9, 4)}, []*v1alpha1.Suite{shop("b", 9, 0, spelled), shop("a", 8, 0), shop("0", 7, 0, spelled)}, "Acme/Shop: 0 on main, since 07:00 until 08:00 | a on main, since 08:00 until 09:04 | b on main, since 09:04"},
 		"another environment":   {"", nil, []*v1alpha1.Suite{shop("a", 8, 0, of("smoke", "production", "main"))}, ""},
 		"several commits":       {"Workloads disagree.", []v1alpha1.Deployed{since("", 9, 0)}, nil, "acme/shop: several commits on main, since 09:00"},
 	} {
@@ -175,6 +177,7 @@ func TestArchivedDay(t *testing.T) {
 		"two":       {"Another one followed on the next day.", []httpapi.Deployment{line("b", 9, ended(30)), line("a", 8, ended(9)), line("0", -5, ended(8))}, []v1alpha1.Deployed{now}, "acme/shop: a on main, since 08:00 until 09:00 | b on main, since 09:00 until 21 November, 06:00"},
 		"the same":  {"It was deployed again, after others.", []httpapi.Deployment{line("a", 9, ended(30))}, []v1alpha1.Deployed{now}, "acme/shop: a on main, since 09:00 until 21 November, 06:00"},
 		"to now":    {"It is the present one.", []httpapi.Deployment{line("a", 9, nil)}, []v1alpha1.Deployed{{Repository: "acme/shop", SHA: "a", Branch: "main", Since: new(metav1.NewTime(begin.Add(9 * time.Hour)))}}, "acme/shop: a on main, since 09:00"},
+		"spelled":   {"It is one repository.", []httpapi.Deployment{line("a", 9, ended(30))}, []v1alpha1.Deployed{{Repository: "Acme/Shop", SHA: "b", Branch: "main", Since: new(metav1.NewTime(begin.Add(10 * time.Hour)))}}, "acme/shop: a on main, since 09:00 until 10:00 | b on main, since 10:00"},
 		"deleted":   {"Nothing followed at once.", []httpapi.Deployment{line("a", 9, ended(10))}, []v1alpha1.Deployed{now}, "acme/shop: a on main, since 09:00 until 10:00"},
 		"forgotten": {"The status has no such repository.", []httpapi.Deployment{line("a", 9, ended(10))}, nil, "acme/shop: a on main, since 09:00 until 10:00"},
 	} {

@@ -80,7 +80,7 @@ func workloadOf(w v1alpha1.DeployedWorkload, namespace, deployed string) Workloa
 	if w.Namespace != namespace {
 		v.Namespace = w.Namespace
 	}
-	if w.SHA != deployed {
+	if !commit.SameSHA(w.SHA, deployed) {
 		v.SHA = commit.ShortSHA(w.SHA)
 	}
 	if v.Message == "" && !w.Ready {
@@ -119,12 +119,12 @@ func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Su
 	}
 	at := v1alpha1.Deployment{SHA: d.SHA, Repository: d.Repository}
 	for _, w := range e.Spec.Workloads {
-		if w.Repository == d.Repository {
+		if commit.SameRepository(w.Repository, d.Repository) {
 			at.HostingService = w.HostingService
 		}
 	}
 	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool {
-		return d.Repository != "" && s.Spec.Deployment.Repository == d.Repository
+		return d.Repository != "" && commit.SameRepository(s.Spec.Deployment.Repository, d.Repository)
 	})
 	if i >= 0 {
 		other := runs[i].Spec.Deployment

@@ -20,26 +20,17 @@ type deployment struct {
 // deploymentsOf returns what was deployed, by repository and then by time. What is deployed now, and was just before, is known from the
 // status, and the rest from the archive, or else from the runs that notifications started. Those are of the Environment, newest first.
 func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment) []deployment {
-	byRepository := map[string][]deployment{}
-	for _, s := range slices.Backward(runs) {
-		d, repository := s.Spec.Deployment, ledger.RepositoryOf(e, s.Spec.Deployment.Repository)
-		before := byRepository[repository]
-		again := len(before) > 0 && before[len(before)-1].sha == d.SHA
-		if again || !s.Origin().IsDeployment() {
-			continue
-		}
-		byRepository[repository] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
-	}
+	byRepository := announced(e, runs)
 	exact := inArchive(archived)
 	for _, d := range e.Status.Deployed {
-		known := inStatus(d)
-		switch own, found := exact[d.Repository]; {
+		key, known := commit.RepositoryKey(d.Repository), inStatus(d)
+		switch own, found := exact[key]; {
 		case len(known) == 0:
 		case found:
 			own = slices.DeleteFunc(own, func(p deployment) bool { return !p.from.Before(known[0].from) })
-			exact[d.Repository] = append(own, known...)
+			exact[key] = append(own, known...)
 		default:
-			byRepository[d.Repository] = append(before(known[0], byRepository[d.Repository]), known...)
+			byRepository[key] = append(before(known[0], byRepository[key]), known...)
 		}
 	}
 	maps.Copy(byRepository, exact)
@@ -56,6 +47,27 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []h
 	return all
 }
 
+// announced returns what the runs show that deployments started or found. Consecutive ones of a commit are one.
+func announced(e *v1alpha1.Environment, runs []*v1alpha1.Suite) map[string][]deployment {
+	var all []deployment
+	for _, s := range runs {
+		d := s.Spec.Deployment
+		for _, at := range ledger.Times(s) {
+			all = append(all, deployment{repository: ledger.RepositoryOf(e, d.Repository), sha: d.SHA, branch: d.Branch, from: at})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b deployment) int { return a.from.Compare(b.from) })
+	byRepository := map[string][]deployment{}
+	for _, d := range all {
+		key := commit.RepositoryKey(d.repository)
+		before := byRepository[key]
+		if len(before) == 0 || before[len(before)-1].sha != d.sha {
+			byRepository[key] = append(before, d)
+		}
+	}
+	return byRepository
+}
+
 // inArchive returns the deployments of each repository by time.
 func inArchive(newestFirst []httpapi.Deployment) map[string][]deployment {
 	all := map[string][]deployment{}
@@ -64,7 +76,8 @@ func inArchive(newestFirst []httpapi.Deployment) map[string][]deployment {
 		if d.Until != nil {
 			is.to = *d.Until
 		}
-		all[d.Repository] = append(all[d.Repository], is)
+		key := commit.RepositoryKey(d.Repository)
+		all[key] = append(all[key], is)
 	}
 	return all
 }

@@ -80,6 +80,7 @@ func TestTestedBy(t *testing.T) {
 		"too few digits":     {"They could be of another commit.", sha[:6], testOf("acme/shop", sha), false},
 		"a version":          {"It is no beginning of a commit.", "v1.2", testOf("acme/shop", "v1.2.3"), false},
 		"the same version":   {"", "v1.2", testOf("acme/shop", "v1.2"), true},
+		"another spelling":   {"Code hosts ignore the case.", sha, testOf("Acme/Shop", sha), true},
 		"another repository": {"", sha, testOf("acme/pay", sha), false},
 		"several commits":    {"Nothing tested all of them.", "", testOf("acme/shop", ""), false},
 		"no repository":      {"The workloads name only one.", sha, testOf("", sha), true},
@@ -100,6 +101,7 @@ func TestDeployedCommitLinks(t *testing.T) {
 	gitlab := func(s *v1alpha1.Suite) {
 		s.Spec.Deployment = v1alpha1.Deployment{Repository: "acme/shop", SHA: otherSHA, HostingService: v1alpha1.GitLab, CommitURL: "https://git.example.com/acme/shop/-/commit/" + otherSHA}
 	}
+	spelled := func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "Acme/Shop" }
 	for name, tc := range map[string]struct {
 		sha  string
 		runs []*v1alpha1.Suite
@@ -107,6 +109,7 @@ func TestDeployedCommitLinks(t *testing.T) {
 	}{
 		"without runs":           {sha, nil, "https://github.com/acme/shop/commit/" + sha},
 		"with runs of another":   {sha, []*v1alpha1.Suite{run("a", passed, gitlab)}, "https://git.example.com/acme/shop/-/commit/" + sha},
+		"of another spelling":    {sha, []*v1alpha1.Suite{run("a", passed, gitlab, spelled)}, "https://git.example.com/acme/shop/-/commit/" + sha},
 		"the digits of a commit": {otherSHA[:8], []*v1alpha1.Suite{run("a", passed, gitlab)}, "https://git.example.com/acme/shop/-/commit/" + otherSHA},
 		"a version":              {"v1.2", nil, ""},
 		"of workloads of GitLab": {sha, []*v1alpha1.Suite{}, "https://gitlab.com/acme/shop/-/commit/" + sha},
@@ -114,7 +117,7 @@ func TestDeployedCommitLinks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := staging(v1alpha1.Deployed{Repository: "acme/shop", SHA: tc.sha})
 			if tc.runs != nil {
-				e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop", Repository: "acme/shop", HostingService: v1alpha1.GitLab}}
+				e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop", Repository: "Acme/shop", HostingService: v1alpha1.GitLab}}
 			}
 			got := environment.DeployedIn(e, tc.runs, now)[0].Commit
 			if got.URL != tc.want {
@@ -129,12 +132,14 @@ func TestDeployedWorkloads(t *testing.T) {
 		{Kind: "Deployment", Namespace: "shop", Name: "shop", SHA: sha, Ready: true, Message: "3 of 3 ready",
 			Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Digest: "odd"}}},
 		{Kind: "Application", Namespace: "argocd", Name: "shop", SHA: otherSHA},
+		{Kind: "StatefulSet", Namespace: "shop", Name: "jobs", SHA: sha[:7], Ready: true}, // the tag of its image
 	}})
 	want := environment.Deployed{
 		Commit: &view.Link{Text: sha[:8]}, By: "the rollout", Ready: true, Workloads: []environment.Workload{
 			{Kind: "Deployment", Name: "shop", Ready: true, Message: "3 of 3 ready",
 				Digests: []environment.Digest{{Container: "app", Short: "sha256:9c1d2e3f", Whole: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Short: "odd", Whole: "odd"}}},
 			{Kind: "Application", Name: "shop", Namespace: "argocd", Message: "not rolled out", SHA: otherSHA[:8]},
+			{Kind: "StatefulSet", Name: "jobs", Ready: true},
 		},
 	}
 	if diff := cmp.Diff(want, environment.DeployedIn(e, nil, now)[0]); diff != "" {

@@ -49,7 +49,7 @@ func (s stretch) place(window stretch) (x, width float64) {
 
 func deploymentLanes(deployments []deployment, window stretch, now time.Time) (lanes []Lane) {
 	for i, p := range deployments {
-		if i == 0 || p.repository != deployments[i-1].repository {
+		if i == 0 || !commit.SameRepository(p.repository, deployments[i-1].repository) {
 			lanes = append(lanes, Lane{Name: p.repository, Height: deploymentPitch})
 		}
 		bar := LaneBar{Key: "present", Label: cmp.Or(commit.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2, Height: deploymentHeight}
