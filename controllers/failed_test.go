@@ -151,6 +151,7 @@ func (w *world) repeatsFailed(of *v1alpha1.Suite) string {
 	if problem != "" {
 		w.t.Fatal(problem)
 	}
+	next.Spec.DeployedAt = new(of.DeployedAt())
 	w.must(w.Client.Create(context.Background(), next))
 	return next.Name
 }
@@ -181,6 +182,22 @@ func TestOnlyFailedPass(t *testing.T) {
 	s := w.reaches(next, v1alpha1.ReasonPassed, "3 failed tests of run passed; the other 117 passed there.")
 	if s.Status.DecidedBy != v1alpha1.DecidedByTests || s.Status.Results.Tests != 3 {
 		t.Errorf("%+v", s.Status)
+	}
+}
+
+// TestOnlyFailedUnseen: without workloads, a Trigger that matches not every deployment cannot show that nothing else was deployed.
+func TestOnlyFailedUnseen(t *testing.T) {
+	t.Parallel()
+	w := failedWorld(t)
+	of := w.ran120("run")
+	trigger := &v1alpha1.Trigger{}
+	w.must(w.Client.Get(context.Background(), w.key("smoke"), trigger))
+	trigger.Spec.Match.Branches = []string{"main"}
+	w.must(w.Client.Update(context.Background(), trigger))
+	next := w.repeatsFailed(of)
+	s := w.reaches(next, v1alpha1.ReasonInconclusive, "does not match all deployments to the Environment")
+	if want := "postflight runs rerun " + next; !strings.Contains(s.Succeeded().Message, want) {
+		t.Errorf("%q, want %q", s.Succeeded().Message, want)
 	}
 }
 
@@ -226,11 +243,11 @@ func TestDeployedInBetween(t *testing.T) {
 	w.runs(next)
 	other("meanwhile")
 	w.ranTests(next, []int{7, 8, 9})
-	w.reaches(next, v1alpha1.ReasonInconclusive, "the run meanwhile tests that. Repeat all tests: postflight runs rerun run")
+	w.reaches(next, v1alpha1.ReasonInconclusive, "b776998a was deployed to staging before they ended, so that they may have tested that. The run meanwhile tests what is there.")
 
 	w.deleteSuite(next)
 	next = w.repeatsFailed(of)
-	w.reaches(next, v1alpha1.ReasonInconclusive, "something else was deployed to the Environment, and the run meanwhile tests that.")
+	w.reaches(next, v1alpha1.ReasonInconclusive, "After the run run began, b776998a was deployed to the Environment.")
 	w.hasNoJob(next)
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
 	"github.com/postflight-dev/postflight/internal/core/match"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
@@ -41,11 +40,11 @@ func (s *starter) serves(mgr ctrl.Manager) (err error) {
 }
 
 func (s *starter) Notify(
-	ctx context.Context, team *v1alpha1.Team, n *notification.Notification, t *v1alpha1.Trigger, due time.Time,
+	ctx context.Context, team *v1alpha1.Team, run schedule.Run, t *v1alpha1.Trigger, due time.Time,
 ) (o deployedcontroller.Outcome, ok bool) {
 	result, err := s.dispatcher.Dispatch(ctx, dispatch.Request{
-		Team: team, Notification: n, IdempotencyKey: schedule.Key(due), RequestID: fmt.Sprint("test.", s.calls.Load()), ReceivedAt: s.clock.Now(),
-		Schedule: &dispatch.Schedule{Trigger: t, At: due},
+		Team: team, Notification: run.Notification, IdempotencyKey: schedule.Key(due), RequestID: fmt.Sprint("test.", s.calls.Load()), ReceivedAt: s.clock.Now(),
+		Origin: dispatch.FromSchedule(t, due, run.DeployedAt),
 	})
 	s.calls.Add(1)
 	if s.waits.Load() {

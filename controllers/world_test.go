@@ -137,7 +137,6 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Tests: w.tests,
 		Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
 		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments,
-		Notifications: w.noted,
 	}
 }
 

@@ -84,8 +84,8 @@ type SuiteSpec struct {
 	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
 
 	// deployedAt is when the deployment happened that is tested, if that was before receivedAt: as an event says, or because the run tests
-	// once more what was deployed before. Streams are ordered by it. A later time than receivedAt counts as receivedAt, which is the
-	// default. It has exactly six digits after the second.
+	// once more what was deployed before. Streams are ordered by it. Defaults to receivedAt, as does a time later than the second of
+	// the Suite's creation. It has exactly six digits after the second.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`

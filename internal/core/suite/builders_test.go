@@ -63,7 +63,7 @@ func canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
 
 func scheduled(s *v1alpha1.Suite) {
 	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T17:00:00Z"}
-	s.Spec.Origin = v1alpha1.OriginSchedule
+	s.Spec.Origin, s.Spec.DeployedAt = v1alpha1.OriginSchedule, s.Spec.ReceivedAt
 }
 
 func of(trigger string) func(*v1alpha1.Suite) {

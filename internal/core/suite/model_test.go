@@ -356,7 +356,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 
 // repeat creates the repetition of a run, or finds it after a crash.
 func (w *world) repeat(t failer, o *suite.Observation) suite.Repeat {
-	next, problem := suite.NextRepetition(*o)
+	next, problem := suite.NextRepetition(*o, t0.Add(10*time.Second))
 	if problem != "" {
 		t.Fatalf("%s is not repeated: %s", o.Suite.Name, problem)
 	}

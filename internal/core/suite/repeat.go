@@ -18,8 +18,8 @@ type Repeat struct {
 // repetition leads to the run that repeats this one, unless a refusal says why there is none. It is recorded before it is created, and the
 // run ends after that, so that no restart forgets or doubles it. That write fails if this run was notified again: then its repetition is
 // newer, too. Once the Decision has no step left, the second result ends the message of the run.
-func repetition(o Observation, refusal string) (step *Decision, sentence string) {
-	next, problem := NextRepetition(o)
+func repetition(o Observation, refusal string, now time.Time) (step *Decision, sentence string) {
+	next, problem := NextRepetition(o, now)
 	switch refusal = cmp.Or(refusal, problem, o.Repeat.Problem); {
 	case refusal != "":
 		return nil, refusal
@@ -34,16 +34,20 @@ func repetition(o Observation, refusal string) (step *Decision, sentence string)
 
 // NextRepetition returns the attempt that repeats a run which is about to end, or why there can be none, as a sentence. Only runs of which
 // something was compared are repeated because that changed.
-func NextRepetition(o Observation) (next *v1alpha1.Suite, problem string) {
+func NextRepetition(o Observation, now time.Time) (next *v1alpha1.Suite, problem string) {
 	if o.UnderTest.Tested != nil {
-		return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRepetition, o.Ledger)
+		return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRepetition, o.Ledger, now)
 	}
-	return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRetry, o.Ledger)
+	return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRetry, o.Ledger, now)
 }
+
+// backdated is how much earlier than its creation a repetition counts as received, so that it keeps the place of its run in the queue. It is less
+// than MaxReceiptAge, beyond which the creation counts.
+const backdated = v1alpha1.MaxReceiptAge - 5*time.Second
 
 // RepeatOf returns the attempt that repeats a run without a result, or why there can be none, as a sentence. It belongs to the same notification,
 // so that it supersedes none of its siblings, and to the same deployment, so that each later one supersedes it.
-func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger) (next *v1alpha1.Suite, problem string) {
+func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger, now time.Time) (next *v1alpha1.Suite, problem string) {
 	next, problem = NextAttempt(s, t, "")
 	if problem != "" {
 		return nil, problem
@@ -51,7 +55,11 @@ func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l 
 	delete(next.Annotations, v1alpha1.AnnotationRerunBy)
 	next.Annotations[v1alpha1.AnnotationRepeats] = s.Name
 	next.Annotations[v1alpha1.AnnotationRequestID] = s.Annotations[v1alpha1.AnnotationRequestID]
-	next.Spec.Origin, next.Spec.DeployedAt = origin, microTime(l.LastOf(s))
+	received := ledger.Last(s).Add(time.Microsecond)
+	if earliest := now.Add(-backdated); received.Before(earliest) {
+		received = earliest
+	}
+	next.Spec.Origin, next.Spec.DeployedAt, next.Spec.ReceivedAt = origin, microTime(l.LastOf(s)), microTime(received)
 	countRepetition(next, s)
 	return next, ""
 }

@@ -33,7 +33,7 @@ func retry(o Observation, d Decision, now time.Time) Decision {
 		return Decision{RequeueAfter: wait, NotStarted: d.NotStarted, Condition: v1alpha1.Starting(fmt.Sprintf(
 			"%s Retry %d of %d follows within %s.", withoutHint(d.Condition.Message), retries+1, limit, plaintext.Duration(backoffOf(retries))))}
 	}
-	step, why := repetition(o, refusal)
+	step, why := repetition(o, refusal, now)
 	switch {
 	case step != nil:
 		step.Condition, step.NotStarted = v1alpha1.Running(withoutHint(d.Condition.Message)), d.NotStarted

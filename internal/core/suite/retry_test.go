@@ -30,7 +30,7 @@ func retried(times int) func(*v1alpha1.Suite) {
 
 // willRetry has recorded its retry.
 func willRetry(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRetry, aLedger())
+	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRetry, aLedger(), t0)
 	s.Status.RepeatedBy = next.Name
 }
 
@@ -172,7 +172,7 @@ func TestRepetitionsAreBounded(t *testing.T) {
 					o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "It changed."})
 				}
 				o.Ledger = aLedger(s)
-				next, _ := suite.NextRepetition(o)
+				next, _ := suite.NextRepetition(o, t0)
 				if s.Status.RepeatedBy = next.Name; decide(o, t0).Action != suite.RepeatRun {
 					break
 				}

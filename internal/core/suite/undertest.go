@@ -83,7 +83,7 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 		d.Action, d.Condition = CompareWorkloads, v1alpha1.Running(endedMessage)
 		return d
 	case o.UnderTest.Tested.Changed != "":
-		return repeat(o, d)
+		return repeat(o, d, now)
 	case o.UnderTest.Another != "":
 		d.Condition = v1alpha1.Inconclusive("What was tested is not what was notified: " + o.UnderTest.Another +
 			" Let the Trigger wait for its version, with ready: {}, and notify again.")
@@ -96,11 +96,11 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 const endedMessage = "The tests have ended."
 
 // repeat records what changed with the first step, so that a later look at the Environment cannot make this run pass.
-func repeat(o Observation, d Decision) Decision {
+func repeat(o Observation, d Decision, now time.Time) Decision {
 	if o.Ledger == nil {
 		return readLedger()
 	}
-	step, why := repetition(o, notRepeated(o))
+	step, why := repetition(o, notRepeated(o), now)
 	if step != nil {
 		step.Condition = v1alpha1.Running(endedMessage)
 		return *step

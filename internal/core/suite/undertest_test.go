@@ -19,7 +19,7 @@ var shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Nam
 
 // willRepeat has recorded its repetition.
 func willRepeat(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s))
+	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0)
 	s.Status.RepeatedBy = next.Name
 }
 
@@ -124,8 +124,8 @@ func TestRefusedJobStartsNothing(t *testing.T) {
 func TestRepeatOf(t *testing.T) {
 	s := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	for _, after := range []time.Duration{10 * time.Second, time.Hour} {
-		next, problem := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s))
-		if problem != "" || next.Spec.ReceivedAt != nil || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
+		next, problem := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0.Add(after))
+		if problem != "" || next.Received().Sub(t0.Add(after)) < -v1alpha1.MaxReceiptAge || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
 			next.Annotations[v1alpha1.AnnotationRequestID] != "request" || next.Annotations[v1alpha1.AnnotationRerunBy] != "" || ledger.IsDeployment(next) {
 			t.Errorf("%q %+v", problem, next)
 		}
@@ -137,7 +137,7 @@ func TestRepeatOf(t *testing.T) {
 			t.Error("a newer deployment counts as older")
 		}
 	}
-	if _, problem := suite.RepeatOf(s, nil, v1alpha1.OriginRepetition, aLedger(s)); !strings.Contains(problem, "does not exist any more") {
+	if _, problem := suite.RepeatOf(s, nil, v1alpha1.OriginRepetition, aLedger(s), t0); !strings.Contains(problem, "does not exist any more") {
 		t.Errorf("%q", problem)
 	}
 }
@@ -167,7 +167,7 @@ func TestChangedBack(t *testing.T) {
 func TestRepetitionProblem(t *testing.T) {
 	run := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	run.Spec.Trigger.UID = aTrigger().UID
-	next, _ := suite.RepeatOf(run, aTrigger(), v1alpha1.OriginRepetition, aLedger(run))
+	next, _ := suite.RepeatOf(run, aTrigger(), v1alpha1.OriginRepetition, aLedger(run), t0)
 	passed, byNotification := in(v1alpha1.Passed("")), func(s *v1alpha1.Suite) {
 		delete(s.Annotations, v1alpha1.AnnotationRepeats)
 		s.Spec.Origin, s.Spec.DeployedAt, s.Spec.ReceivedAt = v1alpha1.OriginNotification, nil, &metav1.MicroTime{Time: t0.Add(time.Minute)}

@@ -141,18 +141,15 @@ func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time) *Deploymen
 	return l.other(s, l.lastUntil(s, begin), end)
 }
 
-// LastOf is when the commit of a run was deployed last to its place.
-func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time {
-	last := Last(s)
-	if at := l.lastUntil(s, time.Time{}); at.After(last) {
-		return at
-	}
-	return last
-}
+// LastOf is when the commit of a run was deployed last to its place; zero: that is not known.
+func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time { return l.lastUntil(s, time.Time{}) }
 
-// lastUntil leaves out what came after a time, if that is not zero.
-func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) time.Time {
-	last, own := s.DeployedAt().Time, l.commitOf(s)
+// lastUntil leaves out what came after a time, if that is not zero. When a run was started again shows no deployment.
+func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) {
+	if s.Spec.DeployedAt != nil || s.Origin().IsDeployment() {
+		last = s.DeployedAt().Time
+	}
+	own := l.commitOf(s)
 	for _, d := range l.all {
 		same := d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
 		same = same || own.Covers(d.Commit) && (d.Run == nil || l.samePlace(s, d.Run))
