@@ -19,6 +19,11 @@ type History struct {
 	Inquiries []Inquiry
 	Runs      []Run
 	Rollouts  []Rollout // of the only workload of an Environment, in order
+
+	// Of places where the test deploys: what is there decides how tests end.
+	Deployments []Deployment // in order
+	Gates       []Gate
+	Tested      []Run
 }
 
 // Rollout is another commit of a workload.
@@ -71,6 +76,10 @@ type Run struct {
 	Created      time.Time // to the second
 	Ended        time.Time // when it was first seen to have ended
 	CompletedAt  time.Time // what it says about that, by the clock of its leader; to the second
+
+	Origin string // who asked for it, for people
+
+	Place, Repository string // of Tested: what its Commit is of, and where it was deployed
 }
 
 // Tests are what the node did with the tests of a run.
@@ -108,6 +117,9 @@ var rules = map[string]func(*view) []Violation{
 	"one run per rollout":     oneRunPerRollout,
 	"one version":             oneVersion,
 	"a change, if it says so": changedIfItSaysSo,
+
+	"passed there": passedThere,
+	"green there":  greenThere,
 }
 
 // Check returns the broken promises, in a fixed order.
