@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 const settling = "Waiting until staging has settled: the last deployment was at "
@@ -42,7 +41,7 @@ func (w *world) burstDeploys(n int) {
 	w.t.Helper()
 	for _, trigger := range []string{"smoke", "checkout"} {
 		w.create(aSuite(fmt.Sprintf("%s-%d", trigger, n), 2*n, of(trigger), func(s *v1alpha1.Suite) {
-			s.Annotations = map[string]string{suite.AnnotationRequestID: fmt.Sprint(n)}
+			s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: fmt.Sprint(n)}
 			s.Spec.Supersede = v1alpha1.SupersedeEnvironment
 			s.Spec.Deployment.Repository = []string{"acme/shop", "acme/api"}[n%2]
 			s.Spec.Deployment.SHA = fmt.Sprintf("5ca1ab1e%d", n)

@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 func booked(runs int32) func(*v1alpha1.Environment) {
@@ -25,7 +24,7 @@ func supersedes(policy v1alpha1.SupersedePolicy) func(*v1alpha1.Suite) {
 
 // notifiedBy sets the notification that a Suite belongs to. Suites of several Triggers may have the same one.
 func notifiedBy(request string) func(*v1alpha1.Suite) {
-	return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequestID: request} }
+	return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: request} }
 }
 
 // TestEnvironmentIsBooked: runs of two Triggers and two branches use one Environment one after another. A run in

@@ -45,7 +45,6 @@ type Config struct {
 	PodGoneAfter time.Duration       // see suite.Config
 	UntouchedFor time.Duration       // see suite.Config
 
-	Notifications suite.Notifications // that were received; nil: no store is configured
 }
 
 // ClientOptions make each reconcile see what the previous one wrote: reads wait until the cache has caught up.
@@ -65,7 +64,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	err = errors.Join(
 		suite.Add(mgr, suite.Config{
 			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests,
-			Documents: config.Documents, Notifications: config.Notifications, Handovers: handovers,
+			Documents: config.Documents, Handovers: handovers,
 			Archives: archives, Workloads: deployed.NewReader(mgr, workloads, clock),
 			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),

@@ -63,12 +63,11 @@ type world struct {
 	log     logr.LogSink              // of the manager; nil: silent
 	metrics *prometheus.Registry      // of the manager
 
-	reports     *reports                      // that the pods of runs upload; nil: there is no object store
-	deployments deployedcontroller.Store      // nil: there is none
-	collector   *job.Collector                // of results; nil: there is none
-	noted       suitecontroller.Notifications // that were received; nil: there is no object store
-	began       time.Time                     // when the first Suite of this test was received
-	stop        func()                        // the manager
+	reports     *reports                 // that the pods of runs upload; nil: there is no object store
+	deployments deployedcontroller.Store // nil: there is none
+	collector   *job.Collector           // of results; nil: there is none
+	began       time.Time                // when the first Suite of this test was received
+	stop        func()                   // the manager
 }
 
 // newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.

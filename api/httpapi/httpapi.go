@@ -56,6 +56,9 @@ const (
 	DifferentVariables Difference = "variables"
 	DifferentInputs    Difference = "inputs"         // an input file was uploaded again or deleted since
 	UnknownInputs      Difference = "inputs_unknown" // the store could not say whether one was
+
+	DifferentRepository  Difference = "repository"
+	DifferentEnvironment Difference = "environment" // it was deleted and created again since
 )
 
 // RunID is the run that was created or existed before; empty if there is none.

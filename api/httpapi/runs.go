@@ -31,6 +31,7 @@ type Run struct {
 	Retries      int32  `json:"retries,omitempty"`      // how many of the runs that it repeats ended as Error, one after the other
 	OnlyFailedOf string `json:"onlyFailedOf,omitempty"` // the id of the run whose failed tests this one repeats, and only these
 
+	Origin       string     `json:"origin,omitempty"`       // who asked for the run, as in spec.origin of a Suite; old records lack it
 	ScheduledFor *time.Time `json:"scheduledFor,omitempty"` // the time of the Trigger's schedule that started it; absent: somebody did
 
 	CreatedAt       time.Time  `json:"createdAt"`

@@ -83,13 +83,20 @@ const (
 	// AnnotationTerminatedBy names who ended an ephemeral Environment before its time.
 	AnnotationTerminatedBy = "postflight.dev/terminated-by"
 
+	// AnnotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client sends it again.
+	AnnotationIdempotencyKey = "postflight.dev/idempotency-key"
+
+	// AnnotationRequestID holds the id of the request, which finds its own Suite if the API server's first answer was lost.
+	AnnotationRequestID = "postflight.dev/request-id"
+
 	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
 	AnnotationRerunBy = "postflight.dev/rerun-by"
 
 	// AnnotationScheduledFor holds the time of the schedule of a Trigger, in RFC 3339, on a Suite that was created for it.
 	AnnotationScheduledFor = "postflight.dev/scheduled-for"
 
-	// AnnotationDeployedAt holds when the deployment of a Suite happened, in RFC 3339, if an event said so.
+	// AnnotationDeployedAt is on Suites of earlier versions, for which an event said when the deployment happened. Newer ones have
+	// spec.deployedAt.
 	AnnotationDeployedAt = "postflight.dev/deployed-at"
 
 	// AnnotationRecordsSince is the time, in RFC 3339, from which the records in the store belong to a Team that was restored from

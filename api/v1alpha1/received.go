@@ -30,21 +30,17 @@ func (s *Suite) Received() metav1.MicroTime {
 	return *s.Spec.ReceivedAt
 }
 
-// LastNotified is when the deployment was last notified: at Received, or again while the run continued.
-func (s *Suite) LastNotified() metav1.MicroTime {
-	received := s.Received()
-	if again := s.Status.NotifiedAgainAt; again != nil && again.After(received.Time) {
-		return *again
+// DeployedAt is when the deployment happened that the run tests, as far as its request said: no later than Received. What was restored
+// from a backup keeps its time, so that it is older than what happened since.
+func (s *Suite) DeployedAt() metav1.MicroTime {
+	at := s.Received()
+	if s.Restored() {
+		at = s.unclamped()
 	}
-	return received
-}
-
-// CompareNotified orders Suites by LastNotified. If that is equal because it was clamped, receivedAt decides.
-func (s *Suite) CompareNotified(other *Suite) int {
-	if c := s.LastNotified().Compare(other.LastNotified().Time); c != 0 {
-		return c
+	if d := s.Spec.DeployedAt; d != nil && d.Time.Before(at.Time) {
+		return *d
 	}
-	return s.unclamped().Compare(other.unclamped().Time)
+	return at
 }
 
 // ReceivedTimes are the two times that order a queue, the more important one first. A repeated notification does not send its run

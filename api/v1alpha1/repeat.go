@@ -25,12 +25,6 @@ func (t *Trigger) RetriesOnError() int32 {
 	return min(t.Spec.Retry.OnError, MaxRetries)
 }
 
-// StartedAgain reports whether the run tests what was deployed before: somebody requested another attempt, or a schedule started it, or it
-// repeats a run without a result.
-func (s *Suite) StartedAgain() bool {
-	return s.Spec.OnlyFailedOf != nil || s.Annotations[AnnotationRerunBy] != "" || s.Annotations[AnnotationRepeats] != "" || s.Scheduled()
-}
-
 // Retries counts the runs that ended as Error, and that this one repeats, directly or not. What nobody can read counts as the most, so that
 // no run is repeated for ever.
 func (s *Suite) Retries() int32 {

@@ -83,8 +83,3 @@ func (s *Suite) ScheduledFor() time.Time {
 	}
 	return at.UTC()
 }
-
-// Scheduled reports whether the schedule of its Trigger alone started a run, and nobody has notified it since. It supersedes no other.
-func (s *Suite) Scheduled() bool {
-	return !s.ScheduledFor().IsZero() && s.Status.NotifiedAgainAt == nil
-}

@@ -82,7 +82,8 @@ type SuiteStatus struct {
 	AnsweredOther *OtherDeployment `json:"answeredOther,omitempty"`
 
 	// answeredAgainAt is when a notification was received that was answered with the result of this run, after another
-	// commit had been deployed to the Environment: a rollback, for example. It has six digits after the second.
+	// commit had been deployed to the Environment: a rollback, for example. It is a deployment as any other: runs of the stream that
+	// were notified before it are superseded. It has six digits after the second.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
@@ -127,7 +128,7 @@ type SuiteStatus struct {
 
 // Difference is what distinguishes two deployments of one SHA.
 //
-// +kubebuilder:validation:Enum=DeploymentURL;Variables;Inputs;InputsUnknown
+// +kubebuilder:validation:Enum=DeploymentURL;Variables;Inputs;InputsUnknown;Repository;Environment
 type Difference string
 
 // The differences.
@@ -136,6 +137,9 @@ const (
 	DifferentVariables Difference = "Variables"
 	DifferentInputs    Difference = "Inputs"        // a file that the run got was uploaded again or deleted
 	UnknownInputs      Difference = "InputsUnknown" // the store could not say whether one was
+
+	DifferentRepository  Difference = "Repository"  // the run was of a deployment of another repository
+	DifferentEnvironment Difference = "Environment" // it was deleted and created again
 )
 
 // OtherDeployment is a notification of another deployment of a run's SHA.

@@ -7,7 +7,8 @@ import (
 
 // SuiteSpec defines a run. Only cancel can change.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.supersede) == has(oldSelf.supersede) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished) && has(self.onlyFailedOf) == has(oldSelf.onlyFailedOf)",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="has(self.deployment) == has(oldSelf.deployment) && has(self.variables) == has(oldSelf.variables) && has(self.supersedeKey) == has(oldSelf.supersedeKey) && has(self.supersede) == has(oldSelf.supersede) && has(self.receivedAt) == has(oldSelf.receivedAt) && has(self.ttlAfterFinished) == has(oldSelf.ttlAfterFinished) && has(self.onlyFailedOf) == has(oldSelf.onlyFailedOf) && has(self.origin) == has(oldSelf.origin) && has(self.deployedAt) == has(oldSelf.deployedAt) && has(self.environmentUID) == has(oldSelf.environmentUID)",message="the spec of a Suite cannot change, but for cancel"
+// +kubebuilder:validation:XValidation:rule="!has(self.onlyFailedOf) || !has(self.origin) || self.origin == 'Rerun'",message="only a run of origin Rerun repeats the failed tests of another one"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back; notify again, or create another Suite"
 type SuiteSpec struct {
 	// trigger defines the run.
@@ -21,6 +22,23 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Environment string `json:"environment"`
+
+	// environmentUID is the uid of the Environment when the run was requested: a later one of that name is another place. If it is left
+	// out, any Environment of that name will do.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	EnvironmentUID types.UID `json:"environmentUID,omitempty"`
+
+	// origin is who asked for the run. Notification: a client, such as a CI pipeline. Rollout: the workloads of the Environment.
+	// Event: a code host or a GitOps controller. Schedule: the schedule of the Trigger. Rerun: a person. Retry: the manager, after an
+	// Error. Repetition: the manager, after an Inconclusive run. Manual: whoever created the Suite itself. Runs of the origins Schedule,
+	// Rerun, Retry and Repetition test what was deployed before: they are no deployments, and supersede no run of another commit.
+	// If it is left out, the annotations of earlier versions say it, and without those it is Manual.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	Origin Origin `json:"origin,omitempty"`
 
 	// deployment is what was deployed, according to the notification.
 	// +optional
@@ -55,8 +73,7 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Attempt int32 `json:"attempt,omitempty"`
 
-	// receivedAt is when the notification was received or, for an event of a code host or a GitOps controller, when the deployment
-	// was, if that was earlier. Streams and queues are ordered by it. A time
+	// receivedAt is when the notification was received. Queues are ordered by it. A time
 	// later than the second of the Suite's creation, which is the default, counts as that second, and one
 	// more than 65 seconds earlier counts as 65 seconds earlier. It has exactly six digits after the
 	// second, e.g. 2026-11-20T18:00:00.000000Z.
@@ -65,6 +82,15 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
+
+	// deployedAt is when the deployment happened that is tested, if that was before receivedAt: as an event says, or because the run tests
+	// once more what was deployed before. Streams are ordered by it. A later time than receivedAt counts as receivedAt, which is the
+	// default. It has exactly six digits after the second.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	DeployedAt *metav1.MicroTime `json:"deployedAt,omitempty"`
 
 	// ttlAfterFinished is how long after its end the Suite is deleted, with its Job; 1s to 8760h. A
 	// notification copies it from the Trigger, whose deletion or change then no longer matters.

@@ -1241,6 +1241,10 @@ func (in *SuiteSpec) DeepCopyInto(out *SuiteSpec) {
 		in, out := &in.ReceivedAt, &out.ReceivedAt
 		*out = (*in).DeepCopy()
 	}
+	if in.DeployedAt != nil {
+		in, out := &in.DeployedAt, &out.DeployedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.TTLAfterFinished != nil {
 		in, out := &in.TTLAfterFinished, &out.TTLAfterFinished
 		*out = new(v1.Duration)

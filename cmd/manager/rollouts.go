@@ -25,7 +25,7 @@ type rollouts struct {
 func (r *rollouts) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, of deployed.Rollout) (deployed.Outcome, bool) {
 	return r.dispatch(ctx, dispatch.Request{
 		Team: team, Notification: n, IdempotencyKey: of.Key, RequestID: "rollout." + rand.Text(),
-		Rollout: &dispatch.Rollout{Environment: of.Environment, Since: of.Before},
+		Origin: dispatch.FromRollout(of.Environment),
 	})
 }
 

@@ -126,7 +126,7 @@ func setupReconciling(
 	}
 	return setupLead(mgr, o.leader, controllers.Config{
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
-		Inputs: inputs, Image: image, Archive: records, Documents: runDocuments(bucket), Notifications: notificationsOfRuns(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
+		Inputs: inputs, Image: image, Archive: records, Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
 		Events: eventsOfApp(o), Issuers: issuer.Audiences(o.issuers),
 		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),

@@ -7,7 +7,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers/deployed"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
@@ -16,9 +15,9 @@ import (
 type schedules struct{ *rollouts }
 
 // Notify implements the Notifier of controllers/schedule.
-func (s schedules) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool) {
+func (s schedules) Notify(ctx context.Context, team *v1alpha1.Team, run schedule.Run, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool) {
 	return s.dispatch(ctx, dispatch.Request{
-		Team: team, Notification: n, IdempotencyKey: schedule.Key(due), RequestID: "schedule." + rand.Text(),
-		Schedule: &dispatch.Schedule{Trigger: t, At: due},
+		Team: team, Notification: run.Notification, IdempotencyKey: schedule.Key(due), RequestID: "schedule." + rand.Text(),
+		Origin: dispatch.FromSchedule(t, due, run.DeployedAt),
 	})
 }

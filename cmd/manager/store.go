@@ -281,14 +281,6 @@ func runDocuments(bucket *objectstore.Bucket) suitecontroller.Documents {
 	return &archive.Archive{Bucket: bucket}
 }
 
-// notificationsOfRuns are nil without a store.
-func notificationsOfRuns(bucket *objectstore.Bucket) suitecontroller.Notifications {
-	if bucket == nil {
-		return nil
-	}
-	return &archive.Archive{Bucket: bucket}
-}
-
 // ownImage is the image of the manager's own pod, so that an overlay that changes the Deployment's image need not
 // change it in a second place.
 func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {

@@ -53,7 +53,7 @@ func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("deployed").
 		For(&v1alpha1.Environment{}, reconcile.SpecChanged).
-		Watches(&v1alpha1.Suite{}, afterNotification(), builder.WithPredicates(predicate.Funcs{UpdateFunc: notifiedAgain})).
+		Watches(&v1alpha1.Suite{}, afterNotification(), builder.WithPredicates(predicate.Funcs{UpdateFunc: reconcile.Redeployed})).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.environmentsOfTeam), reconcile.SpecChanged).
 		WatchesRawSource(source.Func(r.watches.feed)).
 		WatchesRawSource(source.Func(r.ledger.feed)).
@@ -74,11 +74,6 @@ func afterNotification() handler.EventHandler {
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
 	}
-}
-
-func notifiedAgain(e event.UpdateEvent) bool {
-	was, is := e.ObjectOld.(*v1alpha1.Suite).Status.NotifiedAgainAt, e.ObjectNew.(*v1alpha1.Suite).Status.NotifiedAgainAt
-	return !was.Equal(is)
 }
 
 func (r *Reconciler) environmentsOfTeam(ctx context.Context, o client.Object) []ctrl.Request {

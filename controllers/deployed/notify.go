@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -25,8 +26,7 @@ type Notifier interface {
 // Rollout is why a notification is made.
 type Rollout struct {
 	Environment string
-	Key         string    // the same if it is made again
-	Before      time.Time // when the commit came that was deployed before
+	Key         string // the same if it is made again
 }
 
 // Outcome is what came of a notification.
@@ -82,7 +82,7 @@ func (r *Reconciler) notify(ctx context.Context, o deployed.Observed, is *v1alph
 
 func stored(e *v1alpha1.Environment, d v1alpha1.Deployed) bool {
 	for _, was := range e.Status.Deployed {
-		if was.Repository == d.Repository {
+		if commit.SameRepository(was.Repository, d.Repository) {
 			return was.Notification == v1alpha1.NotificationPending && was.SHA == d.SHA
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Reconciler) send(ctx context.Context, o deployed.Observed, d v1alpha1.D
 	}
 	ctx, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
-	rollout := Rollout{Environment: o.Environment.Name, Key: deployed.RolloutKey(d), Before: deployed.Before(o, d)}
+	rollout := Rollout{Environment: o.Environment.Name, Key: deployed.RolloutKey(d)}
 	outcome, ok := r.Notify(ctx, o.Team, deployed.Notification(o.Environment, d), rollout)
 	if ok {
 		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "sha", d.SHA, "started", outcome.Started, "existing", outcome.Existing, "problems", outcome.Problems)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -133,7 +134,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Obs
 	err = r.List(ctx, attempts, client.InNamespace(s.Namespace), client.MatchingFields{index.Run: key}, client.UnsafeDisableDeepCopy)
 	for i := range attempts.Items {
 		other := &attempts.Items[i]
-		if other.Name != s.Name && other.SameTest(s) && suite.Compare(other, s) > 0 {
+		if other.Name != s.Name && other.SameTest(s) && ledger.Compare(other, s) > 0 {
 			o.NewerAttempt = other.Name
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers/deployed"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -26,7 +25,7 @@ import (
 type Notifier interface {
 	// Notify creates the run of the Trigger for a time, or finds the one that is its answer. It returns false if it is to be called again,
 	// because the API server is unavailable.
-	Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool)
+	Notify(ctx context.Context, team *v1alpha1.Team, run schedule.Run, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool)
 }
 
 // Reconciler starts runs, and keeps Trigger.status.schedule.
@@ -88,11 +87,11 @@ func (r *Reconciler) start(ctx context.Context, t *v1alpha1.Trigger, due time.Ti
 	if err != nil {
 		return "", false, err
 	}
-	notifications, why := schedule.Notifications(observed)
+	runs, why := schedule.Runs(observed)
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	for _, n := range notifications {
-		o, ok := r.Notify(ctx, observed.Team, n, t, due)
+	for _, run := range runs {
+		o, ok := r.Notify(ctx, observed.Team, run, t, due)
 		if !ok {
 			return "", false, nil
 		}

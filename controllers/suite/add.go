@@ -36,8 +36,6 @@ type Config struct {
 
 	// UntouchedFor is how long a new Job that Kubernetes has not changed yet may stay unreported; 0 means untouchedFor.
 	UntouchedFor time.Duration
-
-	Notifications Notifications // that were received; nil: no store is configured
 }
 
 // Handovers take what was read to end a run, for those that archive it.

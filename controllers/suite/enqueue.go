@@ -34,7 +34,7 @@ func (r *Reconciler) enqueueStream() handler.EventHandler {
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) {
 			r.streams.change(e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite))
-			if reconcile.Ends(e) || notifiedAgain(e) {
+			if reconcile.Ends(e) || reconcile.Redeployed(e) {
 				enqueue(ctx, q, e.ObjectNew)
 			}
 		},
@@ -45,10 +45,6 @@ func (r *Reconciler) enqueueStream() handler.EventHandler {
 			}
 		},
 	}
-}
-
-func notifiedAgain(e event.UpdateEvent) bool {
-	return !e.ObjectOld.(*v1alpha1.Suite).Status.NotifiedAgainAt.Equal(e.ObjectNew.(*v1alpha1.Suite).Status.NotifiedAgainAt)
 }
 
 func (r *Reconciler) restOfStream(ctx context.Context, s *v1alpha1.Suite) []ctrl.Request {

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/job"
@@ -52,9 +53,10 @@ func (r *Reconciler) findFailed(ctx context.Context, o *suite.Observation) error
 		}
 		request.Chain = append(request.Chain, link)
 	}
-	if request.Environment, err = r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: o.Suite.Spec.Environment}); err != nil {
+	if err = r.readLedger(ctx, o); err != nil {
 		return err
 	}
+	request.Environment, request.Ledger = o.Environment, o.Ledger
 	if request.Runs, err = r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name}); err != nil {
 		return err
 	}
@@ -154,16 +156,18 @@ func repeatedBy(o suite.Observation) results.NameSet {
 // changedSince compares what two runs had under test.
 func changedSince(was, is []v1alpha1.TestedWorkload) string { return deployed.Tested(was, is).Changed }
 
-// observeDeployments looks for a deployment that came while a run repeated failed tests.
-func (r *Reconciler) observeDeployments(ctx context.Context, o *suite.Observation) error {
-	if o.Plan == nil {
-		return nil
+// readLedger reads what was deployed to the Environment of a run, also if that is gone.
+func (r *Reconciler) readLedger(ctx context.Context, o *suite.Observation) error {
+	e, err := reconcile.Shared[v1alpha1.Environment](ctx, r, o.Suite.Namespace, o.Suite.Spec.Environment)
+	if err != nil {
+		return err
 	}
-	o.NotesDeployments = r.Notifications != nil
-	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: o.Suite.Spec.Environment})
-	if other := suite.DeployedSince(o.Suite, o.Plan.Since, runs); other != nil {
-		o.DeployedSince = other.Name
+	if e == nil {
+		e = &v1alpha1.Environment{}
+		e.Name, e.UID = o.Suite.Spec.Environment, o.Suite.Spec.EnvironmentUID
 	}
+	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: e.Name})
+	o.Ledger = ledger.Of(e, runs)
 	return err
 }
 
@@ -174,7 +178,7 @@ func failedFile(o suite.Observation) (file *job.PreparedFile, problem string) {
 	}
 	names := []byte(failedtests.Names(o.Failed.Plan.Tests))
 	if !job.Fits(names) {
-		return nil, "The names of the failed tests are too long together to repeat these alone. Repeat all tests: postflight runs rerun " + o.Failed.Plan.Of
+		return nil, "The names of the failed tests are too long together to repeat these alone. Repeat all tests: postflight runs rerun " + o.Suite.Name
 	}
 	return &job.PreparedFile{Name: "failed-tests.txt", Variable: failedtests.FileVariable, Content: names}, ""
 }

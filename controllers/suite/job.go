@@ -51,7 +51,7 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 	if err != nil {
 		return err
 	}
-	if problem := suite.NoVersion(o.FailedChain, o.UnderTest.Start, changedSince); problem != "" {
+	if problem := suite.NoVersion(o.Suite, o.FailedChain, o.UnderTest.Start, changedSince); problem != "" {
 		o.Creation = suite.Creation{Result: suite.NotWhole, Detail: problem}
 		return nil
 	}

@@ -128,10 +128,7 @@ func (r *Reconciler) observeOthers(ctx context.Context, o *suite.Observation) er
 		}
 		o.PassedBefore = suite.LastPassed(o.Suite, runs)
 	}
-	if o.Suite.Spec.OnlyFailedOf == nil {
-		return nil
-	}
-	return r.observeDeployments(ctx, o)
+	return nil
 }
 
 // The first seconds of a Job are not worth a write of what it waits for, nor are those in which Kubernetes completes it.

@@ -145,8 +145,8 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 		return r.deleteJob(ctx, o)
 	case suite.CompareWorkloads:
 		return r.compareWorkloads(ctx, o)
-	case suite.FindDeployment:
-		return r.findDeployment(ctx, o)
+	case suite.ReadLedger:
+		return r.readLedger(ctx, o)
 	case suite.RepeatRun:
 		return r.repeatRun(ctx, o)
 	case suite.DeleteSuite:

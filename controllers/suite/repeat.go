@@ -14,7 +14,7 @@ import (
 
 // repeatRun creates the repetition before the run ends, so that a restart in between forgets neither.
 func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error {
-	next, problem := suite.NextRepetition(*o, r.Clock.Now())
+	next, problem := suite.NextRepetition(*o)
 	if problem != "" {
 		o.Repeat.Problem = problem
 		return nil

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -29,11 +30,11 @@ func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) 
 		return s, nil
 	}
 	all, err := list()
-	all = slices.DeleteFunc(all, (*v1alpha1.Suite).Scheduled)
+	all = slices.DeleteFunc(all, func(s *v1alpha1.Suite) bool { return !ledger.IsDeployment(s) })
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	newest := *slices.MaxFunc(all, suite.Compare) // a copy: the list would stay in memory with it
+	newest := *slices.MaxFunc(all, ledger.Compare) // a copy: the list would stay in memory with it
 	x.newest[id] = &newest
 	return &newest, nil
 }
@@ -61,7 +62,7 @@ func (x *streams) enter(s *v1alpha1.Suite) {
 	id := streamIDOf(s)
 	switch newest := x.newest[id]; {
 	case newest == nil: // it is listed when somebody asks
-	case !s.Scheduled() && suite.Compare(s, newest) >= 0:
+	case ledger.IsDeployment(s) && ledger.Compare(s, newest) >= 0:
 		x.newest[id] = s
 	case s.Name == newest.Name: // it counts as older now, and another may be the newest
 		delete(x.newest, id)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -58,8 +58,8 @@ func TestStreamsRememberTheNewest(t *testing.T) {
 				id := streamIDOf(&v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1alpha1.SuiteSpec{SupersedeKey: key}})
 				got, err := x.newestOf(id, func() ([]*v1alpha1.Suite, error) { return in(key), nil })
 				var want *v1alpha1.Suite
-				if runs := slices.DeleteFunc(in(key), (*v1alpha1.Suite).Scheduled); len(runs) > 0 {
-					want = slices.MaxFunc(runs, suite.Compare)
+				if runs := slices.DeleteFunc(in(key), func(s *v1alpha1.Suite) bool { return !ledger.IsDeployment(s) }); len(runs) > 0 {
+					want = slices.MaxFunc(runs, ledger.Compare)
 				}
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("of %s: %v (-want +got):\n%s", key, err, diff)

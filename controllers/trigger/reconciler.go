@@ -19,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -169,7 +170,7 @@ func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
 		default:
 			status.QueuedSuites++
 		}
-		if last == nil || suite.Compare(s, last) > 0 {
+		if last == nil || ledger.Compare(s, last) > 0 {
 			last = s
 		}
 	}

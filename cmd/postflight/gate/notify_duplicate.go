@@ -31,6 +31,9 @@ var differences = map[httpapi.Difference]string{
 	httpapi.DifferentVariables: "other variables",
 	httpapi.DifferentInputs:    "other input files",
 	httpapi.UnknownInputs:      "perhaps other input files, because the store could not be asked",
+
+	httpapi.DifferentRepository:  "another repository",
+	httpapi.DifferentEnvironment: "an Environment that was deleted and created again since",
 }
 
 // OtherDeployment is how the run of a duplicate tests another deployment; "" if it tests the same.

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
@@ -92,7 +93,7 @@ func (c *ClusterRuns) list(ctx context.Context) ([]client.Run, error) {
 func matches(r *client.Run, f client.RunFilter) bool {
 	return (f.Trigger == "" || r.Trigger == f.Trigger) && (f.Environment == "" || r.Environment == f.Environment) &&
 		(f.Branch == "" || notification.BranchName(r.Branch) == notification.BranchName(f.Branch)) &&
-		notification.HasSHAPrefix(r.SHA, f.SHA) && (f.State == "" || r.State == f.State)
+		commit.HasSHAPrefix(r.SHA, f.SHA) && (f.State == "" || r.State == f.State)
 }
 
 func (c *ClusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error) {

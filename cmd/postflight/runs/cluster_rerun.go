@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
@@ -44,9 +44,14 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, again nextAttempt) (
 	if problem != "" {
 		return nil, problemError(problem)
 	}
+	runs, err := c.runsIn(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	desired.Name = suite.KnownName(desired, runs)
 	next, err := c.attempt(ctx, desired)
 	if err == nil && next == nil {
-		next, err = c.createAttempt(ctx, s, desired)
+		next, err = c.createAttempt(ctx, s, desired, runs)
 	}
 	if err != nil {
 		return nil, err
@@ -80,19 +85,17 @@ func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1
 	return s, nil
 }
 
-func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	runs, err := c.allRuns(ctx, of)
+func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.Suite, runs []*v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	e := &v1alpha1.Environment{}
+	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: of.Namespace, Name: of.Spec.Environment}, e)
+	if apierrors.IsNotFound(err) {
+		e.Name, err = of.Spec.Environment, nil
+	}
 	if err != nil {
-		return nil, err
+		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", of.Spec.Environment))
 	}
-	if problem := suite.NewerProblem(of, streamOf(of, runs)); problem != "" {
+	if problem := suite.SetDeployed(desired, of, ledger.Of(e, runs)); problem != "" {
 		return nil, problemError(problem)
-	}
-	if desired.Spec.OnlyFailedOf != nil {
-		inEnvironment := slices.DeleteFunc(runs, func(s *v1alpha1.Suite) bool { return s.Spec.Environment != of.Spec.Environment })
-		if problem := suite.DeployedProblem(of, inEnvironment); problem != "" {
-			return nil, problemError(problem)
-		}
 	}
 	next := desired.DeepCopy()
 	err = c.Client.Create(ctx, next)
@@ -106,25 +109,18 @@ func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.S
 	return next, getErr
 }
 
-func (c *ClusterRuns) allRuns(ctx context.Context, s *v1alpha1.Suite) (all []*v1alpha1.Suite, err error) {
+// runsIn returns the runs of the Environment of a run.
+func (c *ClusterRuns) runsIn(ctx context.Context, s *v1alpha1.Suite) (all []*v1alpha1.Suite, err error) {
 	var list v1alpha1.SuiteList
 	if err := c.Client.List(ctx, &list, crclient.InNamespace(s.Namespace)); err != nil {
 		return nil, c.ExplainError(err, "runs")
 	}
 	for i := range list.Items {
-		all = append(all, &list.Items[i])
-	}
-	return all, nil
-}
-
-func streamOf(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (stream []*v1alpha1.Suite) {
-	key := suite.StreamKey(s)
-	for _, other := range runs {
-		if key != "" && suite.StreamKey(other) == key {
-			stream = append(stream, other)
+		if list.Items[i].Spec.Environment == s.Spec.Environment {
+			all = append(all, &list.Items[i])
 		}
 	}
-	return stream
+	return all, nil
 }
 
 // problemError makes an error of a sentence.

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
 type ShowOptions struct{ Options }
@@ -109,10 +111,11 @@ func repeatsOf(r *client.Run) string {
 }
 
 func starterOf(r *client.Run) string {
-	if r.ScheduledFor == nil {
-		return ""
+	at := r.CreatedAt
+	if r.ScheduledFor != nil {
+		at = *r.ScheduledFor
 	}
-	return fmt.Sprintf("the schedule of the Trigger, for %s", r.ScheduledFor.UTC().Format(time.RFC3339))
+	return record.StartedBy(v1alpha1.Origin(r.Origin), at, "")
 }
 
 func filesOf(a *client.Artifacts) string {

@@ -108,7 +108,7 @@ func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
 
 // triggerKind says what started a run, as far as the Suite knows: a notification may come from a pipeline, a person or a rollout.
 func triggerKind(s *v1alpha1.Suite) *cdTriggerKind {
-	if s.Annotations[v1alpha1.AnnotationScheduledFor] != "" {
+	if s.Origin() == v1alpha1.OriginSchedule {
 		return &cdTriggerKind{Type: "schedule"}
 	}
 	return &cdTriggerKind{Type: "event"}

@@ -38,7 +38,7 @@ func TestCloudEvents(t *testing.T) {
 	hook := announce.Receivers(aTeam(aWebhook("a")), nil)[0]
 	s := aRun("Failed", withResults, func(s *v1alpha1.Suite) { s.Status.SupersededBy = "smoke-2" })
 	run := map[string]any{
-		"id": "smoke-1", "team": "acme", "namespace": "acme", "trigger": "smoke", "environment": "staging",
+		"id": "smoke-1", "team": "acme", "namespace": "acme", "origin": "Manual", "trigger": "smoke", "environment": "staging",
 		"branch": "main", "sha": "5ca1ab1e", "attempt": 1.0, "createdAt": "2026-11-20T12:00:00Z", "url": "https://ci.example.com/runs/acme/smoke-1",
 	}
 	with := func(more map[string]any) map[string]any {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". The outcomes in the status
@@ -116,5 +116,5 @@ func endOf(s *v1alpha1.Suite) time.Time {
 
 // order compares ends. Times in a status are whole seconds; within one, the order of receipt decides.
 func order(a, b *v1alpha1.Suite) int {
-	return cmp.Or(endOf(a).Compare(endOf(b)), suite.Compare(a, b))
+	return cmp.Or(endOf(a).Compare(endOf(b)), ledger.Compare(a, b))
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/match"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Explained says what is read of an Environment's workloads, and what would come of it.
@@ -99,7 +99,7 @@ func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environ
 		x.addProblem(Problem{Message: problem})
 	}
 	for _, d := range deployed {
-		if slices.Contains(suite.NamedRepositories(e), d.Repository) {
+		if ledger.HasWorkloads(e, d.Repository) {
 			x.Repositories = append(x.Repositories, explainRepository(o, d, triggers))
 		}
 	}

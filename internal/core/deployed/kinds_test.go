@@ -61,7 +61,7 @@ func TestSelects(t *testing.T) {
 		"a strange one":     {"nor its operator", v1alpha1.Workload{Selector: in("Like", "w*")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := aDeployment("web", commit, set("web", "metadata", "labels", "app"))
+			o := aDeployment("web", wholeSHA, set("web", "metadata", "labels", "app"))
 			if got := Selects(tc.of, o); got != tc.want {
 				t.Errorf("%s: %t", tc.reason, got)
 			}
@@ -110,7 +110,7 @@ func TestAllowed(t *testing.T) {
 func TestSlim(t *testing.T) {
 	const secret = "s3cr3t"
 	variables := []any{fields{"name": "PASSWORD", "value": secret}}
-	o := aDeployment("web", commit, onPods(AnnotationSHA, "of pods"), branched("main"),
+	o := aDeployment("web", wholeSHA, onPods(AnnotationSHA, "of pods"), branched("main"),
 		onObject("kubectl.kubernetes.io/last-applied-configuration", `{"env":"`+secret+`"}`),
 		set([]any{fields{"manager": "helm", "fieldsV1": fields{"f:spec": fields{}}}}, "metadata", "managedFields"),
 		set([]any{
@@ -128,7 +128,7 @@ func TestSlim(t *testing.T) {
 	if err != nil || strings.Contains(string(text), secret) {
 		t.Errorf("%v: %s", err, text)
 	}
-	want := aDeployment("web", commit, onPods(AnnotationSHA, "of pods"), branched("main"),
+	want := aDeployment("web", wholeSHA, onPods(AnnotationSHA, "of pods"), branched("main"),
 		set([]any{fields{"name": "web", "image": "shop:1"}, fields{"name": "proxy", "image": "envoy:1"}}, "spec", "template", "spec", "containers"),
 		set([]any{fields{"name": "init", "image": "migrate:1"}}, "spec", "template", "spec", "initContainers"),
 		set(fields{}, "spec", "jobTemplate", "spec", "template", "spec"),

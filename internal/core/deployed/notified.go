@@ -1,60 +1,68 @@
 package deployed
 
 import (
-	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
-// notified is the newest notification of a repository.
-type notified struct {
-	deployment v1alpha1.Deployment
-	at         metav1.MicroTime
-	commits    []string // that were notified, the newest first
-}
-
-// notifications leaves out runs that somebody or a schedule started again, which test what was deployed before, and those that rollouts started. A
-// notification without a repository is of the only one that the workloads name, if there is one.
-func notifications(suites []*v1alpha1.Suite, named []string) map[string]notified {
-	all := map[string]notified{}
-	newestFirst := func(a, b *v1alpha1.Suite) int { return b.CompareNotified(a) }
-	for _, s := range slices.SortedStableFunc(slices.Values(suites), newestFirst) {
-		if s.StartedAgain() || s.Spec.Deployment.SHA == "" || startedByRollout(s) {
+// Current returns what an Environment has, as its status would say if notifications alone had changed since it was written.
+func Current(e *v1alpha1.Environment, l *ledger.Ledger) []v1alpha1.Deployed {
+	repositories := byRepository(e.Status.Deployed)
+	for key, n := range l.Notified() {
+		d := repositories[key]
+		if len(d.Workloads) > 0 {
 			continue
 		}
-		repository := suite.RepositoryOf(s, named)
-		n, known := all[repository]
-		if !known {
-			n = notified{deployment: s.Spec.Deployment, at: s.LastNotified()}
-		}
-		n.commits = append(n.commits, s.Spec.Deployment.SHA)
-		all[repository] = n
+		d.Repository = cmp.Or(d.Repository, n.Repository)
+		repositories[key] = ofNotification(d, n)
 	}
-	return all
+	return known(repositories)
+}
+
+// byRepository takes the newest of several spellings, which earlier versions told apart.
+func byRepository(deployed []v1alpha1.Deployed) map[string]v1alpha1.Deployed {
+	repositories := map[string]v1alpha1.Deployed{}
+	for _, d := range deployed {
+		key := commit.RepositoryKey(d.Repository)
+		if was, known := repositories[key]; !known || len(was.Workloads) == 0 && since(d).After(since(was)) {
+			repositories[key] = d
+		}
+	}
+	return repositories
+}
+
+// known leaves out repositories of which nothing is known.
+func known(repositories map[string]v1alpha1.Deployed) (deployed []v1alpha1.Deployed) {
+	for _, d := range repositories {
+		if d.SHA != "" || len(d.Workloads) > 0 {
+			deployed = append(deployed, d)
+		}
+	}
+	return bounded(deployed)
 }
 
 // whole returns the known commit of which a tag is the beginning, or the tag. A commit that was known once stays known without its runs.
 func whole(tag string, known ...string) string {
 	for _, sha := range known {
-		if len(tag) >= notification.MinSHAPrefix && notification.IsCommit(sha) && notification.HasSHAPrefix(sha, tag) {
+		if len(tag) >= commit.MinSHAPrefix && commit.IsSHA(sha) && commit.HasSHAPrefix(sha, tag) {
 			return sha
 		}
 	}
 	return tag
 }
 
-func ofNotification(d v1alpha1.Deployed, n notified) v1alpha1.Deployed {
+func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
-	if n.at.IsZero() || d.SHA == n.deployment.SHA || d.SHA != "" && !n.at.After(since(d)) {
+	if n.Run == nil || d.SHA == n.Revision || d.SHA != "" && !n.At.After(since(d)) {
 		return d
 	}
+	of := n.Run.Spec.Deployment
 	return v1alpha1.Deployed{
-		Repository: d.Repository, SHA: n.deployment.SHA, Branch: n.deployment.Branch, DeploymentType: n.deployment.Type,
-		Since: stored(n.at.Time), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
+		Repository: d.Repository, SHA: n.Revision, Branch: of.Branch, DeploymentType: of.Type,
+		Since: stored(n.At), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
 	}
 }
 

@@ -3,13 +3,12 @@ package deployed
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // notificationOf returns whether the Triggers have to be notified of what a repository has now. They are if a rollout has brought another
@@ -64,7 +63,7 @@ func earlier(was []v1alpha1.DeployedWorkload, is v1alpha1.DeployedWorkload) *v1a
 func (f Found) unseen(e *v1alpha1.Environment) v1alpha1.DeployedWorkload {
 	w := v1alpha1.DeployedWorkload{Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.Workload.Name}
 	for _, d := range e.Status.Deployed {
-		if was := earlier(d.Workloads, w); was != nil && d.Repository == f.Workload.Repository {
+		if was := earlier(d.Workloads, w); was != nil && commit.SameRepository(d.Repository, f.Workload.Repository) {
 			w.UID, w.Revision, w.Digests = was.UID, was.Revision, was.Digests
 		}
 	}
@@ -83,33 +82,9 @@ func sameImages(was, is v1alpha1.Deployed) bool {
 	})
 }
 
-const rolloutKey = "rollout/"
-
 // RolloutKey identifies a rollout among those of its commit in an Environment. A rollback may bring back the revisions of objects.
-func RolloutKey(d v1alpha1.Deployed) string { return rolloutKey + since(d).UTC().Format(time.RFC3339) }
-
-func startedByRollout(s *v1alpha1.Suite) bool {
-	return strings.HasPrefix(s.Annotations[suite.AnnotationIdempotencyKey], rolloutKey)
-}
-
-// Before returns since when the previous commit counts as deployed; zero: there was none. A run of this commit that was notified earlier tested
-// an earlier rollout. CI may notify commits before they are rolled out, so the receipt of the previous one's run counts if it was earlier.
-func Before(o Observed, d v1alpha1.Deployed) time.Time {
-	if d.Previous == nil || d.Previous.Since == nil {
-		return time.Time{}
-	}
-	var newest time.Time
-	named := suite.NamedRepositories(o.Environment)
-	for _, s := range o.Suites {
-		of := suite.RepositoryOf(s, named) == d.Repository && s.Spec.Deployment.SHA == d.Previous.SHA
-		if received := s.Received().Time; of && !s.StartedAgain() && received.After(newest) {
-			newest = received
-		}
-	}
-	if !newest.IsZero() && newest.Before(d.Previous.Since.Time) {
-		return newest
-	}
-	return d.Previous.Since.Time
+func RolloutKey(d v1alpha1.Deployed) string {
+	return v1alpha1.RolloutKeyPrefix + since(d).UTC().Format(time.RFC3339)
 }
 
 // Notification returns what CI would have sent.
@@ -118,7 +93,7 @@ func Notification(e *v1alpha1.Environment, d v1alpha1.Deployed) *notification.No
 		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.DeploymentType, Repository: d.Repository, HostingService: v1alpha1.GitHub,
 	}
 	for _, w := range e.Spec.Workloads {
-		if w.Repository == d.Repository {
+		if commit.SameRepository(w.Repository, d.Repository) {
 			n.HostingService = cmp.Or(w.HostingService, n.HostingService)
 		}
 	}
@@ -133,7 +108,7 @@ func RolloutChanged(was, is []v1alpha1.Deployed) bool {
 	}
 	return !slices.EqualFunc(ofWorkloads(was), ofWorkloads(is), func(a, b v1alpha1.Deployed) bool {
 		ready := func(d v1alpha1.Deployed) bool { return d.Ready != nil && *d.Ready }
-		return a.Repository == b.Repository && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && ready(a) == ready(b) &&
+		return commit.SameRepository(a.Repository, b.Repository) && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && ready(a) == ready(b) &&
 			slices.EqualFunc(a.Workloads, b.Workloads, func(v, w v1alpha1.DeployedWorkload) bool { return v.UID == w.UID })
 	})
 }

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -234,36 +232,5 @@ func TestNotification(t *testing.T) {
 		if diff := cmp.Diff([]string{d.Repository, d.SHA, d.Branch, d.DeploymentType, string(want)}, got); diff != "" {
 			t.Error(diff)
 		}
-	}
-}
-
-// TestBefore: CI may notify a commit, and the next one, before the first is rolled out.
-func TestBefore(t *testing.T) {
-	received := func(sha string, minute int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-		return notify(shop, sha, minute, change...)
-	}
-	is := v1alpha1.Deployed{Repository: shop, SHA: "bbbb", Since: new(metav1.NewTime(minutes(20))), Previous: &v1alpha1.PreviousDeployment{SHA: "aaaa", Since: new(metav1.NewTime(minutes(10)))}}
-	for name, tc := range map[string]struct {
-		reason string
-		of     v1alpha1.Deployed
-		suites []*v1alpha1.Suite
-		want   time.Time
-	}{
-		"nothing":             {"it is the first", v1alpha1.Deployed{Repository: shop, SHA: "bbbb"}, nil, time.Time{}},
-		"a rollout":           {"nobody notified the commit before", is, nil, minutes(10)},
-		"CI was earlier":      {"and may have notified this one before that was complete", is, []*v1alpha1.Suite{received("aaaa", 6), received("bbbb", 8)}, minutes(6)},
-		"the rollout started": {"its run is newer", is, []*v1alpha1.Suite{received("aaaa", 11)}, minutes(10)},
-		"it was there twice":  {"the run of the last time counts", is, []*v1alpha1.Suite{received("aaaa", 2), received("aaaa", 11)}, minutes(10)},
-		"by a schedule":       {"that was no deployment", is, []*v1alpha1.Suite{received("aaaa", 6), received("aaaa", 15, scheduled)}, minutes(6)},
-		"started again":       {"that was no deployment", is, []*v1alpha1.Suite{received("aaaa", 6), received("aaaa", 15, rerun)}, minutes(6)},
-		"another repository":  {"has commits of its own", is, []*v1alpha1.Suite{notify("acme/pay", "aaaa", 3)}, minutes(10)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := anEnvironment.DeepCopy()
-			e.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: shop}}
-			if got := Before(Observed{Environment: e, Suites: tc.suites}, tc.of); !got.Equal(tc.want) {
-				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
-			}
-		})
 	}
 }

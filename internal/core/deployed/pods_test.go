@@ -83,9 +83,9 @@ func TestPodsToRead(t *testing.T) {
 	}{
 		"without a commit":   {"the status would never say that it is complete", &anEnvironment, []change{set(fields{}, "spec", "template", "metadata", "annotations")}, ""},
 		"never seen":         {"its digests are not known", &anEnvironment, nil, "app=web"},
-		"was rolled out":     {"it became complete now", recorded(false, "r-"+commit), nil, "app=web"},
+		"was rolled out":     {"it became complete now", recorded(false, "r-"+wholeSHA), nil, "app=web"},
 		"another revision":   {"it is complete, and was before", recorded(true, "r-old"), nil, "app=web"},
-		"read before":        {"each rollout is read once", recorded(true, "r-"+commit), nil, ""},
+		"read before":        {"each rollout is read once", recorded(true, "r-"+wholeSHA), nil, ""},
 		"in progress":        {"its pods differ", &anEnvironment, []change{rolling}, ""},
 		"no containers":      {"an object of Flux has no pods of its own", &anEnvironment, []change{set(fields{}, "spec", "template")}, ""},
 		"no selector":        {"nobody knows its pods", &anEnvironment, []change{set("none", "spec", "selector")}, ""},
@@ -95,7 +95,7 @@ func TestPodsToRead(t *testing.T) {
 		"one with operators": {"as StatefulSets may have it", &anEnvironment, []change{set(fields{"matchExpressions": []any{fields{"key": "a", "operator": "Exists"}}}, "spec", "selector")}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			selector, needed := PodsToRead(tc.of, v1alpha1.Workload{}, aDeployment("web", commit, tc.change...))
+			selector, needed := PodsToRead(tc.of, v1alpha1.Workload{}, aDeployment("web", wholeSHA, tc.change...))
 			if needed != (tc.want != "") || needed && selector.String() != tc.want {
 				t.Errorf("%s: %t, %v", tc.reason, needed, selector)
 			}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
@@ -17,15 +18,16 @@ const AnnotationSHA = "postflight.dev/sha"
 
 // names is what an object says of itself.
 type names struct {
+	repository                  string // as the first workload spells it
 	sha, branch, deploymentType string
 	notify, byTag               bool // the Triggers are to be notified; the commit is the tag of an image
 }
 
 // join returns what several workloads of a repository say together.
-func (n names) join(other names, notify bool) names {
+func (n names) join(other names, w v1alpha1.Workload) names {
 	return names{
-		branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType, other.deploymentType),
-		notify: n.notify || notify, byTag: n.byTag || other.byTag,
+		repository: cmp.Or(n.repository, w.Repository), branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType, other.deploymentType),
+		notify: n.notify || w.Notify, byTag: n.byTag || other.byTag,
 	}
 }
 
@@ -55,7 +57,7 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 		*field.value = value
 	}
 	n.byTag = w.SHA == nil && annotation(o, AnnotationSHA) == "" || w.SHA != nil && w.SHA.ImageTagOf != ""
-	if n.sha = notification.NormalSHA(n.sha); n.sha == "" {
+	if n.sha = commit.NormalSHA(n.sha); n.sha == "" {
 		annotated := "it"
 		if len(containersOf(o)) > 0 {
 			annotated = "its pods"
@@ -100,7 +102,7 @@ func defaultSHA(o *unstructured.Unstructured) string {
 
 // isCommitOrShort reports whether a text is a commit, perhaps as Git shortens it.
 func isCommitOrShort(text string) bool {
-	return len(text) >= notification.MinSHAPrefix && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+	return len(text) >= commit.MinSHAPrefix && len(text) <= 64 && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
 // annotation of an object with pods is theirs: another one of the object itself rolls out nothing.

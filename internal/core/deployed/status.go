@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 const (
@@ -47,41 +47,40 @@ type Observed struct {
 
 // Status returns what the Environment has, and what is wrong with its workloads, as sentences. What is not seen at the moment stays as it
 // was: runs are deleted, and watches break.
-func Status(o Observed) (all []v1alpha1.Deployed, problems []string) {
-	repositories := map[string]v1alpha1.Deployed{}
-	for _, d := range o.Environment.Status.Deployed {
-		repositories[d.Repository] = d
-	}
-	notified := notifications(o.Suites, suite.NamedRepositories(o.Environment))
+func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
+	repositories := byRepository(o.Environment.Status.Deployed)
+	notified := ledger.Of(o.Environment, o.Suites).Notified()
 	workloads, says, problems := observe(o, func(repository, sha string) string {
-		return whole(sha, append(notified[repository].commits, repositories[repository].SHA)...)
+		return whole(sha, append(notified[repository].Revisions, repositories[repository].SHA)...)
 	})
-	for _, repository := range slices.Concat(slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
+	for repository, n := range notified {
 		d := repositories[repository]
-		d.Repository = repository
+		d.Repository = cmp.Or(d.Repository, n.Repository)
 		repositories[repository] = d
+	}
+	for repository := range workloads {
+		repositories[repository] = repositories[repository]
 	}
 	for repository, d := range repositories {
 		if seen := workloads[repository]; len(seen) > 0 {
+			d.Repository = says[repository].repository
 			d = ofWorkloads(d, seen, says[repository], notified[repository], o.Now)
 			d.Notification = notificationOf(repositories[repository], d, says[repository], o.Team)
 		} else {
 			d = ofNotification(d, notified[repository])
 		}
-		if d.SHA != "" || len(d.Workloads) > 0 {
-			all = append(all, d)
-		}
+		repositories[repository] = d
 	}
-	return bounded(all), problems
+	return known(repositories), problems
 }
 
-// observe returns the workloads and their names by repository, in a stable order.
+// observe returns the workloads and their names by commit.RepositoryKey, in a stable order.
 func observe(o Observed, whole func(repository, sha string) string) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
 	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
 	for _, f := range sorted(o.Found) {
-		repository := f.Workload.Repository
+		repository := commit.RepositoryKey(f.Workload.Repository)
 		if len(workloads[repository]) == maxWorkloads {
-			if problem := tooMany(repository); !slices.Contains(problems, problem) {
+			if problem := tooMany(f.Workload.Repository); !slices.Contains(problems, problem) {
 				problems = append(problems, problem)
 			}
 			continue
@@ -92,7 +91,7 @@ func observe(o Observed, whole func(repository, sha string) string) (workloads m
 		}
 		w.SHA = whole(repository, w.SHA)
 		workloads[repository] = append(workloads[repository], w)
-		says[repository] = says[repository].join(n, f.Workload.Notify)
+		says[repository] = says[repository].join(n, f.Workload)
 	}
 	return workloads, says, problems
 }
@@ -152,7 +151,7 @@ func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload
 }
 
 // ofWorkloads changes the commit when all workloads have rolled it out. Until then, the message says how far they are.
-func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says names, n notified, now time.Time) v1alpha1.Deployed {
+func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says names, n ledger.Notified, now time.Time) v1alpha1.Deployed {
 	was := d
 	d.Workloads, d.Ready, d.Message = seen, new(false), ""
 	shas := map[string][]string{}
@@ -172,12 +171,12 @@ func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says nam
 	if d.SHA != was.SHA || d.Since == nil {
 		d.Previous = previous(was)
 		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = following(was, now), v1alpha1.ReportedByWorkload, "", ""
-		if *d.Ready && n.deployment.SHA == d.SHA && (was.Since == nil || n.at.After(was.Since.Time)) {
-			d.Since, d.ReportedBy = stored(n.at.Time), v1alpha1.ReportedByNotification
+		if *d.Ready && n.Revision == d.SHA && d.SHA != "" && (was.Since == nil || n.At.After(was.Since.Time)) {
+			d.Since, d.ReportedBy = stored(n.At), v1alpha1.ReportedByNotification
 		}
 	}
-	if *d.Ready && n.deployment.SHA == d.SHA {
-		d.Branch, d.DeploymentType = n.deployment.Branch, n.deployment.Type
+	if *d.Ready && n.Run != nil && n.Revision == d.SHA {
+		d.Branch, d.DeploymentType = n.Run.Spec.Deployment.Branch, n.Run.Spec.Deployment.Type
 	}
 	d.Branch, d.DeploymentType = cmp.Or(says.branch, d.Branch), cmp.Or(says.deploymentType, d.DeploymentType)
 	return d
@@ -188,7 +187,7 @@ func rollingOut(w v1alpha1.DeployedWorkload, was string) string {
 	if w.SHA == "" || w.SHA == was {
 		return w.Message
 	}
-	return fmt.Sprintf("%s comes: %s", notification.ShortSHA(w.SHA), w.Message)
+	return fmt.Sprintf("%s comes: %s", commit.ShortSHA(w.SHA), w.Message)
 }
 
 func severalCommits(shas map[string][]string) string {
@@ -199,7 +198,7 @@ func severalCommits(shas map[string][]string) string {
 		if len(shas[sha]) > 1 {
 			verb = " have "
 		}
-		parts = append(parts, strings.Join(shas[sha], ", ")+verb+notification.ShortSHA(sha))
+		parts = append(parts, strings.Join(shas[sha], ", ")+verb+commit.ShortSHA(sha))
 	}
 	return "Its workloads have several commits: " + strings.Join(parts, "; ") + "."
 }

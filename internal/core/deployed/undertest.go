@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -87,7 +87,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 
 func sameObject(all []v1alpha1.TestedWorkload, w v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
 	i := slices.IndexFunc(all, func(o v1alpha1.TestedWorkload) bool {
-		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && o.Repository == w.Repository
+		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && commit.SameRepository(o.Repository, w.Repository)
 	})
 	if i < 0 {
 		return nil
@@ -133,7 +133,7 @@ func version(v *v1alpha1.WorkloadVersion) v1alpha1.WorkloadVersion {
 	return *v
 }
 
-func named(sha string) string { return cmp.Or(notification.ShortSHA(sha), "no commit") }
+func named(sha string) string { return cmp.Or(commit.ShortSHA(sha), "no commit") }
 
 // steps returns how many rollouts are between two versions, as far as their kind counts them: two may have brought another image and taken it
 // back. A StatefulSet has the same revision again then, so that its changes count, whatever they are.
@@ -175,30 +175,32 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 		return true
 	}
 	return !slices.ContainsFunc(u.Workloads, func(w v1alpha1.TestedWorkload) bool {
-		other := w.End != nil && w.End.SHA != "" && !notification.SameSHA(w.End.SHA, d.SHA)
-		return other && (w.Repository == d.Repository || d.Repository == "" && !severalRepositories(u.Workloads))
+		other := w.End != nil && w.End.SHA != "" && !commit.SameSHA(w.End.SHA, d.SHA)
+		return other && (commit.SameRepository(w.Repository, d.Repository) || d.Repository == "" && !severalRepositories(u.Workloads))
 	})
 }
 
 // Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits,
 // and the notification has to name the repository: a tag such as v1.2 is no other commit.
 func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
-	if u == nil || d.Repository == "" || !notification.IsCommit(d.SHA) {
+	if u == nil || d.Repository == "" || !commit.IsSHA(d.SHA) {
 		return ""
 	}
 	had := ""
 	for _, w := range u.Workloads {
-		if w.Repository != d.Repository || version(w.Start).SHA == "" {
+		if !commit.SameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
 			continue
 		}
-		if sha := w.Start.SHA; !isCommitOrShort(sha) || notification.SameSHA(sha, d.SHA) {
+		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {
 			return ""
 		}
-		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), notification.ShortSHA(w.Start.SHA), notification.ShortSHA(d.SHA)))
+		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(w.Start.SHA), commit.ShortSHA(d.SHA)))
 	}
 	return had
 }
 
 func severalRepositories(all []v1alpha1.TestedWorkload) bool {
-	return slices.ContainsFunc(all, func(w v1alpha1.TestedWorkload) bool { return w.Repository != all[0].Repository })
+	return slices.ContainsFunc(all, func(w v1alpha1.TestedWorkload) bool {
+		return !commit.SameRepository(w.Repository, all[0].Repository)
+	})
 }

@@ -3,7 +3,6 @@ package failedtests
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -13,7 +12,6 @@ import (
 type Plan struct {
 	Of    string               `json:"of"`             // the run whose failed tests are repeated
 	Root  string               `json:"root,omitempty"` // the run that ran all tests, if that is an earlier one
-	Since time.Time            `json:"since"`          // when the deployment of that run was notified last
 	Ran   int32                `json:"ran"`            // tests that ran in the one that ran all
 	Names results.NameSet      `json:"names"`          // of the tests to repeat
 	Tests []results.FailedTest `json:"-"`              // the same; nil if read from a Job

@@ -8,7 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Relevant is root, the run that repeats it because it had no result, or, once that was superseded, the newest later run of its stream and
@@ -21,7 +21,8 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 	}
 	relevant := root
 	for _, other := range successors {
-		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && !other.Scheduled() && suite.Compare(other, relevant) > 0 {
+		requested := other.Origin() != v1alpha1.OriginSchedule || ledger.IsDeployment(other)
+		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && requested && ledger.Compare(other, relevant) > 0 {
 			relevant = other
 		}
 	}
@@ -42,8 +43,8 @@ func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 
 // isRepetition reports whether a run counts for another one because it repeats it, and not as a newer deployment.
 func isRepetition(relevant, root *v1alpha1.Suite) bool {
-	sha, request := root.Spec.Deployment.SHA, root.Annotations[suite.AnnotationRequestID]
-	same := sha != "" && sha == relevant.Spec.Deployment.SHA || request != "" && request == relevant.Annotations[suite.AnnotationRequestID]
+	sha, request := root.Spec.Deployment.SHA, root.Annotations[v1alpha1.AnnotationRequestID]
+	same := sha != "" && sha == relevant.Spec.Deployment.SHA || request != "" && request == relevant.Annotations[v1alpha1.AnnotationRequestID]
 	return root.Status.RepeatedBy != "" && relevant != root && (relevant.Name == root.Status.RepeatedBy || same)
 }
 

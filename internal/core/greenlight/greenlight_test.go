@@ -11,7 +11,6 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/greenlight"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -160,7 +159,7 @@ func TestRepeated(t *testing.T) {
 // TestRetried: an errored run that is retried is not final, and has no other id to its client, also without a commit.
 func TestRetried(t *testing.T) {
 	notified := func(s *v1alpha1.Suite) *v1alpha1.Suite {
-		s.Annotations = map[string]string{suite.AnnotationRequestID: "request"}
+		s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: "request"}
 		return s
 	}
 	root, second := notified(repeatedBy("b", run("a", 0, v1alpha1.Error("")))), notified(repeatedBy("c", run("b", 1, v1alpha1.Error(""))))

@@ -78,8 +78,7 @@ func numbered(tests []httpapi.Test, seen map[string]int) []httpapi.Test {
 	return tests
 }
 
-// repeat returns the tests after another attempt. One that ran at least as many tests repeats them all; one that ran fewer repeats those
-// that it names, and the others stay as they were.
+// repeat returns the tests after another attempt: it repeats those that it names, and the others stay as they were.
 func repeat(before, again []httpapi.Test) []httpapi.Test {
 	if len(before) == 0 || len(again) == 0 {
 		return slices.Concat(before, again)
@@ -103,9 +102,6 @@ func repeat(before, again []httpapi.Test) []httpapi.Test {
 			*t = earlier // a test that is left out does not show that it passes
 		}
 	}
-	if ran(again) >= ran(before) {
-		return again
-	}
 	for _, t := range before {
 		if _, left := was[t.Name]; left {
 			again = append(again, t)
@@ -116,15 +112,6 @@ func repeat(before, again []httpapi.Test) []httpapi.Test {
 
 func failedBefore(t httpapi.Test) bool {
 	return t.State == httpapi.TestFailed || t.State == httpapi.TestFlaky
-}
-
-func ran(tests []httpapi.Test) (n int) {
-	for _, t := range tests {
-		if t.State != httpapi.TestSkipped {
-			n++
-		}
-	}
-	return n
 }
 
 // Encode returns the content of the object of a run.

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -24,7 +25,7 @@ func branch(value string) (string, string) {
 
 // sha accepts any printable text, because not everything that is deployed is a commit.
 func sha(value string) (string, string) {
-	value = NormalSHA(strings.TrimSpace(value))
+	value = commit.NormalSHA(strings.TrimSpace(value))
 	if !printable(value) {
 		return "", "must be printable text, such as the SHA of a commit"
 	}

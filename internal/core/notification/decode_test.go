@@ -11,10 +11,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-const commit = "0123456789abcdef0123456789abcdef01234567"
+const wholeSHA = "0123456789abcdef0123456789abcdef01234567"
 
 // typical is a body as a pipeline sends it.
-const typical = `{"branch":"main","sha":"` + commit + `","deployment_type":"staging",` +
+const typical = `{"branch":"main","sha":"` + wholeSHA + `","deployment_type":"staging",` +
 	`"deployment_url":"https://staging.example.com","hosting_service":"GitHub","commit_url":null,` +
 	`"variables":{"GREP":"@smoke","REGION":"eu"},"deduplication_key":null,"ephemeral_environment":false,` +
 	`"repository":{"owner":"acme","name":"shop"},"pull_request_number":12,"pipeline_id":345}`
@@ -36,7 +36,7 @@ var decodeAcceptsCases = map[string]struct {
 		reason: "all fields of a body are read",
 		body:   typical,
 		want: Notification{
-			Branch: "main", SHA: commit, DeploymentType: "staging", DeploymentURL: "https://staging.example.com",
+			Branch: "main", SHA: wholeSHA, DeploymentType: "staging", DeploymentURL: "https://staging.example.com",
 			Variables:  map[string]string{"GREP": "@smoke", "REGION": "eu"},
 			Repository: "acme/shop", PullRequestNumber: 12, PipelineID: 345,
 		},
@@ -85,8 +85,8 @@ var decodeAcceptsCases = map[string]struct {
 	},
 	"CommitInUpperCase": {
 		reason: "a commit is trimmed and lower-cased",
-		body:   `{"sha":"\t` + strings.ToUpper(commit) + `\n"}`,
-		want:   Notification{SHA: commit},
+		body:   `{"sha":"\t` + strings.ToUpper(wholeSHA) + `\n"}`,
+		want:   Notification{SHA: wholeSHA},
 	},
 	"CommitOfSHA256": {
 		reason: "a commit may have 64 digits",

@@ -1,9 +1,6 @@
 package notification
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestReserved(t *testing.T) {
 	tests := map[string]struct {
@@ -82,61 +79,6 @@ func TestBranchName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := BranchName(tc.branch); got != tc.want {
 				t.Errorf("%s: BranchName(%q) = %q, want %q", tc.reason, tc.branch, got, tc.want)
-			}
-		})
-	}
-}
-
-func TestIsCommit(t *testing.T) {
-	tests := map[string]struct {
-		reason string
-		sha    string
-		want   bool
-	}{
-		"SHA1":      {reason: "40 digits", sha: commit, want: true},
-		"SHA256":    {reason: "64 digits", sha: commit + commit[:24], want: true},
-		"UpperCase": {reason: "in any case", sha: "ABCDEF" + commit[6:], want: true},
-		"Short":     {reason: "an abbreviation may be ambiguous", sha: commit[:12]},
-		"Between":   {reason: "50 digits", sha: commit + commit[:10]},
-		"NotHex":    {reason: "g is no digit", sha: "g" + commit[1:]},
-		"Empty":     {reason: "nothing", sha: ""},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := IsCommit(tc.sha); got != tc.want {
-				t.Errorf("%s: IsCommit(%q) = %t", tc.reason, tc.sha, got)
-			}
-		})
-	}
-}
-
-func TestNormalSHA(t *testing.T) {
-	upper, lower := strings.Repeat("5CA1AB1E", 5), strings.Repeat("5ca1ab1e", 5)
-	for sha, want := range map[string]string{lower: lower, upper: lower, upper[:39]: upper[:39], "v1.0-RC1": "v1.0-RC1", "": ""} {
-		if got := NormalSHA(sha); got != want {
-			t.Errorf("NormalSHA(%q) = %q; want %q", sha, got, want)
-		}
-	}
-}
-
-func TestHasSHAPrefix(t *testing.T) {
-	commit := strings.Repeat("5ca1ab1e", 5)
-	for name, tc := range map[string]struct {
-		sha, prefix string
-		want        bool
-	}{
-		"nothing is asked for":        {commit, "", true},
-		"the beginning":               {commit, "5ca1ab1", true},
-		"the beginning in upper case": {commit, "5CA1AB1", true},
-		"the whole in upper case":     {commit, strings.ToUpper(commit), true},
-		"the end":                     {commit, "ca1ab1e", false},
-		"of other text":               {"RC1-2", "RC1", true},
-		"of other text, another case": {"RC1-2", "rc1", false},
-		"more than there is":          {"RC1", "RC1-2", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := HasSHAPrefix(tc.sha, tc.prefix); got != tc.want {
-				t.Errorf("HasSHAPrefix(%q, %q) = %t", tc.sha, tc.prefix, got)
 			}
 		})
 	}

@@ -44,21 +44,3 @@ type Notification struct {
 func BranchName(branch string) string {
 	return strings.TrimPrefix(branch, "refs/heads/")
 }
-
-// IsCommit reports whether a SHA can be that of a commit: 40 hexadecimal digits, or 64 for SHA-256. Only those get checks.
-func IsCommit(sha string) bool {
-	return (len(sha) == 40 || len(sha) == 64) && strings.Trim(sha, "0123456789abcdefABCDEF") == ""
-}
-
-// NormalSHA returns a SHA as Suites have it, so that == compares it: a commit in lower case, other text unchanged.
-func NormalSHA(sha string) string {
-	if IsCommit(sha) {
-		return strings.ToLower(sha)
-	}
-	return sha
-}
-
-// HasSHAPrefix reports whether the SHA of a Suite starts with what a user wrote, for a commit also in upper case.
-func HasSHAPrefix(sha, prefix string) bool {
-	return strings.HasPrefix(sha, prefix) || IsCommit(sha) && strings.HasPrefix(sha, strings.ToLower(prefix))
-}

@@ -68,8 +68,8 @@ func TestCollect(t *testing.T) {
 			newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: job.ResultsVolume}} })}, &want{noStore: true}},
 		"One": {"what it says", []corev1.Pod{newPod(corev1.PodFailed, fails, reports(3))}, &want{failed: 3, files: 3}},
 		"Retried": {"the last pod counts; what failed only before is flaky", []corev1.Pod{
-			newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0)),
-			newPod(corev1.PodFailed, named("a"), fails, reports(2))}, &want{flaky: 2, files: 2}},
+			newPod(corev1.PodSucceeded, named("b"), created(60), passes, ran("a, b, c", "")),
+			newPod(corev1.PodFailed, named("a"), fails, ran("c", "a, b"))}, &want{flaky: 2}},
 		"Indexed": {"each index counts", []corev1.Pod{
 			newPod(corev1.PodFailed, named("a"), index("0"), fails, reports(2)),
 			newPod(corev1.PodFailed, named("b"), index("1"), created(60), fails, reports(3))}, &want{failed: 5, files: 5}},
@@ -148,7 +148,7 @@ func TestJudged(t *testing.T) {
 		"One pod gone":     {"nobody knows what it reported", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, passes, index("0"), reports(0))}, "Error", "", "1 of the 2 pods that succeeded are gone."},
 		"No store":         {"nothing read the report", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: job.ResultsVolume}} })}, "Error", "", "no store for files is configured"},
 		"Shard":            {"one of two wrote no report", newJob(complete, keepsResults, twoSucceeded), []corev1.Pod{newPod(corev1.PodSucceeded, named("a"), index("0"), passes, reports(0)), newPod(corev1.PodSucceeded, named("b"), index("1"), passes, left(results.Summary{Files: 1}))}, "Failed", "Report", exited + "the tests of one pod, b, left no JUnit report"},
-		"Retried":          {"the last attempt counts", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(2)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
+		"Retried":          {"the last attempt counts", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, ran("a", "b, c")), newPod(corev1.PodSucceeded, named("b"), created(60), passes, ran("a, b, c", ""))}, "Passed", "Tests", "The run passed"},
 		"Retried, silent":  {"the report of an earlier attempt is none of the last", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), fails, reports(0)), newPod(corev1.PodSucceeded, named("b"), created(60), passes, left(results.Summary{}))}, "Failed", "Report", "the tests of one pod, b, left no JUnit report"},
 		"Evicted before":   {"the attempt that counts has reported", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodFailed, named("a"), podReason("Evicted", "out of disk"), fails, collects(exit(137, 50, ""))), newPod(corev1.PodSucceeded, named("b"), created(60), passes, reports(0))}, "Passed", "Tests", "The run passed"},
 		"Stopped early": {"the collector has not seen what the tests wrote after its report", newJob(complete, keepsResults), []corev1.Pod{newPod(corev1.PodSucceeded, passes, collects(exit(137, 50, "")), func(p *corev1.Pod) {

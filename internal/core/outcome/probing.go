@@ -7,8 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -41,7 +41,7 @@ func probed(c *corev1.Container) (address, sha string) {
 		case job.ReadyURLVariable:
 			base = unescape.Replace(v.Value)
 		case job.ReadySHAVariable:
-			sha = notification.ShortSHA(plaintext.Line(unescape.Replace(v.Value), maxName))
+			sha = commit.ShortSHA(plaintext.Line(unescape.Replace(v.Value), maxName))
 		}
 	}
 	for _, arg := range c.Args {

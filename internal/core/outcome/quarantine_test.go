@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
@@ -199,5 +200,31 @@ func TestNeverExcused(t *testing.T) {
 	}
 	if passed < 400 {
 		t.Errorf("only %d passed, so the others show little", passed)
+	}
+}
+
+// TestQuarantinedRepetition: a run that repeats a quarantined test passes by itself if that fails again, and does not show that it passes.
+func TestQuarantinedRepetition(t *testing.T) {
+	plan := failedtests.Plan{Of: "r1", Ran: 10, Names: results.SetOf([]string{"cart"})}
+	shard := func(i int, tests string) corev1.Pod {
+		read := results.Tests{Repeats: plan.Names, Quarantines: quarantine.Compile(flakyCart.Rules)}
+		read.Add("junit.xml", strings.NewReader("<testsuite>"+tests+"</testsuite>"))
+		return newPod(corev1.PodSucceeded, named(fmt.Sprint("s", i)), index(fmt.Sprint(i)), passes, left(read.Summary()))
+	}
+	passed, failed, other := `<testcase name="cart"/>`, `<testcase name="cart"><failure/></testcase>`, `<testcase name="pay"/>`
+	for name, tc := range map[string]struct {
+		shards []string
+		shown  bool
+	}{
+		"it passed in one shard":      {[]string{passed, other}, true},
+		"it failed in the other one":  {[]string{passed + other, failed}, false},
+		"it passed and failed in one": {[]string{passed + failed, other}, false},
+	} {
+		j := newJob(quarantining, complete, indexed(2), func(j *batchv1.Job) { j.Status.Succeeded = 2 })
+		got := Observe(j, []corev1.Pod{shard(0, tc.shards[0]), shard(1, tc.shards[1])})
+		unshown := plan.Unshown(got.Collected.Summary.RepeatedPassed)
+		if got.Condition.Reason != v1alpha1.ReasonPassed || (unshown == "") != tc.shown {
+			t.Errorf("%s: %s: %s %q", name, got.Condition.Reason, got.Condition.Message, unshown)
+		}
 	}
 }

@@ -17,6 +17,18 @@ func isQueue(spec *batchv1.JobSpec) bool {
 	return !job.IsIndexed(spec) && spec.Completions == nil && ptr.Deref(spec.Parallelism, 1) > 1
 }
 
+// unsuccessful says that an Indexed Job is complete although some indexes did not succeed, as a successPolicy lets it: what was stopped
+// may not have run all its tests. It is "" for other Jobs.
+func unsuccessful(j *batchv1.Job) string {
+	all := ptr.Deref(j.Spec.Completions, 1)
+	if !job.IsIndexed(&j.Spec) || j.Status.Succeeded >= all {
+		return ""
+	}
+	return fmt.Sprintf("Only %d of %d indexes of the Job succeeded. Its successPolicy does not wait for the others, so nothing shows that "+
+		"their tests pass. Remove successPolicy from the jobTemplate of the Trigger, or set results.require to Nothing, with which the Job "+
+		"alone decides.", j.Status.Succeeded, all)
+}
+
 // shards says how many indexes of an indexed Job failed, or "".
 func shards(j *batchv1.Job, pods []corev1.Pod) string {
 	all := int(ptr.Deref(j.Spec.Completions, 1))

@@ -141,6 +141,8 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	}
 	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
 	switch {
+	case judgment.Problem == "" && judgment.By != v1alpha1.DecidedByExitCode && unsuccessful(j) != "":
+		return State{Condition: v1alpha1.Failed(unsuccessful(j)), DecidedBy: v1alpha1.DecidedByReport}
 	case judgment.Problem == "":
 		return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
 	case judgment.Lost:

@@ -79,8 +79,8 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(deciders[s.State()], string(s.Status.DecidedBy)),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
-		OnlyFailedOf: s.RepeatsFailedOf(),
-		Archive:      archiveState(s),
+		OnlyFailedOf: s.RepeatsFailedOf(), Origin: string(s.Origin()),
+		Archive: archiveState(s),
 	}
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
 		r.State, r.Message = c.Reason, c.Message

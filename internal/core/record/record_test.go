@@ -54,7 +54,7 @@ func TestSuiteOf(t *testing.T) {
 	for name, s := range map[string]*v1alpha1.Suite{"ended": finished(), "waiting": waiting, "saved": saved} {
 		run := record.RunOf("acme", s)
 		again := record.SuiteOf(run)
-		if (run.ScheduledFor != nil) != s.StartedAgain() {
+		if (run.ScheduledFor != nil) != !s.ScheduledFor().IsZero() {
 			t.Errorf("%s: scheduled for %v", name, run.ScheduledFor)
 		}
 		if diff := cmp.Diff(run, record.RunOf("acme", again)); diff != "" || again.Finished() != s.Finished() {

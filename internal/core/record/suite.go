@@ -31,6 +31,9 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 	if r.ReceivedAt != nil {
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(*r.ReceivedAt))
 	}
+	if s.Spec.Origin = v1alpha1.Origin(r.Origin); r.Origin == "" && r.ReceivedAt != nil && r.Repeats == "" && r.ScheduledFor == nil {
+		s.Spec.Origin = v1alpha1.OriginNotification // records of earlier versions lack it
+	}
 	if r.ScheduledFor != nil {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationScheduledFor, r.ScheduledFor.UTC().Format(time.RFC3339))
 	}

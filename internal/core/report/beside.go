@@ -6,8 +6,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
 // Run is a Suite and its Trigger, which is nil if it does not exist any more.
@@ -80,7 +80,7 @@ func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same f
 			continue
 		}
 		key := [2]string{r.Suite.Spec.Environment, r.Suite.Spec.Trigger.Name}
-		if known, ok := newest[key]; !ok || suite.Compare(r.Suite, known.Suite) > 0 {
+		if known, ok := newest[key]; !ok || ledger.Compare(r.Suite, known.Suite) > 0 {
 			newest[key] = r
 		}
 	}

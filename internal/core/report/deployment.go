@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Deployment is what a code host shows about a commit in an Environment. Runs of several Triggers share one.
@@ -76,7 +76,7 @@ func weight(s *v1alpha1.Suite) int {
 func superseded(s *v1alpha1.Suite, others []Run) bool {
 	return slices.ContainsFunc(others, func(r Run) bool {
 		other := r.Suite
-		return other.SameTest(s) && !other.Scheduled() && other.Spec.Deployment.SHA != s.Spec.Deployment.SHA && suite.Compare(other, s) > 0
+		return other.SameTest(s) && ledger.Replaces(other, s)
 	})
 }
 

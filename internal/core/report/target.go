@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
@@ -34,7 +35,7 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 	case t.Spec.Repository == nil:
 		return none(v1alpha1.ReasonNotConfigured,
 			"Nothing is posted, because the Trigger has no spec.repository.")
-	case !notification.IsCommit(d.SHA):
+	case !commit.IsSHA(d.SHA):
 		return none(v1alpha1.ReasonNoCommit,
 			"Nothing is posted, because only the full SHA of a commit can have a check: 40 or 64 hexadecimal digits. Send it as sha.")
 	case d.Repository != "" && !strings.EqualFold(d.Repository, t.Spec.Repository.Name):

@@ -3,102 +3,101 @@ package results
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-func together(attempts []Pod) Summary {
-	e := earlier{recovered: map[string]string{}}
-	last := attempts[len(attempts)-1].Summary
-	reported := false
-	for _, p := range attempts {
+// together returns the summary of attempts at the same work. The last one with a report counts, and so do the failures of the others that
+// no later pod of the run undoes.
+func together(attempts, pods []Pod) Summary {
+	last := len(attempts) - 1
+	for i, p := range attempts {
+		if p.Summary.Reports > 0 {
+			last = i
+		}
+	}
+	s := attempts[last].Summary
+	s.Failures = slices.Clone(s.Failures)
+	flaky, again := map[string]string{}, int32(0)
+	for _, p := range attempts[:last] {
 		if p.Summary.Reports == 0 {
 			continue
 		}
-		if reported {
-			e.add(last)
+		e := earlier{Pod: p, unread: p.Summary.Unread, recovered: map[string]string{}}
+		e.failed, e.unnamed = failedIn(p.Summary)
+		for _, later := range pods {
+			if later.Summary.Reports > 0 && replaces(later, p) {
+				e.repeat(later.Summary)
+			}
 		}
-		e.repeat(p.Summary)
-		last, reported = p.Summary, true
+		maps.Copy(flaky, e.recovered)
+		again = max(again, e.again)
+		s.addFailures(e)
 	}
-	return e.with(last)
+	s.addFlaky(flaky, again)
+	return s
 }
 
+// earlier is a pod that others replaced, with what none of them has undone so far.
 type earlier struct {
-	ran       int32                           // the tests of the attempt that ran most
+	Pod
 	unread    int32                           // reports
-	failed    map[string]v1alpha1.TestFailure // tests that were not repeated, by their hash; some have no name
-	unnamed   int32                           // those of which not even the hash is known
-	recovered map[string]string               // names of tests that failed and passed, by their hash
+	failed    map[string]v1alpha1.TestFailure // by the hash of their names; some have no name
+	unnamed   int32                           // failed tests of which not even the hash is known
+	recovered map[string]string               // names of tests that failed here and passed later, by their hash
 	again     int32                           // tests that recovered, and of which the hash is not known
 }
 
-func (e *earlier) add(s Summary) {
-	failed, unnamed := failedIn(s)
-	e.ran = max(e.ran, ran(s))
-	e.unread = min(e.unread+s.Unread, maxCount)
-	e.unnamed = min(e.unnamed+unnamed, maxCount)
-	if e.failed == nil {
-		e.failed = map[string]v1alpha1.TestFailure{}
-	}
-	maps.Copy(e.failed, failed)
-}
-
-// repeat drops what an attempt repeated: everything if it ran as many tests as any before, or else the tests that it names, because a
-// runner that repeats only failed tests runs few and names all.
+// repeat drops what a later pod undoes: a failed test if it passed there by its name, or if exactly the same tests ran there. A failure
+// outside of tests has no test that could pass.
 func (e *earlier) repeat(s Summary) {
 	now, unnamed := failedIn(s)
-	before := int32(len(e.failed)) + e.unnamed
-	for name := range now {
+	same := s.NamesDigest != "" && s.NamesDigest == e.Summary.NamesDigest
+	before, passes := int32(len(e.failed))+e.unnamed, s.PassedTests.set()
+	for name := range now { // it counts there
+		delete(e.failed, name)
 		delete(e.recovered, name)
 	}
-	if ran(s) >= e.ran {
-		for name, f := range e.failed {
-			if _, again := now[name]; !again && unnamed == 0 {
-				e.recovered[name] = f.Name
-			}
-		}
-		e.again = max(e.again, before-s.Failed-int32(len(e.recovered)))
-		e.failed, e.unnamed, e.unread = nil, 0, 0
-		return
-	}
-	passes := map[string]bool{}
-	for _, name := range s.PassedTests.names() {
-		passes[name] = true
-	}
 	for name, f := range e.failed {
-		if passes[name] || f.Name != "" && passes[hashOf(number.ReplaceAllString(f.Name, "")).encode()] {
+		if passes[name] || same && unnamed == 0 {
 			e.recovered[name] = f.Name
 			delete(e.failed, name)
 		}
 	}
-	for name := range now {
-		delete(e.failed, name) // it counts there
+	if same {
+		e.again = max(e.again, before-s.Failed-int32(len(e.recovered)))
+		e.failed, e.unnamed = nil, 0
+	}
+	if !e.Worker && (same || s.ranAllOf(e.Summary)) { // another worker has other work
+		e.unread = 0
 	}
 }
 
-// number distinguishes tests with the same name. Some tools list attempts, and errors after a test, under one name.
-var number = regexp.MustCompile(` \([0-9]+\)$`)
+// ranAllOf reports whether all tests that ran in an earlier pod ran in this one, too, as far as both have names.
+func (s Summary) ranAllOf(earlier Summary) bool {
+	named := earlier.PassedTests.Len() == int(earlier.Passed) && earlier.FailedTests.Len() == int(earlier.Failed)
+	return named && (earlier.PassedTests+earlier.FailedTests).Without(s.PassedTests+s.FailedTests) == ""
+}
 
-// ran omits failures outside of tests, which are absent from an attempt that passes.
-func ran(s Summary) int32 { return s.Tests - s.Skipped - s.Outside }
-
-func (e *earlier) with(s Summary) Summary {
-	s.Flaky = min(s.Passed, s.Flaky+int32(len(e.recovered))+e.again)
-	names := slices.DeleteFunc(slices.Sorted(maps.Values(e.recovered)), func(name string) bool { return name == "" })
-	s.FlakyTests = slices.Concat(s.FlakyTests, names)
-	s.FlakyTests = s.FlakyTests[:min(len(s.FlakyTests), maxFlaky, int(s.Flaky))]
-	s.Unrepeated = int32(len(e.failed)) + e.unnamed
-	increase(&s.Failed, s.Unrepeated)
-	increase(&s.Tests, s.Unrepeated)
+// addFailures adds what no later pod has undone.
+func (s *Summary) addFailures(e earlier) {
+	n := int32(len(e.failed)) + e.unnamed
+	for _, count := range []*int32{&s.Unrepeated, &s.Failed, &s.Tests} {
+		increase(count, n)
+	}
 	increase(&s.Unread, e.unread)
-	left := slices.SortedFunc(maps.Values(e.failed), func(a, b v1alpha1.TestFailure) int { return cmp.Compare(a.Name, b.Name) })
-	s.Failures = slices.Clone(s.Failures)
-	for _, f := range left {
-		if f.Name != "" {
+	for _, f := range slices.SortedFunc(maps.Values(e.failed), func(a, b v1alpha1.TestFailure) int { return cmp.Compare(a.Name, b.Name) }) {
+		if e.Summary.ComparedWith != s.ComparedWith {
 			f.History = ""
+		}
+		switch f.History {
+		case v1alpha1.FailureNew:
+			increase(&s.NewFailures, 1)
+		case v1alpha1.FailureKnown:
+			increase(&s.KnownFailures, 1)
+		}
+		if f.Name != "" {
 			s.Failures = append(s.Failures, f)
 		}
 		if f.Quarantine != "" { // of a failure without a name, nobody knows: it counts
@@ -106,7 +105,14 @@ func (e *earlier) with(s Summary) Summary {
 			increase(&s.QuarantinedRan, 1)
 		}
 	}
-	return s
+}
+
+// addFlaky adds tests that failed in an earlier pod and passed in a later one.
+func (s *Summary) addFlaky(recovered map[string]string, unnamed int32) {
+	s.Flaky = min(s.Passed, s.Flaky+int32(len(recovered))+unnamed)
+	names := slices.DeleteFunc(slices.Sorted(maps.Values(recovered)), func(name string) bool { return name == "" })
+	s.FlakyTests = slices.Concat(s.FlakyTests, names)
+	s.FlakyTests = s.FlakyTests[:min(len(s.FlakyTests), maxFlaky, int(s.Flaky))]
 }
 
 // failedIn returns the failed tests by the hash of their names, and how many more there are.

@@ -51,17 +51,44 @@ func TestRepeatedWithFewerTests(t *testing.T) {
 		"One is forgotten":          {reason: "The last attempt is not the only one.", attempts: []results.Pod{attempt(0, full...), attempt(1, "x", "y"), attempt(2, "y")}, passed: 1, failed: 1, flaky: 1, failures: "z", flakyTests: "x", unrepeated: 1},
 		"A whole attempt later":     {reason: "It repeats everything.", attempts: []results.Pod{attempt(0, full...), attempt(1, "x"), attempt(2, append(numbered("", 117), "x", "y", "z")...)}, passed: 120, flaky: 3, flakyTests: "x y z"},
 		"Passed and failed again":   {reason: "It is not flaky.", attempts: []results.Pod{attempt(0, "!x", "a"), attempt(1, "x"), attempt(2, "!x", "a")}, passed: 1, failed: 1, failures: "x"},
-		"A setup that failed":       {reason: "It is no test once it works.", attempts: []results.Pod{attempt(0, "!setup", "a"), attempt(1, "a", "b", "c")}, passed: 3, flaky: 1, flakyTests: "setup"},
-		"A teardown that failed":    {reason: "It is no test once it works.", attempts: []results.Pod{outside(attempt(0, "!after all", "a", "b")), attempt(1, "a", "b")}, passed: 2, flaky: 1, flakyTests: "after all"},
-		"Listed attempts":           {reason: "Their numbers do not matter.", attempts: []results.Pod{attempt(0, "a", "!x", "!x", "!x"), attempt(1, "a", "x")}, passed: 2, flaky: 2},
 		"Listed attempts, left out": {reason: "Nothing shows that it passes.", attempts: []results.Pod{attempt(0, "a", "!x", "!x"), attempt(1, "a")}, passed: 1, failed: 2, failures: "x x (2)", unrepeated: 2},
-		"More than fit, all":        {reason: "It ran as many.", attempts: []results.Pod{attempt(0, many...), attempt(1, append(numbered("", 1000), numbered("failed ", 30)...)...)}, passed: 1030, flaky: 30},
+		"More than fit, all":        {reason: "It ran the same ones.", attempts: []results.Pod{attempt(0, many...), attempt(1, append(numbered("", 1000), numbered("failed ", 30)...)...)}, passed: 1030, flaky: 30},
 		"More than fit, failed":     {reason: "All failed ones are known by their hashes.", attempts: []results.Pod{attempt(0, many...), attempt(1, numbered("failed ", 30)...)}, passed: 30, flaky: 30},
 		"More than fit, others":     {reason: "Names of 999 tests do not fit, so nothing shows that they pass.", attempts: []results.Pod{attempt(0, many...), attempt(1, numbered("", 999)...)}, passed: 999, failed: 30, unrepeated: 30, unrepeatedWithoutNames: 18},
 		"More failures than a set":  {reason: "What is not known is not repeated.", attempts: []results.Pod{attempt(0, numbered("!", 500)...), attempt(1, numbered("", 300)...)}, passed: 300, failed: 480, flaky: 20, unrepeated: 480, unrepeatedWithoutNames: 480},
 		"A cut report, then others": {reason: "Its rest may have failed.", attempts: []results.Pod{unread(attempt(0, "a", "b", "!x")), attempt(1, "x")}, passed: 1, flaky: 1, flakyTests: "x", unread: 1},
 		"A cut report, then all":    {reason: "Everything was repeated.", attempts: []results.Pod{unread(attempt(0, "a", "b", "!x")), attempt(1, "a", "b", "x")}, passed: 3, flaky: 1, flakyTests: "x"},
 		"No report in between":      {reason: "It shows nothing.", attempts: []results.Pod{attempt(0, full...), {Index: new(int), Name: "pod-1", Started: start.Add(10 * time.Second), Ended: start.Add(19 * time.Second), Failed: true}, attempt(2, numbered("", 50)...)}, passed: 50, failed: 3, failures: "x y z", unrepeated: 3},
+		"A setup that failed": {reason: "Nothing shows that it works.",
+			attempts: []results.Pod{attempt(0, "!setup", "a"), attempt(1, "a", "b", "c")},
+			passed:   3, failed: 1, failures: "setup", unrepeated: 1},
+		"A teardown that failed": {reason: "No test shows that it works.",
+			attempts: []results.Pod{outside(attempt(0, "!after all", "a", "b")), attempt(1, "a", "b")},
+			passed:   2, failed: 1, failures: "after all", unrepeated: 1},
+		"Listed attempts": {reason: "They may be rows of a table, so each counts.",
+			attempts: []results.Pod{attempt(0, "a", "!x", "!x", "!x"), attempt(1, "a", "x")},
+			passed:   2, failed: 2, flaky: 1, failures: "x (2) x (3)", flakyTests: "x", unrepeated: 2},
+		"All of one name again": {reason: "Their numbers tell them apart.",
+			attempts: []results.Pod{attempt(0, "a", "!x", "!x"), attempt(1, "a", "x", "x")},
+			passed:   3, flaky: 2, flakyTests: "x x (2)"},
+		"As many others": {reason: "They are not the same.",
+			attempts: []results.Pod{attempt(0, "q 3", "!checkout"), attempt(1, "q 4", "q 5")},
+			passed:   2, failed: 1, failures: "checkout", unrepeated: 1},
+		"A number of its own": {reason: "A tool may write it into a name.",
+			attempts: []results.Pod{attempt(0, "a", "pays", "!pays (2)"), attempt(1, "pays")},
+			passed:   1, failed: 1, failures: "pays (2)", unrepeated: 1},
+		"Without names": {reason: "Nobody knows which tests passed.",
+			attempts: []results.Pod{attempt(0, full...), unnamed(attempt(1, append(numbered("", 117), "x", "y", "z")...))},
+			passed:   120, failed: 3, failures: "x y z", unrepeated: 3},
+		"Nameless": {reason: "Nobody knows whether they are the same.",
+			attempts: []results.Pod{attempt(0, "a", "! "), attempt(1, "a", " ")},
+			passed:   2, failed: 1, failures: "(a test without a name)", unrepeated: 1},
+		"More than fit, as many": {reason: "They are others.",
+			attempts: []results.Pod{attempt(0, many...), attempt(1, append(numbered("", 1000), numbered("other ", 30)...)...)},
+			passed:   1030, failed: 30, unrepeated: 30, unrepeatedWithoutNames: 18},
+		"A cut report, then as many": {reason: "Its rest may have failed.",
+			attempts: []results.Pod{unread(attempt(0, "a", "b", "!x")), attempt(1, "c", "d", "x")},
+			passed:   3, flaky: 1, flakyTests: "x", unread: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := results.Merge(tc.attempts)
@@ -77,6 +104,19 @@ func TestRepeatedWithFewerTests(t *testing.T) {
 				t.Errorf("%s\nflaky: %s", tc.reason, flaky)
 			}
 		})
+	}
+}
+
+// TestCutReportOfAWorker: another worker may run the same tests, but not all that the report lacks.
+func TestCutReportOfAWorker(t *testing.T) {
+	for worker, want := range map[bool]int32{false: 0, true: 1} {
+		pods := []results.Pod{unread(attempt(0, "a", "!x")), attempt(1, "a", "x")}
+		for i := range pods {
+			pods[i].Index, pods[i].Worker = nil, worker
+		}
+		if got := results.Merge(pods); got.Unread != want || got.Failed != 0 {
+			t.Errorf("worker %t: %+v", worker, got.Counts)
+		}
 	}
 }
 
@@ -98,6 +138,12 @@ func TestOutside(t *testing.T) {
 
 func unread(p results.Pod) results.Pod {
 	p.Summary.Unread = 1
+	return p
+}
+
+// unnamed is a pod whose message has no room for names.
+func unnamed(p results.Pod) results.Pod {
+	p.Summary.PassedTests, p.Summary.NamesDigest = "", ""
 	return p
 }
 
@@ -124,8 +170,8 @@ func TestRepeatedInDocuments(t *testing.T) {
 func TestUnrepeatedIsSaid(t *testing.T) {
 	c := &results.Collected{Summary: results.Merge([]results.Pod{attempt(0, "a", "b", "!x"), attempt(1, "a")})}
 	got := c.Judge(results.Requirement{})
-	want := results.Judgment{By: v1alpha1.DecidedByTests, Problem: "1 of 2 tests failed: x. Of them, 1 failed in an earlier pod, and the later one, " +
-		"which ran fewer tests, does not show that they pass. Repeat all tests, or only the failed ones under the same names."}
+	want := results.Judgment{By: v1alpha1.DecidedByTests, Problem: "1 of 2 tests failed: x. Of them, 1 failed in an earlier pod, and no later one shows that they pass. " +
+		"Repeat all tests, or only the failed ones, under the same names."}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

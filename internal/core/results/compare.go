@@ -8,11 +8,7 @@ import (
 
 // Compare marks the failures that are new since another run, and counts tests that failed there and pass now, by name.
 func (t *Tests) Compare(run string, previous []Document) {
-	pods := make([]Pod, 0, len(previous))
-	for _, d := range previous {
-		pods = append(pods, d.pod())
-	}
-	before := Merge(pods)
+	before := Merge(podsOf(previous))
 	if run == "" || before.Reports == 0 {
 		return
 	}

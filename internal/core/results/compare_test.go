@@ -39,7 +39,7 @@ func document(t *testing.T, index, from, to int, tests *results.Tests) results.D
 	content, err := json.Marshal(results.Document{
 		Run: "before", Index: &index,
 		Started: start.Add(time.Duration(from) * time.Second), Ended: start.Add(time.Duration(to) * time.Second),
-		Counts: tests.Counts, Failures: tests.Failures, PassedTests: tests.Summary().PassedTests,
+		Counts: tests.Counts, Failures: tests.Failures, PassedTests: tests.Summary().PassedTests, NamesDigest: tests.Summary().NamesDigest,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,8 @@ type Document struct {
 	Failures       []Failure `json:"failures"`                 // the first 1,000, new ones first
 	FlakyTests     []string  `json:"flakyTests,omitempty"`     // names of the first 20
 	PassedTests    NameSet   `json:"passedTests,omitempty"`    // of at most 400; empty: they are too many
-	RepeatedPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed
+	NamesDigest    string    `json:"namesDigest,omitempty"`    // of all tests that ran, as of a Summary
+	RepeatedPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed and did not fail
 	Files          []File    `json:"files"`                    // that were uploaded
 	Problems       []string  `json:"problems"`                 // sentences: which files and reports were lost, and why
 }
@@ -33,8 +34,10 @@ func ParseDocument(content []byte) (Document, error) {
 	if err := json.Unmarshal(content, &d); err != nil {
 		return Document{}, fmt.Errorf("the results document is not valid: %w", err)
 	}
-	s := clean(Summary{Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests, RepeatedPassed: d.RepeatedPassed})
-	d.Counts, d.FlakyTests, d.PassedTests, d.RepeatedPassed = s.Counts, s.FlakyTests, s.PassedTests, s.RepeatedPassed
+	s := clean(Summary{
+		Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests, NamesDigest: d.NamesDigest, RepeatedPassed: d.RepeatedPassed,
+	})
+	d.Counts, d.FlakyTests, d.PassedTests, d.NamesDigest, d.RepeatedPassed = s.Counts, s.FlakyTests, s.PassedTests, s.NamesDigest, s.RepeatedPassed
 	d.Failures = d.Failures[:min(len(d.Failures), maxFailures, int(d.Failed))]
 	for i, f := range d.Failures {
 		d.Failures[i] = cleanDetails(f)
@@ -52,10 +55,25 @@ func (d Document) ToCompare() Document {
 	return d
 }
 
+func podsOf(documents []Document) []Pod {
+	pods := make([]Pod, len(documents))
+	for i, d := range documents {
+		pods[i] = d.pod()
+	}
+	return pods
+}
+
 // pod treats a pod with failed tests as failed, because a later one may have repeated them.
 func (d Document) pod() Pod {
+	failures := make([]string, len(d.Failures))
+	for i, f := range d.Failures {
+		failures[i] = f.Name
+	}
 	return Pod{
 		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
-		Summary: Summary{Counts: d.Counts, Failures: Brief(d.Failures), FlakyTests: d.FlakyTests, PassedTests: d.PassedTests},
+		Summary: Summary{
+			Counts: d.Counts, Failures: Brief(d.Failures), FlakyTests: d.FlakyTests, PassedTests: d.PassedTests,
+			FailedTests: SetOf(failures).known(d.Failed), NamesDigest: d.NamesDigest, RepeatedPassed: d.RepeatedPassed,
+		},
 	}
 }

@@ -77,8 +77,8 @@ func unrepeated(s Summary) string {
 	if s.Unrepeated == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Of them, %d failed in an earlier pod, and the later one, which ran fewer tests, does not show that they pass. "+
-		"Repeat all tests, or only the failed ones under the same names.", s.Unrepeated)
+	return fmt.Sprintf(" Of them, %d failed in an earlier pod, and no later one shows that they pass. "+
+		"Repeat all tests, or only the failed ones, under the same names.", s.Unrepeated)
 }
 
 func silent(s Summary) string {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // Pod is a pod of a run that has a summary.
@@ -18,7 +20,8 @@ type Pod struct {
 	Summary Summary
 }
 
-// Merge returns the summary of a run. Of pods that did the same work, the last with a report counts, and unrepeated earlier failures.
+// Merge returns the summary of a run. Of pods that did the same work, the last with a report counts, and unrepeated earlier failures. A
+// test that was to be repeated passed if it passed somewhere and failed nowhere.
 func Merge(pods []Pod) Summary {
 	var all Summary
 	var problems []string
@@ -26,7 +29,7 @@ func Merge(pods []Pod) Summary {
 		if last := attempts[len(attempts)-1]; (!last.Failed || last.Worker) && last.Summary.Reports == 0 {
 			all.Silent = append(all.Silent, last.Name)
 		}
-		all.add(together(attempts))
+		all.add(together(attempts, pods))
 	}
 	for _, p := range pods {
 		increase(&all.Files, p.Summary.Files)
@@ -36,6 +39,10 @@ func Merge(pods []Pod) Summary {
 		if p.Summary.Problem != "" && !slices.Contains(problems, p.Summary.Problem) {
 			problems = append(problems, p.Summary.Problem)
 		}
+	}
+	all.RepeatedPassed = all.RepeatedPassed.Without(namesOf(all.Failures))
+	if len(all.Failures) < int(all.Failed) { // it may be one of those without a name
+		all.RepeatedPassed = ""
 	}
 	all.Problem = Join(problems)
 	slices.SortStableFunc(all.Failures, newFirst)
@@ -80,9 +87,7 @@ func increase(count *int32, by int32) { *count = int32(min(int64(*count)+int64(b
 
 // Attempts collects pods with the same work, in order of start: of one completion index, or a failed pod and one that started after it.
 func Attempts(pods []Pod) [][]Pod {
-	pods = slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int {
-		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
-	})
+	pods = slices.SortedStableFunc(slices.Values(pods), byStart)
 	var groups [][]Pod
 	for _, p := range pods {
 		i := slices.IndexFunc(groups, func(g []Pod) bool { return replaces(p, g[len(g)-1]) })
@@ -95,9 +100,20 @@ func Attempts(pods []Pod) [][]Pod {
 	return groups
 }
 
+func byStart(a, b Pod) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name)) }
+
 func replaces(p, earlier Pod) bool {
 	if p.Index != nil && earlier.Index != nil {
-		return *p.Index == *earlier.Index
+		return *p.Index == *earlier.Index && byStart(earlier, p) < 0
 	}
 	return p.Index == nil && earlier.Index == nil && earlier.Failed && !earlier.Ended.After(p.Started)
+}
+
+// namesOf also has the names without a number, because another test of the name may have been the first in its pod.
+func namesOf(failures []v1alpha1.TestFailure) NameSet {
+	names := make([]string, 0, 2*len(failures))
+	for _, f := range failures {
+		names = append(names, f.Name, unnumbered(f.Name))
+	}
+	return SetOf(names)
 }

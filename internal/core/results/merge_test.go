@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +14,20 @@ import (
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// ran is a pod that started and ended so many seconds after the first, with passed tests and these failures.
-func ran(name string, from, to int, passed int32, failures ...string) results.Pod {
-	s := results.Summary{Files: 2, Bytes: 10, Counts: results.Counts{
-		Reports: 1, Passed: passed, Failed: int32(len(failures)), Tests: passed + int32(len(failures)), Milliseconds: 1000,
-	}}
-	for _, name := range failures {
-		s.Failures = append(s.Failures, v1alpha1.TestFailure{Name: name})
+// ran is a pod that started and ended so many seconds after the first, with these failures. The first of x, y, z, 0, 1 and so on that did not
+// fail have passed.
+func ran(name string, from, to int, passed int, failures ...string) results.Pod {
+	var tests []string
+	for _, test := range append([]string{"x", "y", "z"}, numbered("", passed)...) {
+		if len(tests) < passed && !slices.Contains(failures, test) {
+			tests = append(tests, test)
+		}
 	}
+	for _, name := range failures {
+		tests = append(tests, "!"+name)
+	}
+	s := suite(tests...).Summary()
+	s.Files, s.Bytes, s.Milliseconds = 2, 10, 1000
 	return results.Pod{
 		Name: name, Started: start.Add(time.Duration(from) * time.Second), Ended: start.Add(time.Duration(to) * time.Second),
 		Failed: len(failures) > 0, Summary: s,
@@ -48,9 +55,9 @@ func compared(run string, newFailures, known, fixed int32, p results.Pod) result
 	return p
 }
 
-// cut keeps the first failure only, as a long message does.
+// cut keeps the first failure only, and no other names, as a long message does.
 func cut(p results.Pod) results.Pod {
-	p.Summary.Failures = p.Summary.Failures[:1]
+	p.Summary.Failures, p.Summary.FailedTests, p.Summary.PassedTests = p.Summary.Failures[:1], "", ""
 	return p
 }
 
@@ -88,6 +95,12 @@ func TestMerge(t *testing.T) {
 		"Compared": {reason: "New failures come first.", pods: []results.Pod{
 			at(0, compared("r1", 0, 1, 1, ran("a", 0, 9, 2, "old"))), at(1, compared("r1", 1, 1, 0, ran("b", 0, 9, 2, "old2", "new")))},
 			passed: 4, failed: 3, files: 4, newFailures: 1, known: 2, fixed: 1, comparedWith: "r1", first: "new"},
+		"Compared, left out": {reason: "A failure is new, also if no later pod ran the test.", pods: []results.Pod{
+			at(0, compared("r1", 1, 0, 0, ran("a", 0, 9, 2, "new"))), at(0, compared("r1", 0, 0, 0, ran("b", 10, 19, 1)))},
+			passed: 1, failed: 1, files: 4, newFailures: 1, comparedWith: "r1", first: "new"},
+		"Compared with another, left out": {reason: "It may not be new since that run.", pods: []results.Pod{
+			at(0, compared("r1", 1, 0, 0, ran("a", 0, 9, 2, "x"))), at(0, compared("r2", 0, 0, 0, ran("b", 10, 19, 0, "y")))},
+			failed: 2, files: 4, known: 0, comparedWith: "r2", first: "y"},
 		"Compared with another": {reason: "Two comparisons do not add up.", pods: []results.Pod{
 			at(0, compared("r1", 1, 0, 0, ran("a", 0, 9, 2, "x"))), at(1, compared("r2", 1, 0, 0, ran("b", 0, 9, 2, "y")))},
 			passed: 4, failed: 2, files: 4, newFailures: 1, comparedWith: "r1", first: "x"},

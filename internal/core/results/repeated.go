@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,10 +34,7 @@ func (s NameSet) Valid() bool { return len(s)%nameBytes == 0 && s.Len() <= maxSe
 
 // Without returns the names that are not in another set.
 func (s NameSet) Without(other NameSet) NameSet {
-	in := map[string]bool{}
-	for _, name := range other.names() {
-		in[name] = true
-	}
+	in := other.set()
 	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return in[name] }), ""))
 }
 
@@ -50,11 +48,11 @@ func repeatedPassed(s NameSet, passed int32) NameSet {
 	return s
 }
 
-// passedOf returns those tests of a set that ran and passed.
+// passedOf returns those tests of a set that ran and passed, and of whose name no other test failed.
 func (t *Tests) passedOf(set NameSet) NameSet {
 	passes := map[string]bool{}
 	for name, outcome := range t.outcomes {
-		if outcome == passed || outcome == flaky {
+		if (outcome == passed || outcome == flaky) && !t.failed[name] {
 			passes[name.encode()] = true
 		}
 	}
@@ -69,11 +67,7 @@ type FailedTest struct {
 
 // FailedIn returns the failed tests of a run from the documents of its pods, or why these do not name all, as a clause.
 func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, problem string) {
-	pods := make([]Pod, 0, len(documents))
-	for _, d := range documents {
-		pods = append(pods, d.pod())
-	}
-	merged := Merge(pods)
+	merged := Merge(podsOf(documents))
 	byName := map[string]FailedTest{}
 	for _, f := range merged.Failures {
 		byName[f.Name] = FailedTest{Name: f.Name, File: f.File}
@@ -98,42 +92,45 @@ func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, proble
 }
 
 // SharedNames finds failed tests that share their names with other tests of the run.
-type SharedNames struct{ tests map[string]int }
+type SharedNames map[string]*sharedName
+
+type sharedName struct{ first, numbered bool }
 
 // NewSharedNames looks for the tests that failed by these documents.
 func NewSharedNames(documents []Document) SharedNames {
-	n := SharedNames{map[string]int{}}
+	n := SharedNames{}
 	for _, d := range documents {
 		for _, f := range d.Failures {
-			n.tests[unnumbered(f.Name)] = 0
+			n[f.Name], n[unnumbered(f.Name)] = &sharedName{}, &sharedName{}
 		}
 	}
 	return n
 }
 
-// Add counts a test of the run.
+// Add takes a test of the run, with the number that its record gave it.
 func (n SharedNames) Add(name string) {
-	if _, failed := n.tests[unnumbered(name)]; failed {
-		n.tests[unnumbered(name)]++
+	if known := n[name]; known != nil {
+		known.first = true
+	}
+	if known := n[unnumbered(name)]; known != nil && unnumbered(name) != name {
+		known.numbered = true
 	}
 }
 
-// Shared returns the first name that several tests have, or "".
+// Shared returns the first name that several tests have, or "". A number belongs to the name unless there is a test without it.
 func (n SharedNames) Shared() string {
-	for _, name := range slices.Sorted(maps.Keys(n.tests)) {
-		if n.tests[name] > 1 {
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		if n[name].first && n[name].numbered {
 			return name
 		}
 	}
 	return ""
 }
 
+// number is what Postflight adds to the second test of a name, and to those after it.
+var number = regexp.MustCompile(` \(([2-9]|[1-9][0-9]+)\)$`)
+
 func unnumbered(name string) string { return number.ReplaceAllString(name, "") }
 
-// PassedAgain returns the tests that a run was to repeat and that passed, from the documents of its pods.
-func PassedAgain(documents []Document) (all NameSet) {
-	for _, d := range documents {
-		all = all.union(d.RepeatedPassed)
-	}
-	return all
-}
+// PassedAgain returns the tests that a run was to repeat and that passed and did not fail, from the documents of its pods.
+func PassedAgain(documents []Document) NameSet { return Merge(podsOf(documents)).RepeatedPassed }

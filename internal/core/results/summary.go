@@ -52,12 +52,14 @@ type Summary struct {
 	PassedTests NameSet  `json:"-"`
 	FailedTests NameSet  `json:"-"`
 
+	NamesDigest string `json:"namesDigest,omitempty"` // of the names of all tests that ran; "": unknown
+
 	// Matched is how many tests that ran each Quarantine of the run names, in their order.
 	Matched []int32 `json:"matched,omitempty"`
 
-	RepeatedPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed; "" for runs that repeat none
+	RepeatedPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed and did not fail; "" for runs that repeat none
 
-	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, of which no later one shows that they pass
+	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, which no later one shows to pass
 	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
 }
 
@@ -130,6 +132,9 @@ func clean(s Summary) Summary {
 		s.FlakyTests[i] = cmp.Or(plaintext.Line(name, maxName), junit.Unnamed)
 	}
 	s.PassedTests, s.FailedTests = s.PassedTests.known(s.Passed), s.FailedTests.known(s.Failed)
+	if len(s.NamesDigest) != digestBytes {
+		s.NamesDigest = ""
+	}
 	s.RepeatedPassed = repeatedPassed(s.RepeatedPassed, s.Passed)
 	return s
 }

@@ -26,7 +26,8 @@ type Tests struct {
 
 	// outcomes by the hash of the name, because 200,000 names would need too much memory.
 	outcomes map[nameHash]outcome
-	repeated map[nameHash]int // how many tests have the name, if more than one
+	repeated map[nameHash]int  // how many tests have the name, if more than one
+	failed   map[nameHash]bool // names of failed tests, without numbers; only of a run that repeats some
 	digests  map[[sha256.Size]byte]bool
 	matched  []int32 // how many tests that ran each Quarantine names
 }
@@ -102,15 +103,14 @@ func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
 // count numbers tests with the same name, such as those of a table, so that none is taken for an attempt at another.
 func (t *Tests) count(tests []found) {
 	if t.outcomes == nil {
-		t.outcomes, t.repeated = map[nameHash]outcome{}, map[nameHash]int{}
+		t.outcomes, t.repeated, t.failed = map[nameHash]outcome{}, map[nameHash]int{}, map[nameHash]bool{}
 	}
 	for _, f := range tests {
-		number := ""
-		if _, exists := t.outcomes[f.hash]; exists {
-			t.repeated[f.hash]++
-			number = fmt.Sprintf(" (%d)", t.repeated[f.hash]+1)
-		}
+		number := t.numberOf(f.hash)
 		t.outcomes[f.hash.and(number)] = f.outcome
+		if f.outcome == failed && t.Repeats != "" {
+			t.failed[f.hash] = true
+		}
 		if f.failure != nil && len(t.Failures) < maxFailures {
 			f.failure.Name += number
 			t.Failures = append(t.Failures, *f.failure)
@@ -125,6 +125,17 @@ func (t *Tests) count(tests []found) {
 		t.countQuarantined(f.rule, f.outcome)
 	}
 	slices.SortStableFunc(t.Failures, func(a, b Failure) int { return newFirst(a.TestFailure, b.TestFailure) })
+}
+
+// numberOf returns "" for the first test of a name. Another test may have the name and the number in its own name.
+func (t *Tests) numberOf(name nameHash) (number string) {
+	for {
+		if _, exists := t.outcomes[name.and(number)]; !exists {
+			return number
+		}
+		t.repeated[name]++
+		number = fmt.Sprintf(" (%d)", t.repeated[name]+1)
+	}
 }
 
 func (c *Counts) add(o outcome) {

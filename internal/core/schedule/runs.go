@@ -8,6 +8,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -28,9 +30,15 @@ type candidate struct {
 	stream       string
 }
 
-// Notifications returns what to test, as CI would notify it, or why there is nothing, as sentences. Of several repositories whose runs would
-// supersede each other, the one that was deployed last is tested: so did their deployments.
-func Notifications(o Observed) (all []*notification.Notification, why string) {
+// Run is what to test, as CI would notify it.
+type Run struct {
+	Notification *notification.Notification
+	DeployedAt   time.Time
+}
+
+// Runs returns what to test, or why there is nothing, as sentences. Of several repositories whose runs would supersede each other, the one that
+// was deployed last is tested: so did their deployments.
+func Runs(o Observed) (all []Run, why string) {
 	switch {
 	case o.Team == nil:
 		return nil, "No Team claims this namespace, or several do."
@@ -38,11 +46,14 @@ func Notifications(o Observed) (all []*notification.Notification, why string) {
 		return nil, "The team is suspended."
 	case o.Environment == nil:
 		return nil, fmt.Sprintf("There is no Environment %q in this namespace.", o.Trigger.Spec.Environment)
-	case len(o.Environment.Status.Deployed) == 0:
+	}
+	l := ledger.Of(o.Environment, o.Suites)
+	current := deployed.Current(o.Environment, l)
+	if len(current) == 0 {
 		return nil, fmt.Sprintf("Nothing is deployed in %s, as far as is known: status.deployed of the Environment is empty. "+
 			"It is filled by notifications, or by workloads that the Environment names.", o.Environment.Name)
 	}
-	candidates := o.candidates()
+	candidates := o.candidates(current)
 	if len(candidates) == 0 {
 		return nil, fmt.Sprintf("The Trigger matches nothing of what is deployed in %s. Repository, branch, deployment type and commit of status.deployed "+
 			"of the Environment are matched; a deployment URL and variables are absent.", o.Environment.Name)
@@ -53,20 +64,20 @@ func Notifications(o Observed) (all []*notification.Notification, why string) {
 			reasons = append(reasons, fmt.Sprintf("The run %s of a newer deployment has not ended.", newer.Name))
 			continue
 		}
-		all = append(all, c.notification)
+		all = append(all, Run{c.notification, l.At(c.deployed)})
 	}
 	return all, strings.Join(reasons, " ")
 }
 
 // candidates has one for each stream, in the order of the status.
-func (o Observed) candidates() (all []candidate) {
+func (o Observed) candidates(current []v1alpha1.Deployed) (all []candidate) {
 	matching := *o.Trigger
 	matching.Spec.Schedule = nil // with schedule.only, it would match nothing
 	matcher, err := match.Compile(&matching)
 	if err != nil {
 		return nil
 	}
-	for _, d := range o.Environment.Status.Deployed {
+	for _, d := range current {
 		n := o.notificationOf(d)
 		if d.SHA == "" || !matcher.Matches(n) {
 			continue
@@ -107,7 +118,7 @@ func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification
 
 func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 	for _, s := range o.Suites {
-		if notification.SameSHA(s.Spec.Deployment.SHA, d.SHA) && o.isOf(s, d) && (last == nil || suite.Compare(s, last) > 0) {
+		if commit.SameSHA(s.Spec.Deployment.SHA, d.SHA) && o.isOf(s, d) && (last == nil || ledger.Compare(s, last) > 0) {
 			last = s
 		}
 	}
@@ -115,15 +126,15 @@ func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 }
 
 func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
-	return suite.RepositoryOf(s, suite.NamedRepositories(o.Environment)) == d.Repository
+	return commit.SameRepository(ledger.RepositoryOf(o.Environment, s.Spec.Deployment.Repository), d.Repository)
 }
 
 // newer returns an unfinished run of a commit of the repository that was notified after the one that is deployed, and so is about to be. The
 // schedule must not test the outgoing one beside it.
 func (o Observed) newer(d v1alpha1.Deployed) *v1alpha1.Suite {
 	i := slices.IndexFunc(o.Suites, func(s *v1alpha1.Suite) bool {
-		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && !notification.SameSHA(s.Spec.Deployment.SHA, d.SHA) &&
-			!s.StartedAgain() && s.LastNotified().After(since(d))
+		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && !commit.SameSHA(s.Spec.Deployment.SHA, d.SHA) &&
+			ledger.IsDeployment(s) && ledger.Last(s).After(since(d))
 	})
 	if i < 0 {
 		return nil

@@ -41,7 +41,7 @@ func scheduled(s *v1alpha1.Suite) {
 	s.Annotations[v1alpha1.AnnotationScheduledFor] = "2026-11-20T03:00:00Z"
 }
 
-func TestNotifications(t *testing.T) {
+func TestRuns(t *testing.T) {
 	type all = []v1alpha1.Deployed
 	const newer = "The run run-b of a newer deployment has not ended."
 	none := func(*v1alpha1.Trigger) {}
@@ -81,7 +81,7 @@ func TestNotifications(t *testing.T) {
 		"a newer deployment":         {"it supersedes the one that is deployed", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5)}, nil, newer},
 		"a newer one, ended":         {"it may have failed, and what is deployed counts", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, ended)}, []string{"a"}, ""},
 		"an older deployment":        {"it was before", none, all{has("shop", "a", 5)}, []*v1alpha1.Suite{aRun("shop", "b", 0)}, []string{"a"}, ""},
-		"one of another repository":  {"it changes other workloads", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("docs", "b", 5)}, []string{"a"}, ""},
+		"one of another repository":  {"its deployment is the last one of the stream", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("docs", "b", 5)}, []string{"b"}, ""},
 		"one of another Trigger":     {"it has its own schedule", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "smoke" })}, []string{"a"}, ""},
 		"another commit's schedule":  {"it is no deployment", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, scheduled)}, []string{"a"}, ""},
 		"a newer one of two": {"the other is tested", superseding(v1alpha1.SupersedeNone), all{has("docs", "c", 0), has("shop", "a", 0)},
@@ -89,10 +89,14 @@ func TestNotifications(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: tc.deployed}}
-			notifications, why := Notifications(Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites})
+			for i := range e.Status.Deployed {
+				e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Name: "web", Repository: e.Status.Deployed[i].Repository})
+				e.Status.Deployed[i].Workloads = []v1alpha1.DeployedWorkload{{Name: "web"}}
+			}
+			runs, why := Runs(Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites})
 			var got []string
-			for _, n := range notifications {
-				got = append(got, n.SHA)
+			for _, r := range runs {
+				got = append(got, r.Notification.SHA)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
@@ -108,17 +112,18 @@ func TestNotifications(t *testing.T) {
 func TestNewerWithoutRepository(t *testing.T) {
 	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
 	o := Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: []*v1alpha1.Suite{aRun("", "b", 5)}}
-	if all, why := Notifications(o); len(all) != 1 {
-		t.Errorf("without workloads: %v, %q", all, why)
+	if all, why := Runs(o); len(all) != 1 || all[0].Notification.SHA != "b" {
+		t.Errorf("without workloads, what was notified last is deployed: %v, %q", all, why)
 	}
 	e.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: "shop"}}
-	if all, why := Notifications(o); len(all) != 0 || why != "The run run-b of a newer deployment has not ended." {
+	e.Status.Deployed[0].Workloads = []v1alpha1.DeployedWorkload{{Name: "web"}}
+	if all, why := Runs(o); len(all) != 0 || why != "The run run-b of a newer deployment has not ended." {
 		t.Errorf("with a workload: %v, %q", all, why)
 	}
 }
 
 // TestNoNotifications: without a team or an Environment, nothing can run.
-func TestNoNotifications(t *testing.T) {
+func TestNoRuns(t *testing.T) {
 	e := &v1alpha1.Environment{Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
 	suspended := &v1alpha1.Team{Spec: v1alpha1.TeamSpec{Suspended: true}}
 	for want, o := range map[string]Observed{
@@ -126,7 +131,7 @@ func TestNoNotifications(t *testing.T) {
 		"The team is suspended.":                               {Trigger: aTrigger(), Environment: e, Team: suspended},
 		`There is no Environment "staging" in this namespace.`: {Trigger: aTrigger(), Team: &v1alpha1.Team{}},
 	} {
-		if all, why := Notifications(o); len(all) > 0 || why != want {
+		if all, why := Runs(o); len(all) > 0 || why != want {
 			t.Errorf("%v, %q, want %q", all, why, want)
 		}
 	}
@@ -138,13 +143,25 @@ func TestNotificationIsOfTheLastRun(t *testing.T) {
 	last := aRun("shop", "a", 5, ended)
 	last.Spec.Deployment.HostingService, last.Spec.Deployment.CommitMessage, last.Spec.Deployment.PipelineID = v1alpha1.GitLab, "Fix", 7
 	last.Spec.Deployment.URL, last.Spec.Variables = "https://blue.example.com", map[string]string{"A": "b"}
-	others := []*v1alpha1.Suite{aRun("shop", "a", 0, ended), last, aRun("docs", "a", 9, ended), aRun("shop", "b", 9, ended)}
-	all, why := Notifications(Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: others})
+	others := []*v1alpha1.Suite{aRun("shop", "a", 0, ended), last, aRun("docs", "a", -9, ended), aRun("shop", "b", -9, ended)}
+	all, why := Runs(Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: others})
 	if len(all) != 1 {
 		t.Fatal(all, why)
 	}
-	n := all[0]
+	n := all[0].Notification
 	if n.HostingService != v1alpha1.GitLab || n.CommitMessage != "Fix" || n.PipelineID != 7 || n.DeploymentURL != "" || n.Variables != nil || n.Repository != "shop" || n.Branch != "main" {
 		t.Errorf("%+v", n)
+	}
+}
+
+// TestRunsAfterRollback: good passed, bad failed, good was deployed again, and its old result was the answer. The schedule tests good, whatever
+// the status says yet.
+func TestRunsAfterRollback(t *testing.T) {
+	good, bad := aRun("shop", "good", 0, ended), aRun("shop", "bad", 10, ended)
+	good.Status.AnsweredAgainAt = new(metav1.NewMicroTime(minutes(20)))
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "bad", 10)}}}
+	all, why := Runs(Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: []*v1alpha1.Suite{good, bad}})
+	if len(all) != 1 || all[0].Notification.SHA != "good" || !all[0].DeployedAt.Equal(minutes(20)) {
+		t.Errorf("%+v, %q", all, why)
 	}
 }

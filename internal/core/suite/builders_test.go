@@ -4,9 +4,11 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -61,6 +63,7 @@ func canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
 
 func scheduled(s *v1alpha1.Suite) {
 	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T17:00:00Z"}
+	s.Spec.Origin = v1alpha1.OriginSchedule
 }
 
 func of(trigger string) func(*v1alpha1.Suite) {
@@ -118,11 +121,29 @@ func at(environment string) func(*v1alpha1.Suite) {
 func notifiedBy(request string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		if request != "" {
-			s.Annotations = map[string]string{suite.AnnotationRequestID: request}
+			s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: request}
 		}
 	}
 }
 
 func keyed(key string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = key }
+}
+
+// aLedger is that of the Environment of most tests.
+func aLedger(suites ...*v1alpha1.Suite) *ledger.Ledger { return ledger.Of(anEnvironment(), suites) }
+
+// decide also reads the ledger where that is asked for, which has the runs of the stream.
+func decide(o suite.Observation, now time.Time) suite.Decision {
+	d := suite.Decide(o, now)
+	if d.Action != suite.ReadLedger {
+		return d
+	}
+	o.Ledger = aLedger(append(o.Stream, o.Suite)...)
+	return suite.Decide(o, now)
+}
+
+func completed(j *batchv1.Job, at time.Time) *batchv1.Job {
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+	return j
 }

@@ -20,7 +20,7 @@ func TestNotAccepted(t *testing.T) {
 	refused := func(seconds int) suite.Decision {
 		now := t0.Add(time.Duration(seconds) * time.Second)
 		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "the webhook is down"}
-		d := suite.Decide(o, now)
+		d := decide(o, now)
 		suite.SetStatus(s, o, d, now)
 		return d
 	}
@@ -32,7 +32,7 @@ func TestNotAccepted(t *testing.T) {
 	}
 	o.Creation, o.Position = suite.Creation{}, &suite.Position{Number: 2}
 	now := t0.Add(3 * time.Minute)
-	suite.SetStatus(s, o, suite.Decide(o, now), now)
+	suite.SetStatus(s, o, decide(o, now), now)
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted); suite.YieldsSlot(s) || c.Reason != v1alpha1.ReasonJobWaiting {
 		t.Errorf("in the queue again: %+v", c)
 	}
@@ -52,10 +52,10 @@ func TestNotAccepted(t *testing.T) {
 func TestAcceptedAfterAll(t *testing.T) {
 	o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 	o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "no"}
-	suite.SetStatus(o.Suite, o, suite.Decide(o, t0), t0)
+	suite.SetStatus(o.Suite, o, decide(o, t0), t0)
 	o.Creation = suite.Creation{}
 	o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.")
-	suite.SetStatus(o.Suite, o, suite.Decide(o, t0), t0)
+	suite.SetStatus(o.Suite, o, decide(o, t0), t0)
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionJobAccepted); c != nil {
 		t.Errorf("got %+v", c)
 	}
@@ -73,7 +73,7 @@ func TestRefusedRunHoldsNoSlot(t *testing.T) {
 	}
 	o := suite.Observation{Suite: first, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
 	o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "no"}
-	suite.SetStatus(first, o, suite.Decide(o, t0), t0)
+	suite.SetStatus(first, o, decide(o, t0), t0)
 	if position() != 0 {
 		t.Errorf("the first is refused, and the second is at position %d", position())
 	}
@@ -107,7 +107,7 @@ func TestNotCreated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Creation: tc.creation}
-			if diff := cmp.Diff(tc.want, suite.Decide(o, t0)); diff != "" {
+			if diff := cmp.Diff(tc.want, decide(o, t0)); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})

@@ -177,12 +177,20 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"PassedBeforeItWasSuperseded": {
-			reason: "An outcome that is there is kept.",
+			reason: "An outcome that is there is kept, if it was there before the newer deployment.",
 			o: ready(func(o *observation) {
-				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Progress = aJob("self"), v1alpha1.Passed("All good.")
+				o.Stream = []*v1alpha1.Suite{self, aSuite("newer", 9)}
+				o.Job, o.Progress = completed(aJob("self"), t0.Add(7*time.Second)), v1alpha1.Passed("All good.")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Passed("All good.")},
+		},
+		"FailedBeforeItWasSuperseded": {
+			reason: "A failure is kept, too, whenever it was there.",
+			o: ready(func(o *observation) {
+				o.Stream = []*v1alpha1.Suite{self, newer}
+				o.Job, o.Progress = aJob("self"), v1alpha1.Failed("3 of 10 tests failed.")
+			}),
+			want: suite.Decision{Condition: v1alpha1.Failed("3 of 10 tests failed.")},
 		},
 		"SameInstant": {
 			reason: "The name breaks the tie, the same way in every replica.",
@@ -674,7 +682,7 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := suite.Decide(tc.o, t0.Add(tc.after))
+			got := decide(tc.o, t0.Add(tc.after))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nDecide: -want +got\n%s", tc.reason, diff)
 			}

@@ -8,69 +8,78 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Repetition is a notification of a commit that has a run, and what is known of that run.
 type Repetition struct {
+	Origin      v1alpha1.Origin
 	Policy      v1alpha1.DuplicatePolicy
 	MaxAge      time.Duration // of a result that still counts; 0: any
 	ReceivedAt  time.Time
 	Rerun       bool                  // the sender requests another attempt of a run with a result
 	Differences []v1alpha1.Difference // between the deployments, as far as they are known
 	Stream      []*v1alpha1.Suite     // the known part of the run's stream
-	Environment []*v1alpha1.Suite     // of the run; only Deployment needs it
-
-	Rollout   bool // the workloads of the Environment made the notification, not a client
-	Delivered bool // an event made the notification, which may be delivered again at any time
-	Scheduled bool // the schedule of the Trigger made the notification: the commit is tested again, but never beside a run of it
-
-	// RolledOutSince is when the commit came that was deployed before this rollout; zero: it is not known.
-	RolledOutSince time.Time
+	Ledger      *ledger.Ledger        // of its Environment
 }
 
 // RunsAgain reports whether a repeated notification starts the desired attempt beside an existing run of the same commit.
 // It does if that run will have no result of its own, because its commit must be tested. If it has one, the Trigger or the sender decides,
 // but a result after superseding has begun changes no answer.
-// A notification that a client sends again for lack of an answer has the same Idempotency-Key, and is not newer: it supersedes nothing.
+// A notification that is sent again for lack of an answer has the same Idempotency-Key, and is not newer: its own run is the answer.
 func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || newerThan(existing, r.Stream) != nil
-	switch {
-	case (r.Rollout || r.Scheduled || r.Delivered) && sameNotification(existing, desired): // it is made again until all Triggers are notified
+	gone := existing.Restored() || existing.DeletionTimestamp != nil
+	switch own := r.isOwn(existing, desired); {
+	case collected(existing, desired):
+		return true
+	case own && r.Origin != v1alpha1.OriginNotification: // it is made again until all Triggers are notified
 		return false
-	case r.Scheduled:
-		return existing.Finished() || existing.Restored() || existing.DeletionTimestamp != nil
+	case r.Origin == v1alpha1.OriginSchedule:
+		return existing.Finished() || gone
+	case own && (hasResult(existing) || superseded):
+		return false
 	case hasResult(existing) && existing.Status.SupersededBy != "": // just before its end, another request may have started an attempt
-		return !sameNotification(existing, desired) || resultRepeats(existing, desired, r)
+		return true
 	case hasResult(existing):
-		return resultRepeats(existing, desired, r)
-	case superseded:
-		return !sameNotification(existing, desired)
-	case existing.Finished() || existing.Restored() || existing.Spec.Cancel || existing.DeletionTimestamp != nil:
+		return r.resultRepeats(existing)
+	case superseded || gone || existing.Finished() || existing.Spec.Cancel:
 		return true
 	default:
-		return r.otherDeployment(existing) && !sameNotification(existing, desired)
+		return !own && (r.anotherDeployment(existing) || r.Ledger.Other(existing, ledger.Tested(existing)) != nil)
 	}
 }
 
-func resultRepeats(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	switch {
-	case r.Policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed(), r.tooOld(existing):
-		return true
-	case sameNotification(existing, desired):
+// isOwn reports whether the notification is the one that created the existing run, or continued it, and was sent again. A key means one only
+// until something else is deployed: an event of a controller that goes back to an earlier version has the same one.
+func (r Repetition) isOwn(existing, desired *v1alpha1.Suite) bool {
+	if !NotifiedBy(existing, desired.Annotations[v1alpha1.AnnotationIdempotencyKey]) {
 		return false
-	default:
-		return r.Rerun || r.otherDeployment(existing)
 	}
+	if r.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil {
+		return true
+	}
+	other := r.Ledger.Other(existing, ledger.Last(existing))
+	return other == nil || !desired.DeployedAt().After(other.At)
 }
 
-// otherDeployment reports whether each deployment is tested, and the run's differs or another commit was deployed since. Of rollouts that is
-// known.
-func (r Repetition) otherDeployment(s *v1alpha1.Suite) bool {
-	if !r.RolledOutSince.IsZero() {
-		return s.LastNotified().Time.Before(r.RolledOutSince)
+// collected reports whether the run belongs to a deleted ephemeral Environment, and is about to be deleted.
+func collected(existing, desired *v1alpha1.Suite) bool {
+	return len(existing.OwnerReferences) > 0 && len(desired.OwnerReferences) > 0 && existing.OwnerReferences[0].UID != desired.OwnerReferences[0].UID
+}
+
+func (r Repetition) resultRepeats(existing *v1alpha1.Suite) bool {
+	unsuccessful := r.Policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()
+	return unsuccessful || r.tooOld(existing) || r.Rerun || r.anotherDeployment(existing)
+}
+
+// anotherDeployment reports whether each deployment is tested, and the run's differs or another commit was deployed since. Each rollout is.
+func (r Repetition) anotherDeployment(s *v1alpha1.Suite) bool {
+	if r.Origin != v1alpha1.OriginRollout && r.Policy != v1alpha1.DuplicatesDeployment {
+		return false
 	}
-	return r.Policy == v1alpha1.DuplicatesDeployment &&
-		(len(r.Differences) > 0 || NewerDeployment(s, r.Stream) != nil || NewerDeployment(s, r.Environment) != nil)
+	return len(r.Differences) > 0 || r.Ledger.Other(s, ledger.Tested(s)) != nil
 }
 
 func (r Repetition) tooOld(s *v1alpha1.Suite) bool {
@@ -87,14 +96,9 @@ func hasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// sameNotification reports whether a client sent the notification of the existing run again, for lack of an answer.
-func sameNotification(existing, desired *v1alpha1.Suite) bool {
-	return NotifiedBy(existing, desired.Annotations[AnnotationIdempotencyKey])
-}
-
 // NotifiedBy reports whether the notification with an Idempotency-Key created the run, or continued it.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
-	return key != "" && (s.Annotations[AnnotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
+	return key != "" && (s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
 }
 
 // Differences compares the deployments of a notification and of an existing run of its commit, except for input files.
@@ -105,52 +109,56 @@ func Differences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Difference) 
 	if !maps.Equal(existing.Spec.Variables, desired.Spec.Variables) {
 		all = append(all, v1alpha1.DifferentVariables)
 	}
+	return append(all, placeDifferences(existing, desired)...)
+}
+
+// placeDifferences compares what every notification of a deployment says, as far as both are known.
+func placeDifferences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Difference) {
+	if !commit.MayBeSameRepository(existing.Spec.Deployment.Repository, desired.Spec.Deployment.Repository) {
+		all = append(all, v1alpha1.DifferentRepository)
+	}
+	if had, has := existing.Spec.EnvironmentUID, desired.Spec.EnvironmentUID; had != "" && has != "" && had != has {
+		all = append(all, v1alpha1.DifferentEnvironment)
+	}
 	return all
 }
 
 // SaidDifferences is Differences for a notification that may lack the URL, and that never has variables: what it does not say is no difference.
 func SaidDifferences(existing, desired *v1alpha1.Suite) []v1alpha1.Difference {
-	had, has := existing.Spec.Deployment.URL, desired.Spec.Deployment.URL
-	if had == "" || has == "" || had == has {
-		return nil
+	all := placeDifferences(existing, desired)
+	if had, has := existing.Spec.Deployment.URL, desired.Spec.Deployment.URL; had != "" && has != "" && had != has {
+		all = append(all, v1alpha1.DifferentURL)
 	}
-	return []v1alpha1.Difference{v1alpha1.DifferentURL}
+	return all
 }
 
 // NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether it changed.
-func NoteDuplicate(existing, desired *v1alpha1.Suite, differences []v1alpha1.Difference) bool {
-	again, other := notifyAgain(existing, desired), noteOther(existing, desired, differences)
+func NoteDuplicate(existing, desired *v1alpha1.Suite, r Repetition) bool {
+	again, other := notifyAgain(existing, desired, r), noteOther(existing, desired, r.Differences)
 	return again || other
 }
 
-// NoteRedeployed records that the commit of a run that has ended was deployed again, after other runs of its Environment. It reports whether
-// the status changed.
-func NoteRedeployed(existing, desired *v1alpha1.Suite, environment []*v1alpha1.Suite) bool {
-	at := desired.Received()
-	if !existing.Finished() || sameNotification(existing, desired) || !at.After(lastDeployed(existing)) || DeployedSince(existing, lastDeployed(existing), environment) == nil {
+// NoteRedeployed records that the commit of a run that has ended was deployed again, after something else. It reports whether the status changed.
+func NoteRedeployed(existing, desired *v1alpha1.Suite, r Repetition) bool {
+	at := desired.DeployedAt()
+	if !existing.Finished() || r.isOwn(existing, desired) || !at.After(ledger.Last(existing)) {
+		return false
+	}
+	if other := r.Ledger.Other(existing, ledger.Last(existing)); other == nil || !at.After(other.At) {
 		return false
 	}
 	existing.Status.AnsweredAgainAt = new(metav1.NewMicroTime(at.UTC()))
 	return true
 }
 
-// lastDeployed is when the commit of a run was last notified, also by a notification that its result answered.
-func lastDeployed(s *v1alpha1.Suite) time.Time {
-	last := s.LastNotified().Time
-	if again := s.Status.AnsweredAgainAt; again != nil && again.After(last) {
-		return again.Time
-	}
-	return last
-}
-
 // notifyAgain makes a run that has not ended the newest of its stream again.
-func notifyAgain(existing, desired *v1alpha1.Suite) bool {
-	at := desired.Received()
-	if existing.Finished() || StreamKey(existing) == "" || !at.After(existing.LastNotified().Time) || sameNotification(existing, desired) {
+func notifyAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
+	at := desired.DeployedAt()
+	if existing.Finished() || !at.After(ledger.Last(existing)) || r.isOwn(existing, desired) {
 		return false
 	}
 	existing.Status.NotifiedAgainAt = new(metav1.NewMicroTime(at.UTC()))
-	existing.Status.NotifiedAgainBy = desired.Annotations[AnnotationIdempotencyKey]
+	existing.Status.NotifiedAgainBy = desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
 	return true
 }
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -45,7 +46,7 @@ func TestRunsAgain(t *testing.T) {
 		"without a SHA, notified again":               {existing: aSuite("run", 1, key("k")), key: "l", stream: []*v1alpha1.Suite{aSuite("run", 1, key("k"), notifiedAgain(3))}, policy: v1alpha1.DuplicatesDeployment},
 		"passed while it was superseded":              {existing: aSuite("run", 1, sha, stopping, in(v1alpha1.Passed(""))), policy: reject, want: true},
 		"passed while superseded, and sent again":     {existing: aSuite("run", 1, sha, stopping, key("k"), in(v1alpha1.Passed(""))), key: "k", policy: reject},
-		"failed while superseded, and sent again":     {existing: aSuite("run", 1, sha, stopping, key("k"), in(v1alpha1.Failed(""))), key: "k", policy: unsuccessful, want: true},
+		"failed while superseded, and sent again":     {existing: aSuite("run", 1, sha, stopping, key("k"), in(v1alpha1.Failed(""))), key: "k", policy: unsuccessful},
 		"being superseded, by a run that is not seen": {existing: aSuite("run", 1, sha, stopping), policy: reject, want: true},
 		"being canceled":                              {existing: aSuite("run", 1, sha, canceled), policy: reject, want: true},
 		"being deleted":                               {existing: aSuite("run", 1, sha, deleted), policy: reject, want: true},
@@ -56,7 +57,7 @@ func TestRunsAgain(t *testing.T) {
 		"canceled, and sent again":                    {existing: aSuite("run", 1, key("k"), in(v1alpha1.Canceled(""))), key: "k", policy: reject, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), suite.Repetition{Stream: tc.stream, Policy: tc.policy}); got != tc.want {
+			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), suite.Repetition{Origin: v1alpha1.OriginNotification, Stream: tc.stream, Policy: tc.policy, Ledger: aLedger(tc.stream...)}); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -89,15 +90,15 @@ func TestOtherDeploymentRunsAgain(t *testing.T) {
 		"rollback":                                {existing: passed, r: suite.Repetition{Policy: commitOnly, Stream: other}},
 		"rollback, after a failure":               {existing: passed, r: suite.Repetition{Policy: unsuccessful, Stream: other}},
 		"rollback, which counts":                  {existing: passed, r: suite.Repetition{Policy: deployment, Stream: other}, want: true},
-		"rollback in another stream":              {existing: passed, r: suite.Repetition{Policy: deployment, Environment: other}, want: true},
-		"the commit, of another Trigger":          {existing: passed, r: suite.Repetition{Policy: deployment, Environment: same}},
+		"rollback in another stream":              {existing: passed, r: suite.Repetition{Policy: deployment, Ledger: aLedger(other...)}, want: true},
+		"the commit, of another Trigger":          {existing: passed, r: suite.Repetition{Policy: deployment, Ledger: aLedger(same...)}},
 		"rollback, sent again":                    {existing: passed, r: suite.Repetition{Policy: deployment, Stream: other}, key: "k"},
 		"a rerun":                                 {existing: passed, r: suite.Repetition{Policy: commitOnly, Rerun: true}, want: true},
 		"a rerun, sent again":                     {existing: passed, r: suite.Repetition{Policy: commitOnly, Rerun: true}, key: "k"},
 		"a rerun while it runs":                   {existing: running, r: suite.Repetition{Policy: commitOnly, Rerun: true}},
 		"of an age":                               {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 61*time.Second)}},
 		"too old":                                 {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, want: true},
-		"too old, and the key is an old one":      {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, key: "k", want: true},
+		"too old, and the key is an old one":      {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, key: "k"},
 		"running for long":                        {existing: running, r: suite.Repetition{MaxAge: time.Second, ReceivedAt: t0.Add(time.Hour)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +106,9 @@ func TestOtherDeploymentRunsAgain(t *testing.T) {
 			if tc.key != "" {
 				key(tc.key)(existing)
 				key(tc.key)(desired)
+			}
+			if tc.r.Origin = v1alpha1.OriginNotification; tc.r.Ledger == nil {
+				tc.r.Ledger = aLedger(tc.r.Stream...)
 			}
 			if got := suite.RunsAgain(existing, desired, tc.r); got != tc.want {
 				t.Errorf("got %t", got)
@@ -166,12 +170,12 @@ func TestRolloutRunsAgain(t *testing.T) {
 		"sent again, by a slow clock":   {existing: run(before, key("k"), passed)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := suite.Repetition{Policy: tc.policy, ReceivedAt: t0.Add(20 * time.Second), Rollout: true, RolledOutSince: t0.Add(10 * time.Second)}
+			r := suite.Repetition{Origin: v1alpha1.OriginRollout, Policy: tc.policy, ReceivedAt: t0.Add(20 * time.Second), Ledger: ledgerOfRollout(t0.Add(10 * time.Second))}
 			desired := aSuite("next", 20, commit("a"), key("k"))
 			if got := suite.RunsAgain(tc.existing, desired, r); got != tc.want {
 				t.Errorf("got %t", got)
 			}
-			r.RolledOutSince = time.Time{}
+			r.Ledger = aLedger()
 			if again := suite.NotifiedBy(tc.existing, "k") && suite.RunsAgain(tc.existing, desired, r); again {
 				t.Error("it runs again if nobody knows what was deployed before")
 			}
@@ -203,10 +207,10 @@ func TestDifferences(t *testing.T) {
 				t.Fatal(diff)
 			}
 			existing := run.DeepCopy()
-			if noted := suite.NoteDuplicate(existing, tc.desired, got) && existing.Status.AnsweredOther != nil; noted != (len(got) > 0) {
+			if noted := suite.NoteDuplicate(existing, tc.desired, suite.Repetition{Differences: got, Ledger: aLedger()}) && existing.Status.AnsweredOther != nil; noted != (len(got) > 0) {
 				t.Errorf("noted: %+v", existing.Status.AnsweredOther)
 			}
-			if again := existing.DeepCopy(); suite.NoteDuplicate(again, tc.desired, got) {
+			if again := existing.DeepCopy(); suite.NoteDuplicate(again, tc.desired, suite.Repetition{Differences: got, Ledger: aLedger()}) {
 				t.Errorf("an equal notification is noted again: %+v", again.Status)
 			}
 		})
@@ -249,7 +253,7 @@ func TestNotifyAgain(t *testing.T) {
 		"noted later":        {"The two overlapped, and the later one counts.", aSuite("run", 1, notifiedAgain(6)), "", false},
 		"received later":     {"The existing run is of a later notification.", aSuite("run", 6), "", false},
 		"ended":              {"The end of a run never changes, and nothing supersedes it.", aSuite("run", 1, in(v1alpha1.Passed(""))), "", false},
-		"without a stream":   {"Nothing supersedes it.", aSuite("run", 1, withPolicy(v1alpha1.SupersedeNone)), "", false},
+		"without a stream":   {"It is deployed again, also if nothing supersedes it.", aSuite("run", 1, withPolicy(v1alpha1.SupersedeNone)), "", true},
 		"in an Environment":  {"Others may supersede it.", aSuite("run", 1, withPolicy(v1alpha1.SupersedeEnvironment)), "", true},
 		"about to be queued": {"It is as good as running.", aSuite("run", 1, in(v1alpha1.Queued(""))), "", true},
 	} {
@@ -257,13 +261,13 @@ func TestNotifyAgain(t *testing.T) {
 			desired := aSuite("run", 5, key(tc.key))
 			desired.CreationTimestamp = metav1.Time{}
 			newer := aSuite("newer", 4)
-			if got := suite.NoteDuplicate(tc.existing, desired, nil); got != tc.want {
+			if got := suite.NoteDuplicate(tc.existing, desired, suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger()}); got != tc.want {
 				t.Fatalf("%s got %t", tc.reason, got)
 			}
 			if tc.want && tc.existing.Status.NotifiedAgainBy != tc.key {
 				t.Errorf("the key %q is noted as %q", tc.key, tc.existing.Status.NotifiedAgainBy)
 			}
-			if tc.want && suite.Compare(tc.existing, newer) <= 0 {
+			if tc.want && ledger.Compare(tc.existing, newer) <= 0 {
 				t.Errorf("a run of an older notification counts as newer")
 			}
 		})
@@ -274,4 +278,15 @@ func notifiedAgain(seconds int) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(t0.Add(time.Duration(seconds) * time.Second)))
 	}
+}
+
+// ledgerOfRollout is the ledger of an Environment whose workloads had another commit since a time, and have the commit a now.
+func ledgerOfRollout(other time.Time) *ledger.Ledger {
+	e := anEnvironment()
+	e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop"}}
+	e.Status.Deployed = []v1alpha1.Deployed{{
+		SHA: "a", Since: new(metav1.NewTime(t0.Add(20 * time.Second))), Workloads: []v1alpha1.DeployedWorkload{{Name: "shop"}},
+		Previous: &v1alpha1.PreviousDeployment{SHA: "b", Since: new(metav1.NewTime(other))},
+	}}
+	return ledger.Of(e, nil)
 }

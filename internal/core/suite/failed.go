@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -81,7 +82,8 @@ type FailedRequest struct {
 	Chain       []Link // the newest first; the last one ran all tests
 	Digest      string // of what defines the tests now
 	Inputs      []v1alpha1.SuiteInput
-	Environment []*v1alpha1.Suite // its runs
+	Environment *v1alpha1.Environment
+	Ledger      *ledger.Ledger    // of the Environment
 	Runs        []*v1alpha1.Suite // of the Trigger
 }
 
@@ -119,16 +121,16 @@ func PlanFailed(r FailedRequest) *FailedTests {
 	tests, problem := remaining(r.Chain)
 	switch {
 	case problem != "":
-		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", of.Name, problem, repeatAll(of))}
+		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", of.Name, problem, repeatAll(r.Suite))}
 	case r.Trigger.Spec.Results == nil || r.Trigger.Spec.Results.Require == v1alpha1.RequireNothing:
-		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, repeatAll(of))}
+		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, repeatAll(r.Suite))}
 	}
-	for _, problem := range []string{r.otherTests(), otherDeployment(root, r.Environment), r.tooFew(root)} {
+	for _, problem := range []string{r.otherTests(), r.otherDeployment(root), r.unseenDeployments(), r.tooFew(root)} {
 		if problem != "" {
-			return &FailedTests{NotWhole: problem + repeatAll(of)}
+			return &FailedTests{NotWhole: problem + repeatAll(r.Suite)}
 		}
 	}
-	p := &failedtests.Plan{Of: of.Name, Since: root.LastNotified().UTC(), Ran: ranIn(root), Tests: tests}
+	p := &failedtests.Plan{Of: of.Name, Ran: ranIn(root), Tests: tests}
 	names := make([]string, len(tests))
 	for i, t := range tests {
 		names[i] = t.Name
@@ -181,28 +183,32 @@ func (r FailedRequest) otherTests() string {
 	return ""
 }
 
-// DeployedProblem returns why only the failed tests of a run cannot be repeated after a later deployment, as a sentence, or "".
-func DeployedProblem(s *v1alpha1.Suite, runs []*v1alpha1.Suite) string {
-	if problem := otherDeployment(s, runs); problem != "" {
-		return problem + repeatAll(s)
+// otherDeployment says that something else was deployed since the tests of a run began.
+func (r FailedRequest) otherDeployment(root *v1alpha1.Suite) string {
+	begin := root.DeployedAt().Time
+	if root.Status.StartTime != nil {
+		begin = root.Status.StartTime.Time
+	}
+	if other := r.Ledger.Interrupted(root, begin, time.Time{}); other != nil {
+		return fmt.Sprintf("After the run %s began, %s was deployed to the Environment.", root.Name, named(other.Commit))
 	}
 	return ""
 }
 
-// otherDeployment says that the Environment of a run has had another deployment since.
-func otherDeployment(s *v1alpha1.Suite, runs []*v1alpha1.Suite) string {
-	if other := DeployedSince(s, s.LastNotified().Time, runs); other != nil {
-		return fmt.Sprintf("After the run %s, something else was deployed to the Environment, and the run %s tests that.", s.Name, other.Name)
+// unseenDeployments says that something else may have been deployed without a Suite that shows it: no Trigger may have matched.
+func (r FailedRequest) unseenDeployments() string {
+	d, m := r.Suite.Spec.Deployment, r.Trigger.Spec.Match
+	switch {
+	case ledger.HasWorkloads(r.Environment, ledger.RepositoryOf(r.Environment, d.Repository)):
+		return ""
+	case r.Trigger.Spec.Paused:
+		return fmt.Sprintf("The Trigger %q is paused, so nobody knows what was deployed since. Name the workloads of the Environment, which say it.", r.Trigger.Name)
+	case len(m.Branches) > 0 || m.PullRequest != "" || m.Expression != "":
+		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. "+
+			"Name the workloads of the Environment, which say what is deployed.", r.Trigger.Name)
+	default:
+		return ""
 	}
-	return ""
-}
-
-// DeployedSince returns a run of a deployment of another commit than that of s, notified since then, among the runs of its Environment; or nil.
-func DeployedSince(s *v1alpha1.Suite, since time.Time, runs []*v1alpha1.Suite) *v1alpha1.Suite {
-	return newest(slices.DeleteFunc(others(s, runs), func(other *v1alpha1.Suite) bool {
-		return other.StartedAgain() || other.Restored() || Siblings(other, s) || lastDeployed(other).Before(since) ||
-			other.Spec.Deployment.SHA == s.Spec.Deployment.SHA && other.Spec.Deployment.Repository == s.Spec.Deployment.Repository
-	}))
 }
 
 // tooFew says that the run that ran all tests may not have: an option of its runner may have stopped it after some failures.

@@ -5,10 +5,6 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/results"
@@ -40,7 +36,7 @@ func TestTogether(t *testing.T) {
 		chain := []suite.Link{{Suite: root, Documents: []results.Document{first.document("")}, Digest: "d"}}
 		trigger := withMinTests(root.Status.Results.Tests - root.Status.Results.Skipped)
 		runs := []*v1alpha1.Suite{skips(passedRun("r0", root.Status.Results.Tests), root.Status.Results.Skipped)}
-		request := suite.FailedRequest{Suite: aSuite("r2", 60, commit("a"), onlyFailedOf(root)), Trigger: trigger, Chain: chain, Digest: "d", Runs: runs}
+		request := suite.FailedRequest{Suite: aSuite("r2", 60, commit("a"), onlyFailedOf(root)), Trigger: trigger, Environment: anEnvironment(), Ledger: aLedger(root), Chain: chain, Digest: "d", Runs: runs}
 		plan := suite.PlanFailed(request).Plan
 		for _, second := range all("pfs-", 2) {
 			green += checkTogether(t, request.Suite, plan, second, first)
@@ -49,7 +45,8 @@ func TestTogether(t *testing.T) {
 			}
 			again := failedRun("r2", 60, second, onlyFailedOf(root))
 			link := suite.Link{Suite: again, Documents: []results.Document{second.document(plan.Names)}, Digest: "d"}
-			request := suite.FailedRequest{Suite: aSuite("r3", 120, commit("a"), onlyFailedOf(again)), Trigger: trigger, Chain: append([]suite.Link{link}, chain...), Digest: "d", Runs: runs}
+			request := suite.FailedRequest{Suite: aSuite("r3", 120, commit("a"), onlyFailedOf(again)), Trigger: trigger, Environment: anEnvironment(), Ledger: aLedger(root, again),
+				Chain: append([]suite.Link{link}, chain...), Digest: "d", Runs: runs}
 			next := suite.PlanFailed(request).Plan
 			for _, third := range all("pfs-", 2) {
 				green += checkTogether(t, request.Suite, next, third, first, second)
@@ -71,7 +68,7 @@ func checkTogether(t *testing.T, s *v1alpha1.Suite, plan *failedtests.Plan, last
 	}
 	job := aJob(s.Name)
 	o := suite.Observation{Suite: s, Job: job, Progress: progress, DecidedBy: by, Collected: c, Plan: plan, Trigger: aTrigger(), Team: aTeam()}
-	d := suite.Decide(o, t0.Add(time.Hour))
+	d := decide(o, t0.Add(time.Hour))
 	whole := true
 	for i := range last {
 		state := byte('-')
@@ -114,7 +111,10 @@ func TestTogetherNeedsItsPlan(t *testing.T) {
 		"its exit code alone": {func(o *suite.Observation) { o.DecidedBy = v1alpha1.DecidedByExitCode }, v1alpha1.ReasonInconclusive, "Nobody knows"},
 		"no reports":          {func(o *suite.Observation) { o.Collected = nil }, v1alpha1.ReasonInconclusive, "Nobody knows"},
 		"an older collector":  {func(o *suite.Observation) { o.Collected = forgets }, v1alpha1.ReasonFailed, "2 did not run here or did not pass"},
-		"something deployed":  {func(o *suite.Observation) { o.DeployedSince = "b1" }, v1alpha1.ReasonInconclusive, "the run b1 tests that"},
+		"something deployed": {func(o *suite.Observation) {
+			o.Stream = []*v1alpha1.Suite{aSuite("b1", 90, commit("b"), keyed("other"))}
+		},
+			v1alpha1.ReasonInconclusive, "The run b1 tests what is there."},
 		"workloads that change": {func(o *suite.Observation) {
 			o.UnderTest = suite.UnderTest{Start: shop, Tested: &v1alpha1.UnderTest{Workloads: shop, Changed: "It has b."}}
 			o.Repeat = suite.Repeat{Problem: "No."}
@@ -126,7 +126,7 @@ func TestTogetherNeedsItsPlan(t *testing.T) {
 				Trigger: r.Trigger, Team: aTeam(), PassedBefore: passedRun("r0", 1000),
 			}
 			tc.change(&o)
-			d := suite.Decide(o, t0.Add(time.Hour))
+			d := decide(o, t0.Add(time.Hour))
 			if d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.says) || strings.Contains(d.Condition.Message, "1000") {
 				t.Errorf("%s: %s", d.Condition.Reason, d.Condition.Message)
 			}
@@ -156,7 +156,7 @@ func TestNoVersion(t *testing.T) {
 		"one in the middle": {[]*v1alpha1.Suite{failedRun("r2", 0, "pf", known), failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := suite.NoVersion(tc.chain, tc.now, changed)
+			got := suite.NoVersion(aSuite("r9", 0), tc.chain, tc.now, changed)
 			if got != "" != (tc.says != "") || !strings.Contains(got, tc.says) {
 				t.Errorf("%q", got)
 			}
@@ -172,7 +172,7 @@ func TestFindsFailedFirst(t *testing.T) {
 	}
 	waiting := start(&suite.FailedTests{Unavailable: "it is down"}, suite.Creation{})
 	s := r.Suite.DeepCopy()
-	suite.SetStatus(s, waiting, suite.Decide(waiting, t0), t0)
+	suite.SetStatus(s, waiting, decide(waiting, t0), t0)
 	late := start(&suite.FailedTests{Unavailable: "it is down"}, suite.Creation{})
 	late.Suite = s
 	for name, tc := range map[string]struct {
@@ -191,55 +191,9 @@ func TestFindsFailedFirst(t *testing.T) {
 		"no version":  {start(suite.PlanFailed(r), suite.Creation{Result: suite.NotWhole, Detail: "No."}), 0, suite.Report, v1alpha1.ReasonInconclusive, "No."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := suite.Decide(tc.o, t0.Add(tc.after))
+			d := decide(tc.o, t0.Add(tc.after))
 			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.says) {
 				t.Errorf("%q %s: %s", d.Action, d.Condition.Reason, d.Condition.Message)
-			}
-		})
-	}
-}
-
-// TestTogetherUnlessRedeployed: a run that is green only together with another one waits until what was notified meanwhile is known, and is no
-// gate if that shows another deployment, or cannot be read.
-func TestTogetherUnlessRedeployed(t *testing.T) {
-	r := aFailedRequest("ppff")
-	plan := suite.PlanFailed(r).Plan
-	tests := outcomes("--pp").tests(plan.Names)
-	other, gone := &suite.Redeployed{NotWhole: "The commit b was notified."}, &suite.Redeployed{Unavailable: "connection refused"}
-	for name, tc := range map[string]struct {
-		reason  string
-		after   time.Duration // the end of the Job
-		notes   bool
-		finds   *suite.Redeployed
-		failed  bool
-		action  suite.Action
-		state   string
-		says    string
-		requeue bool
-	}{
-		"nothing is kept":       {"there is no store", 0, false, nil, false, suite.Report, v1alpha1.ReasonPassed, "2 failed tests of r1 passed", false},
-		"at once":               {"other replicas have not saved what they were notified", 14 * time.Second, true, nil, false, suite.Report, v1alpha1.ReasonRunning, "known in a few seconds", true},
-		"after a while":         {"they have", 15 * time.Second, true, nil, false, suite.FindDeployment, v1alpha1.ReasonRunning, "The tests have ended.", false},
-		"nothing was deployed":  {"the two are a whole", 15 * time.Second, true, &suite.Redeployed{}, false, suite.Report, v1alpha1.ReasonPassed, "2 failed tests of r1 passed", false},
-		"something was":         {"they are of two deployments", 15 * time.Second, true, other, false, suite.Report, v1alpha1.ReasonInconclusive, "The commit b was notified. Repeat all tests: postflight runs rerun r1", false},
-		"the store is away":     {"it may come back", 9 * time.Minute, true, gone, false, suite.Report, v1alpha1.ReasonRunning, "connection refused. It is tried again for up to 10m.", true},
-		"it does not come back": {"nobody knows", 10 * time.Minute, true, gone, false, suite.Report, v1alpha1.ReasonInconclusive, "connection refused. Repeat all tests", false},
-		"a test failed":         {"nobody needs to know", 0, true, nil, true, suite.Report, v1alpha1.ReasonFailed, "", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{
-				Suite: r.Suite, Job: aJob("r2"), Progress: v1alpha1.Passed("The run passed."), DecidedBy: v1alpha1.DecidedByTests,
-				Collected: &results.Collected{Summary: tests.Summary()}, Plan: plan, Trigger: r.Trigger, Team: aTeam(), PassedBefore: passedRun("r0", 1000),
-				NotesDeployments: tc.notes, Redeployed: tc.finds,
-			}
-			end := t0.Add(time.Hour)
-			o.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(end)}}
-			if tc.failed {
-				o.Progress = v1alpha1.Failed("1 of 2 tests failed.")
-			}
-			d := suite.Decide(o, end.Add(tc.after))
-			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.says) || tc.requeue && d.RequeueAfter <= 0 {
-				t.Errorf("%s: %q %s: %s, again after %s", tc.reason, d.Action, d.Condition.Reason, d.Condition.Message, d.RequeueAfter)
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func withMinTests(n int32) *v1alpha1.Trigger {
 func aFailedRequest(o outcomes, change ...func(*suite.FailedRequest)) suite.FailedRequest {
 	root := failedRun("r1", 0, o)
 	r := suite.FailedRequest{
-		Suite: aSuite("r2", 60, commit("a"), onlyFailedOf(root)), Trigger: withMinTests(4), Digest: "d",
+		Suite: aSuite("r2", 60, commit("a"), onlyFailedOf(root)), Trigger: withMinTests(4), Environment: anEnvironment(), Ledger: aLedger(root), Digest: "d",
 		Chain: []suite.Link{{Suite: root, Documents: []results.Document{o.document("")}, Digest: "d"}},
 	}
 	for _, c := range change {
@@ -123,7 +123,7 @@ func TestNextFailed(t *testing.T) {
 	s.Annotations = map[string]string{}
 	next, problem := suite.NextFailed(s, aTrigger(), "ada")
 	whole, _ := suite.NextAttempt(s, aTrigger(), "ada")
-	if problem != "" || next.Spec.OnlyFailedOf.Name != "r1" || next.Spec.OnlyFailedOf.UID != "uid-r1" || next.Name != whole.Name || !next.StartedAgain() {
+	if problem != "" || next.Spec.OnlyFailedOf.Name != "r1" || next.Spec.OnlyFailedOf.UID != "uid-r1" || next.Name != whole.Name || next.Origin() != v1alpha1.OriginRerun {
 		t.Fatalf("%q: %+v", problem, next)
 	}
 	recreated := aTrigger()
@@ -197,7 +197,7 @@ func TestClaimProblem(t *testing.T) {
 func TestPlanFailed(t *testing.T) {
 	type request = suite.FailedRequest
 	deploys := func(s ...*v1alpha1.Suite) func(*request) {
-		return func(r *request) { r.Environment = append([]*v1alpha1.Suite{r.Suite, r.Chain[0].Suite}, s...) }
+		return func(r *request) { r.Ledger = aLedger(append([]*v1alpha1.Suite{r.Suite, r.Chain[0].Suite}, s...)...) }
 	}
 	trigger := func(t *v1alpha1.Trigger) func(*request) { return func(r *request) { r.Trigger = t } }
 	passedBefore := func(tests int32) func(*request) {
@@ -227,7 +227,7 @@ func TestPlanFailed(t *testing.T) {
 		"no documents":                 {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = nil }), "", "are not known: the store has the reports of 0 tests", ""},
 		"documents of half":            {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = []results.Document{outcomes("-pff").document("")} }), "", "are not known", ""},
 		"one name for several":         {aFailedRequest("ppff", func(r *request) { r.Chain[0].Ambiguous = "c > same" }), "", `several of its tests have the name "c > same"`, ""},
-		"a rollback":                   {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), 30))), "", "", "the run b1 tests that"},
+		"a rollback":                   {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), 30))), "", "", "b was deployed to the Environment"},
 		"a rollback before":            {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), -10))), "cd", "", ""},
 		"no names":                     {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents[0].Failures = nil }), "", "name 0 of its 2", ""},
 		"exit codes decide":            {aFailedRequest("ppff", trigger(nothing)), "", "reports of its tests decide", ""},
@@ -235,9 +235,9 @@ func TestPlanFailed(t *testing.T) {
 		"other tests":                  {aFailedRequest("ppff", func(r *request) { r.Digest = "other" }), "", "", "was changed after"},
 		"tests that nobody knows":      {aFailedRequest("ppff", func(r *request) { r.Chain[0].Digest = "" }), "", "", "is gone, so nobody knows"},
 		"another input":                {aFailedRequest("ppff", func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }), "", "", "input file was uploaded again"},
-		"another commit":               {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b")))), "", "", "the run b1 tests that"},
-		"another commit after it":      {aFailedRequest("ppff", deploys(aSuite("b1", 90, commit("b")))), "", "", "the run b1 tests that"},
-		"another branch there":         {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b"), keyed("feature/staging")))), "", "", "the run b1 tests that"},
+		"another commit":               {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b")))), "", "", "b was deployed to the Environment"},
+		"another commit after it":      {aFailedRequest("ppff", deploys(aSuite("b1", 90, commit("b")))), "", "", "b was deployed to the Environment"},
+		"another branch there":         {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b"), keyed("feature/staging")))), "", "", "b was deployed to the Environment"},
 		"an older commit":              {aFailedRequest("ppff", deploys(aSuite("b1", -30, commit("b")))), "cd", "", ""},
 		"another Trigger, same commit": {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("a"), of("visual")))), "cd", "", ""},
 		"an old commit, by schedule":   {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b"), scheduled))), "cd", "", ""},
@@ -285,7 +285,8 @@ func TestNoteRedeployed(t *testing.T) {
 		"an older notification":  {ended(0), aSuite("b1", -60, commit("b")), []*v1alpha1.Suite{other}, false},
 		"it continues":           {aSuite("b1", 0, commit("b")), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
 	} {
-		if got := suite.NoteRedeployed(tc.existing, tc.desired, tc.runs); got != tc.want || got && !tc.existing.Status.AnsweredAgainAt.Time.Equal(t0.Add(time.Minute)) {
+		r := suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger(append(tc.runs, tc.existing)...)}
+		if got := suite.NoteRedeployed(tc.existing, tc.desired, r); got != tc.want || got && !tc.existing.Status.AnsweredAgainAt.Time.Equal(t0.Add(time.Minute)) {
 			t.Errorf("%s: %t, %v", name, got, tc.existing.Status.AnsweredAgainAt)
 		}
 	}

@@ -97,7 +97,7 @@ func TestDecideOnHold(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&o)
 			}
-			if diff := cmp.Diff(tc.want, suite.Decide(o, t0.Add(tc.after))); diff != "" {
+			if diff := cmp.Diff(tc.want, decide(o, t0.Add(tc.after))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -121,7 +121,7 @@ func TestHoldMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: tc.environment, Team: aTeam()}
-			if got := suite.Decide(o, t0).Condition.Message; got != tc.want {
+			if got := decide(o, t0).Condition.Message; got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 		})
@@ -142,7 +142,7 @@ func TestHoldEndsNoRun(t *testing.T) {
 				now = now.Add(passed)
 				o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: e, Team: aTeam()}
 				fails(&o)
-				suite.SetStatus(s, o, suite.Decide(o, now), now)
+				suite.SetStatus(s, o, decide(o, now), now)
 				return s.State()
 			}
 			limit := aTrigger().RunTimeout()
@@ -164,7 +164,7 @@ func TestOnHoldIsRecorded(t *testing.T) {
 	at := func(e *v1alpha1.Environment, now time.Time) *metav1.Condition {
 		o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: e, Team: aTeam(), Position: &suite.Position{Number: 1}}
 		o.Team.Spec.MaxConcurrentSuites = 1
-		suite.SetStatus(s, o, suite.Decide(o, now), now)
+		suite.SetStatus(s, o, decide(o, now), now)
 		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold)
 	}
 	if c := at(anEnvironment(), t0); c != nil {

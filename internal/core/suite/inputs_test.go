@@ -67,7 +67,7 @@ func TestDecideWithInputs(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&o)
 			}
-			d := suite.Decide(o, t0.Add(tc.after))
+			d := decide(o, t0.Add(tc.after))
 			if d.Action != tc.action || d.Condition.Reason != tc.state || d.RequeueAfter != tc.retry || !strings.Contains(d.Condition.Message, tc.message) {
 				t.Errorf("%s\n%+v", tc.reason, d)
 			}
@@ -89,7 +89,7 @@ func TestInputsAreRecorded(t *testing.T) {
 	step := func(seconds int, change func(*suite.Observation)) *metav1.Condition {
 		now := t0.Add(time.Duration(seconds) * time.Second)
 		change(&o)
-		suite.SetStatus(s, o, suite.Decide(o, now), now)
+		suite.SetStatus(s, o, decide(o, now), now)
 		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionInputsReady)
 	}
 	step(10, down)

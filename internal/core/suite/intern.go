@@ -10,8 +10,9 @@ import (
 func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
 	share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
-	share(&spec.Trigger.UID)
+	share(&spec.Trigger.UID, &spec.EnvironmentUID)
 	share(&spec.Supersede)
+	share(&spec.Origin)
 	share(&d.HostingService)
 	shareKeys(s.Labels)
 	shareKeys(s.Annotations)

@@ -38,11 +38,11 @@ func TestKeepFailedPods(t *testing.T) {
 				trigger.Spec.KeepFailedPods = &metav1.Duration{Duration: tc.keep}
 			}
 			suite.SetStatus(s, suite.Observation{Suite: s, Trigger: trigger}, suite.Decision{Condition: tc.end}, t0)
-			d := suite.Decide(suite.Observation{Suite: s}, t0.Add(tc.want-time.Second)) // its Trigger was deleted meanwhile
+			d := decide(suite.Observation{Suite: s}, t0.Add(tc.want-time.Second)) // its Trigger was deleted meanwhile
 			if d.Action != suite.Report || d.RequeueAfter != time.Second {
 				t.Errorf("%s: just before: %+v", tc.reason, d)
 			}
-			if d = suite.Decide(suite.Observation{Suite: s}, t0.Add(tc.want)); d.Action != suite.DeleteSuite {
+			if d = decide(suite.Observation{Suite: s}, t0.Add(tc.want)); d.Action != suite.DeleteSuite {
 				t.Errorf("%s: %+v", tc.reason, d)
 			}
 		})

@@ -43,11 +43,11 @@ func TestLostWhileStopped(t *testing.T) {
 				o.Progress = v1alpha1.Running("Its pods are stopping.")
 				o.Stopping = suite.Stopping{Since: t0, Requested: tc.requested, Lost: lost.Message}
 				o.PodsLeft = tc.job == nil
-				if got := suite.Decide(o, t0.Add(time.Hour)); got.Condition != lost || got.Action != suite.Report {
+				if got := decide(o, t0.Add(time.Hour)); got.Condition != lost || got.Action != suite.Report {
 					t.Errorf("with lost pods, it is %q: %s, want Error", got.Condition.Reason, got.Condition.Message)
 				}
 				o.Stopping.Lost, o.Stopping.Done, o.PodsLeft = "", tc.done, false
-				if got := suite.Decide(o, t0.Add(time.Hour)).Condition.Reason; tc.done && got != cause.gone {
+				if got := decide(o, t0.Add(time.Hour)).Condition.Reason; tc.done && got != cause.gone {
 					t.Errorf("without pods, it is %q, want %q", got, cause.gone)
 				}
 			})

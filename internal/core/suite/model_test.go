@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -121,7 +122,7 @@ func (w *world) notifySeveral(t *rapid.T) {
 	request := rapid.SampledFrom([]string{"", "first", "second", "third"}).Draw(t, "request")
 	trigger := rapid.SampledFrom([]string{"smoke", "checkout"}).Draw(t, "trigger")
 	for _, other := range w.suites {
-		if request != "" && other.Annotations[suite.AnnotationRequestID] == request && other.Spec.Trigger.Name == trigger {
+		if request != "" && other.Annotations[v1alpha1.AnnotationRequestID] == request && other.Spec.Trigger.Name == trigger {
 			t.Skip("a notification has one Suite of a Trigger")
 		}
 	}
@@ -141,14 +142,14 @@ func (w *world) notifyAgain(t *rapid.T) {
 	for _, name := range slices.Sorted(maps.Keys(w.suites)) {
 		switch is := w.suites[name].DeepCopy(); {
 		case !together(is, first):
-		case suite.RunsAgain(is, repeated, suite.Repetition{Stream: stream}):
+		case suite.RunsAgain(is, repeated, suite.Repetition{Origin: v1alpha1.OriginNotification, Stream: stream, Ledger: aLedger(stream...)}):
 			w.replaced[name] = true
 			if suite.NoteSuperseded(is, stream) {
 				w.store(is)
 			}
 		case is.Finished() && (is.Status.CompletionTime == nil || !is.Passed() && is.State() != v1alpha1.ReasonFailed):
 			t.Fatalf("%s, which is %s, answers a notification as if it were the result of its commit", name, is.State())
-		case suite.NoteDuplicate(is, repeated, nil):
+		case suite.NoteDuplicate(is, repeated, suite.Repetition{Ledger: aLedger(stream...)}):
 			w.store(is)
 		}
 	}
@@ -156,8 +157,8 @@ func (w *world) notifyAgain(t *rapid.T) {
 
 // together reports whether two Suites answer one notification.
 func together(a, b *v1alpha1.Suite) bool {
-	request := a.Annotations[suite.AnnotationRequestID]
-	return a.Name == b.Name || (request != "" && request == b.Annotations[suite.AnnotationRequestID])
+	request := a.Annotations[v1alpha1.AnnotationRequestID]
+	return a.Name == b.Name || (request != "" && request == b.Annotations[v1alpha1.AnnotationRequestID])
 }
 
 func (w *world) store(s *v1alpha1.Suite) {
@@ -321,6 +322,8 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		if w.began[name] != w.deployed {
 			o.UnderTest.Tested.Changed = "The Deployment shop was rolled out."
 		}
+	case action == suite.ReadLedger:
+		o.Ledger = aLedger(slices.Collect(maps.Values(w.caches[leader]))...)
 	case action == suite.RepeatRun:
 		o.Repeat = w.repeat(t, o)
 	case action == suite.DeleteSuite:
@@ -353,7 +356,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 
 // repeat creates the repetition of a run, or finds it after a crash.
 func (w *world) repeat(t failer, o *suite.Observation) suite.Repeat {
-	next, problem := suite.NextRepetition(*o, t0.Add(10*time.Second))
+	next, problem := suite.NextRepetition(*o)
 	if problem != "" {
 		t.Fatalf("%s is not repeated: %s", o.Suite.Name, problem)
 	}
@@ -375,7 +378,7 @@ func (w *world) checkVerdict(t *rapid.T, s *v1alpha1.Suite) {
 	if by == nil || by.Annotations[v1alpha1.AnnotationRepeats] == "" || by.Status.NotifiedAgainAt != nil {
 		return
 	}
-	if of := w.suites[by.Annotations[v1alpha1.AnnotationRepeats]]; of.Name != s.Name && s.LastNotified().After(of.LastNotified().Time) {
+	if of := w.suites[by.Annotations[v1alpha1.AnnotationRepeats]]; of.Name != s.Name && ledger.Last(s).After(ledger.Last(of)) {
 		t.Fatalf("%s is superseded by %s, which repeats the older %s", s.Name, by.Name, of.Name)
 	}
 }
@@ -384,7 +387,7 @@ func (w *world) checkVerdict(t *rapid.T, s *v1alpha1.Suite) {
 // pods of one they were known to have.
 func (w *world) checkAlone(t failer, leader int, name string) {
 	for other := range w.caches[leader] {
-		if together(w.suites[other], w.suites[name]) || suite.Compare(w.suites[other], w.suites[name]) > 0 {
+		if together(w.suites[other], w.suites[name]) || ledger.Compare(w.suites[other], w.suites[name]) > 0 {
 			continue
 		}
 		if j := w.jobs[other]; j != nil && !suite.Ended(j.outcome) {
@@ -399,7 +402,7 @@ func (w *world) checkAlone(t failer, leader int, name string) {
 // ofNewest reports whether a Suite answers the newest notification, or a schedule that came later.
 func (w *world) ofNewest(name string) bool {
 	s, newest := w.suites[name], w.newest()
-	if newest == nil || s.Scheduled() && suite.Compare(s, newest) > 0 {
+	if newest == nil || !ledger.IsDeployment(s) && ledger.Compare(s, newest) > 0 {
 		return true
 	}
 	return name == newest.Name || !w.replaced[name] && together(s, newest)
@@ -408,7 +411,7 @@ func (w *world) ofNewest(name string) bool {
 // newest is nil if a schedule started all.
 func (w *world) newest() (newest *v1alpha1.Suite) {
 	for _, s := range w.suites {
-		if !s.Scheduled() && (newest == nil || suite.Compare(s, newest) > 0) {
+		if ledger.IsDeployment(s) && (newest == nil || ledger.Compare(s, newest) > 0) {
 			newest = s
 		}
 	}
@@ -433,7 +436,7 @@ func (w *world) check(t *rapid.T) {
 		if s.State() == v1alpha1.ReasonSuperseded && w.ofNewest(name) {
 			t.Fatalf("%s is of the newest notification and superseded by %s", name, s.Status.SupersededBy)
 		}
-		if by := s.Status.SupersededBy; by != "" && (suite.Compare(w.suites[by], s) <= 0 || w.suites[by].Scheduled()) {
+		if by := s.Status.SupersededBy; by != "" && (ledger.Compare(w.suites[by], s) <= 0 || !ledger.IsDeployment(w.suites[by])) {
 			t.Fatalf("%s is superseded by %s, which is not newer, or is no deployment", name, by)
 		}
 	}

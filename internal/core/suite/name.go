@@ -1,13 +1,19 @@
 package suite
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 const (
@@ -22,9 +28,33 @@ var lowerBase32 = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPad
 type identity struct {
 	trigger     types.UID
 	environment string
-	kind        string // "sha", "idempotency-key" or "request": a value of one kind never equals one of another
+	kind        string // "sha", "revision", "idempotency-key" or "request": a value of one kind never equals one of another
 	value       string
 	attempt     int32
+}
+
+// identityOf omits the Trigger, the Environment and the attempt. A whole SHA is one commit in every repository; another revision, such as a tag,
+// is of its own. Without a revision, the request identifies the run.
+func identityOf(c commit.Commit, request string) identity {
+	switch {
+	case c.Revision == "":
+		return identity{kind: "request", value: request}
+	case c.Repository == "" || commit.IsSHA(c.Revision):
+		return identity{kind: "sha", value: c.Revision}
+	default:
+		return identity{kind: "revision", value: commit.RepositoryKey(c.Repository) + "\x00" + c.Revision}
+	}
+}
+
+// KnownName returns the name that the desired Suite has already, among those of its revision: earlier versions named runs without the
+// repository.
+func KnownName(desired *v1alpha1.Suite, existing []*v1alpha1.Suite) string {
+	for _, s := range existing {
+		if SameRun(s, desired) {
+			return s.Name
+		}
+	}
+	return desired.Name
 }
 
 // name is the same in every replica and after every crash, so the API server never creates a run twice.
@@ -45,4 +75,16 @@ func hash(parts ...string) string {
 		h.Write([]byte(part))
 	}
 	return lowerBase32.EncodeToString(h.Sum(nil))[:hashChars]
+}
+
+// VariablesDigest returns the SHA-256 of variables as a JSON object, sorted by name and without spaces, as jq -cSj prints it.
+func VariablesDigest(variables map[string]string) string {
+	if variables == nil {
+		variables = map[string]string{}
+	}
+	var content bytes.Buffer
+	out := json.NewEncoder(&content)
+	out.SetEscapeHTML(false)
+	_ = out.Encode(variables) // a map of strings is always JSON
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSuffix(content.Bytes(), []byte("\n"))))
 }

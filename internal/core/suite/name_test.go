@@ -125,7 +125,7 @@ func TestNewSpec(t *testing.T) {
 
 // TestNewOfAnEphemeralEnvironment: the run is deleted with the Environment, and does not keep it.
 func TestNewOfAnEphemeralEnvironment(t *testing.T) {
-	r := aRequest(func(r *suite.Request) { r.Environment, r.EphemeralUID = "staging-x", "uid-x" })
+	r := aRequest(func(r *suite.Request) { r.Environment, r.EnvironmentUID, r.Ephemeral = "staging-x", "uid-x", true })
 	want := []metav1.OwnerReference{{APIVersion: "postflight.dev/v1alpha1", Kind: "Environment", Name: "staging-x", UID: "uid-x"}}
 	if diff := cmp.Diff(want, suite.New(r).OwnerReferences); diff != "" {
 		t.Error(diff)

@@ -10,18 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-const (
-	// AnnotationIdempotencyKey holds the Idempotency-Key of the notification, which is the same when a client sends it again.
-	AnnotationIdempotencyKey = "postflight.dev/idempotency-key"
-
-	// AnnotationRequestID holds the id of the request, which finds its own Suite if the API server's first answer was lost.
-	AnnotationRequestID = "postflight.dev/request-id"
-
-	shortSHA = 12 // how much of a commit people read
-)
+const shortSHA = 12 // how much of a commit people read
 
 // Request is a Trigger that matches a Notification, and what came with it.
 type Request struct {
@@ -29,9 +22,10 @@ type Request struct {
 	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
 	Notification *notification.Notification
 
-	// EphemeralUID is that of an ephemeral Environment, with which its runs are deleted; empty for others.
-	EphemeralUID types.UID
+	EnvironmentUID types.UID // empty: it is not known
+	Ephemeral      bool      // the Suite is deleted with the Environment
 
+	Origin         v1alpha1.Origin
 	IdempotencyKey string // names the notification, and replaces an absent SHA; may be empty
 	RequestID      string // identifies the run where there is neither
 	ReceivedAt     time.Time
@@ -39,8 +33,8 @@ type Request struct {
 
 	Traceparent string // of the span that creates the Suite; empty: there is no trace
 
-	DeployedAt   time.Time // according to an event; zero: nobody said so
-	ScheduledFor time.Time // of the Trigger's schedule; zero: somebody notified
+	DeployedAt   time.Time // if that was before ReceivedAt; zero: it was then
+	ScheduledFor time.Time // of the Trigger's schedule; zero: it did not ask
 }
 
 // New returns the Suite that answers a Request. Without a SHA, the idempotency key or the request identifies the run.
@@ -53,11 +47,12 @@ func New(r Request) *v1alpha1.Suite {
 			Name:        id.name(r.Trigger.Name),
 			Namespace:   r.Trigger.Namespace,
 			Labels:      r.labels(),
-			Annotations: map[string]string{AnnotationRequestID: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
+			Annotations: map[string]string{v1alpha1.AnnotationRequestID: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
 		},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
 			Environment:  r.Environment,
+			Origin:       r.Origin,
 			Deployment:   deployment(r.Notification),
 			Variables:    r.Notification.Variables,
 			SupersedeKey: r.supersedeKey(),
@@ -65,21 +60,23 @@ func New(r Request) *v1alpha1.Suite {
 			Attempt:      id.attempt,
 			ReceivedAt:   &received,
 
+			EnvironmentUID: r.EnvironmentUID,
+
 			TTLAfterFinished: &metav1.Duration{Duration: r.Trigger.SuiteTTL()},
 		},
 	}
-	if r.EphemeralUID != "" {
-		owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EphemeralUID}
+	if r.Ephemeral {
+		owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EnvironmentUID}
 		s.OwnerReferences = []metav1.OwnerReference{owner}
 	}
 	if r.IdempotencyKey != "" {
-		s.Annotations[AnnotationIdempotencyKey] = r.IdempotencyKey
+		s.Annotations[v1alpha1.AnnotationIdempotencyKey] = r.IdempotencyKey
 	}
 	if !r.ScheduledFor.IsZero() {
 		s.Annotations[v1alpha1.AnnotationScheduledFor] = r.ScheduledFor.UTC().Format(time.RFC3339)
 	}
 	if !r.DeployedAt.IsZero() {
-		s.Annotations[v1alpha1.AnnotationDeployedAt] = r.DeployedAt.UTC().Format(time.RFC3339Nano)
+		s.Spec.DeployedAt = microTime(r.DeployedAt)
 	}
 	if r.Traceparent != "" {
 		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent
@@ -91,25 +88,29 @@ func New(r Request) *v1alpha1.Suite {
 func SameRun(existing, desired *v1alpha1.Suite) bool {
 	return existing.Spec.Trigger.UID == desired.Spec.Trigger.UID &&
 		existing.Spec.Environment == desired.Spec.Environment &&
-		existing.Spec.Deployment.SHA == desired.Spec.Deployment.SHA &&
 		existing.Spec.Attempt == desired.Spec.Attempt &&
-		(desired.Spec.Deployment.SHA != "" || sameKey(existing, desired))
+		(commit.Of(existing.Spec.Deployment).Same(commit.Of(desired.Spec.Deployment)) || sameKey(existing, desired))
 }
 
+// OtherRevision reports whether a Suite with the desired one's name tests the same text of another repository: earlier versions did not include
+// the repository in names.
+func OtherRevision(existing, desired *v1alpha1.Suite) bool {
+	a, b := commit.Of(existing.Spec.Deployment), commit.Of(desired.Spec.Deployment)
+	return a.Revision != "" && a.Revision == b.Revision && !a.Same(b)
+}
+
+// sameKey is for runs without a revision.
 func sameKey(a, b *v1alpha1.Suite) bool {
-	return a.Annotations[AnnotationIdempotencyKey] == b.Annotations[AnnotationIdempotencyKey]
+	return a.Spec.Deployment.SHA == "" && b.Spec.Deployment.SHA == "" &&
+		a.Annotations[v1alpha1.AnnotationIdempotencyKey] == b.Annotations[v1alpha1.AnnotationIdempotencyKey]
 }
 
 func (r Request) identity() identity {
-	id := identity{trigger: r.Trigger.UID, environment: r.Environment, attempt: max(r.Attempt, 1)}
-	switch {
-	case r.Notification.SHA != "":
-		id.kind, id.value = "sha", r.Notification.SHA
-	case r.IdempotencyKey != "":
-		id.kind, id.value = "idempotency-key", r.IdempotencyKey
-	default:
-		id.kind, id.value = "request", r.RequestID
+	id := identityOf(commit.Commit{Repository: r.Notification.Repository, Revision: r.Notification.SHA}, r.RequestID)
+	if r.Notification.SHA == "" && r.IdempotencyKey != "" {
+		id = identity{kind: "idempotency-key", value: r.IdempotencyKey}
 	}
+	id.trigger, id.environment, id.attempt = r.Trigger.UID, r.Environment, max(r.Attempt, 1)
 	return id
 }
 

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
@@ -41,14 +42,11 @@ type Observation struct {
 	GiveUpPods    time.Duration // how long to wait for pods that should stop
 	Stopping      Stopping      // of a Job whose pods should stop
 
-	KeepsResults  bool               // the pods of the run have a directory for results
-	Collected     *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
-	PassedBefore  *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
-	Plan          *failedtests.Plan  // what the run repeats, according to its Job; nil: it runs all tests, or nobody knows
-	DeployedSince string             // a later run of another commit in the Environment of a run that repeats failed tests and passed; empty: there is none
-	Unarchived    bool               // there is an object store, and the record of the finished run is not in it yet
-
-	NotesDeployments bool // notifications are kept in the store, so that FindDeployment can be done
+	KeepsResults bool               // the pods of the run have a directory for results
+	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
+	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
+	Plan         *failedtests.Plan  // what the run repeats, according to its Job; nil: it runs all tests, or nobody knows
+	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
 
 	UnderTest UnderTest
 
@@ -62,8 +60,8 @@ type Observation struct {
 	Failed      *FailedTests
 	FailedChain []*v1alpha1.Suite // the runs together with which the run is a whole, the newest first
 	Creation    Creation
-	Repeat      Repeat      // RepeatRun
-	Redeployed  *Redeployed // FindDeployment
+	Repeat      Repeat         // RepeatRun
+	Ledger      *ledger.Ledger // ReadLedger: of the Environment
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
@@ -81,7 +79,7 @@ const (
 	DeleteSuite Action = "DeleteSuite" // and its Job
 
 	CompareWorkloads Action = "CompareWorkloads" // with those of the start
-	FindDeployment   Action = "FindDeployment"   // of something else, among the notifications since the run of which failed tests are repeated
+	ReadLedger       Action = "ReadLedger"       // to know whether the commit of the run is still deployed
 	RepeatRun        Action = "RepeatRun"        // create the next attempt, before the run ends
 )
 

@@ -1,12 +1,36 @@
 package suite
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 )
+
+// stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
+type stream struct{ trigger, environment, key string }
+
+// streamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals.
+func streamOf(s *v1alpha1.Suite) stream {
+	spec := &s.Spec
+	switch {
+	case spec.SupersedeKey != "":
+		return stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey}
+	case spec.Supersede == v1alpha1.SupersedeNone:
+		return stream{}
+	case spec.Supersede == v1alpha1.SupersedeEnvironment:
+		return stream{environment: spec.Environment}
+	default:
+		return stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment)}
+	}
+}
+
+// branchKey puts deployments without a branch into one stream per environment.
+func branchKey(branch, environment string) string {
+	return notification.BranchName(branch) + "/" + environment
+}
 
 // StreamKey identifies the stream of a Suite within its namespace, or is "". A newer run of a stream makes older ones pointless.
 func StreamKey(s *v1alpha1.Suite) string {
@@ -17,16 +41,15 @@ func StreamKey(s *v1alpha1.Suite) string {
 	return hash(x.trigger, x.environment, x.key)
 }
 
-// Compare orders Suites by their last notification and name, alike in all replicas; restored ones come first and supersede none.
-func Compare(a, b *v1alpha1.Suite) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CompareNotified(b), strings.Compare(a.Name, b.Name))
+// SameCommit reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
+func SameCommit(a, b *v1alpha1.Suite) bool {
+	return a.Spec.Trigger.Name != b.Spec.Trigger.Name && commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment))
 }
 
-func rank(s *v1alpha1.Suite) int {
-	if s.Restored() {
-		return 0
-	}
-	return 1
+// Siblings reports whether Suites of different Triggers answer one notification: neither supersedes or waits for the other.
+func Siblings(a, b *v1alpha1.Suite) bool {
+	request := a.Annotations[v1alpha1.AnnotationRequestID]
+	return request != "" && request == b.Annotations[v1alpha1.AnnotationRequestID] && a.Spec.Trigger.Name != b.Spec.Trigger.Name
 }
 
 // others omits every copy of s: a cache may have a later one, which was notified again.
@@ -38,21 +61,19 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	if len(stream) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(stream, Compare)
+	return slices.MaxFunc(stream, ledger.Compare)
 }
 
-// newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What a
-// schedule started is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
+// newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What was
+// started again is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
 func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	stream = slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool { return other.Scheduled() || repeatsRun(other, s) })
-	if n := newest(stream); n == nil || Compare(n, s) <= 0 || Siblings(n, s) {
+	newer := slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
+		return !ledger.IsDeployment(other) || repeatsRun(other, s) || ledger.Compare(other, s) <= 0
+	})
+	if n := newest(newer); n == nil || Siblings(n, s) {
 		return nil
 	}
-	n := newest(slices.DeleteFunc(stream, func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
-	if n == nil || Compare(n, s) <= 0 {
-		return nil
-	}
-	return n
+	return newest(slices.DeleteFunc(newer, func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
 }
 
 // repeatsRun does not trust the annotation alone, which anyone can write who creates Suites.
@@ -62,11 +83,7 @@ func repeatsRun(other, s *v1alpha1.Suite) bool {
 
 // unfinishedBefore returns the newest Suite that is older than s, is no sibling, and has not ended.
 func unfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
-	var older []*v1alpha1.Suite
-	for _, other := range others(s, stream) {
-		if !other.Finished() && Compare(other, s) < 0 && !Siblings(other, s) {
-			older = append(older, other)
-		}
-	}
-	return newest(older)
+	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
+		return other.Finished() || ledger.Compare(other, s) >= 0 || Siblings(other, s)
+	}))
 }

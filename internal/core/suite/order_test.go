@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // TestCompare: neither the clock of a replica nor a field that a person sets can make a later deployment the older one.
@@ -52,7 +52,7 @@ func TestCompare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := slices.Clone(tc.order)
 			slices.Reverse(got)
-			slices.SortFunc(got, suite.Compare)
+			slices.SortFunc(got, ledger.Compare)
 			if !slices.Equal(got, tc.order) {
 				t.Errorf("%s got %s before %s", tc.reason, got[0].Name, got[1].Name)
 			}

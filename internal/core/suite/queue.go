@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Queue knows which runs of a namespace may start now, and the positions of the others. A run needs a slot of the team, of its Trigger and
@@ -32,13 +33,13 @@ type Queue struct {
 	environments map[string]map[*member]bool // the members of each Environment
 }
 
-// sorted holds members in the order of Compare.
+// sorted holds members in the order of before, or in a stream in that of ledger.Compare.
 type sorted = btree.BTree[*member]
 
 // btreeDegree is the usual one of this library.
 const btreeDegree = 32
 
-func newSorted() *sorted { return btree.New(btreeDegree, before) }
+func newSorted(less func(a, b *member) bool) *sorted { return btree.New(btreeDegree, less) }
 
 // member is a run that has not ended.
 type member struct {
@@ -62,6 +63,7 @@ type member struct {
 type sortKey struct {
 	uid                  types.UID
 	received, unclamped  int64 // in microseconds
+	deployed             int64 // the same: orders a stream
 	name                 string
 	trigger, environment string
 	stream               stream
@@ -71,8 +73,8 @@ type sortKey struct {
 func sortKeyOf(s *v1alpha1.Suite) sortKey {
 	received, unclamped := s.ReceivedTimes()
 	return sortKey{
-		uid: s.UID, received: received.UnixMicro(), unclamped: unclamped.UnixMicro(), name: s.Name,
-		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: streamOf(s), request: s.Annotations[AnnotationRequestID],
+		uid: s.UID, received: received.UnixMicro(), unclamped: unclamped.UnixMicro(), deployed: ledger.Last(s).UnixMicro(), name: s.Name,
+		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: streamOf(s), request: s.Annotations[v1alpha1.AnnotationRequestID],
 	}
 }
 

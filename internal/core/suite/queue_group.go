@@ -9,7 +9,7 @@ type group struct {
 // need omits the Environment if it has no limit: otherwise each of many ephemeral ones would have a group.
 type need struct{ trigger, environment string }
 
-// before orders members like Compare.
+// before orders members as they were received.
 func before(a, b *member) bool {
 	switch {
 	case a.received != b.received:
@@ -37,7 +37,7 @@ func (q *Queue) enter(m *member) {
 	need := q.limits.needs(m.trigger, m.environment)
 	l := q.groups[need]
 	if l == nil {
-		l = &group{need: need, members: newSorted()}
+		l = &group{need: need, members: newSorted(before)}
 		q.groups[need] = l
 	}
 	l.members.ReplaceOrInsert(m)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // settling has the deployments of an Environment with spec.settle.
@@ -49,7 +50,7 @@ func (q *Queue) SetSettle(e *v1alpha1.Environment, list func() []*v1alpha1.Suite
 	}
 	x.lost = x.lost || x.environment == nil || x.environment.Spec.Settle.Quiet != e.Spec.Settle.Quiet
 	x.environment = e
-	x.setRollouts(rollouts(e))
+	x.setRollouts(ledger.Rollouts(e))
 	q.setWait(e.Name)
 }
 
@@ -92,7 +93,7 @@ func (q *Queue) noteDeployments(s *v1alpha1.Suite) {
 }
 
 func (q *Queue) setDeployments(x *settling, s *v1alpha1.Suite) (changed bool) {
-	times := deployments(s)
+	times := ledger.Times(s)
 	if len(times) > 0 {
 		q.settlingOf[s.Name] = x
 	}

@@ -2,6 +2,18 @@ package suite
 
 import "slices"
 
+// deployedBefore orders members like ledger.Compare: otherwise a run might wait for one that waits for it.
+func deployedBefore(a, b *member) bool {
+	switch {
+	case a.deployed != b.deployed:
+		return a.deployed < b.deployed
+	case a.unclamped != b.unclamped:
+		return a.unclamped < b.unclamped
+	default:
+		return a.name < b.name
+	}
+}
+
 func (q *Queue) join(m *member) {
 	if m.stream == (stream{}) {
 		m.open = true
@@ -10,7 +22,7 @@ func (q *Queue) join(m *member) {
 	}
 	members := q.streams[m.stream]
 	if members == nil {
-		members = newSorted()
+		members = newSorted(deployedBefore)
 		q.streams[m.stream] = members
 	}
 	was := openOf(members)

@@ -106,7 +106,7 @@ func TestQueueMessage(t *testing.T) {
 		{suite.Position{Number: 21, Wait: time.Minute}, "Waiting for a slot, with more than 20 runs ahead."},
 	} {
 		o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Position: &tc.position}
-		if got := suite.Decide(o, t0).Condition.Message; got != tc.want {
+		if got := decide(o, t0).Condition.Message; got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.position, got, tc.want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -35,28 +36,22 @@ func awaited(o Observation) (v version, waits bool) {
 		return v, false
 	}
 	v = version{environment: o.Environment, sha: o.Suite.Spec.Deployment.SHA}
-	named := NamedRepositories(o.Environment)
-	v.repository = RepositoryOf(o.Suite, named)
-	return v, slices.Contains(named, v.repository)
+	v.repository = ledger.RepositoryOf(o.Environment, o.Suite.Spec.Deployment.Repository)
+	return v, len(o.Environment.Spec.Workloads) > 0
 }
 
-// RepositoryOf returns whose code a run tests, in an Environment whose workloads name these repositories.
-func RepositoryOf(s *v1alpha1.Suite, named []string) string {
-	if s.Spec.Deployment.Repository == "" && len(named) == 1 {
-		return named[0]
+// unnamed says that no workload is of the repository that was notified: then nothing would show that its version is there.
+func (v version) unnamed() string {
+	if ledger.HasWorkloads(v.environment, v.repository) {
+		return ""
 	}
-	return s.Spec.Deployment.Repository
-}
-
-// NamedRepositories are those whose code the workloads of an Environment are. A notification without a repository is of the only one, if
-// there is one.
-func NamedRepositories(e *v1alpha1.Environment) (all []string) {
-	for _, w := range e.Spec.Workloads {
-		if !slices.Contains(all, w.Repository) {
-			all = append(all, w.Repository)
-		}
+	notified := "The notification names no repository"
+	if v.repository != "" {
+		notified = "The notification names the repository " + plaintext.Line(v.repository, maxNamedRepo)
 	}
-	return all
+	return fmt.Sprintf("%s, and the workloads of %s are of %s, so nothing shows when its version is there, for which ready of the Trigger waits. "+
+		"Correct the repository in the Environment, or in the notification, and notify again.",
+		notified, v.environment.Name, plaintext.Line(strings.Join(ledger.Repositories(v.environment), ", "), maxNamedRepo))
 }
 
 // WaitsForNothing reports whether the ready of a Trigger has no effect in its Environment.
@@ -69,6 +64,9 @@ func WaitsForNothing(t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
 func startVersion(o Observation, now time.Time) Decision {
 	v, waits := awaited(o)
 	if waits && o.Creation.Result == NotTried {
+		if problem := v.unnamed(); problem != "" {
+			return Decision{Condition: v1alpha1.Error(problem)}
+		}
 		if progress := v.progress(); progress != "" {
 			return awaitDeployment(o, v, progress, now)
 		}
@@ -123,7 +121,9 @@ func (v version) String() string {
 // deployed is what the Environment has; nil: nobody has looked at its present workloads.
 func (v version) deployed() *v1alpha1.Deployed {
 	e := v.environment
-	i := slices.IndexFunc(e.Status.Deployed, func(d v1alpha1.Deployed) bool { return d.Repository == v.repository && len(d.Workloads) > 0 })
+	i := slices.IndexFunc(e.Status.Deployed, func(d v1alpha1.Deployed) bool {
+		return commit.SameRepository(d.Repository, v.repository) && len(d.Workloads) > 0
+	})
 	if i < 0 || e.Status.ObservedGeneration != e.Generation {
 		return nil
 	}
@@ -182,10 +182,10 @@ func (v version) late(progress string, limit time.Duration) string {
 
 // is reports whether a text means the commit: either may be the beginning of the other, as Git shortens it.
 func (v version) is(sha string) bool {
-	return v.sha == "" || notification.SameSHA(v.sha, sha)
+	return v.sha == "" || commit.SameSHA(v.sha, sha)
 }
 
-func shown(sha string) string { return notification.ShortSHA(plaintext.Line(sha, maxCommit)) }
+func shown(sha string) string { return commit.ShortSHA(plaintext.Line(sha, maxCommit)) }
 
 // setDeploymentReady forgets since when the run waits for its version, if it waits for something else: only time in which it would have
 // started counts. While it waits for its version, nothing else is tried.

@@ -119,10 +119,6 @@ func TestRunAwaitsItsVersion(t *testing.T) {
 			reason: "Nothing is known at all, and why.", environment: forbidden, want: "The manager may not read it.",
 		},
 		"no workloads": {reason: "There is nothing to wait for.", environment: anEnvironment()},
-		"of other code": {
-			reason: "There is nothing to wait for.", environment: has(rolledOut("shop", oldCommit)),
-			change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "acme/docs" },
-		},
 		"no repository": {
 			reason: "The only one is meant.", environment: has(rolledOut("shop", oldCommit)),
 			change: func(o *suite.Observation) { o.Suite.Spec.Deployment.Repository = "" }, want: "The Deployment shop has b776998a.",
@@ -157,7 +153,7 @@ func TestRunAwaitsItsVersion(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&o)
 			}
-			d := suite.Decide(o, t0)
+			d := decide(o, t0)
 			if tc.want == "" {
 				if d.Action != suite.CreateJob || d.NotRolledOut != "" {
 					t.Errorf("%s It does not start: %+v", tc.reason, d)
@@ -259,7 +255,7 @@ func TestWhatAwaits(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&o)
 			}
-			if diff := cmp.Diff(tc.want, suite.Decide(o, t0.Add(tc.after))); diff != "" {
+			if diff := cmp.Diff(tc.want, decide(o, t0.Add(tc.after))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -277,7 +273,7 @@ func TestOnlyWaitingForTheVersionCounts(t *testing.T) {
 			step := func(e *v1alpha1.Environment, passed time.Duration) string {
 				now = now.Add(passed)
 				o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: e, Team: aTeam(), Position: &suite.Position{Number: 1}}
-				suite.SetStatus(s, o, suite.Decide(o, now), now)
+				suite.SetStatus(s, o, decide(o, now), now)
 				return s.State()
 			}
 			step(behind, 0)
@@ -306,10 +302,25 @@ func TestMetricsCountFromTheVersion(t *testing.T) {
 	o.Job, o.Progress = aJob("self"), v1alpha1.Starting("It starts.")
 	at := t0.Add(time.Minute)
 	for _, now := range []time.Time{at, at.Add(time.Minute)} {
-		suite.SetStatus(s, o, suite.Decide(o, now), now)
+		suite.SetStatus(s, o, decide(o, now), now)
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionDeploymentReady)
 		if s.AwaitsDeployment() || !c.LastTransitionTime.Time.Equal(at) {
 			t.Errorf("%+v, want it to be over at %s", c, at)
+		}
+	}
+}
+
+// TestRunOfOtherCode: a run does not wait for the version of a repository that no workload is of, and does not start without it either.
+func TestRunOfOtherCode(t *testing.T) {
+	for repository, says := range map[string]string{
+		"acme/docs": "The notification names the repository acme/docs, and the workloads of staging are of acme/shop",
+		"Acme/Shop": "",
+	} {
+		o := suite.Observation{Suite: aSuite("self", 2, ofShop(newCommit)), Trigger: ready(aTrigger()), Environment: has(rolledOut("shop", newCommit)), Team: aTeam()}
+		o.Suite.Spec.Deployment.Repository = repository
+		d := decide(o, t0)
+		if says == "" && d.Action != suite.CreateJob || says != "" && d.Condition.Reason != v1alpha1.ReasonError || !strings.Contains(d.Condition.Message, says) {
+			t.Errorf("%s: %+v", repository, d)
 		}
 	}
 }

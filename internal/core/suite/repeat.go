@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Repeat is what came of the creation of the run that repeats another one.
@@ -19,8 +18,8 @@ type Repeat struct {
 // repetition leads to the run that repeats this one, unless a refusal says why there is none. It is recorded before it is created, and the
 // run ends after that, so that no restart forgets or doubles it. That write fails if this run was notified again: then its repetition is
 // newer, too. Once the Decision has no step left, the second result ends the message of the run.
-func repetition(o Observation, refusal string, now time.Time) (step *Decision, sentence string) {
-	next, problem := NextRepetition(o, now)
+func repetition(o Observation, refusal string) (step *Decision, sentence string) {
+	next, problem := NextRepetition(o)
 	switch refusal = cmp.Or(refusal, problem, o.Repeat.Problem); {
 	case refusal != "":
 		return nil, refusal
@@ -35,49 +34,38 @@ func repetition(o Observation, refusal string, now time.Time) (step *Decision, s
 
 // NextRepetition returns the attempt that repeats a run which is about to end, or why there can be none, as a sentence. Only runs of which
 // something was compared are repeated because that changed.
-func NextRepetition(o Observation, now time.Time) (next *v1alpha1.Suite, problem string) {
+func NextRepetition(o Observation) (next *v1alpha1.Suite, problem string) {
 	if o.UnderTest.Tested != nil {
-		return RepeatOf(o.Suite, o.Trigger, v1alpha1.ReasonInconclusive, now)
+		return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRepetition, o.Ledger)
 	}
-	return RepeatOf(o.Suite, o.Trigger, v1alpha1.ReasonError, now)
+	return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRetry, o.Ledger)
 }
 
-// backdated is how much earlier than its creation a repetition counts as received, so that it supersedes no deployment whose notification
-// came just before it. It is less than MaxReceiptAge, beyond which the creation counts.
-const backdated = v1alpha1.MaxReceiptAge - 5*time.Second
-
-// RepeatOf returns the attempt that repeats a run without a result, which ends as Inconclusive or Error, or why there can be none, as a
-// sentence. It belongs to the same notification, so that it supersedes none of its siblings.
-func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, end string, now time.Time) (next *v1alpha1.Suite, problem string) {
+// RepeatOf returns the attempt that repeats a run without a result, or why there can be none, as a sentence. It belongs to the same notification,
+// so that it supersedes none of its siblings, and to the same deployment, so that each later one supersedes it.
+func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger) (next *v1alpha1.Suite, problem string) {
 	next, problem = NextAttempt(s, t, "")
 	if problem != "" {
 		return nil, problem
 	}
 	delete(next.Annotations, v1alpha1.AnnotationRerunBy)
 	next.Annotations[v1alpha1.AnnotationRepeats] = s.Name
-	next.Annotations[AnnotationRequestID] = s.Annotations[AnnotationRequestID]
-	if s.Scheduled() { // it supersedes no deployment either
-		next.Annotations[v1alpha1.AnnotationScheduledFor] = s.Annotations[v1alpha1.AnnotationScheduledFor]
-	}
-	countRepetition(next, s, end)
-	received := s.LastNotified().Add(time.Microsecond)
-	if earliest := now.Add(-backdated); received.Before(earliest) {
-		received = earliest
-	}
-	next.Spec.ReceivedAt = new(metav1.NewMicroTime(received.UTC().Truncate(time.Microsecond)))
+	next.Annotations[v1alpha1.AnnotationRequestID] = s.Annotations[v1alpha1.AnnotationRequestID]
+	next.Spec.Origin, next.Spec.DeployedAt = origin, microTime(l.LastOf(s))
+	countRepetition(next, s)
 	return next, ""
 }
 
 // countRepetition lets a run know how often the runs that it repeats were repeated, because these may be deleted before it ends.
-func countRepetition(next, s *v1alpha1.Suite, end string) {
+func countRepetition(next, s *v1alpha1.Suite) {
 	retries := s.Retries()
-	if end == v1alpha1.ReasonError {
+	if next.Spec.Origin == v1alpha1.OriginRetry {
 		retries++
 	}
 	if retries > 0 {
 		next.Annotations[v1alpha1.AnnotationRetries] = strconv.Itoa(int(retries))
 	}
-	if end == v1alpha1.ReasonInconclusive || s.RepeatsInconclusive() {
+	if next.Spec.Origin == v1alpha1.OriginRepetition || s.RepeatsInconclusive() {
 		next.Annotations[v1alpha1.AnnotationRepeatsInconclusive] = "true"
 	}
 }
@@ -91,7 +79,7 @@ func RepetitionProblem(existing, desired, of *v1alpha1.Suite) string {
 		return "It is not repeated, because the name " + existing.Name + " belongs to another Suite. Notify again."
 	case existing.DeletionTimestamp != nil:
 		return "It is not repeated, because its next attempt, " + existing.Name + ", is being deleted. Notify again."
-	case !ours && (existing.Finished() || Compare(existing, of) < 0):
+	case !ours && (existing.Finished() || ledger.Compare(existing, of) < 0):
 		return "It is not repeated, because its next attempt, " + existing.Name + ", was there before. Notify again, and request a rerun."
 	default:
 		return ""

@@ -1,9 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // QueuePosition is the position of s in the queue, from 1, and 0 where s may start now. It is what a Queue must agree
@@ -20,7 +22,10 @@ func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(
 			waiting = append(waiting, other)
 		}
 	}
-	slices.SortFunc(waiting, Compare)
+	slices.SortFunc(waiting, func(a, b *v1alpha1.Suite) int {
+		x, y := sortKeyOf(a), sortKeyOf(b)
+		return cmp.Or(cmp.Compare(x.received, y.received), cmp.Compare(x.unclamped, y.unclamped), cmp.Compare(x.name, y.name))
+	})
 	blocked := Blocked(unfinished)
 	position := 1
 	for _, other := range waiting {
@@ -59,14 +64,14 @@ func Blocked(unfinished []*v1alpha1.Suite) func(*v1alpha1.Suite) bool {
 }
 
 func keepOldest(oldest map[stream]*v1alpha1.Suite, x stream, s *v1alpha1.Suite) {
-	if known := oldest[x]; known == nil || Compare(s, known) < 0 {
+	if known := oldest[x]; known == nil || ledger.Compare(s, known) < 0 {
 		oldest[x] = s
 	}
 }
 
 // behind reports whether s has to wait for the end of another run, if there is one, of its stream.
 func behind(s, other *v1alpha1.Suite) bool {
-	return other != nil && Compare(other, s) < 0 && !Siblings(other, s)
+	return other != nil && ledger.Compare(other, s) < 0 && !Siblings(other, s)
 }
 
 type replayed struct {

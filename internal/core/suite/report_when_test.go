@@ -29,7 +29,7 @@ func TestWhenToReport(t *testing.T) {
 		"at the front of it":  {"Its Job comes first.", ready(func(o *suite.Observation) { o.Position = &suite.Position{} }), suite.Decision{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := suite.Decide(tc.o, t0)
+			got := decide(tc.o, t0)
 			if got.Deferred != tc.want.Deferred || got.Waiting != tc.want.Waiting || got.Stuck != tc.want.Stuck {
 				t.Errorf("%s Got deferred=%t waiting=%t stuck=%t.", tc.reason, got.Deferred, got.Waiting, got.Stuck)
 			}

@@ -45,38 +45,3 @@ func TestRerunWithoutSHA(t *testing.T) {
 		t.Errorf("two reruns share the name %s", a.Name)
 	}
 }
-
-func TestNewerDeployment(t *testing.T) {
-	sha := func(sha string) func(*v1alpha1.Suite) {
-		return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
-	}
-	request := func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationRequestID: "one"} }
-	visual := func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "visual" }
-	s := aSuite("r", 5, sha("a"), request)
-	cases := map[string]struct {
-		reason string
-		of     *v1alpha1.Suite
-		stream []*v1alpha1.Suite
-		want   string
-	}{
-		"alone":              {"nothing is newer", s, []*v1alpha1.Suite{s}, ""},
-		"older":              {"it does not matter", s, []*v1alpha1.Suite{s, aSuite("old", 1, sha("b"))}, ""},
-		"newer":              {"the newest is named", s, []*v1alpha1.Suite{aSuite("new", 8, sha("b")), aSuite("newest", 9, sha("c")), s}, "newest"},
-		"another attempt":    {"it tests the same commit", s, []*v1alpha1.Suite{s, aSuite("again", 9, sha("a"))}, ""},
-		"another Trigger":    {"in the stream of an Environment it tests the same notification", aSuite("r", 5, sha(""), request), []*v1alpha1.Suite{aSuite("v", 9, sha(""), request, visual)}, ""},
-		"of a schedule":      {"what it tests was deployed before", s, []*v1alpha1.Suite{s, aSuite("nightly", 9, sha("b"), scheduled)}, ""},
-		"newer without SHA":  {"it may be any commit", s, []*v1alpha1.Suite{s, aSuite("new", 9, sha(""))}, "new"},
-		"both without a SHA": {"they may be any commits", aSuite("r", 5, sha("")), []*v1alpha1.Suite{aSuite("new", 9, sha(""))}, "new"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := ""
-			if newer := suite.NewerDeployment(tc.of, tc.stream); newer != nil {
-				got = newer.Name
-			}
-			if got != tc.want {
-				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
-			}
-		})
-	}
-}

@@ -45,7 +45,7 @@ func TestEndsWithResults(t *testing.T) {
 				KeepsResults: true, Collected: threeFailed(),
 			}
 			tc.change(&o)
-			d := suite.Decide(o, t0)
+			d := decide(o, t0)
 			if diff := cmp.Diff(tc.want, d.Condition); diff != "" {
 				t.Fatalf("%s\n%s", tc.reason, diff)
 			}
@@ -62,7 +62,7 @@ func TestEndsWithResults(t *testing.T) {
 				t.Errorf("conditions: %+v", s.Status.Conditions)
 			}
 			was := s.DeepCopy()
-			suite.SetStatus(s, o, suite.Decide(suite.Observation{Suite: s, Collected: &results.Collected{}}, t0), t0)
+			suite.SetStatus(s, o, decide(suite.Observation{Suite: s, Collected: &results.Collected{}}, t0), t0)
 			if diff := cmp.Diff(was, s); diff != "" {
 				t.Errorf("a finished run changed:\n%s", diff)
 			}
@@ -96,7 +96,7 @@ func TestStatusWithoutReports(t *testing.T) {
 			}
 			tc.change(&o)
 			s := o.Suite.DeepCopy()
-			suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+			suite.SetStatus(s, o, decide(o, t0), t0)
 			reason := ""
 			if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected); c != nil {
 				reason = c.Reason
@@ -133,7 +133,7 @@ func TestCollectingIsNotOverdue(t *testing.T) {
 			if tc.ended != 0 {
 				o.TestsEnded = t0.Add(tc.ended)
 			}
-			if got := suite.Decide(o, t0.Add(tc.now)); got.Condition.Reason != tc.want {
+			if got := decide(o, t0.Add(tc.now)); got.Condition.Reason != tc.want {
 				t.Errorf("%s: %+v, want %s", tc.reason, got, tc.want)
 			}
 			if !suite.TimeIsUp(o, t0.Add(tc.now)) || suite.TimeIsUp(o, t0.Add(limit-1)) {
@@ -159,7 +159,7 @@ func TestDecidedBy(t *testing.T) {
 			o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), DecidedBy: v1alpha1.DecidedByTests}
 			tc.change(&o)
 			s := o.Suite.DeepCopy()
-			suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+			suite.SetStatus(s, o, decide(o, t0), t0)
 			if !s.Finished() || s.Status.DecidedBy != tc.want {
 				t.Errorf("%s: %s by %q, want %q", tc.reason, s.State(), s.Status.DecidedBy, tc.want)
 			}
@@ -193,7 +193,7 @@ func TestFewerTests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			self := aSuite("self", 0)
-			d := suite.Decide(suite.Observation{
+			d := decide(suite.Observation{
 				Suite: self, Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), PassedBefore: suite.LastPassed(self, tc.before),
 				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tc.ran, Passed: tc.ran}}},
 			}, t0)
@@ -208,7 +208,7 @@ func TestFewerTests(t *testing.T) {
 // TestLostFiles: a run whose reports were read passes although its files could not be uploaded, and says what to do.
 func TestLostFiles(t *testing.T) {
 	c := &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 2}, Unkept: 3, Problem: "a.png and 2 more were not kept: the store did not answer."}}
-	d := suite.Decide(suite.Observation{Suite: aSuite("self", 0), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Collected: c}, t0)
+	d := decide(suite.Observation{Suite: aSuite("self", 0), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Collected: c}, t0)
 	want := v1alpha1.Passed("2 tests passed. The run passed. Not uploaded, and lost: 3 files (a.png and 2 more were not kept: the store did not answer.) " +
 		"To have them, repeat the run: postflight runs rerun self")
 	if diff := cmp.Diff(want, d.Condition); diff != "" {

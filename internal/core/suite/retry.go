@@ -25,12 +25,15 @@ func retry(o Observation, d Decision, now time.Time) Decision {
 	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonError || !d.Interrupted || limit == 0 || anyFailed(o) {
 		return d
 	}
+	if o.Ledger == nil {
+		return readLedger()
+	}
 	refusal := notRetried(o, limit)
 	if wait := backoff(o, now); refusal == "" && wait > 0 {
 		return Decision{RequeueAfter: wait, NotStarted: d.NotStarted, Condition: v1alpha1.Starting(fmt.Sprintf(
 			"%s Retry %d of %d follows within %s.", withoutHint(d.Condition.Message), retries+1, limit, plaintext.Duration(backoffOf(retries))))}
 	}
-	step, why := repetition(o, refusal, now)
+	step, why := repetition(o, refusal)
 	switch {
 	case step != nil:
 		step.Condition, step.NotStarted = v1alpha1.Running(withoutHint(d.Condition.Message)), d.NotStarted
@@ -54,9 +57,12 @@ func anyFailed(o Observation) bool {
 
 // notRetried returns why an interrupted run is not repeated, as a sentence, or "".
 func notRetried(o Observation, limit int32) string {
+	there := replaced(o.Suite, o.Ledger)
 	switch newer := supersededBy(o); {
 	case newer != "":
 		return "It is not retried, because " + newer + " tests a newer deployment."
+	case there != "":
+		return "It is not retried, because " + there + "."
 	case Unwanted(o):
 		return "It is not retried, because it was to be stopped."
 	case o.Trigger.Spec.Paused:

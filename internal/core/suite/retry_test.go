@@ -30,7 +30,7 @@ func retried(times int) func(*v1alpha1.Suite) {
 
 // willRetry has recorded its retry.
 func willRetry(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.ReasonError, t0)
+	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRetry, aLedger())
 	s.Status.RepeatedBy = next.Name
 }
 
@@ -100,7 +100,7 @@ func TestRetry(t *testing.T) {
 			for _, c := range tc.change {
 				c(&o)
 			}
-			d := suite.Decide(o, t0.Add(time.Minute))
+			d := decide(o, t0.Add(time.Minute))
 			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.message) {
 				t.Errorf("%s: %q %s %q", tc.reason, d.Action, d.Condition.Reason, d.Condition.Message)
 			}
@@ -133,7 +133,7 @@ func TestRetryOfAPull(t *testing.T) {
 			why := v1alpha1.NotStarted(v1alpha1.ReasonImageNotPulled, "The tests did not start within 15m.")
 			why.LastTransitionTime = metav1.NewTime(t0)
 			s.Status.Conditions = append(s.Status.Conditions, why)
-			d := suite.Decide(suite.Observation{Suite: s, Trigger: retries(2)(aTrigger()), Team: aTeam()}, t0.Add(tc.after))
+			d := decide(suite.Observation{Suite: s, Trigger: retries(2)(aTrigger()), Team: aTeam()}, t0.Add(tc.after))
 			if d.Condition.Reason != tc.state || d.RequeueAfter != tc.waits {
 				t.Errorf("%+v", d)
 			}
@@ -144,7 +144,7 @@ func TestRetryOfAPull(t *testing.T) {
 		Suite: s, Job: createdJob("a", t0), Progress: v1alpha1.Starting(""), Unpulled: true, StartingSince: t0, StartLimit: time.Minute,
 		Trigger: retries(1)(aTrigger()), Team: aTeam(),
 	}
-	suite.SetStatus(s, o, suite.Decide(o, t0.Add(time.Hour)), t0.Add(time.Hour))
+	suite.SetStatus(s, o, decide(o, t0.Add(time.Hour)), t0.Add(time.Hour))
 	if c := s.Status.Conditions; c[len(c)-1].Reason != v1alpha1.ReasonImageNotPulled {
 		t.Errorf("%+v", c)
 	}
@@ -171,8 +171,9 @@ func TestRepetitionsAreBounded(t *testing.T) {
 					o.Progress = v1alpha1.Passed("")
 					o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "It changed."})
 				}
-				next, _ := suite.NextRepetition(o, t0)
-				if s.Status.RepeatedBy = next.Name; suite.Decide(o, t0).Action != suite.RepeatRun {
+				o.Ledger = aLedger(s)
+				next, _ := suite.NextRepetition(o)
+				if s.Status.RepeatedBy = next.Name; decide(o, t0).Action != suite.RepeatRun {
 					break
 				}
 				s = next

@@ -11,7 +11,7 @@ import (
 // of it, and once for each of its times.
 func TestScheduleRunsAgain(t *testing.T) {
 	key := func(k string) func(*v1alpha1.Suite) {
-		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{suite.AnnotationIdempotencyKey: k} }
+		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationIdempotencyKey: k} }
 	}
 	a := commit("a")
 	newer := []*v1alpha1.Suite{aSuite("newer", 3, commit("b"))}
@@ -39,7 +39,7 @@ func TestScheduleRunsAgain(t *testing.T) {
 	} {
 		for _, policy := range []v1alpha1.DuplicatePolicy{v1alpha1.DuplicatesCommit, v1alpha1.DuplicatesDeployment, v1alpha1.DuplicatesRerunUnsuccessful} {
 			t.Run(name+"/"+string(policy), func(t *testing.T) {
-				r := suite.Repetition{Policy: policy, Scheduled: true, Stream: newer}
+				r := suite.Repetition{Origin: v1alpha1.OriginSchedule, Policy: policy, Stream: newer, Ledger: aLedger(newer...)}
 				if got := suite.RunsAgain(tc.existing, aSuite("next", 5, a, key("schedule/2")), r); got != tc.want {
 					t.Errorf("got %t", got)
 				}
@@ -65,7 +65,7 @@ func TestScheduledSupersedesNothing(t *testing.T) {
 				t.Errorf("got %t", got)
 			}
 			o := suite.Observation{Suite: tc.run, Stream: []*v1alpha1.Suite{tc.run, tc.other}, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
-			if got := suite.Decide(o, t0).Condition.Reason == v1alpha1.ReasonSuperseded; got != tc.want {
+			if got := decide(o, t0).Condition.Reason == v1alpha1.ReasonSuperseded; got != tc.want {
 				t.Errorf("it is superseded: %t", got)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Burst is a row of deployments of an Environment, up to the last one, of which each came within spec.settle.quiet of the one before. It is
@@ -18,9 +19,9 @@ func BurstOf(e *v1alpha1.Environment, suites []*v1alpha1.Suite) Burst {
 	if e.Spec.Settle == nil {
 		return Burst{}
 	}
-	times := rollouts(e)
+	times := ledger.Rollouts(e)
 	for _, s := range suites {
-		times = append(times, deployments(s)...)
+		times = append(times, ledger.Times(s)...)
 	}
 	slices.SortFunc(times, func(a, b time.Time) int { return b.Compare(a) })
 	var b Burst
@@ -43,34 +44,6 @@ func (b *Burst) precededBy(t time.Time, quiet time.Duration) bool {
 		b.First = t
 	}
 	return true
-}
-
-// deployments returns when a deployment was notified, of which a Suite is a run. One that was started again is of none.
-func deployments(s *v1alpha1.Suite) []time.Time {
-	if s.StartedAgain() || s.Restored() {
-		return nil
-	}
-	received, last := s.Received().Time, s.LastNotified().Time
-	if !s.ScheduledFor().IsZero() { // it was notified later
-		return []time.Time{last}
-	}
-	if last.Equal(received) {
-		return []time.Time{received}
-	}
-	return []time.Time{received, last}
-}
-
-// rollouts returns when commits came to an Environment, also those that no run tests, or whose runs are gone.
-func rollouts(e *v1alpha1.Environment) (times []time.Time) {
-	for _, d := range e.Status.Deployed {
-		if d.Since != nil {
-			times = append(times, d.Since.Time)
-		}
-		if p := d.Previous; p != nil && p.Since != nil {
-			times = append(times, p.Since.Time)
-		}
-	}
-	return times
 }
 
 // Settled returns when runs start unless another deployment follows, and when they do at the latest; zero times: at once. The latest

@@ -57,7 +57,7 @@ func TestBurstOf(t *testing.T) {
 		"much later again":  {"That is another burst.", aMinute(), all{aSuite("a", 0, notifiedAgain(300))}, burst(300, 300)},
 		"started again":     {"A person who starts a run again deploys nothing.", aMinute(), all{aSuite("a", 0), aSuite("b", 30, rerunBy)}, burst(0, 0)},
 		"repeated":          {"A run that repeats an Inconclusive one is no deployment.", aMinute(), all{aSuite("a", 0), aSuite("b", 30, repeats)}, burst(0, 0)},
-		"restored":          {"It was deployed before the backup.", aMinute(), all{aSuite("a", 0, func(s *v1alpha1.Suite) { s.CreationTimestamp = metav1.NewTime(t0.Add(48 * time.Hour)) })}, suite.Burst{}},
+		"restored":          {"It was deployed before the backup.", aMinute(), all{aSuite("a", 0, func(s *v1alpha1.Suite) { s.CreationTimestamp = metav1.NewTime(t0.Add(48 * time.Hour)) })}, burst(0, 0)},
 		"a rollout":         {"Workloads have another commit, and no run tests it.", deployedSince(aMinute(), 20), all{aSuite("a", 0)}, burst(0, 20)},
 		"several of them":   {"They are of several repositories.", deployedSince(aMinute(), 20, 65), nil, burst(20, 65)},
 		"a rollout earlier": {"It began the burst.", deployedSince(aMinute(), 0), all{aSuite("a", 50)}, burst(0, 50)},
@@ -164,7 +164,7 @@ func TestDecideSettling(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&o)
 			}
-			if diff := cmp.Diff(tc.want, suite.Decide(o, after(tc.at))); diff != "" {
+			if diff := cmp.Diff(tc.want, decide(o, after(tc.at))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -184,7 +184,7 @@ func TestSettlingMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: settleIn(2*time.Minute, tc.atMost), Team: aTeam(), Burst: tc.burst}
-			if got := suite.Decide(o, tc.burst.Last).Condition.Message; got != tc.want {
+			if got := decide(o, tc.burst.Last).Condition.Message; got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 		})
@@ -197,7 +197,7 @@ func TestSettlingIsRecorded(t *testing.T) {
 	at := func(seconds int) *metav1.Condition {
 		o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: settleIn(time.Minute, 0), Team: aTeam(), Position: &suite.Position{Number: 1}, Burst: burst(0, 0)}
 		o.Team.Spec.MaxConcurrentSuites = 1
-		suite.SetStatus(s, o, suite.Decide(o, after(seconds)), after(seconds))
+		suite.SetStatus(s, o, decide(o, after(seconds)), after(seconds))
 		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold)
 	}
 	if at(1); !s.OnHold() {

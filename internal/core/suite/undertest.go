@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -49,16 +50,24 @@ func sinceJobEnded(o Observation, now time.Time) time.Duration {
 	if o.Job == nil {
 		return readWithin
 	}
-	var end time.Time
+	end := jobEnd(o)
+	if end.IsZero() { // its pods were stopped
+		end = o.Stopping.Requested
+	}
+	return min(max(now.Sub(end), 0), readWithin)
+}
+
+// jobEnd returns when the Job ended by itself, or the zero time.
+func jobEnd(o Observation) (end time.Time) {
+	if o.Job == nil {
+		return end
+	}
 	for _, c := range o.Job.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
 			end = c.LastTransitionTime.Time
 		}
 	}
-	if end.IsZero() { // its pods were stopped
-		end = o.Stopping.Requested
-	}
-	return min(max(now.Sub(end), 0), readWithin)
+	return end
 }
 
 // compare decides that a run is Inconclusive if what it tested changed, or never was what was notified, whatever its tests said.
@@ -74,7 +83,7 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 		d.Action, d.Condition = CompareWorkloads, v1alpha1.Running(endedMessage)
 		return d
 	case o.UnderTest.Tested.Changed != "":
-		return repeat(o, d, now)
+		return repeat(o, d)
 	case o.UnderTest.Another != "":
 		d.Condition = v1alpha1.Inconclusive("What was tested is not what was notified: " + o.UnderTest.Another +
 			" Let the Trigger wait for its version, with ready: {}, and notify again.")
@@ -87,8 +96,11 @@ func compare(o Observation, d Decision, now time.Time) Decision {
 const endedMessage = "The tests have ended."
 
 // repeat records what changed with the first step, so that a later look at the Environment cannot make this run pass.
-func repeat(o Observation, d Decision, now time.Time) Decision {
-	step, why := repetition(o, notRepeated(o), now)
+func repeat(o Observation, d Decision) Decision {
+	if o.Ledger == nil {
+		return readLedger()
+	}
+	step, why := repetition(o, notRepeated(o))
 	if step != nil {
 		step.Condition = v1alpha1.Running(endedMessage)
 		return *step
@@ -102,6 +114,7 @@ func repeat(o Observation, d Decision, now time.Time) Decision {
 
 // notRepeated returns why an Inconclusive run is not repeated, as a sentence, or "".
 func notRepeated(o Observation) string {
+	there := replaced(o.Suite, o.Ledger)
 	switch newer := supersededBy(o); {
 	case newer != "":
 		return "It is not repeated, because " + newer + " tests a newer deployment."
@@ -111,6 +124,8 @@ func notRepeated(o Observation) string {
 		return "It is not repeated, because its Environment was deleted."
 	case o.UnderTest.Moved:
 		return "It is not repeated, because another commit was deployed: the run of that one counts, if it was notified."
+	case there != "":
+		return "It is not repeated, because " + there + "."
 	case o.Suite.RepeatsInconclusive():
 		return "It repeated a run already. Wait until the deployments have settled, and notify again."
 	default:
@@ -126,4 +141,32 @@ func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 	case s.Status.UnderTest == nil && o.Job != nil && len(o.UnderTest.Start) > 0: // an attempt to create the Job that failed started nothing
 		s.Status.UnderTest = &v1alpha1.UnderTest{Workloads: o.UnderTest.Start}
 	}
+}
+
+// remained decides that a run is Inconclusive if it passed, and something else was deployed to its place since its tests began: some of them may
+// have tested that. Where there are workloads, these say it.
+func remained(o Observation, d Decision) Decision {
+	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed || len(o.UnderTest.Start) > 0 {
+		return d
+	}
+	if o.Ledger == nil {
+		return readLedger()
+	}
+	begin := o.Suite.DeployedAt().Time
+	if at := startTime(o); at != nil {
+		begin = at.Time
+	}
+	end := jobEnd(o)
+	if !end.IsZero() {
+		end = end.Add(time.Second) // it has whole seconds
+	}
+	if other := o.Ledger.Interrupted(o.Suite, begin, end); other != nil {
+		d.Condition = v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but %s was deployed to %s before they ended, so that they may have tested that. %s",
+			named(other.Commit), o.Suite.Spec.Environment, whatToDo(o.Suite, other)))
+	}
+	return d
+}
+
+func readLedger() Decision {
+	return Decision{Action: ReadLedger, Condition: v1alpha1.Running(endedMessage)}
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
@@ -18,7 +19,7 @@ var shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Nam
 
 // willRepeat has recorded its repetition.
 func willRepeat(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.ReasonInconclusive, t0)
+	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s))
 	s.Status.RepeatedBy = next.Name
 }
 
@@ -77,7 +78,7 @@ func TestUnderTest(t *testing.T) {
 			v1alpha1.ReasonInconclusive, "because b tests a newer deployment"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := suite.Decide(tc.o, t0.Add(time.Minute))
+			d := decide(tc.o, t0.Add(time.Minute))
 			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.message) {
 				t.Errorf("%s: %q %s %q", tc.reason, d.Action, d.Condition.Reason, d.Condition.Message)
 			}
@@ -94,12 +95,12 @@ func TestTimedOutUnderTest(t *testing.T) {
 		Suite: s, Job: j, Progress: v1alpha1.Failed("stopped"), TimeLimit: time.Minute, UnderTest: suite.UnderTest{Start: shop},
 		Stopping: suite.Stopping{Requested: t0.Add(time.Minute), Since: t0.Add(time.Minute)},
 	}
-	d := suite.Decide(o, t0.Add(2*time.Minute))
+	d := decide(o, t0.Add(2*time.Minute))
 	if d.Action != suite.CompareWorkloads {
 		t.Errorf("%+v", d)
 	}
 	o.UnderTest.Tested = &v1alpha1.UnderTest{}
-	if d = suite.Decide(o, t0.Add(2*time.Minute)); d.Condition.Reason != v1alpha1.ReasonTimedOut {
+	if d = decide(o, t0.Add(2*time.Minute)); d.Condition.Reason != v1alpha1.ReasonTimedOut {
 		t.Errorf("%+v", d)
 	}
 }
@@ -119,38 +120,24 @@ func TestRefusedJobStartsNothing(t *testing.T) {
 	}
 }
 
-// TestRepeatOf: a repetition is of the same notification, and is not newer than a deployment that was notified after it.
+// TestRepeatOf: a repetition is of the same notification and deployment, so that a later one is newer, whenever it is created.
 func TestRepeatOf(t *testing.T) {
 	s := aSuite("a", 0, commit("a"), notifiedBy("request"))
-	for name, tc := range map[string]struct {
-		after time.Duration
-		want  time.Time
-	}{
-		"at once": {10 * time.Second, t0.Add(time.Microsecond)},
-		"later":   {time.Hour, t0.Add(time.Hour - 60*time.Second)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			next, problem := suite.RepeatOf(s, aTrigger(), v1alpha1.ReasonInconclusive, t0.Add(tc.after))
-			if problem != "" || !next.Spec.ReceivedAt.Time.Equal(tc.want) || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
-				next.Annotations[suite.AnnotationRequestID] != "request" || next.Annotations[v1alpha1.AnnotationRerunBy] != "" || !next.StartedAgain() {
-				t.Errorf("%q %+v", problem, next)
-			}
-			next.CreationTimestamp = metav1.NewTime(t0.Add(tc.after))
-			if suite.Compare(next, s) <= 0 || next.Restored() {
-				t.Error("the run would supersede its repetition")
-			}
-			if newer := aSuite("b", 1, commit("b")); suite.Compare(newer, next) <= 0 && tc.after < time.Minute {
-				t.Error("a newer deployment would be superseded")
-			}
-		})
+	for _, after := range []time.Duration{10 * time.Second, time.Hour} {
+		next, problem := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s))
+		if problem != "" || next.Spec.ReceivedAt != nil || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
+			next.Annotations[v1alpha1.AnnotationRequestID] != "request" || next.Annotations[v1alpha1.AnnotationRerunBy] != "" || ledger.IsDeployment(next) {
+			t.Errorf("%q %+v", problem, next)
+		}
+		next.CreationTimestamp = metav1.NewTime(t0.Add(after))
+		if ledger.Compare(next, s) <= 0 || next.Restored() {
+			t.Error("the run would supersede its repetition")
+		}
+		if newer := aSuite("b", 1, commit("b")); ledger.Compare(newer, next) <= 0 {
+			t.Error("a newer deployment counts as older")
+		}
 	}
-	scheduled := aSuite("a", 0, commit("a"))
-	scheduled.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T18:00:00Z"}
-	again, _ := suite.RepeatOf(scheduled, aTrigger(), v1alpha1.ReasonInconclusive, t0)
-	if !again.Scheduled() {
-		t.Error("the repetition of a scheduled run would supersede deployments")
-	}
-	if _, problem := suite.RepeatOf(s, nil, v1alpha1.ReasonInconclusive, t0); !strings.Contains(problem, "does not exist any more") {
+	if _, problem := suite.RepeatOf(s, nil, v1alpha1.OriginRepetition, aLedger(s)); !strings.Contains(problem, "does not exist any more") {
 		t.Errorf("%q", problem)
 	}
 }
@@ -160,17 +147,17 @@ func TestChangedBack(t *testing.T) {
 	s := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"))
 	o := suite.Observation{Suite: s, Job: aJob("a"), Progress: v1alpha1.Passed(""), Trigger: aTrigger(), Team: aTeam(), UnderTest: suite.UnderTest{Start: shop}}
 	o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "The Application shop had a, and has b."})
-	suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+	suite.SetStatus(s, o, decide(o, t0), t0)
 	if s.Status.RepeatedBy == "" || s.Finished() {
 		t.Fatalf("%+v", s.Status)
 	}
 	o.UnderTest.Tested = nil // as after a restart
 	o.Compared(&v1alpha1.UnderTest{Workloads: shop})
-	if d := suite.Decide(o, t0); d.Action != suite.RepeatRun {
+	if d := decide(o, t0); d.Action != suite.RepeatRun {
 		t.Errorf("%+v", d)
 	}
 	o.Repeat.Problem = "There is no room."
-	suite.SetStatus(s, o, suite.Decide(o, t0), t0)
+	suite.SetStatus(s, o, decide(o, t0), t0)
 	if s.State() != v1alpha1.ReasonInconclusive || s.Status.RepeatedBy != "" || s.Status.UnderTest.Changed == "" {
 		t.Errorf("%+v", s.Status)
 	}
@@ -180,9 +167,12 @@ func TestChangedBack(t *testing.T) {
 func TestRepetitionProblem(t *testing.T) {
 	run := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	run.Spec.Trigger.UID = aTrigger().UID
-	next, _ := suite.RepeatOf(run, aTrigger(), v1alpha1.ReasonInconclusive, t0)
-	passed, byNotification := in(v1alpha1.Passed("")), func(s *v1alpha1.Suite) { delete(s.Annotations, v1alpha1.AnnotationRepeats) }
-	before := func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: t0.Add(-time.Hour)} }
+	next, _ := suite.RepeatOf(run, aTrigger(), v1alpha1.OriginRepetition, aLedger(run))
+	passed, byNotification := in(v1alpha1.Passed("")), func(s *v1alpha1.Suite) {
+		delete(s.Annotations, v1alpha1.AnnotationRepeats)
+		s.Spec.Origin, s.Spec.DeployedAt, s.Spec.ReceivedAt = v1alpha1.OriginNotification, nil, &metav1.MicroTime{Time: t0.Add(time.Minute)}
+	}
+	before := func(s *v1alpha1.Suite) { s.Spec.DeployedAt = &metav1.MicroTime{Time: t0.Add(-time.Hour)} }
 	for name, tc := range map[string]struct {
 		reason string
 		change []func(*v1alpha1.Suite)
@@ -232,11 +222,11 @@ func TestUnreadable(t *testing.T) {
 				o.Job, o.TimeLimit, s.Status.StartTime = nil, time.Second, &metav1.Time{Time: t0.Add(-time.Minute)}
 			}
 			now := t0.Add(tc.after)
-			if d := suite.Decide(o, now); d.Action != suite.CompareWorkloads {
+			if d := decide(o, now); d.Action != suite.CompareWorkloads {
 				t.Fatalf("%+v", d)
 			}
 			o.NotCompared(problem, now)
-			d := suite.Decide(o, now)
+			d := decide(o, now)
 			if d.Action != suite.Report || d.Condition.Reason != tc.state || !strings.HasPrefix(d.Condition.Message, tc.begins) {
 				t.Errorf("%+v", d)
 			}
@@ -253,8 +243,9 @@ func TestForgedRepetition(t *testing.T) {
 	for sha, want := range map[string]string{"a": v1alpha1.ReasonRunning, "b": v1alpha1.ReasonSuperseded} {
 		other := aSuite("other", 5, commit(sha))
 		metav1.SetMetaDataAnnotation(&other.ObjectMeta, v1alpha1.AnnotationRepeats, "a")
+		other.Spec.Origin = v1alpha1.OriginManual
 		o := suite.Observation{Suite: run, Job: aJob("a"), Progress: v1alpha1.Running("busy"), Trigger: aTrigger(), Team: aTeam(), Stream: []*v1alpha1.Suite{run, other}}
-		if d := suite.Decide(o, t0.Add(10*time.Second)); (d.SupersededBy != "") != (want == v1alpha1.ReasonSuperseded) {
+		if d := decide(o, t0.Add(10*time.Second)); (d.SupersededBy != "") != (want == v1alpha1.ReasonSuperseded) {
 			t.Errorf("%s: %+v", sha, d)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // MaxFilterText bounds a part of a filter, in bytes: no branch is longer.
@@ -84,7 +84,7 @@ func (f Filter) Selector() func(*v1alpha1.Suite) bool {
 			(f.Environment == "" || f.Environment == s.Spec.Environment) &&
 			(f.Trigger == "" || f.Trigger == s.Spec.Trigger.Name) &&
 			(f.Branch == "" || f.Branch == s.Spec.Deployment.Branch) &&
-			notification.HasSHAPrefix(s.Spec.Deployment.SHA, f.SHA) &&
+			commit.HasSHAPrefix(s.Spec.Deployment.SHA, f.SHA) &&
 			(text == "" || contains(s, text))
 	}
 }

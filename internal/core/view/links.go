@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Link is text that may lead somewhere. Without a URL it is only text.
@@ -43,13 +43,13 @@ func Commit(d v1alpha1.Deployment) *Link {
 	if d.SHA == "" {
 		return nil
 	}
-	return &Link{Text: notification.ShortSHA(d.SHA), URL: cmp.Or(SafeURL(d.CommitURL), CommitURL(d, d.SHA))}
+	return &Link{Text: commit.ShortSHA(d.SHA), URL: cmp.Or(SafeURL(d.CommitURL), CommitURL(d, d.SHA))}
 }
 
 // CommitURL returns the URL of a commit of the repository of a deployment, or "" if it is not known.
 func CommitURL(d v1alpha1.Deployment, sha string) string {
 	base := repositoryURL(d)
-	if base == "" || !notification.IsCommit(sha) {
+	if base == "" || !commit.IsSHA(sha) {
 		return ""
 	}
 	return base + separator(d) + "/commit/" + sha

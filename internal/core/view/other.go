@@ -22,6 +22,7 @@ var differences = []struct {
 }{
 	{v1alpha1.DifferentURL, "another URL"}, {v1alpha1.DifferentVariables, "other variables"},
 	{v1alpha1.DifferentInputs, "other input files"}, {v1alpha1.UnknownInputs, "perhaps other input files"},
+	{v1alpha1.DifferentRepository, "another repository"}, {v1alpha1.DifferentEnvironment, "an Environment that was created again"},
 }
 
 func otherDeployment(o v1alpha1.OtherDeployment, now time.Time) *OtherDeployment {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Trigger is a Trigger with the history of its runs.
@@ -110,7 +111,7 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 
 // LastDeployment returns the newest run that a deployment started, or nil. Somebody or a schedule started the others again. The runs come newest first.
 func LastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
-	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool { return !s.StartedAgain() })
+	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool { return ledger.IsDeployment(s) })
 	if i < 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
@@ -32,7 +32,7 @@ type Row struct {
 func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	row := Row{
 		ID: s.Name, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
-		State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: notification.ShortSHA(s.Spec.Deployment.SHA),
+		State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: commit.ShortSHA(s.Spec.Deployment.SHA),
 		Attempt: max(s.Spec.Attempt, 1), Tests: TestsOf(s), Received: TimeOf(s.Received().Time, now),
 	}
 	if s.Status.StartTime != nil {

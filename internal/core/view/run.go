@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/mask"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
 // Run is the page of a run, without its log and its artifacts.
@@ -28,8 +29,7 @@ type Run struct {
 	DeployedAt    *Link
 	Type          string
 	CanceledBy    string
-	RerunBy       string
-	ScheduledFor  *Time // of the schedule that started it; nil: somebody did
+	StartedBy     string
 
 	UnderTest           []Tested
 	RepeatedBy, Repeats string // ids of runs
@@ -77,7 +77,7 @@ func RunOf(o Subject, now time.Time) Run {
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
-		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], RerunBy: s.Annotations[v1alpha1.AnnotationRerunBy], ScheduledFor: TimeOf(s.ScheduledFor(), now),
+		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], StartedBy: record.StartedBy(s.Origin(), s.ScheduledFor(), s.Annotations[v1alpha1.AnnotationRerunBy]),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
 		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.RepeatsFailedOf(),
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
@@ -128,7 +128,7 @@ func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
 			r.Supersedes = append(r.Supersedes, RowOf(other, 0, now))
 		}
 		if c := r.ComparedWith; c != nil && other.Name == c.ID && other.Spec.Deployment.SHA != "" {
-			c.Label = notification.ShortSHA(other.Spec.Deployment.SHA)
+			c.Label = commit.ShortSHA(other.Spec.Deployment.SHA)
 		}
 	}
 	if !slices.ContainsFunc(r.Attempts, func(a Row) bool { return a.ID == s.Name }) { // its Suite was deleted

@@ -42,21 +42,22 @@ func TestOnlyScheduled(t *testing.T) {
 	}
 }
 
-// TestScheduledRun says which time started it, unless somebody wrote anything else there.
-func TestScheduledRun(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                          "",
-		"2026-11-25T03:00:00Z":      "Wednesday, 25 November 2026, 03:00:00 UTC",
-		"2026-11-25T04:00:00+01:00": "Wednesday, 25 November 2026, 03:00:00 UTC",
-		"soon":                      "",
+// TestStartedBy says who asked for a run.
+func TestStartedBy(t *testing.T) {
+	for want, change := range map[string]func(*v1alpha1.Suite){
+		"a notification": func(s *v1alpha1.Suite) { s.Spec.Origin = v1alpha1.OriginNotification },
+		"the schedule of the Trigger, for 2026-11-25T03:00:00Z": func(s *v1alpha1.Suite) {
+			s.Spec.Origin, s.Annotations = v1alpha1.OriginSchedule, map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-25T04:00:00+01:00"}
+		},
+		"a rerun, requested by kim":                      func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "kim"} },
+		"a person or a tool that created the Suite":      func(s *v1alpha1.Suite) {},
+		"Postflight, because what was tested changed":    func(s *v1alpha1.Suite) { s.Spec.Origin = v1alpha1.OriginRepetition },
+		"an event of a code host or a GitOps controller": func(s *v1alpha1.Suite) { s.Spec.Origin = v1alpha1.OriginEvent },
 	} {
-		s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationScheduledFor: text}}}
-		got := ""
-		if at := view.RunOf(view.Subject{Suite: s}, noon).ScheduledFor; at != nil {
-			got = at.Exact
-		}
-		if got != want || s.StartedAgain() != (want != "") {
-			t.Errorf("%q: %q, %t, want %q", text, got, s.StartedAgain(), want)
+		s := &v1alpha1.Suite{}
+		change(s)
+		if got := view.RunOf(view.Subject{Suite: s}, noon).StartedBy; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // Tested is a workload that a run tested.
@@ -37,7 +37,7 @@ func versionText(v *v1alpha1.WorkloadVersion) string {
 	case v == nil || v.UID == "":
 		return "unknown"
 	case v.SHA != "":
-		return notification.ShortSHA(v.SHA)
+		return commit.ShortSHA(v.SHA)
 	default:
 		return cmp.Or(v.Revision, "no revision")
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -31,7 +32,7 @@ const (
 	Trigger          = "trigger"          // Suite: the name of its Trigger
 	Run              = "run"              // Suite with a SHA: RunKey
 	Commit           = "commit"           // Suite with a SHA: it
-	Target           = "target"           // Suite of a deployment, not of a schedule: TargetKey
+	Target           = "target"           // Suite that stands for a deployment: TargetKey
 	PullRequest      = "pullRequest"      // Suite whose pull request is known: its number
 	claimedNamespace = "namespace"        // Team: the namespace that it claims
 	keyHash          = "hash"             // APIKey: the hash of the key
@@ -95,7 +96,7 @@ func TargetKey(host v1alpha1.HostingService, repository, deploymentType string) 
 }
 
 func targetOf(s *v1alpha1.Suite) string {
-	if s.Scheduled() {
+	if !ledger.IsDeployment(s) {
 		return ""
 	}
 	d := s.Spec.Deployment

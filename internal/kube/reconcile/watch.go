@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Concerning ignores runs that a controller has nothing to do for, but not their deletion, with which it forgets them.
@@ -25,6 +26,11 @@ var SpecChanged = builder.WithPredicates(predicate.Or(predicate.GenerationChange
 
 // Replaced detects an object recreated while the watch was interrupted, reported as an update of the same generation.
 var Replaced = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
+
+// Redeployed reports whether a notification found a run: a deployment that has no Suite of its own.
+func Redeployed(e event.UpdateEvent) bool {
+	return !ledger.Last(e.ObjectOld.(*v1alpha1.Suite)).Equal(ledger.Last(e.ObjectNew.(*v1alpha1.Suite)))
+}
 
 // JustEnded is the end of a run.
 var JustEnded = predicate.Funcs{UpdateFunc: Ends}

@@ -176,7 +176,7 @@ func (w *collection) document(run string) results.Document {
 	return results.Document{
 		Run: run, Index: w.Index, Started: w.Started.UTC(), Ended: time.Now().UTC(),
 		Counts: w.tests.Counts, Failures: notNil(results.Detailed(w.tests.Failures, w.uploaded)),
-		FlakyTests: w.tests.Flaky, PassedTests: tests.PassedTests, RepeatedPassed: tests.RepeatedPassed,
+		FlakyTests: w.tests.Flaky, PassedTests: tests.PassedTests, NamesDigest: tests.NamesDigest, RepeatedPassed: tests.RepeatedPassed,
 		Files: notNil(w.uploaded), Problems: notNil(problems),
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-openapi/jsonpointer"
 
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -89,8 +89,8 @@ func (p *Probe) compare(res *http.Response) (problem string) {
 	default:
 		return ""
 	}
-	if p.SHA != "" && !notification.SameSHA(p.SHA, has) {
-		return fmt.Sprintf("said %q instead of %s", notification.ShortSHA(plaintext.Line(has, maxQuote)), p.wanted())
+	if p.SHA != "" && !commit.SameSHA(p.SHA, has) {
+		return fmt.Sprintf("said %q instead of %s", commit.ShortSHA(plaintext.Line(has, maxQuote)), p.wanted())
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
@@ -130,5 +130,5 @@ func (p *Probe) wanted() string {
 	if p.SHA == "" || p.Pointer == "" && p.Header == "" {
 		return fmt.Sprintf("status %d", p.Status)
 	}
-	return notification.ShortSHA(plaintext.Line(p.SHA, maxQuote))
+	return commit.ShortSHA(plaintext.Line(p.SHA, maxQuote))
 }

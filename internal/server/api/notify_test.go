@@ -12,7 +12,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -170,7 +169,7 @@ type noWriter struct{ dispatch.Writer }
 func TestRequestIDOfTheSuiteIsItsOwn(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	h.notify(withSHA, header("X-Request-Id", "pipeline-7"))
-	if got := h.suites()[0].Annotations[suite.AnnotationRequestID]; !strings.HasPrefix(got, "pipeline-7.") {
+	if got := h.suites()[0].Annotations[v1alpha1.AnnotationRequestID]; !strings.HasPrefix(got, "pipeline-7.") {
 		t.Errorf("annotation %q, want the client's id and a random part", got)
 	}
 }

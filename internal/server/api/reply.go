@@ -20,6 +20,9 @@ var differences = map[v1alpha1.Difference]httpapi.Difference{
 	v1alpha1.DifferentVariables: httpapi.DifferentVariables,
 	v1alpha1.DifferentInputs:    httpapi.DifferentInputs,
 	v1alpha1.UnknownInputs:      httpapi.UnknownInputs,
+
+	v1alpha1.DifferentRepository:  httpapi.DifferentRepository,
+	v1alpha1.DifferentEnvironment: httpapi.DifferentEnvironment,
 }
 
 func newReply(r dispatch.Result) *reply {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -14,12 +15,13 @@ import (
 // duplicate is a notification of a commit that has a run.
 type duplicate struct {
 	*operation
-	trigger  *v1alpha1.Trigger
-	desired  *v1alpha1.Suite
-	existing *v1alpha1.Suite
-	differs  []v1alpha1.Difference
-	changed  bool // the existing run may differ from what is known of it
-	again    bool // the desired attempt is to be created beside it
+	trigger     *v1alpha1.Trigger
+	environment *v1alpha1.Environment
+	desired     *v1alpha1.Suite
+	existing    *v1alpha1.Suite
+	differs     []v1alpha1.Difference
+	changed     bool // the existing run may differ from what is known of it
+	again       bool // the desired attempt is to be created beside it
 }
 
 // resolve decides whether the run is repeated, and writes that into its status, so that no older run supersedes one notified again.
@@ -44,33 +46,25 @@ func (d *duplicate) attempt(ctx context.Context) error {
 	if d.Mode == DryRun {
 		return nil
 	}
-	if noted, err := d.note(ctx, r); err != nil || !noted {
-		return err
+	if !d.note(r) {
+		return nil
 	}
 	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
 	d.changed = err != nil
 	return d.unlessGone(err)
 }
 
-// note reports whether the status of the existing run changed.
-func (d *duplicate) note(ctx context.Context, r suite.Repetition) (bool, error) {
+// note reports whether the status of the existing run changed. A schedule is no deployment, and makes no run the newest.
+func (d *duplicate) note(r suite.Repetition) bool {
 	switch {
-	case r.Scheduled: // it is no deployment, and makes no run the newest
-		return false, nil
+	case r.Origin == v1alpha1.OriginSchedule:
+		return false
 	case d.again:
-		return suite.NoteSuperseded(d.existing, r.Stream), nil
+		return suite.NoteSuperseded(d.existing, r.Stream)
+	default:
+		noted := suite.NoteDuplicate(d.existing, d.desired, r)
+		return suite.NoteRedeployed(d.existing, d.desired, r) || noted
 	}
-	noted := suite.NoteDuplicate(d.existing, d.desired, d.differs)
-	if !d.existing.Finished() {
-		return noted, nil
-	}
-	if r.Environment == nil {
-		var err error
-		if r.Environment, err = d.runsIn(ctx, d.existing.Spec.Environment); err != nil {
-			return false, err
-		}
-	}
-	return suite.NoteRedeployed(d.existing, d.desired, r.Environment) || noted, nil
 }
 
 // decide looks at input files last, because that may take a while.
@@ -79,18 +73,19 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}
-	if r.Policy == v1alpha1.DuplicatesDeployment {
-		if r.Environment, err = d.runsIn(ctx, d.existing.Spec.Environment); err != nil {
-			return r, err
-		}
+	runs, err := d.runsIn(ctx, d.existing.Spec.Environment)
+	if err != nil {
+		return r, err
 	}
-	if d.Rollout != nil || d.Schedule != nil {
-		d.again = suite.RunsAgain(d.existing, d.desired, r) // they say nothing of URLs, variables and files
+	r.Ledger = ledger.Of(d.environment, runs)
+	switch r.Origin {
+	case v1alpha1.OriginRollout, v1alpha1.OriginSchedule: // they say nothing of URLs, variables and files
+		d.again = suite.RunsAgain(d.existing, d.desired, r)
 		return r, nil
-	}
-	r.Differences = suite.Differences(d.existing, d.desired)
-	if d.Event != nil {
+	case v1alpha1.OriginEvent:
 		r.Differences = suite.SaidDifferences(d.existing, d.desired)
+	default:
+		r.Differences = suite.Differences(d.existing, d.desired)
 	}
 	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
@@ -100,11 +95,9 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 	return r, nil
 }
 
+// repetition lacks what has to be read.
 func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
-	r := suite.Repetition{Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat, Scheduled: o.Schedule != nil, Delivered: o.Event != nil}
-	if o.Rollout != nil {
-		r.Rollout, r.RolledOutSince = true, o.Rollout.Since
-	}
+	r := suite.Repetition{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
 	if t.Spec.DuplicatesMaxAge != nil {
 		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // TestNotifiedAgain: a commit that is notified again while its run continues is what is deployed. A run of a notification that was
@@ -37,8 +37,8 @@ func TestNotifiedAgain(t *testing.T) {
 			b = &s
 		}
 	}
-	if suite.Compare(a, b) <= 0 {
-		t.Errorf("%s, notified again at %v, counts as older than %s, received at %v", a.Name, a.LastNotified(), b.Name, b.LastNotified())
+	if ledger.Compare(a, b) <= 0 {
+		t.Errorf("%s, notified again at %v, counts as older than %s, received at %v", a.Name, ledger.Last(a), b.Name, ledger.Last(b))
 	}
 }
 

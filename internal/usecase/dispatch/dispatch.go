@@ -125,27 +125,7 @@ type Request struct {
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
-	Rollout        *Rollout  // was seen; nil: a client sent the notification
-	Schedule       *Schedule // asks for a run; nil: the same
-	Event          *Event    // reported the deployment; nil: the same
-}
-
-// Schedule is a time of the schedule of a Trigger that has come. The Trigger matches the notification.
-type Schedule struct {
-	Trigger *v1alpha1.Trigger // which alone is notified; only read
-	At      time.Time
-}
-
-// Rollout is a notification that the workloads of an Environment make.
-type Rollout struct {
-	Environment string // whose Triggers alone are notified
-	// Since is when the commit came that was deployed before: a run of this commit that was notified earlier tested an earlier rollout.
-	Since time.Time
-}
-
-// Event is what another service sent about a deployment, perhaps late, and perhaps not for the first time.
-type Event struct {
-	At time.Time // of the deployment; zero: the event does not say
+	Origin         Origin    // the zero value: a client sent the notification
 }
 
 type operation struct {
@@ -153,7 +133,7 @@ type operation struct {
 	Request
 	namespace  string
 	bounds     suiteBounds
-	serverTime time.Time                // see orderedAt
+	serverTime time.Time                // of the receipt, by the API server's clock
 	ttls       map[string]time.Duration // of ephemeral Environments, by the name of the static one
 	retrier    *retrier
 }
@@ -166,18 +146,9 @@ func (d *Dispatcher) newOperation(r Request) *operation {
 		Request:    r,
 		namespace:  r.Team.NamespaceName(),
 		bounds:     boundsOf(r.Team),
-		serverTime: d.orderedAt(r),
+		serverTime: d.ServerTime(r.ReceivedAt),
 		retrier:    newRetrier(d, r.Team.Name, r.ReceivedAt.Add(d.Budget)),
 	}
-}
-
-// orderedAt is by the API server's clock. Events may come late, and in any order, so that what counts is when the deployment was.
-func (d *Dispatcher) orderedAt(r Request) time.Time {
-	received := d.ServerTime(r.ReceivedAt)
-	if r.Event != nil && !r.Event.At.IsZero() && r.Event.At.Before(received) {
-		return r.Event.At
-	}
-	return received
 }
 
 // Dispatch creates a Suite for each matching Trigger. If it fails as a whole, the error is an *Error, and the Result has what is known.

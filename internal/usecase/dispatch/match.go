@@ -25,8 +25,8 @@ type Matcher interface {
 
 // match stops if the client leaves, or the time budget is spent.
 func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, err error) {
-	if o.Schedule != nil {
-		return []*v1alpha1.Trigger{o.Schedule.Trigger}, nil
+	if o.Origin.trigger != nil {
+		return []*v1alpha1.Trigger{o.Origin.trigger}, nil
 	}
 	ctx, span := o.Tracer.Start(ctx, "match")
 	defer func() { endMatch(span, triggers, err) }()
@@ -43,10 +43,7 @@ func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, er
 				"Send the notification again; if that fails too, make the expressions of the Triggers cheaper, or the variables shorter.",
 			o.Limits.MatchBudget, stopped.Trigger)}
 	}
-	if o.Rollout != nil {
-		matched = slices.DeleteFunc(slices.Clone(matched), func(t *v1alpha1.Trigger) bool { return t.Spec.Environment != o.Rollout.Environment })
-	}
-	return matched, err
+	return o.Origin.narrow(matched), err
 }
 
 // checkEnvironments refuses a notification as a whole: runs that are missing without a word would be taken for runs that nobody wants.

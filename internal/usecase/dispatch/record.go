@@ -7,15 +7,11 @@ import (
 
 // record keeps a line for replays.
 func (o *operation) record(matched []*v1alpha1.Trigger) {
-	if o.Journal == nil || o.Mode == DryRun || o.Schedule != nil {
+	if o.Journal == nil || o.Mode == DryRun {
 		return
 	}
 	n := record.NotificationOf(o.ServerTime(o.ReceivedAt), o.Notification, matched)
-	switch {
-	case o.Rollout != nil:
-		n.Way, n.Environment = record.WayWorkload, o.Rollout.Environment
-	case o.Event != nil:
-		n.Way = record.WayEvent
+	if o.Origin.mark(&n) {
+		o.Journal.Record(o.Team.Name, n)
 	}
-	o.Journal.Record(o.Team.Name, n)
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,10 +35,10 @@ func TestRecord(t *testing.T) {
 	}{
 		"one that matches":         {`{"branch":"main","variables":{"REGION":"eu","NPM_TOKEN":"x"}}`, func(*Request) {}, []record.Notification{{Way: "api", Branch: "main", Variables: map[string]string{"REGION": "eu"}, Withheld: []string{"NPM_TOKEN"}, Matched: []string{"a", "b"}}}},
 		"one that matches nothing": {`{"branch":"x"}`, func(*Request) {}, []record.Notification{{Way: "api", Branch: "x"}}},
-		"an event":                 {`{"branch":"x"}`, func(r *Request) { r.Event = &Event{} }, []record.Notification{{Way: "event", Branch: "x"}}},
-		"a rollout":                {`{"branch":"main"}`, func(r *Request) { r.Rollout = &Rollout{Environment: "staging"} }, []record.Notification{{Way: "workload", Branch: "main", Environment: "staging", Matched: []string{"a"}}}},
+		"an event":                 {`{"branch":"x"}`, func(r *Request) { r.Origin = FromEvent(time.Time{}) }, []record.Notification{{Way: "event", Branch: "x"}}},
+		"a rollout":                {`{"branch":"main"}`, func(r *Request) { r.Origin = FromRollout("staging") }, []record.Notification{{Way: "workload", Branch: "main", Environment: "staging", Matched: []string{"a"}}}},
 		"a dry run":                {`{"branch":"main"}`, dryRun, nil},
-		"a schedule":               {`{"branch":"main"}`, func(r *Request) { r.Schedule = &Schedule{Trigger: trigger("a"), At: noon} }, nil},
+		"a schedule":               {`{"branch":"main"}`, func(r *Request) { r.Origin = FromSchedule(trigger("a"), noon, noon) }, nil},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			var journal fakeJournal

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -51,7 +52,7 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 		return rejectedError(problem)
 	}
 	r.desired = next
-	r.desired.Annotations[suite.AnnotationRequestID] = r.RequestID
+	r.desired.Annotations[v1alpha1.AnnotationRequestID] = r.RequestID
 	if parent := traceparent(ctx); parent != "" {
 		r.desired.Annotations[v1alpha1.AnnotationTraceparent] = parent
 	}
@@ -69,8 +70,14 @@ func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 
 // findNext lets a request that is sent again get the same answer.
 func (r *rerun) findNext(ctx context.Context) error {
+	key := index.RunKey(r.trigger.UID, r.of.Spec.Environment, r.of.Spec.Deployment.SHA)
+	known, err := index.Suites(ctx, r.Cache, r.namespace, index.Run, key)
+	if err != nil {
+		return err
+	}
+	r.desired.Name = suite.KnownName(r.desired, known)
 	next := &v1alpha1.Suite{}
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.desired), next)
+	err = r.Live.Get(ctx, client.ObjectKeyFromObject(r.desired), next)
 	if apierror.NotFound(err) {
 		return nil
 	}
@@ -81,15 +88,12 @@ func (r *rerun) findNext(ctx context.Context) error {
 }
 
 func (r *rerun) create(ctx context.Context) error {
-	stream, err := index.StreamOf(ctx, r.Cache, r.of)
+	l, err := r.ledgerOf(ctx, r.of.Spec.Environment)
 	if err != nil {
 		return err
 	}
-	if problem := suite.NewerProblem(r.of, stream); problem != "" {
+	if problem := suite.SetDeployed(r.desired, r.of, l); problem != "" {
 		return rejectedError(problem)
-	}
-	if err := r.checkDeployments(ctx); err != nil {
-		return err
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
 	if err != nil {
@@ -98,19 +102,18 @@ func (r *rerun) create(ctx context.Context) error {
 	return r.accept(next)
 }
 
-// checkDeployments spares a run that could not count.
-func (r *rerun) checkDeployments(ctx context.Context) error {
-	if !r.onlyFailed {
-		return nil
-	}
-	runs, err := index.Suites(ctx, r.Cache, r.namespace, index.Deployed, r.of.Spec.Environment)
+// ledgerOf also works for an Environment that was deleted.
+func (r *rerun) ledgerOf(ctx context.Context, environment string) (*ledger.Ledger, error) {
+	runs, err := r.runsIn(ctx, environment)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if problem := suite.DeployedProblem(r.of, runs); problem != "" {
-		return rejectedError(problem)
+	e, err := r.findEnvironment(ctx, environment)
+	if e == nil {
+		e = &v1alpha1.Environment{}
+		e.Name = environment
 	}
-	return nil
+	return ledger.Of(e, runs), err
 }
 
 // accept checks that what has the name is the next attempt.

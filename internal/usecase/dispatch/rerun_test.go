@@ -41,9 +41,9 @@ func TestRerun(t *testing.T) {
 		"unknown":            {"there is no such run", run("other", 1, failed), []client.Object{trigger("smoke")}, RunNotFound, "", 0},
 		"no Trigger":         {"nothing says what to run", run("r", 1, failed), nil, Rejected, `The Trigger "smoke" of the run does not exist`, 0},
 		"Trigger goes":       {"the same", run("r", 1, failed), []client.Object{trigger("smoke", going)}, Rejected, `The Trigger "smoke" of the run does not exist`, 0},
-		"newer deployment":   {"it would be superseded", run("r", 1, failed), []client.Object{trigger("smoke"), newer}, Rejected, "The run newer of a newer deployment came after r", 0},
+		"newer deployment":   {"it would test that", run("r", 1, failed), []client.Object{trigger("smoke"), newer}, Rejected, "another was deployed to staging after 5ca1ab1e. The run newer tests what is there. If 5ca1ab1e is deployed again, say so, and request a rerun: postflight notify --rerun --sha " + sha, 0},
 		"same commit":        {"another attempt is no newer deployment", run("r", 1, failed), []client.Object{trigger("smoke"), run("again", -1, failed)}, "", "", 2},
-		"newer elsewhere":    {"runs without a stream supersede nothing", run("r", 1, failed, inNoStream), []client.Object{trigger("smoke"), run("newer", -1, ofSHA("another"), inNoStream)}, "", "", 2},
+		"newer elsewhere":    {"whatever supersedes what, the place has another commit", run("r", 1, failed, inNoStream), []client.Object{trigger("smoke"), run("newer", -1, ofSHA("another"), inNoStream)}, Rejected, "another was deployed to staging", 0},
 		"no more attempts":   {"the schema bounds them", run("r", 1, failed, func(s *v1alpha1.Suite) { s.Spec.Attempt = v1alpha1.MaxAttempt }), []client.Object{trigger("smoke")}, Rejected, "is attempt 1000000", 0},
 	}
 	for name, tc := range cases {
@@ -91,8 +91,8 @@ func TestRerunFailed(t *testing.T) {
 		"passed":                   {"there is nothing to repeat", run("r", 1, is(v1alpha1.Passed("0")), tests), nil, "it passed"},
 		"timed out":                {"not all ran", run("r", 1, is(v1alpha1.TimedOut("")), tests), nil, "ended as TimedOut"},
 		"no reports":               {"nobody knows which failed", run("r", 1, failed), nil, "has no report"},
-		"deployed in this stream":  {"it would be superseded", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"))}, "The run newer of a newer deployment came after r"},
-		"deployed from elsewhere":  {"the Environment has another version", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"), elsewhere)}, "the run newer tests that"},
+		"deployed in this stream":  {"the Environment has another version", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"))}, "The run newer tests what is there"},
+		"deployed from elsewhere":  {"the Environment has another version", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"), elsewhere)}, "The run newer tests what is there"},
 		"an older one":             {"it was replaced", run("r", 1, failed, tests), []client.Object{run("older", 2, ofSHA("another"), elsewhere)}, ""},
 		"a Trigger of another UID": {"its tests may be others", run("r", 1, failed, tests, func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "old" }), nil, "created again"},
 	} {

@@ -14,15 +14,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// rolledOut makes a notification that of a rollout: it completes now, and the commit before it came so many minutes after noon.
-func (h *harness) rolledOut(since int) func(*Request) {
-	key := "rollout/" + h.clock.Now().String()
-	return func(r *Request) {
-		r.IdempotencyKey = key
-		r.Rollout = &Rollout{Environment: "staging", Since: noon.Add(time.Duration(since) * time.Minute)}
+// rolledOut makes a notification that of a rollout of a commit, which completes now. The workloads had another one before, unless it was the first.
+func (h *harness) rolledOut(sha string) func(*Request) {
+	h.t.Helper()
+	key := v1alpha1.RolloutKeyPrefix + h.clock.Now().String()
+	e := h.environments()["staging"]
+	e.Spec.Workloads = []v1alpha1.Workload{{Name: "web"}}
+	is := v1alpha1.Deployed{SHA: sha, Since: new(metav1.NewTime(h.clock.Now())), Workloads: []v1alpha1.DeployedWorkload{{Name: "web"}}}
+	if len(e.Status.Deployed) > 0 {
+		is.Previous = &v1alpha1.PreviousDeployment{SHA: e.Status.Deployed[0].SHA, Since: e.Status.Deployed[0].Since}
 	}
+	e.Status.Deployed = []v1alpha1.Deployed{is}
+	if err := h.cluster.Update(h.t.Context(), &e); err != nil {
+		h.t.Fatal(err)
+	}
+	return func(r *Request) { r.IdempotencyKey, r.Origin = key, FromRollout("staging") }
 }
 
 // elsewhere is a Dispatcher of another replica, whose cache has no Suites yet.
@@ -30,7 +39,9 @@ func (h *harness) elsewhere() *harness {
 	h.t.Helper()
 	other := *h
 	config := h.Config
-	config.Cache = start(h.t, setup{objects: acme(trigger("other"))}).cluster
+	e := h.environments()["staging"]
+	e.ResourceVersion = ""
+	config.Cache = start(h.t, setup{objects: []client.Object{team(namespace), &e, trigger("other")}}).cluster
 	d, err := New(config)
 	if err != nil {
 		h.t.Fatal(err)
@@ -81,7 +92,7 @@ func TestRollouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = tc.policy }))})
-			got, created, before, since := "", 0, 0, 0
+			got, created := "", 0
 			var rollout func(*Request)
 			for i, s := range tc.steps {
 				h.clock.now = noon.Add(time.Duration(i+1) * time.Minute)
@@ -92,8 +103,7 @@ func TestRollouts(t *testing.T) {
 				case other:
 					from = h.elsewhere()
 				case first:
-					before, since = since, i+1
-					rollout = h.rolledOut(before)
+					rollout = h.rolledOut(shaOf(t, s.body))
 					change = rollout
 				}
 				result := from.notify(s.body, change).Triggers[0]
@@ -121,7 +131,7 @@ func TestRolloutOfAnEnvironment(t *testing.T) {
 		}
 		return all
 	}
-	if diff := cmp.Diff([]string{"a", "c"}, triggersOf(h.notify(withSHA, h.rolledOut(0)))); diff != "" {
+	if diff := cmp.Diff([]string{"a", "c"}, triggersOf(h.notify(withSHA, h.rolledOut(sha)))); diff != "" {
 		t.Error(diff)
 	}
 	if n := len(h.suites()); n != 2 {
@@ -130,7 +140,7 @@ func TestRolloutOfAnEnvironment(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c"}, triggersOf(h.notify(withSHA))); diff != "" {
 		t.Errorf("a rollout changed what others match\n%s", diff)
 	}
-	if got := triggersOf(h.notify(withSHA, func(r *Request) { r.Rollout = &Rollout{Environment: "nightly"} })); got != nil {
+	if got := triggersOf(h.notify(withSHA, func(r *Request) { r.Origin = FromRollout("nightly") })); got != nil {
 		t.Errorf("an Environment without Triggers notifies %v", got)
 	}
 }
@@ -148,7 +158,7 @@ func TestRolloutThroughAnOutage(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &faults{creates: creates}
 				h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-				rollout := h.rolledOut(-1)
+				rollout := h.rolledOut(sha)
 				var got []string
 				for range 4 {
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -183,7 +193,7 @@ func TestRolloutOfOneTriggerThatFails(t *testing.T) {
 			return c.Create(ctx, o, opts...)
 		},
 	}})
-	rollout, got := h.rolledOut(-1), ""
+	rollout, got := h.rolledOut(sha), ""
 	for i := range 4 {
 		refused = i < 2
 		for _, r := range h.notify(withSHA, rollout).Triggers {
@@ -195,4 +205,13 @@ func TestRolloutOfOneTriggerThatFails(t *testing.T) {
 	if want := "cududcdd"; len(h.suites()) != 2 || got != want {
 		t.Errorf("%d Suites, %s, want %s", len(h.suites()), got, want)
 	}
+}
+
+func shaOf(t *testing.T, body string) string {
+	t.Helper()
+	n, err := notification.Decode([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.SHA
 }

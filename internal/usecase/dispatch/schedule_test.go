@@ -19,7 +19,7 @@ func (h *harness) scheduled(t *v1alpha1.Trigger) func(*Request) {
 	at := h.clock.Now().Truncate(time.Second)
 	return func(r *Request) {
 		r.IdempotencyKey = "schedule/" + at.Format(time.RFC3339)
-		r.Schedule = &Schedule{Trigger: t, At: at}
+		r.Origin = FromSchedule(t, at, noon)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestScheduleMarksItsRuns(t *testing.T) {
 		t.Fatalf("%s, want %s", got, id)
 	}
 	s := h.suites()[0]
-	if !s.ScheduledFor().Equal(noon.Truncate(time.Second)) || !s.StartedAgain() || s.Status.NotifiedAgainAt != nil || s.Status.NotifiedAgainBy != "" {
+	if !s.ScheduledFor().Equal(noon.Truncate(time.Second)) || s.Spec.Origin != v1alpha1.OriginSchedule || s.Status.NotifiedAgainAt != nil || s.Status.NotifiedAgainBy != "" {
 		t.Errorf("%s, notified again %v by %q", s.ScheduledFor(), s.Status.NotifiedAgainAt, s.Status.NotifiedAgainBy)
 	}
 }

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -16,12 +15,13 @@ import (
 // ensureSuite creates the Suite of a Trigger, or finds its duplicate. A taken name does not prove one: this call may have created the Suite
 // and lost the answer, it may be something else, or an attempt that is to be repeated.
 func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, result *TriggerResult) error {
-	attempt, err := o.firstAttempt(ctx, t, environment.Name)
+	known, err := o.attempts(ctx, t, environment.Name)
 	if err != nil {
 		return err
 	}
-	for ; attempt <= v1alpha1.MaxAttempt; attempt++ {
+	for attempt := o.firstAttempt(known); attempt <= v1alpha1.MaxAttempt; attempt++ {
 		desired := o.desired(ctx, t, environment, attempt)
+		desired.Name = suite.KnownName(desired, known)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
 			return err
@@ -30,11 +30,14 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 			result.SuiteID, result.Decision = desired.Name, Created
 			return nil
 		}
+		if suite.OtherRevision(existing, desired) { // an earlier version did not tell the repositories of revisions apart
+			continue
+		}
 		if !suite.SameRun(existing, desired) {
 			return reject("The name %s belongs to a Suite that is not a run of this notification. "+
 				"Delete that Suite, and send the notification again.", desired.Name)
 		}
-		d := &duplicate{operation: o, trigger: t, desired: desired, existing: existing}
+		d := &duplicate{operation: o, trigger: t, environment: environment, desired: desired, existing: existing}
 		if err := d.resolve(ctx); err != nil {
 			return err
 		}
@@ -48,55 +51,53 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 }
 
 func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
-	var ephemeral types.UID
-	if environment.Spec.Ephemeral != nil {
-		ephemeral = environment.UID
-	}
-	r := suite.Request{
+	return suite.New(suite.Request{
 		Trigger:        t,
 		Environment:    environment.Name,
-		EphemeralUID:   ephemeral,
+		EnvironmentUID: environment.UID,
+		Ephemeral:      environment.Spec.Ephemeral != nil,
+		Origin:         o.Origin.Kind(),
 		Notification:   o.Notification,
 		IdempotencyKey: o.IdempotencyKey,
 		RequestID:      o.RequestID,
 		ReceivedAt:     o.serverTime,
+		DeployedAt:     o.Origin.deployedAt,
+		ScheduledFor:   o.Origin.scheduledFor,
 		Attempt:        attempt,
 		Traceparent:    traceparent(ctx),
-	}
-	if o.Event != nil {
-		r.DeployedAt = o.Event.At
-	}
-	if o.Schedule != nil {
-		r.ScheduledFor = o.Schedule.At
-	}
-	return suite.New(r)
+	})
 }
 
 // owns reports whether this call created the Suite.
 func (o *operation) owns(s *v1alpha1.Suite) bool {
-	return s.Annotations[suite.AnnotationRequestID] == o.RequestID
+	return s.Annotations[v1alpha1.AnnotationRequestID] == o.RequestID
 }
 
-// firstAttempt is the cached attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins with
-// one that has not ended, which may be an earlier one that still stops.
-func (o *operation) firstAttempt(ctx context.Context, t *v1alpha1.Trigger, environment string) (int32, error) {
+// attempts returns the known Suites of the revision. Without a revision, none are.
+func (o *operation) attempts(ctx context.Context, t *v1alpha1.Trigger, environment string) ([]*v1alpha1.Suite, error) {
 	if o.Notification.SHA == "" {
-		return 1, nil
+		return nil, nil
 	}
-	var suites v1alpha1.SuiteList
-	key := client.MatchingFields{index.Run: index.RunKey(t.UID, environment, o.Notification.SHA)}
-	if err := o.Cache.List(ctx, &suites, client.InNamespace(o.namespace), key, client.UnsafeDisableDeepCopy); err != nil {
-		return 0, fmt.Errorf("look up earlier attempts: %w", err)
+	known, err := index.Suites(ctx, o.Cache, o.namespace, index.Run, index.RunKey(t.UID, environment, o.Notification.SHA))
+	if err != nil {
+		return nil, fmt.Errorf("look up earlier attempts: %w", err)
 	}
+	of := commit.Commit{Repository: o.Notification.Repository, Revision: o.Notification.SHA}
+	return slices.DeleteFunc(known, func(s *v1alpha1.Suite) bool { return !of.Same(commit.Of(s.Spec.Deployment)) }), nil
+}
+
+// firstAttempt is the known attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins with
+// one that has not ended, which may be an earlier one that still stops.
+func (o *operation) firstAttempt(known []*v1alpha1.Suite) int32 {
 	own, unfinished, latest := int32(0), int32(0), int32(1)
-	for _, s := range suites.Items {
+	for _, s := range known {
 		latest = max(latest, s.Spec.Attempt)
-		if suite.NotifiedBy(&s, o.IdempotencyKey) {
+		if suite.NotifiedBy(s, o.IdempotencyKey) {
 			own = max(own, s.Spec.Attempt)
 		}
-		if o.Schedule != nil && !s.Finished() {
+		if o.Origin.Kind() == v1alpha1.OriginSchedule && !s.Finished() {
 			unfinished = max(unfinished, s.Spec.Attempt)
 		}
 	}
-	return cmp.Or(own, unfinished, latest), nil
+	return cmp.Or(own, unfinished, latest)
 }

@@ -61,7 +61,6 @@ type arrivals struct {
 	*harness
 	elsewhere bool   // arrivals after the first are at a replica whose cache is behind
 	end       string // of each run, before the next arrival
-	since     int    // when the deployment before came, in minutes after noon
 	minute    int
 	story     []string
 }
@@ -70,9 +69,10 @@ type arrivals struct {
 func (a *arrivals) deploy(commit string, ways []string) (created int) {
 	a.minute++
 	a.clock.now = noon.Add(time.Duration(a.minute) * time.Minute)
-	before, since := a.since, a.minute
-	a.since = since
-	rollout := a.rolledOut(before)
+	since, rollout := a.minute, func(*Request) {}
+	if slices.Contains(ways, byWorkload) {
+		rollout = a.rolledOut(whole(commit))
+	}
 	for i, way := range ways {
 		at := a.harness
 		if a.elsewhere && i > 0 {
@@ -83,7 +83,7 @@ func (a *arrivals) deploy(commit string, ways []string) (created int) {
 			case byWorkload:
 				rollout(r)
 			case byEvent:
-				r.Event, r.IdempotencyKey = &Event{}, fmt.Sprint("delivery of ", since)
+				r.Origin, r.IdempotencyKey = FromEvent(time.Time{}), fmt.Sprint("delivery of ", since)
 			case byCI:
 				r.IdempotencyKey = fmt.Sprint("pipeline of ", since)
 			}
@@ -101,15 +101,20 @@ func (a *arrivals) deploy(commit string, ways []string) (created int) {
 
 // bodies are what the ways know of a deployment.
 var bodies = map[string]func(commit string) string{
-	byCI:       func(commit string) string { return `{"sha":"` + commit + `","branch":"main"}` },
-	byEvent:    func(commit string) string { return `{"sha":"` + commit + `","branch":"main","repository":"acme/shop"}` },
-	byWorkload: func(commit string) string { return `{"sha":"` + commit + `"}` },
+	byCI: func(commit string) string { return `{"sha":"` + whole(commit) + `","branch":"main"}` },
+	byEvent: func(commit string) string {
+		return `{"sha":"` + whole(commit) + `","branch":"main","repository":"acme/shop"}`
+	},
+	byWorkload: func(commit string) string { return `{"sha":"` + whole(commit) + `"}` },
 }
+
+// whole is a whole SHA, which is the same commit whether or not its repository is named.
+func whole(letter string) string { return strings.Repeat(letter, 40) }
 
 // TestEventAfterCI: what an event does not say is no other deployment than that of CI. What CI says after an event may be.
 func TestEventAfterCI(t *testing.T) {
 	const ci = `{"sha":"a","deployment_url":"https://blue.example.com","variables":{"REGION":"eu"}}`
-	event := func(r *Request) { r.Event = &Event{} }
+	event := func(r *Request) { r.Origin = FromEvent(time.Time{}) }
 	anyone := func(*Request) {}
 	for name, tc := range map[string]struct {
 		first, second string
@@ -139,18 +144,19 @@ func TestEventsInTheWrongOrder(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke"))})
 			at := map[string]time.Time{"a": h.clock.now.Add(-40 * time.Second), "b": h.clock.now.Add(-20 * time.Second)}
 			for _, commit := range []string{tc.first, tc.second} {
-				h.notify(bodies[byEvent](commit), func(r *Request) { r.Event = &Event{At: at[commit]} })
+				h.notify(bodies[byEvent](commit), func(r *Request) { r.Origin = FromEvent(at[commit]) })
 			}
 			for _, s := range h.suites() {
-				if got := s.Spec.ReceivedAt.Time; !got.Equal(at[s.Spec.Deployment.SHA]) {
-					t.Errorf("%s of %s is ordered at %s, want %s", s.Name, s.Spec.Deployment.SHA, got, at[s.Spec.Deployment.SHA])
+				commit := s.Spec.Deployment.SHA[:1]
+				if got := s.DeployedAt().Time; !got.Equal(at[commit]) || !s.Spec.ReceivedAt.Time.Equal(h.clock.now) {
+					t.Errorf("%s of %s is ordered at %s, want %s", s.Name, commit, got, at[commit])
 				}
 			}
 		})
 	}
 	h := start(t, setup{objects: acme(trigger("smoke"))})
-	h.notify(bodies[byEvent]("a"), func(r *Request) { r.Event = &Event{At: h.clock.now.Add(time.Hour)} })
-	if got := h.suites()[0].Spec.ReceivedAt.Time; got.After(h.clock.now) {
+	h.notify(bodies[byEvent]("a"), func(r *Request) { r.Origin = FromEvent(h.clock.now.Add(time.Hour)) })
+	if got := h.suites()[0].DeployedAt().Time; got.After(h.clock.now) {
 		t.Errorf("a clock that is wrong makes a run newer than all others: %s", got)
 	}
 }

@@ -78,7 +78,7 @@ func (r *Receiver) deployed(ctx context.Context, s Source, d Delivery, a *Answer
 	}
 	a.Request = dispatch.Request{
 		Team: s.Team, Notification: e.Notification, IdempotencyKey: e.ID, RequestID: d.RequestID, ReceivedAt: d.ReceivedAt,
-		Event: &dispatch.Event{At: e.At},
+		Origin: dispatch.FromEvent(e.At),
 	}
 	a.Result, err = r.Dispatcher.Dispatch(ctx, a.Request)
 	return err
@@ -90,12 +90,14 @@ func (r *Receiver) problem(ctx context.Context, s Source, e event.Event) (string
 	if err != nil {
 		return "", fmt.Errorf("look up the runs of the commit: %w", err)
 	}
-	target := index.TargetKey(n.HostingService, n.Repository, n.DeploymentType)
-	others, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Target, target)
-	if err != nil {
-		return "", fmt.Errorf("look up the runs of other deployments: %w", err)
+	for _, repository := range []string{n.Repository, ""} { // a notification need not name it
+		others, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Target, index.TargetKey(n.HostingService, repository, n.DeploymentType))
+		if err != nil {
+			return "", fmt.Errorf("look up the runs of other deployments: %w", err)
+		}
+		runs = append(runs, others...)
 	}
-	return judge.Problem(e, append(runs, others...), r.Reports, r.now()), nil
+	return judge.Problem(e, runs, r.Reports, r.now()), nil
 }
 
 func (r *Receiver) repeat(ctx context.Context, s Source, d Delivery, a *Answer) error {

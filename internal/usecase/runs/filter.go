@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
@@ -19,7 +20,7 @@ func (f Filter) Matches(s *v1alpha1.Suite) bool {
 	return same(f.Trigger, s.Spec.Trigger.Name) && same(f.Environment, s.Spec.Environment) &&
 		same(f.State, cmp.Or(s.State(), v1alpha1.ReasonQueued)) &&
 		same(notification.BranchName(f.Branch), notification.BranchName(d.Branch)) &&
-		(same(f.SHA, d.SHA) || len(f.SHA) >= minSHA && notification.HasSHAPrefix(d.SHA, f.SHA))
+		(same(f.SHA, d.SHA) || len(f.SHA) >= minSHA && commit.HasSHAPrefix(d.SHA, f.SHA))
 }
 
 func same(filter, value string) bool { return filter == "" || filter == value }

@@ -3,7 +3,7 @@ package flux
 import (
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 const (
@@ -41,4 +41,4 @@ func revision(text string) (branch, sha string) {
 	}
 }
 
-func isHex(digits string, n int) bool { return len(digits) == n && notification.IsCommit(digits) }
+func isHex(digits string, n int) bool { return len(digits) == n && commit.IsSHA(digits) }

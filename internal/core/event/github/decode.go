@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
@@ -96,7 +97,7 @@ func (p payload) branch() string {
 }
 
 func (p payload) commitURL() string {
-	if p.Repository.HTMLURL == "" || !notification.IsCommit(p.Deployment.SHA) {
+	if p.Repository.HTMLURL == "" || !commit.IsSHA(p.Deployment.SHA) {
 		return ""
 	}
 	return p.Repository.HTMLURL + "/commit/" + p.Deployment.SHA
@@ -109,7 +110,7 @@ func (p payload) rerun(e event.Event) (event.Event, error) {
 	case !uid.MatchString(id):
 		e.Ignored = "Postflight has not posted this check run: its external id is not that of a run."
 	default:
-		e.Rerun = &event.Rerun{Runs: []string{id}, Repository: e.Repository, Commit: notification.NormalSHA(p.CheckRun.HeadSHA), By: p.by()}
+		e.Rerun = &event.Rerun{Runs: []string{id}, Repository: e.Repository, Commit: commit.NormalSHA(p.CheckRun.HeadSHA), By: p.by()}
 	}
 	return e, nil
 }
@@ -122,11 +123,11 @@ func (p payload) rerunAll(e event.Event, o event.Options) (event.Event, error) {
 		e.Ignored = "Of check suites, only the wish to re-run one starts something."
 	case o.OwnApp != 0 && s.App.ID != o.OwnApp:
 		e.Ignored = "The checks are of another App."
-	case !notification.IsCommit(s.HeadSHA), s.UpdatedAt.IsZero():
+	case !commit.IsSHA(s.HeadSHA), s.UpdatedAt.IsZero():
 		return e, &event.InvalidError{Reason: "The event lacks the head_sha or the updated_at of the check suite."}
 	default:
 		e.At = s.UpdatedAt
-		e.Rerun = &event.Rerun{Repository: e.Repository, Commit: notification.NormalSHA(s.HeadSHA), By: p.by()}
+		e.Rerun = &event.Rerun{Repository: e.Repository, Commit: commit.NormalSHA(s.HeadSHA), By: p.by()}
 	}
 	return e, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/notification"
@@ -229,7 +230,7 @@ func FuzzDecode(f *testing.F) {
 		if (e.Notification == nil) != (e.Ignored != "") || e.Rerun != nil || len(e.ID) > 200 || len(e.Type) > 80 {
 			t.Fatalf("got %+v", e)
 		}
-		if n := e.Notification; n != nil && (!notification.IsCommit(n.SHA) || !strings.HasSuffix(strings.ToLower(n.CommitURL), n.SHA) ||
+		if n := e.Notification; n != nil && (!commit.IsSHA(n.SHA) || !strings.HasSuffix(strings.ToLower(n.CommitURL), n.SHA) ||
 			n.Repository == "" || n.DeploymentType == "" || n.HostingService != v1alpha1.GitLab || (e.ID == "") == (e.Key == "")) {
 			t.Fatalf("accepted %+v", n)
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/event"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
 // payload has the members of a deployment event that matter. Others are checked to be JSON, with each name once, and skipped.
@@ -51,8 +51,8 @@ func (p payload) sha() (sha string, ok bool) {
 			break
 		}
 	}
-	ok = ok && p.Project.Path != "" && strings.HasSuffix(p.Project.WebURL, "/"+p.Project.Path) && notification.IsCommit(sha) &&
-		len(p.ShortSHA) >= notification.MinSHAPrefix && notification.HasSHAPrefix(strings.ToLower(sha), p.ShortSHA)
+	ok = ok && p.Project.Path != "" && strings.HasSuffix(p.Project.WebURL, "/"+p.Project.Path) && commit.IsSHA(sha) &&
+		len(p.ShortSHA) >= commit.MinSHAPrefix && commit.HasSHAPrefix(strings.ToLower(sha), p.ShortSHA)
 	return sha, ok
 }
 

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/event"
-	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
@@ -37,7 +38,9 @@ func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.T
 	if s := posted(e, runs, o); s != nil {
 		return fmt.Sprintf("Postflight has posted this state itself, for the run %s.", s.Name)
 	}
-	if s := newer(e, runs); s != nil {
+	n := e.Notification
+	of := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, HostingService: n.HostingService}
+	if s := ledger.AnnouncedAfter(of, e.At, receiptDelay, runs); s != nil && !e.At.IsZero() {
 		return fmt.Sprintf("%s was deployed later than %s, and its run is %s.",
 			shown(s.Spec.Deployment.SHA), shown(e.Notification.SHA), s.Name)
 	}
@@ -64,29 +67,6 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 		page := o.Page(s)
 		return page != "" && page == e.Post.LogURL || s.Passed() && e.Post.Description == report.DeploymentDescription(s)
 	})
-}
-
-// newer returns a run of another commit that was deployed to the same place after the event happened, or nil.
-func newer(e event.Event, runs []*v1alpha1.Suite) *v1alpha1.Suite {
-	if e.At.IsZero() {
-		return nil
-	}
-	n := e.Notification
-	return find(runs, func(s *v1alpha1.Suite) bool {
-		d := s.Spec.Deployment
-		same := d.HostingService == n.HostingService && strings.EqualFold(d.Repository, n.Repository) && d.Type == n.DeploymentType
-		return same && d.SHA != n.SHA && !s.Scheduled() && deployedAfter(s).After(e.At)
-	})
-}
-
-// deployedAfter returns a time after which the commit of a run was surely deployed.
-func deployedAfter(s *v1alpha1.Suite) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, s.Annotations[v1alpha1.AnnotationDeployedAt])
-	notified := s.LastNotified()
-	if err == nil && notified == s.Received() {
-		return at
-	}
-	return notified.Add(-receiptDelay)
 }
 
 // Repeats returns the runs of which another attempt is requested. Each is a function of the event, so that it starts the same attempts
@@ -119,7 +99,7 @@ func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) 
 func reportedOn(s *v1alpha1.Suite, r *event.Rerun) bool {
 	shown := s.Status.Report
 	return shown != nil && shown.CheckID != 0 && shown.HostingService == v1alpha1.GitHub && strings.EqualFold(shown.Repository, r.Repository) &&
-		s.Spec.Deployment.SHA == notification.NormalSHA(r.Commit)
+		s.Spec.Deployment.SHA == commit.NormalSHA(r.Commit)
 }
 
 func find(runs []*v1alpha1.Suite, is func(*v1alpha1.Suite) bool) *v1alpha1.Suite {

@@ -40,7 +40,7 @@ func run(name string, received time.Duration, change ...func(*v1alpha1.Suite)) *
 
 func deployedAt(after time.Duration) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
-		s.Annotations = map[string]string{v1alpha1.AnnotationDeployedAt: noon.Add(after).Format(time.RFC3339Nano)}
+		s.Spec.Origin, s.Spec.DeployedAt = v1alpha1.OriginEvent, new(metav1.NewMicroTime(noon.Add(after)))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -81,7 +81,7 @@ func workloadOf(w v1alpha1.DeployedWorkload, namespace, deployed string) Workloa
 		v.Namespace = w.Namespace
 	}
 	if w.SHA != deployed {
-		v.SHA = notification.ShortSHA(w.SHA)
+		v.SHA = commit.ShortSHA(w.SHA)
 	}
 	if v.Message == "" && !w.Ready {
 		v.Message = "not rolled out"
@@ -104,9 +104,8 @@ func shortDigest(digest string) string {
 
 // testsOf returns the runs that tested what is deployed.
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
-	named := suite.NamedRepositories(e)
 	for _, s := range runs {
-		if suite.RepositoryOf(s, named) == d.Repository && d.SHA != "" && notification.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
+		if commit.SameRepository(ledger.RepositoryOf(e, s.Spec.Deployment.Repository), d.Repository) && d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
 			of = append(of, s)
 		}
 	}

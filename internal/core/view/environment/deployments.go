@@ -7,8 +7,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // deployment is a time in which an Environment had a commit of a repository.
@@ -20,12 +20,12 @@ type deployment struct {
 // deploymentsOf returns what was deployed, by repository and then by time. What is deployed now, and was just before, is known from the
 // status, and the rest from the archive, or else from the runs that notifications started. Those are of the Environment, newest first.
 func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment) []deployment {
-	byRepository, named := map[string][]deployment{}, suite.NamedRepositories(e)
+	byRepository := map[string][]deployment{}
 	for _, s := range slices.Backward(runs) {
-		d, repository := s.Spec.Deployment, suite.RepositoryOf(s, named)
+		d, repository := s.Spec.Deployment, ledger.RepositoryOf(e, s.Spec.Deployment.Repository)
 		before := byRepository[repository]
 		again := len(before) > 0 && before[len(before)-1].sha == d.SHA
-		if again || s.StartedAgain() {
+		if again || !s.Origin().IsDeployment() {
 			continue
 		}
 		byRepository[repository] = append(before, deployment{repository: repository, sha: d.SHA, branch: d.Branch, from: s.Received().Time})
@@ -84,7 +84,7 @@ func inStatus(d v1alpha1.Deployed) (known []deployment) {
 func before(known deployment, all []deployment) []deployment {
 	for len(all) > 0 {
 		last := all[len(all)-1]
-		if last.from.Before(known.from) && (last.sha == "" || !notification.SameSHA(last.sha, known.sha)) {
+		if last.from.Before(known.from) && (last.sha == "" || !commit.SameSHA(last.sha, known.sha)) {
 			break
 		}
 		all = all[:len(all)-1]

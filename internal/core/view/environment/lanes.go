@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -52,8 +52,8 @@ func deploymentLanes(deployments []deployment, window stretch, now time.Time) (l
 		if i == 0 || p.repository != deployments[i-1].repository {
 			lanes = append(lanes, Lane{Name: p.repository, Height: deploymentPitch})
 		}
-		bar := LaneBar{Key: "present", Label: cmp.Or(notification.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2, Height: deploymentHeight}
-		bar.Title = cmp.Or(notification.ShortSHA(p.sha), "several commits")
+		bar := LaneBar{Key: "present", Label: cmp.Or(commit.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2, Height: deploymentHeight}
+		bar.Title = cmp.Or(commit.ShortSHA(p.sha), "several commits")
 		if p.branch != "" {
 			bar.Title += " on " + p.branch
 		}
@@ -119,7 +119,7 @@ func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
 		bar.Title += ", " + view.Duration(took)
 	}
 	if sha := s.Spec.Deployment.SHA; sha != "" {
-		bar.Title += ", " + notification.ShortSHA(sha)
+		bar.Title += ", " + commit.ShortSHA(sha)
 	}
 	return bar
 }

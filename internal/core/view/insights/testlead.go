@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
@@ -28,7 +28,7 @@ type TestLead struct {
 type CommitOfRun struct{ ID, Namespace, Text, Branch string }
 
 func commitOfRun(r httpapi.TestRun) *CommitOfRun {
-	text := plaintext.Line(notification.ShortSHA(r.SHA), logtext.MaxTestName)
+	text := plaintext.Line(commit.ShortSHA(r.SHA), logtext.MaxTestName)
 	if text == "" {
 		text = "a commit without a name"
 	}

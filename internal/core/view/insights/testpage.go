@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
@@ -194,7 +194,7 @@ func testSaysOf(f httpapi.FailureText, in httpapi.TestInPlace, now time.Time) Te
 }
 
 func testRunRowOf(r httpapi.TestRun, now time.Time) TestRunRow {
-	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(notification.ShortSHA(r.SHA), logtext.MaxTestName),
+	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(commit.ShortSHA(r.SHA), logtext.MaxTestName),
 		Branch: plaintext.Line(r.Branch, logtext.MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: view.TimeOf(r.CreatedAt, now)}
 	if r.State == httpapi.TestSkipped {
 		row.Took = ""

@@ -1,0 +1,57 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+)
+
+// Repositories are those whose code the workloads of an Environment are, each once.
+func Repositories(e *v1alpha1.Environment) (all []string) {
+	for _, w := range e.Spec.Workloads {
+		if !slices.ContainsFunc(all, func(r string) bool { return commit.SameRepository(r, w.Repository) }) {
+			all = append(all, w.Repository)
+		}
+	}
+	return all
+}
+
+// RepositoryOf returns whose code a deployment is, in the spelling of the workloads. A notification without a repository is of the only one
+// that they have, if there is one.
+func RepositoryOf(e *v1alpha1.Environment, notified string) string {
+	own := Repositories(e)
+	if notified == "" && len(own) == 1 {
+		return own[0]
+	}
+	if i := slices.IndexFunc(own, func(r string) bool { return commit.SameRepository(r, notified) }); i >= 0 {
+		return own[i]
+	}
+	return notified
+}
+
+// HasWorkloads reports whether the workloads of an Environment say what is deployed of a repository.
+func HasWorkloads(e *v1alpha1.Environment, repository string) bool {
+	return slices.ContainsFunc(e.Spec.Workloads, func(w v1alpha1.Workload) bool { return commit.SameRepository(w.Repository, repository) })
+}
+
+// hasWorkloads is false until the workloads have been read once.
+func (l *Ledger) hasWorkloads(repository string) bool {
+	return HasWorkloads(l.environment, repository) && slices.ContainsFunc(l.environment.Status.Deployed, func(d v1alpha1.Deployed) bool {
+		return commit.SameRepository(d.Repository, repository) && len(d.Workloads) > 0
+	})
+}
+
+// Rollouts returns when commits came to an Environment, as its status says, also those whose Suites were deleted.
+func Rollouts(e *v1alpha1.Environment) (times []time.Time) {
+	for _, d := range e.Status.Deployed {
+		if d.Since != nil {
+			times = append(times, d.Since.Time)
+		}
+		if p := d.Previous; p != nil && p.Since != nil {
+			times = append(times, p.Since.Time)
+		}
+	}
+	return times
+}

@@ -1,0 +1,230 @@
+// Package ledger lists what was deployed to an Environment, and when. It alone decides what is deployed, what came after what, and whether
+// the commit of a run is still there.
+//
+// Notifications, events and rollouts are deployments. What was started again without one is not: the origin of a Suite tells. A deployment that
+// found an earlier run, and was answered with it, counts as any other.
+//
+// Where the workloads of an Environment are those of a repository, they alone say what is deployed of it. A notification only says what
+// somebody announced.
+package ledger
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+)
+
+// Deployment is a commit that came to an Environment.
+type Deployment struct {
+	commit.Commit
+	At  time.Time
+	Run *v1alpha1.Suite // shows that it was notified; nil: the status of the Environment has it
+
+	by v1alpha1.DeploymentReporter
+}
+
+// Ledger has the deployments of an Environment.
+type Ledger struct {
+	environment *v1alpha1.Environment
+	all         []Deployment // in no order
+}
+
+// Of returns the ledger of an Environment, given its Suites. It is shared with neither.
+func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
+	l := &Ledger{environment: e}
+	for _, s := range suites {
+		if s.Spec.Environment != e.Name || !l.isIn(s) {
+			continue
+		}
+		for _, at := range Times(s) {
+			l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: at, Run: s, by: reporter(s, at)})
+		}
+	}
+	for _, d := range e.Status.Deployed {
+		l.addStatus(d, suites)
+	}
+	return l
+}
+
+// isIn reports whether a Suite is one of this Environment, and not of an earlier one of its name.
+func (l *Ledger) isIn(s *v1alpha1.Suite) bool {
+	return s.Spec.EnvironmentUID == "" || l.environment.UID == "" || s.Spec.EnvironmentUID == l.environment.UID
+}
+
+func (l *Ledger) commitOf(s *v1alpha1.Suite) commit.Commit {
+	return commit.Commit{Repository: RepositoryOf(l.environment, s.Spec.Deployment.Repository), Revision: s.Spec.Deployment.SHA}
+}
+
+func reporter(s *v1alpha1.Suite, at time.Time) v1alpha1.DeploymentReporter {
+	if s.Origin() == v1alpha1.OriginRollout && at.Equal(s.DeployedAt().Time) {
+		return v1alpha1.ReportedByWorkload
+	}
+	return v1alpha1.ReportedByNotification
+}
+
+// addStatus adds what the status remembers: rollouts, and deployments whose Suites were deleted.
+func (l *Ledger) addStatus(d v1alpha1.Deployed, suites []*v1alpha1.Suite) {
+	is := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	if d.Since != nil && !l.has(is, d.Since.Time) {
+		l.all = append(l.all, Deployment{Commit: is, At: endOfSecond(d.Since.Time), by: d.ReportedBy})
+	}
+	if p := d.Previous; p != nil && p.Since != nil {
+		was := commit.Commit{Repository: d.Repository, Revision: p.SHA}
+		if !l.has(was, p.Since.Time) {
+			l.all = append(l.all, Deployment{Commit: was, At: l.announced(was, p.Since.Time, suites), by: d.ReportedBy})
+		}
+	}
+}
+
+// has reports whether a Suite shows the deployment of a second, in which the status keeps times. Of workloads, only the status counts.
+func (l *Ledger) has(c commit.Commit, second time.Time) bool {
+	return !l.hasWorkloads(c.Repository) && slices.ContainsFunc(l.all, func(d Deployment) bool {
+		return d.Run != nil && d.At.Truncate(time.Second).Equal(second.Truncate(time.Second)) && d.Covers(c)
+	})
+}
+
+// announced is when a rollout that is over counts as begun: CI may notify a commit, and the next one, before the first is rolled out, and then
+// the run of the next one is not of an earlier rollout.
+func (l *Ledger) announced(c commit.Commit, rolledOut time.Time, suites []*v1alpha1.Suite) time.Time {
+	var last time.Time
+	for _, s := range suites {
+		received := s.Received().Time
+		if s.Origin().IsDeployment() && received.After(last) && l.commitOf(s).Covers(c) {
+			last = received
+		}
+	}
+	if !last.IsZero() && last.Before(rolledOut) {
+		return last
+	}
+	return rolledOut
+}
+
+// endOfSecond is the last moment that a time of whole seconds can mean.
+func endOfSecond(t time.Time) time.Time {
+	return t.Truncate(time.Second).Add(time.Second - time.Microsecond)
+}
+
+// Other returns the newest deployment of another commit to the place of a run, after a time; nil: none is known.
+func (l *Ledger) Other(s *v1alpha1.Suite, after time.Time) *Deployment {
+	return l.other(s, after, time.Time{})
+}
+
+// other leaves out what came after a time, if that is not zero.
+func (l *Ledger) other(s *v1alpha1.Suite, after, until time.Time) (newest *Deployment) {
+	own := l.commitOf(s)
+	byWorkloads := l.hasWorkloads(own.Repository)
+	for i := range l.all {
+		d := &l.all[i]
+		switch {
+		case !d.At.After(after), !until.IsZero() && d.At.After(until), newest != nil && !d.At.After(newest.At), byWorkloads && d.Run != nil:
+		case !commit.MayBeSameRepository(own.Repository, d.Repository), own.Covers(d.Commit), d.Run != nil && !l.samePlace(s, d.Run):
+		case d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)):
+		default:
+			newest = d
+		}
+	}
+	return newest
+}
+
+// Replaced returns what was deployed to the place of a run after its commit; nil: the commit is still there, as far as is known.
+func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
+
+// Interrupted returns the last deployment because of which the commit of a run was not at its place from the beginning of its tests to their end,
+// also if it came back meanwhile. A zero end is now. It is nil where workloads say what was under test.
+func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time) *Deployment {
+	if l.hasWorkloads(l.commitOf(s).Repository) {
+		return nil
+	}
+	return l.other(s, l.lastUntil(s, begin), end)
+}
+
+// LastOf is when the commit of a run was deployed last to its place.
+func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time {
+	last := Last(s)
+	if at := l.lastUntil(s, time.Time{}); at.After(last) {
+		return at
+	}
+	return last
+}
+
+// lastUntil leaves out what came after a time, if that is not zero.
+func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) time.Time {
+	last, own := s.DeployedAt().Time, l.commitOf(s)
+	for _, d := range l.all {
+		same := d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
+		same = same || own.Covers(d.Commit) && (d.Run == nil || l.samePlace(s, d.Run))
+		if same && d.At.After(last) && (until.IsZero() || !d.At.After(until)) {
+			last = d.At
+		}
+	}
+	return last
+}
+
+// At is when the commit of a status was deployed last.
+func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
+	is := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	for _, other := range l.all {
+		if other.At.After(last) && other.Covers(is) {
+			last = other.At
+		}
+	}
+	return last
+}
+
+// Removed reports whether the Environment of a run was deleted and created again.
+func (l *Ledger) Removed(s *v1alpha1.Suite) bool { return !l.isIn(s) }
+
+// Notified is what was last announced of a repository.
+type Notified struct {
+	Deployment
+	Revisions []string // of all notifications, the newest first
+}
+
+// Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
+func (l *Ledger) Notified() map[string]Notified {
+	all := map[string]Notified{}
+	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }
+	for _, d := range slices.SortedStableFunc(slices.Values(l.all), newestFirst) {
+		if d.Run == nil || d.Revision == "" || d.by != v1alpha1.ReportedByNotification {
+			continue
+		}
+		key := commit.RepositoryKey(d.Repository)
+		n, known := all[key]
+		if !known {
+			n.Deployment = d
+		}
+		n.Revisions = append(n.Revisions, d.Revision)
+		all[key] = n
+	}
+	return all
+}
+
+// samePlace reports whether two runs are of deployments to the same URL. One that names none is at that of the Environment; if that is not
+// known either, it may be anywhere.
+func (l *Ledger) samePlace(a, b *v1alpha1.Suite) bool {
+	x, y := l.url(a), l.url(b)
+	return x == "" || y == "" || x == y
+}
+
+func (l *Ledger) url(s *v1alpha1.Suite) string {
+	url := s.Spec.Deployment.URL
+	if url == "" {
+		url = l.environment.Spec.URL
+	}
+	return placeOf(url)
+}
+
+// placeOf leaves out what addresses the same server: the case of its name, a slash at the end, a query and a fragment.
+func placeOf(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	url, _, _ = strings.Cut(url, "?")
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		return url
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	return strings.TrimRight(strings.ToLower(scheme+"://"+host)+"/"+path, "/")
+}

@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+)
+
+// Times returns when the deployments happened that a Suite stands for, in their order: the one that it was created for, and the last ones that
+// found it. What was started again, and was found by no deployment, has none.
+func Times(s *v1alpha1.Suite) (all []time.Time) {
+	if s.Origin().IsDeployment() {
+		all = append(all, s.DeployedAt().Time)
+	}
+	for _, at := range found(s) {
+		if at != nil && at.After(s.DeployedAt().Time) {
+			all = append(all, at.Time)
+		}
+	}
+	return all
+}
+
+func found(s *v1alpha1.Suite) [2]*metav1.MicroTime {
+	return [...]*metav1.MicroTime{s.Status.NotifiedAgainAt, s.Status.AnsweredAgainAt}
+}
+
+// IsDeployment reports whether a Suite stands for a deployment.
+func IsDeployment(s *v1alpha1.Suite) bool { return len(Times(s)) > 0 }
+
+// Last is when what a Suite tests was deployed last, as far as the Suite shows.
+func Last(s *v1alpha1.Suite) time.Time {
+	last := s.DeployedAt().Time
+	for _, at := range found(s) {
+		if at != nil && at.After(last) {
+			last = at.Time
+		}
+	}
+	return last
+}
+
+// Tested is when what a run tested was deployed last, before it ended: not when its result was the answer.
+func Tested(s *v1alpha1.Suite) time.Time {
+	if at := s.Status.NotifiedAgainAt; at != nil && at.After(s.DeployedAt().Time) {
+		return at.Time
+	}
+	return s.DeployedAt().Time
+}
+
+// Compare orders Suites by their last deployments, alike in all replicas. Of runs of one deployment, the one that was requested last is the
+// newest. Restored Suites come first, because they never run.
+func Compare(a, b *v1alpha1.Suite) int {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), Last(a).Compare(Last(b)), compareRequested(a, b), strings.Compare(a.Name, b.Name))
+}
+
+func rank(s *v1alpha1.Suite) int {
+	if s.Restored() {
+		return 0
+	}
+	return 1
+}
+
+// compareRequested tells those apart whose times are equal because they were clamped.
+func compareRequested(a, b *v1alpha1.Suite) int {
+	_, x := a.ReceivedTimes()
+	_, y := b.ReceivedTimes()
+	return x.Compare(y.Time)
+}
+
+// Replaces reports whether a Suite stands for a later deployment of another commit than that of s. Of two places, ask a Ledger.
+func Replaces(other, s *v1alpha1.Suite) bool {
+	return IsDeployment(other) && Compare(other, s) > 0 && !commit.Of(other.Spec.Deployment).Covers(commit.Of(s.Spec.Deployment))
+}
+
+// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, to the same type of deployment on
+// the same code host, and of what may be the same repository, which happened after a time. Notifications may come up to a delay after their deployment, events say when it was.
+func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, suites []*v1alpha1.Suite) (newest *v1alpha1.Suite) {
+	for _, s := range suites {
+		is, late := s.Spec.Deployment, delay
+		if s.Origin() == v1alpha1.OriginEvent && Last(s).Equal(s.DeployedAt().Time) {
+			late = 0
+		}
+		same := is.Type == d.Type && is.HostingService == d.HostingService && commit.MayBeSameRepository(is.Repository, d.Repository)
+		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(is).Covers(commit.Of(d)) && (newest == nil || Compare(s, newest) > 0) {
+			newest = s
+		}
+	}
+	return newest
+}
+
+// siblings reports whether Suites answer one notification.
+func siblings(a, b *v1alpha1.Suite) bool {
+	request := a.Annotations[v1alpha1.AnnotationRequestID]
+	return request != "" && request == b.Annotations[v1alpha1.AnnotationRequestID]
+}
