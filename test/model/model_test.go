@@ -22,7 +22,8 @@ const (
 var played = []string{
 	"late", "sent again", "rerun", "rerun failed", "re-run check", "refused", "schedule", "error", "restore", "rebuild", "cancel", "pause",
 	"raced", "rollout", "created", "duplicate", "green", "excused",
-	"passed: notification", "passed: rerun", "passed: rerun of failed tests", "passed: retry", "passed: schedule",
+	"passed: Notification", "passed: Event", "passed: Rollout", "passed: Rerun", "passed: Rerun of failed tests", "passed: Retry",
+	"passed: Repetition", "passed: Schedule",
 }
 
 // TestDeployedWorld plays random histories. Of each kind of violation, one is printed, without what it does not need.

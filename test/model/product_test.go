@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/match"
@@ -66,11 +67,11 @@ func (w *world) notify(n *notification.Notification, key string, rerun bool) (di
 // fire starts the runs of a schedule whose time has come.
 func (w *world) fire(t *v1alpha1.Trigger) (why string, err error) {
 	at := w.clock.Now().Truncate(time.Second)
-	all, why := schedule.Notifications(schedule.Observed{Trigger: t, Environment: w.environment(), Team: w.team, Suites: w.store.all()})
-	for _, n := range all {
+	all, why := schedule.Runs(schedule.Observed{Trigger: t, Environment: w.environment(), Team: w.team, Suites: w.store.all()})
+	for _, run := range all {
 		_, err := w.Dispatch(context.Background(), dispatch.Request{
-			Team: w.team, Notification: n, IdempotencyKey: schedule.Key(at), RequestID: w.id("schedule"), ReceivedAt: w.clock.Now(),
-			Schedule: &dispatch.Schedule{Trigger: t, At: at},
+			Team: w.team, Notification: run.Notification, IdempotencyKey: schedule.Key(at), RequestID: w.id("schedule"),
+			ReceivedAt: w.clock.Now(), Origin: dispatch.FromSchedule(t, at, run.DeployedAt),
 		})
 		if err != nil {
 			return why, err
@@ -107,18 +108,10 @@ func (w *world) gate(root *v1alpha1.Suite) (httpapi.Greenlight, error) {
 
 // origin is who asked for a run.
 func origin(s *v1alpha1.Suite) string {
-	switch {
-	case s.Spec.OnlyFailedOf != nil:
-		return "rerun of failed tests"
-	case s.Annotations[v1alpha1.AnnotationRerunBy] != "":
-		return "rerun"
-	case s.Annotations[v1alpha1.AnnotationRepeats] != "":
-		return "retry"
-	case s.Scheduled():
-		return "schedule"
-	default:
-		return "notification"
+	if s.Spec.OnlyFailedOf != nil {
+		return "Rerun of failed tests"
 	}
+	return string(s.Origin())
 }
 
 // observe is what the controller of Suites knows of a run.
@@ -139,11 +132,6 @@ func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
 		o.Collected = &results.Collected{Summary: j.report.Summary(), OnlyTests: true}
 		o.DecidedBy, o.Judged = v1alpha1.DecidedByTests, true
 	}
-	if s.Spec.OnlyFailedOf != nil && j.plan != nil {
-		if other := suite.DeployedSince(s, j.plan.Since, w.store.all()); other != nil {
-			o.DeployedSince = other.Name
-		}
-	}
 	return o
 }
 
@@ -157,7 +145,9 @@ func (w *world) findFailed(o *suite.Observation) {
 		o.Failed = &suite.FailedTests{Impossible: problem}
 		return
 	}
-	r := suite.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: "tests", Environment: w.store.all()}
+	r := suite.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: "tests", Environment: o.Environment}
+	w.readLedger(o)
+	r.Ledger = o.Ledger
 	for _, s := range chain {
 		link := suite.Link{Suite: s}
 		if report := w.reports[s.UID]; report != nil {
@@ -175,9 +165,14 @@ func (w *world) findFailed(o *suite.Observation) {
 	o.Failed, o.FailedChain = suite.PlanFailed(r), chain
 }
 
+// readLedger is the action ReadLedger.
+func (w *world) readLedger(o *suite.Observation) {
+	o.Ledger = ledger.Of(w.environment(), w.store.all())
+}
+
 // repeatRun is the action RepeatRun.
 func (w *world) repeatRun(o *suite.Observation) {
-	next, problem := suite.NextRepetition(*o, w.clock.Now())
+	next, problem := suite.NextRepetition(*o)
 	if problem != "" {
 		o.Repeat.Problem = problem
 		return
@@ -208,6 +203,8 @@ func (w *world) act(o *suite.Observation, action suite.Action) error {
 		o.JobDeleted(w.clock.Now())
 	case suite.RepeatRun:
 		w.repeatRun(o)
+	case suite.ReadLedger:
+		w.readLedger(o)
 	case suite.CompareWorkloads:
 		w.compareWorkloads(o)
 	default:

@@ -42,7 +42,7 @@ func (w *world) breaks(random *rand.Rand) (bool, error) {
 	}
 	s := pick(random, all)
 	j := w.jobs[s.Name]
-	j.over, j.interrupted, j.progress = w.tick(), true, v1alpha1.Error("Its pod was evicted.")
+	j.over, j.overAt, j.interrupted, j.progress = w.tick(), w.second(), true, v1alpha1.Error("Its pod was evicted.")
 	w.say("%s is interrupted", s.Name)
 	if w.maybe(random, "race", 2) {
 		w.races(random)

@@ -90,7 +90,6 @@ func (w *world) observeEnvironment() error {
 	is := e.DeepCopy()
 	is.Status.Deployed, _ = deployed.Status(o)
 	w.store.put(is)
-	o.Environment = is
 	for i, d := range is.Status.Deployed {
 		if d.Notification != v1alpha1.NotificationPending {
 			continue
@@ -98,7 +97,7 @@ func (w *world) observeEnvironment() error {
 		w.tick()
 		result, err := w.Dispatch(context.Background(), dispatch.Request{
 			Team: w.team, Notification: deployed.Notification(is, d), IdempotencyKey: deployed.RolloutKey(d), RequestID: w.id("rollout"),
-			ReceivedAt: w.clock.Now(), Rollout: &dispatch.Rollout{Environment: is.Name, Since: deployed.Before(o, d)},
+			ReceivedAt: w.clock.Now(), Origin: dispatch.FromRollout(is.Name),
 		})
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
 // world is what is really deployed, the product, which is told of it, and nodes, which run tests.
 type world struct {
@@ -54,13 +55,21 @@ type aJob struct {
 	progress    metav1.Condition
 	interrupted bool
 	stopped     time.Time
-	plan        *failedtests.Plan
-	start       []v1alpha1.TestedWorkload
-	report      *results.Tests
+
+	beganAt, overAt metav1.Time // in whole seconds
+
+	plan   *failedtests.Plan
+	start  []v1alpha1.TestedWorkload
+	report *results.Tests
 }
 
 func (j *aJob) object(s *v1alpha1.Suite) *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}}
+	o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, CreationTimestamp: j.beganAt}}
+	o.Status.StartTime = &j.beganAt
+	if !j.overAt.IsZero() {
+		o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: j.overAt}}
+	}
+	return o
 }
 
 func newWorld(seed uint64, s setup, counts map[string]int) (*world, error) {
@@ -151,7 +160,7 @@ func (w *world) settle() error {
 // begin creates the Job of a run, whose tests begin at once.
 func (w *world) begin(o *suite.Observation) {
 	s := o.Suite
-	j := &aJob{progress: v1alpha1.Running("The tests run.")}
+	j := &aJob{progress: v1alpha1.Running("The tests run."), beganAt: w.second()}
 	j.tested = tested{run: s.Name, commit: w.commitOf(s), place: w.placeFor(s), sees: w.sees[s.Spec.Trigger.Name], began: w.tick()}
 	if o.Failed != nil {
 		j.plan = o.Failed.Plan
@@ -166,14 +175,14 @@ func (w *world) begin(o *suite.Observation) {
 // stop ends the pods of a run at once.
 func (w *world) stop(s *v1alpha1.Suite) {
 	j := w.jobs[s.Name]
-	j.stopped, j.over = w.clock.Now(), w.tick()
+	j.stopped, j.over, j.overAt = w.clock.Now(), w.tick(), w.second()
 	j.progress = v1alpha1.TimedOut("Stopped.")
 }
 
 // finish ends the tests of a run, as they find the place. Flaky ones fail.
 func (w *world) finish(s *v1alpha1.Suite, flaky bool) {
 	j := w.jobs[s.Name]
-	j.over = w.tick()
+	j.over, j.overAt = w.tick(), w.second()
 	passes := !flaky && j.place.generation == w.generation && w.passes(j.tested)
 	j.report = reportOf(passes, j.plan != nil)
 	w.reports[s.UID] = j.report
@@ -183,6 +192,9 @@ func (w *world) finish(s *v1alpha1.Suite, flaky bool) {
 	}
 	w.say("%s of %s ends: %s", s.Name, j.commit, j.progress.Reason)
 }
+
+// second is the time as Kubernetes keeps it.
+func (w *world) second() metav1.Time { return metav1.NewTime(w.clock.Now().Truncate(time.Second)) }
 
 // running are the runs whose tests have not ended.
 func (w *world) running() (all []*v1alpha1.Suite) {

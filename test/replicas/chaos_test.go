@@ -209,7 +209,7 @@ func runOf(s *v1alpha1.Suite, f *fakecluster.Cluster) history.Run {
 		ID: s.Name, Identity: s.Annotations["postflight.dev/idempotency-key"], Commit: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch,
 		State: s.State(), SupersededBy: s.Status.SupersededBy, DecidedBy: string(s.Status.DecidedBy),
 		Rolled: s.Spec.Environment == rolledEnvironment, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Created: s.CreationTimestamp.Time,
-		Origin: originOf(s),
+		Origin: string(s.Origin()),
 	}
 	if s.Status.Results != nil {
 		run.PassedTests = s.Status.Results.Passed

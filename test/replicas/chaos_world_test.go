@@ -208,17 +208,3 @@ func (ws *worlds) record(h *history.History) {
 	}
 	h.Deployments, h.Gates = ws.deployments, ws.gates
 }
-
-// originOf is who asked for a run.
-func originOf(s *v1alpha1.Suite) string {
-	switch {
-	case s.Annotations[v1alpha1.AnnotationRerunBy] != "":
-		return "a person"
-	case s.Annotations[v1alpha1.AnnotationRepeats] != "":
-		return "a retry"
-	case s.Scheduled():
-		return "a schedule"
-	default:
-		return "a notification"
-	}
-}
