@@ -162,12 +162,14 @@ func (w *world) restore(s *v1alpha1.Suite) {
 	w.forget(s.Name)
 }
 
-// forget is that nobody has told Postflight of the deployments any more that only the status of a run knew.
+// forget is that nobody has told Postflight of the deployments any more that only the status of a run knew. Their keys are lost, too: a
+// message that is sent again would be a new one, so it is not.
 func (w *world) forget(run string) {
 	for _, g := range w.gates {
 		created := func(o *asked) bool { return o.about == g.about && o.created }
 		if g.root == run && !slices.ContainsFunc(w.gates, created) {
 			g.about.told = 0
+			w.sent = slices.DeleteFunc(w.sent, func(m message) bool { return m.about == g.about })
 		}
 	}
 }

@@ -65,7 +65,8 @@ func (w *world) remove(ctx context.Context, s *v1alpha1.Suite) (gone bool) {
 	return true
 }
 
-// restore forgets deployments that only the status knew, because an older run answered them: Postflight cannot know of them any more.
+// restore forgets deployments that only the status knew, because an older run answered them: Postflight cannot know of them any more. Their
+// keys are lost, too: a message that is sent again would be a new one, so it is not.
 func (w *world) restore(ctx context.Context, s *v1alpha1.Suite) {
 	err := poll.Wait(answerWithin, s.Name+" is restored", func() string {
 		again := &v1alpha1.Suite{ObjectMeta: w.tm.meta(s.Name), Spec: s.Spec}
@@ -89,6 +90,7 @@ func (w *world) restore(ctx context.Context, s *v1alpha1.Suite) {
 		created := func(o worldGate) bool { return o.about == g.about && o.created }
 		if g.run == s.Name && !slices.ContainsFunc(w.asked, created) {
 			w.deployments[g.about].Told, w.forgotten[g.about] = time.Time{}, true
+			w.sent = slices.DeleteFunc(w.sent, func(m worldMessage) bool { return m.about == g.about })
 		}
 	}
 }
