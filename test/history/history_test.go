@@ -263,6 +263,16 @@ func TestEndedIsNotRenewed(t *testing.T) {
 	}
 }
 
+// TestRollbackSupersedes: the result of an old run answers a rollback, which replaces what continues.
+func TestRollbackSupersedes(t *testing.T) {
+	h := kept()
+	h.Runs[2].State, h.Runs[2].Tests, h.Runs[2].SupersededBy = v1alpha1.ReasonSuperseded, Stopped, "run-b"
+	h.Runs[2].Ends, h.Inquiries[2].Canceled = []string{v1alpha1.ReasonSuperseded}, true
+	if got := Check(h); len(got) > 0 {
+		t.Errorf("got %v, want no violation", got)
+	}
+}
+
 // TestOrderNeedsCertainty: two notifications that were sent at about the same time may be in any order.
 func TestOrderNeedsCertainty(t *testing.T) {
 	h := kept()
