@@ -101,6 +101,13 @@ func (c *Cluster) Run(namespace, name string) (now Run) {
 	return now
 }
 
+// Forget drops what happened to a run. Another one may have its name.
+func (c *Cluster) Forget(namespace, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.runs, namespace+"/"+name)
+}
+
 func (c *Cluster) record(namespace, name string, change func(r *run)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

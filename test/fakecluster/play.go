@@ -118,9 +118,9 @@ func (c *Cluster) status(ctx context.Context, o client.Object, change func()) er
 	return client.IgnoreNotFound(c.client.Status().Patch(ctx, o, client.MergeFrom(was)))
 }
 
-// end stops the pod first: the Job ends after it.
+// end stops the pod first: the Job ends after it. How its tests ended is decided once, also if the write is repeated.
 func (c *Cluster) end(ctx context.Context, j *batchv1.Job, end history.Tests) error {
-	if c.stopped(j, end) == history.Lost {
+	if end = c.stopped(j, end); end == history.Lost {
 		return c.lose(ctx, j)
 	}
 	exit := int32(1)

@@ -19,6 +19,11 @@ type History struct {
 	Inquiries []Inquiry
 	Runs      []Run
 	Rollouts  []Rollout // of the only workload of an Environment, in order
+
+	// Of places where the test deploys: what is there decides how tests end.
+	Deployments []Deployment // in order
+	Gates       []Gate
+	Tested      []Run
 }
 
 // Rollout is another commit of a workload.
@@ -71,6 +76,10 @@ type Run struct {
 	Created      time.Time // to the second
 	Ended        time.Time // when it was first seen to have ended
 	CompletedAt  time.Time // what it says about that, by the clock of its leader; to the second
+
+	Origin string // who asked for it, for people
+
+	Place, Repository string // of Tested: what its Commit is of, and where it was deployed
 }
 
 // Tests are what the node did with the tests of a run.
@@ -108,6 +117,9 @@ var rules = map[string]func(*view) []Violation{
 	"one run per rollout":     oneRunPerRollout,
 	"one version":             oneVersion,
 	"a change, if it says so": changedIfItSaysSo,
+
+	"passed there": passedThere,
+	"green there":  greenThere,
 }
 
 // Check returns the broken promises, in a fixed order.
@@ -132,22 +144,27 @@ type view struct {
 	runs     map[string][]Run     // by identity
 	attempts map[string][]Attempt // by identity
 	notified map[string][]string  // identities by the ID of the run that was created for them, or continued when it answered them
+	deployed map[string][]string  // the same, and those that its result answered
 	streams  map[string][]Run
 }
 
 func newView(h History) *view {
 	v := &view{
 		History: h, run: map[string]Run{}, runs: map[string][]Run{}, attempts: map[string][]Attempt{}, notified: map[string][]string{},
-		streams: map[string][]Run{},
+		deployed: map[string][]string{}, streams: map[string][]Run{},
 	}
 	for _, r := range h.Runs {
 		v.run[r.ID] = r
 		v.runs[r.Identity] = append(v.runs[r.Identity], r)
 		v.streams[r.Stream] = append(v.streams[r.Stream], r)
 		v.notified[r.ID] = append(v.notified[r.ID], r.Identity)
+		v.deployed[r.ID] = append(v.deployed[r.ID], r.Identity)
 	}
 	for _, a := range h.Attempts {
 		v.attempts[a.Identity] = append(v.attempts[a.Identity], a)
+		if a.Known != "" {
+			v.deployed[a.Known] = append(v.deployed[a.Known], a.Identity)
+		}
 		if a.Known != "" && a.Ended.IsZero() {
 			v.notified[a.Known] = append(v.notified[a.Known], a.Identity)
 		}
@@ -175,10 +192,11 @@ func (v *view) before(a, b string) bool {
 	return !answered.IsZero() && !sent.IsZero() && answered.Add(Tolerance).Before(sent)
 }
 
-// older reports whether a run was certainly notified for the last time before another one was.
+// older reports whether the commit of a run was certainly notified for the last time before another run was. A rollback is newer than what
+// it replaces, also if the result of an old run answers it.
 func (v *view) older(a, b string) bool {
 	return slices.ContainsFunc(v.notified[b], func(later string) bool {
-		return !slices.ContainsFunc(v.notified[a], func(earlier string) bool { return !v.before(earlier, later) })
+		return !slices.ContainsFunc(v.deployed[a], func(earlier string) bool { return !v.before(earlier, later) })
 	})
 }
 

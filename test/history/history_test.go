@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func kept() History {
 	}
 	changed, repetition := rolled("r1", v1alpha1.ReasonInconclusive, Passed, 100), rolled("r2", v1alpha1.ReasonPassed, Passed, 110)
 	repetition.DecidedBy, repetition.PassedTests, repetition.Repeats = "Tests", 2, changed.ID
-	return History{
+	kept := History{
 		Rollouts: []Rollout{
 			{Commit: "x", Sent: at(95), Changed: at(96), Completed: at(97)},
 			{Commit: "y", Sent: at(102), Changed: at(103)}, // it fails
@@ -57,6 +58,8 @@ func kept() History {
 		},
 		Inquiries: []Inquiry{{Run: "run-b"}, {Run: "run-b", Over: true, Green: true}, {Run: "run-c", Over: true}, {Run: "run-a", Over: true, Canceled: true}},
 	}
+	keepWorld(&kept)
+	return kept
 }
 
 func TestKeptPromises(t *testing.T) {
@@ -65,11 +68,14 @@ func TestKeptPromises(t *testing.T) {
 	}
 }
 
+// breach is what breaks a promise, and what Check says.
+type breach struct {
+	breaks func(h *History)
+	want   []string
+}
+
 func TestBrokenPromises(t *testing.T) {
-	cases := map[string]struct {
-		breaks func(h *History)
-		want   []string
-	}{
+	cases := map[string]breach{
 		"a notification has two runs": {
 			func(h *History) {
 				twin := h.Runs[1]
@@ -87,7 +93,7 @@ func TestBrokenPromises(t *testing.T) {
 		},
 		"nothing changed": {
 			func(h *History) { h.Rollouts = h.Rollouts[:1] },
-			[]string{"a change, if it says so: run-r1: is Inconclusive, and nothing was rolled out: So it is."},
+			[]string{"a change, if it says so: run-r1: is Inconclusive, and nothing was deployed: So it is."},
 		},
 		"a restart is tested": {
 			func(h *History) {
@@ -225,6 +231,7 @@ func TestBrokenPromises(t *testing.T) {
 			[]string{`truthful gates: run-b: is "Passed", but a pipeline was told green=false canceled=true`},
 		},
 	}
+	maps.Copy(cases, brokenWorlds)
 	broken := map[string]bool{}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -251,6 +258,16 @@ func TestBrokenPromises(t *testing.T) {
 func TestEndedIsNotRenewed(t *testing.T) {
 	h := kept()
 	h.Runs[1].SupersededBy = "run-c"
+	if got := Check(h); len(got) > 0 {
+		t.Errorf("got %v, want no violation", got)
+	}
+}
+
+// TestRollbackSupersedes: the result of an old run answers a rollback, which replaces what continues.
+func TestRollbackSupersedes(t *testing.T) {
+	h := kept()
+	h.Runs[2].State, h.Runs[2].Tests, h.Runs[2].SupersededBy = v1alpha1.ReasonSuperseded, Stopped, "run-b"
+	h.Runs[2].Ends, h.Inquiries[2].Canceled = []string{v1alpha1.ReasonSuperseded}, true
 	if got := Check(h); len(got) > 0 {
 		t.Errorf("got %v, want no violation", got)
 	}

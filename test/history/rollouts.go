@@ -50,17 +50,27 @@ func oneVersion(v *view) (all []Violation) {
 	return all
 }
 
-// changedIfItSaysSo: an Inconclusive run had a rollout between its creation and its end, and its repetition is not repeated.
+// changedIfItSaysSo: an Inconclusive run had a rollout, or a notification of another commit of its stream, between its creation and its
+// end, and its repetition is not repeated.
 func changedIfItSaysSo(v *view) (all []Violation) {
 	for _, r := range v.Runs {
-		if r.State == v1alpha1.ReasonInconclusive && !slices.ContainsFunc(v.Rollouts, func(o Rollout) bool {
-			return o.Sent.Before(r.Ended) && (o.Completed.IsZero() || o.Completed.After(r.Created.Add(-Tolerance)))
-		}) {
-			all = append(all, violation(r.ID, "is %s, and nothing was rolled out: %s", r.State, r.Message))
+		if r.State == v1alpha1.ReasonInconclusive && !v.changed(r) {
+			all = append(all, violation(r.ID, "is %s, and nothing was deployed: %s", r.State, r.Message))
 		}
 		if by, exists := v.run[r.Repeats]; r.Repeats != "" && (!exists || by.Repeats != "" || by.Commit != r.Commit || by.State != v1alpha1.ReasonInconclusive) {
 			all = append(all, violation(r.ID, "repeats %s, which is %q and repeats %q", r.Repeats, by.State, by.Repeats))
 		}
 	}
 	return all
+}
+
+func (v *view) changed(r Run) bool {
+	if !r.Rolled {
+		return slices.ContainsFunc(v.Attempts, func(a Attempt) bool {
+			return a.Stream == r.Stream && a.Commit != r.Commit && a.Sent.Before(r.Ended) && a.Answered.After(r.Created.Add(-Tolerance))
+		})
+	}
+	return slices.ContainsFunc(v.Rollouts, func(o Rollout) bool {
+		return o.Sent.Before(r.Ended) && (o.Completed.IsZero() || o.Completed.After(r.Created.Add(-Tolerance)))
+	})
 }

@@ -38,7 +38,7 @@ func oneJob(v *view) (all []Violation) {
 }
 
 func everyRunEnds(v *view) (all []Violation) {
-	for _, r := range v.Runs {
+	for _, r := range slices.Concat(v.Runs, v.Tested) {
 		if !r.ended() {
 			all = append(all, violation(r.ID, "is %s: %s", cmp.Or(r.State, "without a state"), r.Message))
 		}
@@ -50,7 +50,7 @@ func everyRunEnds(v *view) (all []Violation) {
 func (r Run) ended() bool { return slices.Contains(v1alpha1.Ends(), r.State) }
 
 func endsAreFinal(v *view) (all []Violation) {
-	for _, r := range v.Runs {
+	for _, r := range slices.Concat(v.Runs, v.Tested) {
 		switch {
 		case len(r.Ends) > 1:
 			all = append(all, violation(r.ID, "has ended as %q", r.Ends))
@@ -86,7 +86,7 @@ func explained(r Run) bool {
 	case v1alpha1.ReasonSuperseded:
 		return r.SupersededBy != "" && r.Tests != Lost
 	case v1alpha1.ReasonInconclusive: // changedIfItSaysSo looks at the rest
-		return r.Rolled && (r.Tests == Passed || r.Tests == Failed || r.Tests == Reported)
+		return r.Tests == Passed || r.Tests == Failed || r.Tests == Reported
 	case v1alpha1.ReasonTimedOut, v1alpha1.ReasonError:
 		return r.Tests == Lost
 	default:

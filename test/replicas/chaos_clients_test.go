@@ -88,10 +88,12 @@ func (c *pipelines) pick(random *rand.Rand) string {
 	return urls[random.IntN(len(urls))]
 }
 
+// attempt notifies of a URL of the stream, because a commit of another stream at the same URL would replace this one.
 func (c *pipelines) attempt(n notified, url string) history.Attempt {
 	a := history.Attempt{Identity: n.key, Commit: n.sha, Stream: n.branch, Sent: time.Now()}
 	var reply answer
-	a.Status = c.call(http.MethodPost, url+"/api/webhooks/deploy_success", n.key, fmt.Sprintf(`{"branch":%q,"sha":%q}`, n.branch, n.sha), &reply)
+	a.Status = c.call(http.MethodPost, url+"/api/webhooks/deploy_success", n.key,
+		fmt.Sprintf(`{"branch":%q,"sha":%q,"deployment_url":"https://%s.example.com"}`, n.branch, n.sha, n.branch), &reply)
 	a.Answered = time.Now()
 	if a.Status != http.StatusOK || len(reply.Results) == 0 {
 		a.Status = 0 // an answer without a result is none: the replica does not know the Trigger

@@ -42,9 +42,16 @@ func TestChaos(t *testing.T) {
 	seed, duration := chaosSeed(t), chaosDuration(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := apiserver.Alone(t)
-	f := &fakecluster.Cluster{Tests: chaosTests, Pods: true}
+	ws := &worlds{}
+	f := &fakecluster.Cluster{Pods: true, Tests: func(j *batchv1.Job) (history.Tests, time.Duration) {
+		if strings.HasPrefix(j.Labels[v1alpha1.LabelEnvironment], worldPrefix) {
+			return ws.tests(j)
+		}
+		return chaosTests(j)
+	}}
 	f.Start(t, s)
 	tm := newTeam(t, s)
+	ws.begin(tm, f)
 	tm.unbind()
 	smoke := tm.trigger("smoke")
 	tm.update(smoke, func() { smoke.Spec.Results = &v1alpha1.Results{} })
@@ -53,23 +60,29 @@ func TestChaos(t *testing.T) {
 	tm.awaitKnown([]*replica{fl.members[0].replica, fl.members[1].replica})
 
 	shop.awaitWatched()
+	ws.await([]*replica{fl.members[0].replica, fl.members[1].replica})
 
 	c := &pipelines{tm: tm, urls: fl.urls}
+	ws.clients = &pipelines{tm: ws.tm, urls: fl.urls}
 	ctx, over := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range streams {
 		all.Go(func() { c.run(ctx, fmt.Sprintf("stream-%d", i), rand.New(rand.NewPCG(seed, uint64(i)+1))) })
 	}
 	all.Go(func() { shop.run(ctx, rand.New(rand.NewPCG(seed, streams+1))) })
+	all.Go(func() { ws.run(ctx, seed) })
 	began := time.Now()
 	injected := fl.inject(duration)
 	lasted := time.Since(began)
 	over()
 	all.Wait()
 	h := tm.history(c, f, shop.rollouts)
+	ws.record(&h)
 	violations := history.Check(h)
-	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d rollouts=%d violations=%d%s%s\n",
-		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(h.Rollouts), len(violations),
+	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d rollouts=%d "+
+		"deployments=%d tested=%d restored=%d green=%d violations=%d%s%s\n",
+		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(h.Rollouts),
+		len(h.Deployments), len(h.Tested), ws.restored, len(h.Gates), len(violations),
 		counted(states(h)), counted(injected))
 	for _, a := range h.Attempts {
 		if a.Failure != "" {
@@ -158,11 +171,10 @@ func (fl *fleet) inject(duration time.Duration) map[string]int {
 	return injected
 }
 
-// history waits until all runs have ended, and puts together what was recorded.
-func (tm *team) history(c *pipelines, f *fakecluster.Cluster, rollouts []history.Rollout) history.History {
+// awaitEnds returns the Suites once all have ended, or as they are then: the check says which have not.
+func (tm *team) awaitEnds(f *fakecluster.Cluster) (suites []v1alpha1.Suite) {
 	tm.t.Helper()
-	var suites []v1alpha1.Suite
-	_ = poll.Wait(endWithin, "all runs have ended", func() string { // or else the check says which have not
+	_ = poll.Wait(endWithin, "all runs have ended", func() string {
 		if suites = tm.suites(); !allFinished(suites) {
 			return "some have not"
 		}
@@ -173,32 +185,44 @@ func (tm *team) history(c *pipelines, f *fakecluster.Cluster, rollouts []history
 		}
 		return ""
 	})
+	return suites
+}
+
+// history waits until all runs have ended, and puts together what was recorded.
+func (tm *team) history(c *pipelines, f *fakecluster.Cluster, rollouts []history.Rollout) history.History {
+	tm.t.Helper()
 	h := history.History{Attempts: c.attempts, Inquiries: c.inquiries, Rollouts: rollouts}
-	for _, s := range suites {
-		run := history.Run{
-			ID: s.Name, Identity: s.Annotations["postflight.dev/idempotency-key"], Commit: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch, State: s.State(), SupersededBy: s.Status.SupersededBy,
-		}
-		run.Rolled, run.Repeats, run.Created = s.Spec.Environment == rolledEnvironment, s.Annotations[v1alpha1.AnnotationRepeats], s.CreationTimestamp.Time
+	for _, s := range tm.awaitEnds(f) {
+		run := runOf(&s, f)
 		if run.Repeats != "" {
 			run.Identity = "repeat/" + run.Repeats // it has no notification of its own
 		} else if run.Rolled {
 			run.Identity += "/" + run.Commit // two may be rolled out in one second
 		}
-		if s.Status.Results != nil {
-			run.PassedTests = s.Status.Results.Passed
-		}
-		if at := s.Status.CompletionTime; at != nil {
-			run.CompletedAt = at.Time
-		}
-		run.DecidedBy = string(s.Status.DecidedBy)
-		if end := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); end != nil {
-			run.Message = end.Message
-		}
-		played := f.Run(s.Namespace, s.Name)
-		run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped, run.Ended = played.Ends, played.Jobs, played.Tests, played.Began, played.Stopped, played.Ended
 		h.Runs = append(h.Runs, run)
 	}
 	return h
+}
+
+func runOf(s *v1alpha1.Suite, f *fakecluster.Cluster) history.Run {
+	run := history.Run{
+		ID: s.Name, Identity: s.Annotations["postflight.dev/idempotency-key"], Commit: s.Spec.Deployment.SHA, Stream: s.Spec.Deployment.Branch,
+		State: s.State(), SupersededBy: s.Status.SupersededBy, DecidedBy: string(s.Status.DecidedBy),
+		Rolled: s.Spec.Environment == rolledEnvironment, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Created: s.CreationTimestamp.Time,
+		Origin: string(s.Origin()),
+	}
+	if s.Status.Results != nil {
+		run.PassedTests = s.Status.Results.Passed
+	}
+	if at := s.Status.CompletionTime; at != nil {
+		run.CompletedAt = at.Time
+	}
+	if end := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); end != nil {
+		run.Message = end.Message
+	}
+	played := f.Run(s.Namespace, s.Name)
+	run.Ends, run.Jobs, run.Tests, run.Began, run.Stopped, run.Ended = played.Ends, played.Jobs, played.Tests, played.Began, played.Stopped, played.Ended
+	return run
 }
 
 func allFinished(suites []v1alpha1.Suite) bool {

@@ -1,0 +1,237 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/schedule"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/events"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// product is what is tested. Only this file calls it, as the managers and the controllers do.
+type product struct {
+	*dispatch.Dispatcher
+	receiver  *events.Receiver
+	reader    *runs.Reader
+	delivered event.Event // the next one
+}
+
+func newProduct(w *world) (*product, error) {
+	p := &product{}
+	triggers := &match.Index{}
+	for _, t := range w.triggers {
+		triggers.Set(t)
+	}
+	limits := dispatch.DefaultLimits()
+	limits.TriggersAtOnce = 1 // so that a seed always plays the same
+	same := func(t time.Time) time.Time { return t }
+	var err error
+	p.Dispatcher, err = dispatch.New(dispatch.Config{
+		Cache: w.store, Live: w.store, Writer: w.store, Triggers: triggers, Budget: 45 * time.Second, Limits: limits,
+		Clock: w.clock, ServerTime: same, Sleep: func(context.Context, time.Duration) error { return nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.receiver, err = events.New(events.Config{
+		Dispatcher: p.Dispatcher, Cache: w.store, Live: w.store, Used: func(*v1alpha1.EventSource) {}, Clock: w.clock, ServerTime: same,
+		Formats: map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: {
+			Decode: func(event.Header, []byte, event.Options) (event.Event, error) { return p.delivered, nil },
+		}},
+	})
+	p.reader = &runs.Reader{Config: runs.Config{Cache: w.store, Live: w.store, Limits: runs.DefaultLimits()}}
+	return p, err
+}
+
+// notify is a request of a pipeline.
+func (w *world) notify(n *notification.Notification, key string, rerun bool) (dispatch.Result, error) {
+	return w.Dispatch(context.Background(), dispatch.Request{
+		Team: w.team, Notification: n, Repeat: rerun, IdempotencyKey: key, RequestID: w.id("request"), ReceivedAt: w.clock.Now(),
+	})
+}
+
+// fire starts the runs of a schedule whose time has come.
+func (w *world) fire(t *v1alpha1.Trigger) (why string, err error) {
+	at := w.clock.Now().Truncate(time.Second)
+	all, why := schedule.Runs(schedule.Observed{Trigger: t, Environment: w.environment(), Team: w.team, Suites: w.store.all()})
+	for _, run := range all {
+		_, err := w.Dispatch(context.Background(), dispatch.Request{
+			Team: w.team, Notification: run.Notification, IdempotencyKey: schedule.Key(at), RequestID: w.id("schedule"),
+			ReceivedAt: w.clock.Now(), Origin: dispatch.FromSchedule(t, at, run.DeployedAt),
+		})
+		if err != nil {
+			return why, err
+		}
+	}
+	return why, nil
+}
+
+// deliver is an event of a code host.
+func (w *world) deliver(e event.Event) (events.Answer, error) {
+	w.delivered = e
+	source := events.Source{Team: w.team, Object: &v1alpha1.EventSource{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "github", UID: "uid-github"},
+		Spec:       v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub},
+	}}
+	return w.receiver.Receive(context.Background(), source, events.Delivery{RequestID: w.id("delivery"), ReceivedAt: w.clock.Now()})
+}
+
+// rerun is a press of the button.
+func (w *world) rerun(run string, onlyFailed bool) (*v1alpha1.Suite, error) {
+	next, _, err := w.Rerun(context.Background(), w.command(onlyFailed), run)
+	return next, err
+}
+
+func (w *world) command(onlyFailed bool) dispatch.Command {
+	return dispatch.Command{Team: w.team, By: "kim", RequestID: w.id("command"), ReceivedAt: w.clock.Now(), OnlyFailed: onlyFailed}
+}
+
+// gate is what a pipeline is told that waits for a run.
+func (w *world) gate(root *v1alpha1.Suite) (httpapi.Greenlight, error) {
+	successors, err := w.reader.Successors(context.Background(), root)
+	return greenlight.Of(root, greenlight.Relevant(root, successors), func(*v1alpha1.Suite) string { return "" }), err
+}
+
+// origin is who asked for a run.
+func origin(s *v1alpha1.Suite) string {
+	if s.Spec.OnlyFailedOf != nil {
+		return "Rerun of failed tests"
+	}
+	return string(s.Origin())
+}
+
+// observe is what the controller of Suites knows of a run.
+func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
+	o := suite.Observation{Suite: s, Trigger: w.trigger(s), Environment: w.environment(), Team: w.team, KeepsResults: true}
+	for _, other := range w.store.all() {
+		if key := suite.StreamKey(s); key != "" && key == suite.StreamKey(other) {
+			o.Stream = append(o.Stream, other)
+		}
+	}
+	j := w.jobs[s.Name]
+	if j == nil {
+		return o
+	}
+	o.Job, o.Progress, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
+	o.Stopping.Requested, o.UnderTest.Start = j.stopped, j.start
+	if j.report != nil {
+		o.Collected = &results.Collected{Summary: j.report.Summary(), OnlyTests: true}
+		o.DecidedBy, o.Judged = v1alpha1.DecidedByTests, true
+	}
+	return o
+}
+
+// findFailed is the action FindFailed.
+func (w *world) findFailed(o *suite.Observation) {
+	var chain []*v1alpha1.Suite
+	for ref := o.Suite.Spec.OnlyFailedOf; ref != nil && w.store.suites[ref.Name] != nil; ref = chain[len(chain)-1].Spec.OnlyFailedOf {
+		chain = append(chain, w.store.suites[ref.Name])
+	}
+	if problem := suite.ClaimProblem(o.Suite, chain); problem != "" {
+		o.Failed = &suite.FailedTests{Impossible: problem}
+		return
+	}
+	r := suite.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: "tests", Environment: o.Environment}
+	w.readLedger(o)
+	r.Ledger = o.Ledger
+	for _, s := range chain {
+		link := suite.Link{Suite: s}
+		if report := w.reports[s.UID]; report != nil {
+			summary := report.Summary()
+			link.Digest = "tests"
+			link.Documents = []results.Document{{Counts: report.Counts, Failures: report.Failures, RepeatedPassed: summary.RepeatedPassed}}
+		}
+		r.Chain = append(r.Chain, link)
+	}
+	for _, s := range w.store.all() {
+		if s.Spec.Trigger.Name == o.Trigger.Name {
+			r.Runs = append(r.Runs, s)
+		}
+	}
+	o.Failed, o.FailedChain = suite.PlanFailed(r), chain
+}
+
+// readLedger is the action ReadLedger.
+func (w *world) readLedger(o *suite.Observation) {
+	o.Ledger = ledger.Of(w.environment(), w.store.all())
+}
+
+// repeatRun is the action RepeatRun.
+func (w *world) repeatRun(o *suite.Observation) {
+	next, problem := suite.NextRepetition(*o)
+	if problem != "" {
+		o.Repeat.Problem = problem
+		return
+	}
+	if err := w.store.Create(context.Background(), next); err != nil {
+		if problem = suite.RepetitionProblem(w.store.suites[next.Name], next, o.Suite); problem != "" {
+			o.Repeat.Problem = problem
+			return
+		}
+	}
+	o.Repeat.Run = next.Name
+}
+
+// act does what the controller of Suites does, apart from the Job.
+func (w *world) act(o *suite.Observation, action suite.Action) error {
+	switch action {
+	case suite.RequestSlot:
+		o.Position = &suite.Position{}
+	case suite.FindFailed:
+		w.findFailed(o)
+	case suite.CreateJob:
+		w.begin(o)
+	case suite.StopPods:
+		w.stop(o.Suite)
+		o.StopRequested(w.clock.Now())
+	case suite.DeleteJob:
+		w.stop(o.Suite)
+		o.JobDeleted(w.clock.Now())
+	case suite.RepeatRun:
+		w.repeatRun(o)
+	case suite.ReadLedger:
+		w.readLedger(o)
+	case suite.CompareWorkloads:
+		w.compareWorkloads(o)
+	default:
+		return fmt.Errorf("%s: unexpected action %s", o.Suite.Name, action)
+	}
+	return nil
+}
+
+// reconcile is the controller of Suites, and reports whether the run changed.
+func (w *world) reconcile(s *v1alpha1.Suite) (changed bool, err error) {
+	o := w.observe(s)
+	d := suite.Decide(o, w.clock.Now())
+	for ; d.Action != suite.Report; d = suite.Decide(o, w.clock.Now()) {
+		if d.Action == suite.DeleteSuite {
+			return false, nil // it has been kept for as long as it should: nobody is in a hurry
+		}
+		if err := w.act(&o, d.Action); err != nil {
+			return false, err
+		}
+	}
+	if d.Deferred {
+		return true, nil
+	}
+	is := s.DeepCopy()
+	suite.SetStatus(is, o, d, w.clock.Now())
+	if !suite.StatusChanged(s, is) {
+		return false, nil
+	}
+	return true, w.store.Status().Patch(context.Background(), is, nil)
+}
