@@ -70,8 +70,8 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
 	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
-	// notifiedAgainBy is the Idempotency-Key of the notification that was received at notifiedAgainAt, if it had one: the same
-	// key once more is the same notification, and changes nothing.
+	// notifiedAgainBy is the last Idempotency-Key of the notifications that were received while the run continued: the same key once
+	// more is the same notification, and changes nothing.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	NotifiedAgainBy string `json:"notifiedAgainBy,omitempty"`
@@ -81,13 +81,18 @@ type SuiteStatus struct {
 	// +optional
 	AnsweredOther *OtherDeployment `json:"answeredOther,omitempty"`
 
-	// answeredAgainAt is when a notification was received that was answered with the result of this run, after another
-	// commit had been deployed to the Environment: a rollback, for example. It is a deployment as any other: runs of the stream that
-	// were notified before it are superseded. It has six digits after the second.
+	// answeredAgainAt is when a notification was last received that was answered with the result of this run: a rollback, for
+	// example. It is a deployment as any other: runs of the stream that were notified before it are superseded. It has six digits
+	// after the second.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
 	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
+
+	// answeredAgainBy is the last Idempotency-Key of these notifications.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	AnsweredAgainBy string `json:"answeredAgainBy,omitempty"`
 
 	// inputs are the files that the run got.
 	// +optional

@@ -172,7 +172,7 @@ func (w *world) readLedger(o *suite.Observation) {
 
 // repeatRun is the action RepeatRun.
 func (w *world) repeatRun(o *suite.Observation) {
-	next, problem := suite.NextRepetition(*o)
+	next, problem := suite.NextRepetition(*o, w.clock.Now())
 	if problem != "" {
 		o.Repeat.Problem = problem
 		return

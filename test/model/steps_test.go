@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/judge"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -222,13 +223,18 @@ func (w *world) tellsLate(random *rand.Rand) (bool, error) {
 	}
 }
 
-// sendsAgain is a client that got no answer, or a code host that delivers once more.
+// sendsAgain is a client that got no answer, or a code host that delivers once more. A client does so at once: of several notifications that found
+// one run, only the last one can be told from a new one.
 func (w *world) sendsAgain(random *rand.Rand) (bool, error) {
-	again := slices.DeleteFunc(slices.Clone(w.sent), func(m message) bool { return m.event == nil && m.key == "" })
+	again := slices.DeleteFunc(slices.Clone(w.sent), func(m message) bool { return m.event == nil && !w.knowsKey(m.key) })
 	if len(again) == 0 {
 		return false, nil
 	}
 	return true, w.send(pick(random, again))
+}
+
+func (w *world) knowsKey(key string) bool {
+	return slices.ContainsFunc(w.store.all(), func(s *v1alpha1.Suite) bool { return suite.NotifiedBy(s, key) })
 }
 
 func (w *world) pauses(random *rand.Rand) (bool, error) {

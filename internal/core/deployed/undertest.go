@@ -180,11 +180,14 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 	})
 }
 
-// Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits,
-// and the notification has to name the repository: a tag such as v1.2 is no other commit.
+// Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits:
+// a tag such as v1.2 is no other one. A notification without a repository is of the only one that the workloads have.
 func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
-	if u == nil || d.Repository == "" || !commit.IsSHA(d.SHA) {
+	if u == nil || len(u.Workloads) == 0 || !commit.IsSHA(d.SHA) {
 		return ""
+	}
+	if d.Repository == "" && !severalRepositories(u.Workloads) {
+		d.Repository = u.Workloads[0].Repository
 	}
 	had := ""
 	for _, w := range u.Workloads {

@@ -134,7 +134,8 @@ func TestAnother(t *testing.T) {
 		"a version":            {"nobody knows of which commit", notified, []v1alpha1.TestedWorkload{tested("acme/shop", "v1.2.3")}, ""},
 		"nothing":              {"nobody knows", notified, []v1alpha1.TestedWorkload{tested("acme/shop", ""), {Repository: "acme/shop"}}, ""},
 		"another repository":   {"it may have any commit", notified, []v1alpha1.TestedWorkload{tested("acme/api", shaB)}, ""},
-		"no repository":        {"it may be that of another one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("", shaB)}, ""},
+		"no repository":        {"the only one is meant", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("", shaB)}, "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."},
+		"one of several":       {"it may be that of the other one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaB)}, ""},
 		"notified of a number": {"it is no commit", v1alpha1.Deployment{Repository: "acme/shop", SHA: "build-7"}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 	relevant := root
 	for _, other := range successors {
 		requested := other.Origin() != v1alpha1.OriginSchedule || ledger.IsDeployment(other)
-		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && requested && ledger.Compare(other, relevant) > 0 {
+		if other.Spec.Trigger.Name == root.Spec.Trigger.Name && requested && ledger.Answers(other, relevant) {
 			relevant = other
 		}
 	}

@@ -152,6 +152,9 @@ func start(o Observation, now time.Time) Decision {
 		return incomplete(o, now)
 	case o.Environment == nil:
 		return missing(o, now, fmt.Sprintf("Environment %q", o.Suite.Spec.Environment))
+	case rebuilt(o):
+		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The Environment %q was deleted and created again after this notification. Notify what is deployed there now.",
+			o.Environment.Name))}
 	case o.Team == nil:
 		return Decision{Condition: v1alpha1.Queued(fmt.Sprintf(
 			"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.", o.Suite.Namespace))}
@@ -166,6 +169,12 @@ func start(o Observation, now time.Time) Decision {
 	default:
 		return startVersion(o, now)
 	}
+}
+
+// rebuilt reports whether the Environment is another one than that of the notification.
+func rebuilt(o Observation) bool {
+	was := o.Suite.Spec.EnvironmentUID
+	return was != "" && o.Environment.UID != "" && was != o.Environment.UID
 }
 
 // createJob spares the store, which may be slow, while a run is queued, unless the run waits for the store anyway.

@@ -60,8 +60,7 @@ func (r Repetition) isOwn(existing, desired *v1alpha1.Suite) bool {
 	if r.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil {
 		return true
 	}
-	other := r.Ledger.Other(existing, ledger.Last(existing))
-	return other == nil || !desired.DeployedAt().After(other.At)
+	return r.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
 }
 
 // collected reports whether the run belongs to a deleted ephemeral Environment, and is about to be deleted.
@@ -96,9 +95,9 @@ func hasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or continued it.
+// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of several that found it, the last one is known.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
-	return key != "" && (s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key)
+	return key != "" && (s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key || s.Status.AnsweredAgainBy == key)
 }
 
 // Differences compares the deployments of a notification and of an existing run of its commit, except for input files.
@@ -138,28 +137,33 @@ func NoteDuplicate(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	return again || other
 }
 
-// NoteRedeployed records that the commit of a run that has ended was deployed again, after something else. It reports whether the status changed.
+// NoteRedeployed records that the commit of a run that has ended was deployed again. It reports whether the status changed. Another commit may
+// have been deployed in between without being known yet: its notification may still wait for the API server.
 func NoteRedeployed(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	at := desired.DeployedAt()
-	if !existing.Finished() || r.isOwn(existing, desired) || !at.After(ledger.Last(existing)) {
+	if !existing.Finished() || r.isOwn(existing, desired) {
 		return false
 	}
-	if other := r.Ledger.Other(existing, ledger.Last(existing)); other == nil || !at.After(other.At) {
-		return false
-	}
-	existing.Status.AnsweredAgainAt = new(metav1.NewMicroTime(at.UTC()))
-	return true
+	return note(&existing.Status.AnsweredAgainAt, &existing.Status.AnsweredAgainBy, existing, desired)
 }
 
 // notifyAgain makes a run that has not ended the newest of its stream again.
 func notifyAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	at := desired.DeployedAt()
-	if existing.Finished() || !at.After(ledger.Last(existing)) || r.isOwn(existing, desired) {
+	if existing.Finished() || r.isOwn(existing, desired) {
 		return false
 	}
-	existing.Status.NotifiedAgainAt = new(metav1.NewMicroTime(at.UTC()))
-	existing.Status.NotifiedAgainBy = desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
-	return true
+	return note(&existing.Status.NotifiedAgainAt, &existing.Status.NotifiedAgainBy, existing, desired)
+}
+
+// note records the key of a notification also if a later one is known, because it may be sent again.
+func note(at **metav1.MicroTime, by *string, existing, desired *v1alpha1.Suite) (changed bool) {
+	deployed, key := desired.DeployedAt(), desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
+	if deployed.After(ledger.Last(existing)) {
+		*at, changed = new(metav1.NewMicroTime(deployed.UTC())), true
+	}
+	if key != "" && key != *by {
+		*by, changed = key, true
+	}
+	return changed
 }
 
 // NoteSuperseded records the newer run of the stream, so that a replica that has not seen it creates the same attempt. It reports whether

@@ -269,7 +269,7 @@ func TestPlanFailed(t *testing.T) {
 	}
 }
 
-// TestNoteRedeployed: a notification that a result answers counts as a deployment only after another commit.
+// TestNoteRedeployed: a notification that a result answers counts as a deployment, whether or not another commit is known to have come before.
 func TestNoteRedeployed(t *testing.T) {
 	ended := func(seconds int) *v1alpha1.Suite { return aSuite("b1", seconds, commit("b"), in(v1alpha1.Passed(""))) }
 	other := aSuite("a1", 30, commit("a"))
@@ -279,9 +279,10 @@ func TestNoteRedeployed(t *testing.T) {
 		want              bool
 	}{
 		"a rollback":             {ended(0), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
-		"nothing between":        {ended(0), aSuite("b1", 60, commit("b")), nil, false},
-		"another one before":     {ended(40), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
-		"again after a rollback": {answeredAgain(ended(0), 50), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
+		"nothing between":        {ended(0), aSuite("b1", 60, commit("b")), nil, true},
+		"another one before":     {ended(40), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
+		"again after a rollback": {answeredAgain(ended(0), 50), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
+		"known already":          {answeredAgain(ended(0), 60), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
 		"an older notification":  {ended(0), aSuite("b1", -60, commit("b")), []*v1alpha1.Suite{other}, false},
 		"it continues":           {aSuite("b1", 0, commit("b")), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
 	} {

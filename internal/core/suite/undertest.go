@@ -152,6 +152,11 @@ func remained(o Observation, d Decision) Decision {
 	if o.Ledger == nil {
 		return readLedger()
 	}
+	if o.Ledger.Removed(o.Suite) {
+		d.Condition = v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but the Environment %s was deleted and created again before they ended. "+
+			"Notify what is deployed there now.", o.Suite.Spec.Environment))
+		return d
+	}
 	begin := o.Suite.DeployedAt().Time
 	if at := startTime(o); at != nil {
 		begin = at.Time

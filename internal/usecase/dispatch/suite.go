@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
@@ -19,8 +20,9 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 	if err != nil {
 		return err
 	}
+	deployedAt := o.Origin.deployedAt
 	for attempt := o.firstAttempt(known); attempt <= v1alpha1.MaxAttempt; attempt++ {
-		desired := o.desired(ctx, t, environment, attempt)
+		desired := o.desired(ctx, t, environment, attempt, deployedAt)
 		desired.Name = suite.KnownName(desired, known)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
@@ -41,6 +43,9 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		if err := d.resolve(ctx); err != nil {
 			return err
 		}
+		if suite.NotifiedBy(d.existing, o.IdempotencyKey) && o.Origin.Kind() == v1alpha1.OriginNotification {
+			deployedAt = d.existing.DeployedAt().Time // it is sent again, and no newer deployment
+		}
 		if !d.again {
 			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs
 			return nil
@@ -50,7 +55,7 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 
-func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32) *v1alpha1.Suite {
+func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32, deployedAt time.Time) *v1alpha1.Suite {
 	return suite.New(suite.Request{
 		Trigger:        t,
 		Environment:    environment.Name,
@@ -61,7 +66,7 @@ func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environmen
 		IdempotencyKey: o.IdempotencyKey,
 		RequestID:      o.RequestID,
 		ReceivedAt:     o.serverTime,
-		DeployedAt:     o.Origin.deployedAt,
+		DeployedAt:     deployedAt,
 		ScheduledFor:   o.Origin.scheduledFor,
 		Attempt:        attempt,
 		Traceparent:    traceparent(ctx),

@@ -57,7 +57,7 @@ func restoredAfter(d time.Duration) change {
 }
 
 func environment(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
-	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", UID: "uid-staging"}}
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", UID: "uid-staging", CreationTimestamp: metav1.NewTime(minutes(-30))}}
 	e.Status.Deployed = deployed
 	return e
 }

@@ -9,6 +9,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,8 @@ type Deployment struct {
 	At  time.Time
 	Run *v1alpha1.Suite // shows that it was notified; nil: the status of the Environment has it
 
-	by v1alpha1.DeploymentReporter
+	by  v1alpha1.DeploymentReporter
+	url string // see placeOf; empty: it may be anywhere
 }
 
 // Ledger has the deployments of an Environment.
@@ -36,11 +38,14 @@ type Ledger struct {
 func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
 	l := &Ledger{environment: e}
 	for _, s := range suites {
-		if s.Spec.Environment != e.Name || !l.isIn(s) {
+		if s.Spec.Environment != e.Name {
 			continue
 		}
 		for _, at := range Times(s) {
-			l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: at, Run: s, by: reporter(s, at)})
+			if !l.isIn(s) && at.Before(e.CreationTimestamp.Time) { // of an earlier Environment of this name, whose run may be found in this one
+				continue
+			}
+			l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: at, Run: s, by: reporter(s, at), url: l.urlAt(s, at)})
 		}
 	}
 	for _, d := range e.Status.Deployed {
@@ -109,18 +114,18 @@ func endOfSecond(t time.Time) time.Time {
 
 // Other returns the newest deployment of another commit to the place of a run, after a time; nil: none is known.
 func (l *Ledger) Other(s *v1alpha1.Suite, after time.Time) *Deployment {
-	return l.other(s, after, time.Time{})
+	return l.Between(s, after, time.Time{})
 }
 
-// other leaves out what came after a time, if that is not zero.
-func (l *Ledger) other(s *v1alpha1.Suite, after, until time.Time) (newest *Deployment) {
+// Between is Other without what came after a second time, if that is not zero.
+func (l *Ledger) Between(s *v1alpha1.Suite, after, until time.Time) (newest *Deployment) {
 	own := l.commitOf(s)
 	byWorkloads := l.hasWorkloads(own.Repository)
 	for i := range l.all {
 		d := &l.all[i]
 		switch {
 		case !d.At.After(after), !until.IsZero() && d.At.After(until), newest != nil && !d.At.After(newest.At), byWorkloads && d.Run != nil:
-		case !commit.MayBeSameRepository(own.Repository, d.Repository), own.Covers(d.Commit), d.Run != nil && !l.samePlace(s, d.Run):
+		case !commit.MayBeSameRepository(own.Repository, d.Repository), own.Covers(d.Commit), !l.samePlace(s, d):
 		case d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)):
 		default:
 			newest = d
@@ -138,7 +143,7 @@ func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time) *Deploymen
 	if l.hasWorkloads(l.commitOf(s).Repository) {
 		return nil
 	}
-	return l.other(s, l.lastUntil(s, begin), end)
+	return l.Between(s, l.lastUntil(s, begin), end)
 }
 
 // LastOf is when the commit of a run was deployed last to its place; zero: that is not known.
@@ -152,7 +157,7 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 	own := l.commitOf(s)
 	for _, d := range l.all {
 		same := d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
-		same = same || own.Covers(d.Commit) && (d.Run == nil || l.samePlace(s, d.Run))
+		same = same || own.Covers(d.Commit) && l.samePlace(s, &d)
 		if same && d.At.After(last) && (until.IsZero() || !d.At.After(until)) {
 			last = d.At
 		}
@@ -178,9 +183,11 @@ func (l *Ledger) Removed(s *v1alpha1.Suite) bool { return !l.isIn(s) }
 type Notified struct {
 	Deployment
 	Revisions []string // of all notifications, the newest first
+	Elsewhere bool     // at another URL than that of the Environment, where nothing of the repository was announced
 }
 
 // Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
+// A preview at a URL of its own does not replace what is at that of the Environment.
 func (l *Ledger) Notified() map[string]Notified {
 	all := map[string]Notified{}
 	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }
@@ -190,8 +197,8 @@ func (l *Ledger) Notified() map[string]Notified {
 		}
 		key := commit.RepositoryKey(d.Repository)
 		n, known := all[key]
-		if !known {
-			n.Deployment = d
+		if elsewhere := !l.isOwnPlace(d.Run); !known || n.Elsewhere && !elsewhere {
+			n.Deployment, n.Elsewhere = d, elsewhere
 		}
 		n.Revisions = append(n.Revisions, d.Revision)
 		all[key] = n
@@ -199,19 +206,31 @@ func (l *Ledger) Notified() map[string]Notified {
 	return all
 }
 
-// samePlace reports whether two runs are of deployments to the same URL. One that names none is at that of the Environment; if that is not
-// known either, it may be anywhere.
-func (l *Ledger) samePlace(a, b *v1alpha1.Suite) bool {
-	x, y := l.url(a), l.url(b)
-	return x == "" || y == "" || x == y
+// samePlace reports whether a deployment may be to the URL of a run.
+func (l *Ledger) samePlace(s *v1alpha1.Suite, d *Deployment) bool {
+	own := l.urlOf(s)
+	return own == "" || d.url == "" || own == d.url
 }
 
-func (l *Ledger) url(s *v1alpha1.Suite) string {
-	url := s.Spec.Deployment.URL
-	if url == "" {
-		url = l.environment.Spec.URL
+func (l *Ledger) isOwnPlace(s *v1alpha1.Suite) bool {
+	own := placeOf(l.environment.Spec.URL)
+	return own == "" || l.urlOf(s) == own
+}
+
+// urlOf is that of the Environment if none was named.
+func (l *Ledger) urlOf(s *v1alpha1.Suite) string {
+	return placeOf(cmp.Or(s.Spec.Deployment.URL, l.environment.Spec.URL))
+}
+
+// urlAt is that of a deployment that found a run, perhaps at another URL.
+func (l *Ledger) urlAt(s *v1alpha1.Suite, at time.Time) string {
+	other := s.Status.AnsweredOther
+	switch {
+	case l.isIn(s) && (at.Equal(s.DeployedAt().Time) || other == nil || len(other.Differs) == 0):
+		return l.urlOf(s)
+	default:
+		return ""
 	}
-	return placeOf(url)
 }
 
 // placeOf leaves out what addresses the same server: the case of its name, a slash at the end, a query and a fragment.

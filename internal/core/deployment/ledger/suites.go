@@ -57,6 +57,14 @@ func Compare(a, b *v1alpha1.Suite) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), Last(a).Compare(Last(b)), compareRequested(a, b), strings.Compare(a.Name, b.Name))
 }
 
+// Answers reports whether the tests of a run are later than those of s, and of what replaced its commit at the same place or is its commit, as far
+// as both say it. What counts for a gate must not be a guess.
+func Answers(other, s *v1alpha1.Suite) bool {
+	a, b := other.Spec.Deployment, s.Spec.Deployment
+	later := cmp.Or(Tested(other).Compare(Tested(s)), compareRequested(other, s), strings.Compare(other.Name, s.Name)) > 0
+	return later && !other.Restored() && commit.MayBeSameRepository(a.Repository, b.Repository) && placeOf(a.URL) == placeOf(b.URL)
+}
+
 func rank(s *v1alpha1.Suite) int {
 	if s.Restored() {
 		return 0
