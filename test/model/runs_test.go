@@ -180,7 +180,9 @@ func (w *world) rebuilds(*rand.Rand) (bool, error) {
 	w.generation++
 	w.tick()
 	w.untold = nil
-	w.store.put(w.environmentOf(w.generation))
+	e := w.environmentOf(w.generation)
+	e.CreationTimestamp = metav1.NewTime(w.clock.Now().Truncate(time.Second))
+	w.store.put(e)
 	w.say("the Environment is rebuilt")
 	return true, nil
 }

@@ -181,17 +181,14 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 }
 
 // Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits:
-// a tag such as v1.2 is no other one. A notification without a repository is of the only one that the workloads have.
+// a tag such as v1.2 is no other one. A notification without a repository may be of any.
 func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 	if u == nil || len(u.Workloads) == 0 || !commit.IsSHA(d.SHA) {
 		return ""
 	}
-	if d.Repository == "" && !severalRepositories(u.Workloads) {
-		d.Repository = u.Workloads[0].Repository
-	}
 	had := ""
 	for _, w := range u.Workloads {
-		if !commit.SameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
+		if !commit.MayBeSameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
 			continue
 		}
 		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {

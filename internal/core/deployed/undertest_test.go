@@ -135,7 +135,8 @@ func TestAnother(t *testing.T) {
 		"nothing":              {"nobody knows", notified, []v1alpha1.TestedWorkload{tested("acme/shop", ""), {Repository: "acme/shop"}}, ""},
 		"another repository":   {"it may have any commit", notified, []v1alpha1.TestedWorkload{tested("acme/api", shaB)}, ""},
 		"no repository":        {"the only one is meant", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("", shaB)}, "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."},
-		"one of several":       {"it may be that of the other one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaB)}, ""},
+		"none of several":      {"it is not there", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaB)}, "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."},
+		"one of several":       {"it may be that of the other one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaA)}, ""},
 		"notified of a number": {"it is no commit", v1alpha1.Deployment{Repository: "acme/shop", SHA: "build-7"}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

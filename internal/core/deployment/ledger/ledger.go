@@ -42,7 +42,7 @@ func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
 			continue
 		}
 		for _, at := range Times(s) {
-			if !l.isIn(s) && at.Before(e.CreationTimestamp.Time) { // of an earlier Environment of this name, whose run may be found in this one
+			if !l.isIn(s) && !l.since(at) { // but a deployment to this Environment may find a run of an earlier one
 				continue
 			}
 			l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: at, Run: s, by: reporter(s, at), url: l.urlAt(s, at)})
@@ -57,6 +57,12 @@ func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
 // isIn reports whether a Suite is one of this Environment, and not of an earlier one of its name.
 func (l *Ledger) isIn(s *v1alpha1.Suite) bool {
 	return s.Spec.EnvironmentUID == "" || l.environment.UID == "" || s.Spec.EnvironmentUID == l.environment.UID
+}
+
+// since reports whether the Environment existed at a time.
+func (l *Ledger) since(at time.Time) bool {
+	created := l.environment.CreationTimestamp
+	return !created.IsZero() && at.After(created.Time)
 }
 
 func (l *Ledger) commitOf(s *v1alpha1.Suite) commit.Commit {

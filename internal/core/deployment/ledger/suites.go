@@ -84,15 +84,15 @@ func Replaces(other, s *v1alpha1.Suite) bool {
 	return IsDeployment(other) && Compare(other, s) > 0 && !commit.Of(other.Spec.Deployment).Covers(commit.Of(s.Spec.Deployment))
 }
 
-// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, to the same type of deployment on
-// the same code host, and of what may be the same repository, which happened after a time. Notifications may come up to a delay after their deployment, events say when it was.
+// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, with the same type and
+// URL, and of what may be the same repository, which happened after a time. Notifications may come up to a delay after their deployment, events say when it was.
 func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, suites []*v1alpha1.Suite) (newest *v1alpha1.Suite) {
 	for _, s := range suites {
 		is, late := s.Spec.Deployment, delay
 		if s.Origin() == v1alpha1.OriginEvent && Last(s).Equal(s.DeployedAt().Time) {
 			late = 0
 		}
-		same := is.Type == d.Type && is.HostingService == d.HostingService && commit.MayBeSameRepository(is.Repository, d.Repository)
+		same := is.Type == d.Type && is.HostingService == d.HostingService && placeOf(is.URL) == placeOf(d.URL) && commit.MayBeSameRepository(is.Repository, d.Repository)
 		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(is).Covers(commit.Of(d)) && (newest == nil || Compare(s, newest) > 0) {
 			newest = s
 		}

@@ -38,7 +38,7 @@ func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.T
 		return fmt.Sprintf("Postflight has posted this state itself, for the run %s.", s.Name)
 	}
 	n := e.Notification
-	of := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, HostingService: n.HostingService}
+	of := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService}
 	if s := ledger.AnnouncedAfter(of, e.At, receiptDelay, runs); s != nil && !e.At.IsZero() {
 		return fmt.Sprintf("%s was deployed later than %s, and its run is %s.",
 			shown(s.Spec.Deployment.SHA), shown(e.Notification.SHA), s.Name)
