@@ -93,7 +93,9 @@ func commit(digit int) string { return strings.Repeat(fmt.Sprint(digit%10), 40) 
 
 // tests is of a commit that is deployed to a URL of its own, where none of the others replaces it.
 func tests(sha string) func(*v1alpha1.Suite) {
-	return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA, s.Spec.Deployment.URL = sha, "https://"+sha[len(sha)-12:]+".example.com" }
+	return func(s *v1alpha1.Suite) {
+		s.Spec.Deployment.SHA, s.Spec.Deployment.URL = sha, "https://"+sha[len(sha)-12:]+".example.com"
+	}
 }
 
 func attempt(n int32) func(*v1alpha1.Suite) {

@@ -60,7 +60,7 @@ func (r Repetition) isOwn(existing, desired *v1alpha1.Suite) bool {
 	if r.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil {
 		return true
 	}
-	return r.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
+	return !r.Ledger.Removed(existing) && r.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
 }
 
 // collected reports whether the run belongs to a deleted ephemeral Environment, and is about to be deleted.

@@ -30,8 +30,8 @@ func TestDeploymentStatus(t *testing.T) {
 	if got := suites[0].Spec.Deployment; got != want {
 		t.Errorf("the deployment is %+v, want %+v", got, want)
 	}
-	if at := suites[0].Annotations[v1alpha1.AnnotationDeployedAt]; at != "2026-11-20T12:00:00Z" {
-		t.Errorf("it was deployed at %q", at)
+	if at := suites[0].Spec.DeployedAt; at == nil || at.UTC().Format(time.RFC3339) != "2026-11-20T12:00:00Z" || suites[0].Spec.Origin != v1alpha1.OriginEvent {
+		t.Errorf("it was deployed at %v, by %s", at, suites[0].Spec.Origin)
 	}
 	for _, says := range []string{`"event":"acme/github"`, `"eventType":"deployment_status"`, `"delivery":"72d3162e-cc78-11e3-81ab-4c9367dc0958"`, `"created":1`} {
 		if !strings.Contains(u.audit.String(), says) {
@@ -181,7 +181,7 @@ func TestEventsListFewRuns(t *testing.T) {
 			return err
 		},
 	})
-	if got := u.take(deliver("deployment_status", payload(t, "deployment_status"))); len(got.Results) != 1 || lists != 2 {
+	if got := u.take(deliver("deployment_status", payload(t, "deployment_status"))); len(got.Results) != 1 || lists != 3 {
 		t.Errorf("got %+v after %d lists", got, lists)
 	}
 }

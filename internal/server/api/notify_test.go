@@ -49,8 +49,10 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 		"repository":{"namespace":"acme/web","name":"shop"},"merge_request_number":7,"unknown":{"x":[1]}}`)
 	received := metav1.NewMicroTime(noon)
 	want := []v1alpha1.SuiteSpec{{
-		Trigger:     v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"},
-		Environment: "staging",
+		Trigger:        v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"},
+		Environment:    "staging",
+		EnvironmentUID: "uid-staging",
+		Origin:         v1alpha1.OriginNotification,
 		Deployment: v1alpha1.Deployment{
 			Branch: "refs/heads/main", SHA: sha, Type: "staging", URL: "https://pr-7.example.com", HostingService: v1alpha1.GitLab,
 			CommitURL: "https://example.com/c", Repository: "acme/web/shop", PullRequestNumber: 7,

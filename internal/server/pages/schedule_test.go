@@ -28,7 +28,7 @@ func TestSchedulePages(t *testing.T) {
 		"/triggers/shop/mobile": {"<code>0 3 * * * Europe/Berlin</code>", "next Wed 25 Nov, 03:00 UTC", "none, only the schedule",
 			"Wed 25 Nov, 03:00 UTC: not all runs were started. Nothing &lt;b&gt;is&lt;/b&gt; deployed."},
 		"/triggers/shop":     {"none, only the schedule"},
-		"/runs/shop/nightly": {"Started by the schedule of the Trigger, for Wednesday, 25 November 2026, 03:00:00 UTC."},
+		"/runs/shop/nightly": {"<dt>Started by</dt><dd>the schedule of the Trigger, for 2026-11-25T03:00:00Z</dd>"},
 	} {
 		page := b.get(path)
 		for _, text := range want {

@@ -62,6 +62,9 @@ func Compare(a, b *v1alpha1.Suite) int {
 func Answers(other, s *v1alpha1.Suite) bool {
 	a, b := other.Spec.Deployment, s.Spec.Deployment
 	later := cmp.Or(Tested(other).Compare(Tested(s)), compareRequested(other, s), strings.Compare(other.Name, s.Name)) > 0
+	if start := other.Status.StartTime; start != nil && endOfSecond(start.Time).Before(Tested(s)) {
+		return false // a deployment that found it had not replaced s when its tests began
+	}
 	return later && !other.Restored() && commit.MayBeSameRepository(a.Repository, b.Repository) && placeOf(a.URL) == placeOf(b.URL)
 }
 
@@ -84,15 +87,16 @@ func Replaces(other, s *v1alpha1.Suite) bool {
 	return IsDeployment(other) && Compare(other, s) > 0 && !commit.Of(other.Spec.Deployment).Covers(commit.Of(s.Spec.Deployment))
 }
 
-// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, with the same type and
-// URL, and of what may be the same repository, which happened after a time. Notifications may come up to a delay after their deployment, events say when it was.
+// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, with the same type, of what may be the
+// same repository and at what may be the same URL, which happened after a time. Notifications may come up to a delay after their deployment,
+// events say when it was.
 func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, suites []*v1alpha1.Suite) (newest *v1alpha1.Suite) {
 	for _, s := range suites {
 		is, late := s.Spec.Deployment, delay
 		if s.Origin() == v1alpha1.OriginEvent && Last(s).Equal(s.DeployedAt().Time) {
 			late = 0
 		}
-		same := is.Type == d.Type && is.HostingService == d.HostingService && placeOf(is.URL) == placeOf(d.URL) && commit.MayBeSameRepository(is.Repository, d.Repository)
+		same := is.Type == d.Type && is.HostingService == d.HostingService && (is.URL == "" || placeOf(is.URL) == placeOf(d.URL)) && commit.MayBeSameRepository(is.Repository, d.Repository)
 		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(is).Covers(commit.Of(d)) && (newest == nil || Compare(s, newest) > 0) {
 			newest = s
 		}
