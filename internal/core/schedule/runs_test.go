@@ -122,7 +122,7 @@ func TestNewerWithoutRepository(t *testing.T) {
 	}
 }
 
-// TestNoNotifications: without a team or an Environment, nothing can run.
+// TestNoRuns: without a team or an Environment, nothing can run.
 func TestNoRuns(t *testing.T) {
 	e := &v1alpha1.Environment{Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
 	suspended := &v1alpha1.Team{Spec: v1alpha1.TeamSpec{Suspended: true}}

@@ -63,6 +63,12 @@ func (r Repetition) isOwn(existing, desired *v1alpha1.Suite) bool {
 	return !r.Ledger.Removed(existing) && r.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
 }
 
+// isKnown reports whether the notification is no deployment that has to be noted. An event says when it was, so that one that is delivered
+// again is not newer.
+func (r Repetition) isKnown(existing, desired *v1alpha1.Suite) bool {
+	return r.isOwn(existing, desired) && (r.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil)
+}
+
 // collected reports whether the run belongs to a deleted ephemeral Environment, and is about to be deleted.
 func collected(existing, desired *v1alpha1.Suite) bool {
 	return len(existing.OwnerReferences) > 0 && len(desired.OwnerReferences) > 0 && existing.OwnerReferences[0].UID != desired.OwnerReferences[0].UID
@@ -140,7 +146,7 @@ func NoteDuplicate(existing, desired *v1alpha1.Suite, r Repetition) bool {
 // NoteRedeployed records that the commit of a run that has ended was deployed again. It reports whether the status changed. Another commit may
 // have been deployed in between without being known yet: its notification may still wait for the API server.
 func NoteRedeployed(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	if !existing.Finished() || r.isOwn(existing, desired) {
+	if !existing.Finished() || r.isKnown(existing, desired) {
 		return false
 	}
 	return note(&existing.Status.AnsweredAgainAt, &existing.Status.AnsweredAgainBy, existing, desired)
@@ -148,7 +154,7 @@ func NoteRedeployed(existing, desired *v1alpha1.Suite, r Repetition) bool {
 
 // notifyAgain makes a run that has not ended the newest of its stream again.
 func notifyAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	if existing.Finished() || r.isOwn(existing, desired) {
+	if existing.Finished() || r.isKnown(existing, desired) {
 		return false
 	}
 	return note(&existing.Status.NotifiedAgainAt, &existing.Status.NotifiedAgainBy, existing, desired)

@@ -203,7 +203,7 @@ func (r FailedRequest) unseenDeployments() string {
 		return ""
 	case r.Trigger.Spec.Paused:
 		return fmt.Sprintf("The Trigger %q is paused, so nobody knows what was deployed since. Name the workloads of the Environment, which say it.", r.Trigger.Name)
-	case len(m.Branches) > 0 || m.PullRequest != "" || m.Expression != "":
+	case len(m.Branches) > 0 || m.PullRequest != "" || m.Expression != "" || r.Trigger.Spec.Schedule != nil && r.Trigger.Spec.Schedule.Only:
 		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. "+
 			"Name the workloads of the Environment, which say what is deployed.", r.Trigger.Name)
 	default:

@@ -323,7 +323,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 			o.UnderTest.Tested.Changed = "The Deployment shop was rolled out."
 		}
 	case action == suite.ReadLedger:
-		o.Ledger = aLedger(slices.Collect(maps.Values(w.caches[leader]))...)
+		o.Ledger = aLedgerOf(slices.Collect(maps.Values(w.caches[leader]))...)
 	case action == suite.RepeatRun:
 		o.Repeat = w.repeat(t, o)
 	case action == suite.DeleteSuite:

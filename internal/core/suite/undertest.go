@@ -144,9 +144,9 @@ func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 }
 
 // remained decides that a run is Inconclusive if it passed, and something else was deployed to its place since its tests began: some of them may
-// have tested that. Where there are workloads, these say it.
+// have tested that. Where workloads are of its repository, compare decides.
 func remained(o Observation, d Decision) Decision {
-	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed || len(o.UnderTest.Start) > 0 {
+	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed {
 		return d
 	}
 	if o.Ledger == nil {
