@@ -48,30 +48,24 @@ type Observed struct {
 // Status returns what the Environment has, and what is wrong with its workloads, as sentences. What is not seen at the moment stays as it
 // was: runs are deleted, and watches break.
 func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
-	repositories := byRepository(o.Environment.Status.Deployed)
+	was, is := byRepository(o.Environment.Status.Deployed), map[string]v1alpha1.Deployed{}
 	notified := ledger.Of(o.Environment, o.Suites).Notified()
 	workloads, says, problems := observe(o, func(repository, sha string) string {
-		return whole(sha, append(notified[repository].Revisions, repositories[repository].SHA)...)
+		return whole(sha, append(notified[repository].Revisions, was[repository].SHA)...)
 	})
-	for repository, n := range notified {
-		d := repositories[repository]
-		d.Repository = cmp.Or(d.Repository, n.Repository)
-		repositories[repository] = d
-	}
-	for repository := range workloads {
-		repositories[repository] = repositories[repository]
-	}
-	for repository, d := range repositories {
+	for _, repository := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
+		d := was[repository]
 		if seen := workloads[repository]; len(seen) > 0 {
 			d.Repository = says[repository].repository
 			d = ofWorkloads(d, seen, says[repository], notified[repository], o.Now)
-			d.Notification = notificationOf(repositories[repository], d, says[repository], o.Team)
+			d.Notification = notificationOf(was[repository], d, says[repository], o.Team)
 		} else {
+			d.Repository = cmp.Or(d.Repository, notified[repository].Repository)
 			d = ofNotification(d, notified[repository])
 		}
-		repositories[repository] = d
+		is[repository] = d
 	}
-	return known(repositories), problems
+	return known(is), problems
 }
 
 // observe returns the workloads and their names by commit.RepositoryKey, in a stable order.

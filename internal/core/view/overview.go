@@ -111,7 +111,7 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 
 // LastDeployment returns the newest run that a deployment started, or nil. Somebody or a schedule started the others again. The runs come newest first.
 func LastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
-	i := slices.IndexFunc(runs, func(s *v1alpha1.Suite) bool { return ledger.IsDeployment(s) })
+	i := slices.IndexFunc(runs, ledger.IsDeployment)
 	if i < 0 {
 		return nil
 	}

@@ -118,7 +118,7 @@ func TestNamesOfEarlierVersions(t *testing.T) {
 	smoke := trigger("t")
 	smoke.UID = "uid-t"
 	named := func(repository string) *v1alpha1.Suite {
-		r := suite.Request{Trigger: smoke, Environment: "staging", Notification: &(*start(t, setup{}).request(`{"sha":"v1.0.0"}`).Notification), ReceivedAt: noon}
+		r := suite.Request{Trigger: smoke, Environment: "staging", Notification: start(t, setup{}).request(`{"sha":"v1.0.0"}`).Notification, ReceivedAt: noon}
 		s := suite.New(r)
 		s.Spec.Deployment.Repository, s.UID, s.Spec.Origin = repository, "uid-s", ""
 		failed(s)
