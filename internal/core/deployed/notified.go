@@ -22,6 +22,13 @@ func Current(e *v1alpha1.Environment, l *ledger.Ledger) []v1alpha1.Deployed {
 	return known(repositories)
 }
 
+// WithCurrent returns a copy of an Environment whose status has what notifications say now: it is written with a pause.
+func WithCurrent(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *v1alpha1.Environment {
+	is := *e
+	is.Status.Deployed = Current(e, ledger.Of(e, suites))
+	return &is
+}
+
 // byRepository takes the newest of several spellings, which earlier versions told apart.
 func byRepository(deployed []v1alpha1.Deployed) map[string]v1alpha1.Deployed {
 	repositories := map[string]v1alpha1.Deployed{}
@@ -54,15 +61,23 @@ func whole(tag string, known ...string) string {
 	return tag
 }
 
+// ofNotification also finds what came and went since the status was written.
 func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
-	if n.Run == nil || d.SHA == n.Revision || d.SHA != "" && !n.At.After(since(d)) {
+	between := n.Before != nil && n.Before.At.After(since(d))
+	if n.Run == nil || d.SHA == n.Revision && !between || d.SHA != "" && !n.At.After(since(d)) {
 		return d
 	}
-	of := n.Run.Spec.Deployment
+	of, before, at := n.Run.Spec.Deployment, previous(d), n.At
+	if between {
+		before = &v1alpha1.PreviousDeployment{SHA: n.Before.Revision, Since: stored(n.Before.At)}
+	}
+	if n.Since.After(since(d)) && d.SHA != "" {
+		at = n.Since
+	}
 	return v1alpha1.Deployed{
 		Repository: d.Repository, SHA: n.Revision, Branch: of.Branch, DeploymentType: of.Type,
-		Since: stored(n.At), ReportedBy: v1alpha1.ReportedByNotification, Previous: previous(d),
+		Since: stored(at), ReportedBy: v1alpha1.ReportedByNotification, Previous: before,
 	}
 }
 

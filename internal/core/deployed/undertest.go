@@ -181,14 +181,15 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 }
 
 // Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits:
-// a tag such as v1.2 is no other one. A notification without a repository may be of any.
+// a tag such as v1.2 is no other one. A notification without a repository may be of any that the workloads name. If these name none, nothing says
+// that they are of the same code.
 func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 	if u == nil || len(u.Workloads) == 0 || !commit.IsSHA(d.SHA) {
 		return ""
 	}
 	had := ""
 	for _, w := range u.Workloads {
-		if !commit.MayBeSameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
+		if w.Repository == "" || !commit.MayBeSameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
 			continue
 		}
 		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {

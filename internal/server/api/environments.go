@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -93,17 +94,16 @@ func (a *API) getEnvironment(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// shownEnvironment reads the runs only of an Environment that may have to settle.
 func (a *API) shownEnvironment(r *Request, e *v1alpha1.Environment) (httpapi.EnvironmentStatus, error) {
-	now := a.Clock.Now()
-	shown := record.EnvironmentOf(r.team(), e, now)
-	shown.PageURL = a.environmentURL(shown)
-	if e.Spec.Settle == nil {
-		return shown, nil
-	}
 	runs, err := index.Suites(r.Context(), a.Cache, e.Namespace, index.Deployed, e.Name)
+	if err != nil {
+		return httpapi.EnvironmentStatus{}, err
+	}
+	now := a.Clock.Now()
+	shown := record.EnvironmentOf(r.team(), deployed.WithCurrent(e, runs), now)
+	shown.PageURL = a.environmentURL(shown)
 	shown.Settling = suite.SettlingOf(e, suite.BurstOf(e, runs), now)
-	return shown, err
+	return shown, nil
 }
 
 func (a *API) getEnvironmentAt(w http.ResponseWriter, r *Request, text string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
@@ -166,7 +167,8 @@ func (u *UI) environmentPage(r *request) (*page, error) {
 	for _, e := range environments {
 		if e.Name == r.PathValue("id") {
 			day := environment.ParseDay(r.URL.Query().Get("day"), now)
-			d := environment.PageOf(e, u.Runs.Newest(r.namespace()), u.archived(r, e, day, now), day, now)
+			runs := u.Runs.Newest(r.namespace())
+			d := environment.PageOf(deployed.WithCurrent(e, runs), runs, u.archived(r, e, day, now), day, now)
 			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
 	}

@@ -185,42 +185,10 @@ func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
 // Removed reports whether the Environment of a run was deleted and created again.
 func (l *Ledger) Removed(s *v1alpha1.Suite) bool { return !l.isIn(s) }
 
-// Notified is what was last announced of a repository.
-type Notified struct {
-	Deployment
-	Revisions []string // of all notifications, the newest first
-	Elsewhere bool     // at another URL than that of the Environment, where nothing of the repository was announced
-}
-
-// Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
-// A preview at a URL of its own does not replace what is at that of the Environment.
-func (l *Ledger) Notified() map[string]Notified {
-	all := map[string]Notified{}
-	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }
-	for _, d := range slices.SortedStableFunc(slices.Values(l.all), newestFirst) {
-		if d.Run == nil || d.Revision == "" || d.by != v1alpha1.ReportedByNotification {
-			continue
-		}
-		key := commit.RepositoryKey(d.Repository)
-		n, known := all[key]
-		if elsewhere := !l.isOwnPlace(d.Run); !known || n.Elsewhere && !elsewhere {
-			n.Deployment, n.Elsewhere = d, elsewhere
-		}
-		n.Revisions = append(n.Revisions, d.Revision)
-		all[key] = n
-	}
-	return all
-}
-
 // samePlace reports whether a deployment may be to the URL of a run.
 func (l *Ledger) samePlace(s *v1alpha1.Suite, d *Deployment) bool {
 	own := l.urlOf(s)
 	return own == "" || d.url == "" || own == d.url
-}
-
-func (l *Ledger) isOwnPlace(s *v1alpha1.Suite) bool {
-	own := placeOf(l.environment.Spec.URL)
-	return own == "" || l.urlOf(s) == own
 }
 
 // urlOf is that of the Environment if none was named.

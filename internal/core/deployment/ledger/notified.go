@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+)
+
+// Notified is what was last announced of a repository.
+type Notified struct {
+	Deployment
+	Since     time.Time   // since when it was announced without another one in between
+	Before    *Deployment // the other one; nil: none is known
+	Revisions []string    // of all notifications, the newest first
+	Elsewhere bool        // at another URL than that of the Environment, where nothing of the repository was announced
+}
+
+// Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
+// A preview at a URL of its own does not replace what is at that of the Environment.
+func (l *Ledger) Notified() map[string]Notified {
+	all := map[string]Notified{}
+	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }
+	for _, d := range slices.SortedStableFunc(slices.Values(l.all), newestFirst) {
+		if d.Run == nil || d.Revision == "" || d.by != v1alpha1.ReportedByNotification {
+			continue
+		}
+		key := commit.RepositoryKey(d.Repository)
+		all[key] = all[key].precededBy(d, !l.isOwnPlace(d.Run))
+	}
+	return all
+}
+
+func (n Notified) precededBy(d Deployment, elsewhere bool) Notified {
+	n.Revisions = append(n.Revisions, d.Revision)
+	switch {
+	case n.Run == nil || n.Elsewhere && !elsewhere:
+		n.Deployment, n.Since, n.Before, n.Elsewhere = d, d.At, nil, elsewhere
+	case n.Before != nil || elsewhere != n.Elsewhere:
+	case d.Revision == n.Revision:
+		n.Since = d.At
+	default:
+		n.Before = &d
+	}
+	return n
+}
+
+func (l *Ledger) isOwnPlace(s *v1alpha1.Suite) bool {
+	own := placeOf(l.environment.Spec.URL)
+	return own == "" || l.urlOf(s) == own
+}
