@@ -66,16 +66,17 @@ func TestProblem(t *testing.T) {
 		at     time.Time     // zero: noon
 		says   string        // empty: there is no problem
 	}{
-		"at once":           {reason: "as usual"},
-		"after an hour":     {reason: "a delivery that failed", after: time.Hour},
-		"after more":        {reason: "something else may be deployed", after: time.Hour + time.Second, says: "more than an hour old (2026-11-20T12:00:00Z)"},
-		"from the future":   {reason: "clocks differ", after: -time.Minute},
-		"without a time":    {reason: "the sender does not say", after: 2 * time.Hour, at: time.Unix(0, 0)},
-		"before it":         {reason: "the run is older", run: run("other", -time.Minute)},
-		"just after it":     {reason: "pipelines notify a bit late, so it may be older", run: run("other", time.Minute)},
-		"long after it":     {reason: "the other commit is newer", run: run("other", 61*time.Second), says: "bbbbbbbbbbbb was deployed later than aaaaaaaaaaaa, and its run is other"},
-		"received after it": {reason: "the event of the run says that it is older", run: run("other", 30*time.Minute, deployedAt(-time.Second)), after: 31 * time.Minute},
-		"deployed after it": {reason: "the event of the run says that it is newer", run: run("other", 2*time.Second, deployedAt(time.Second)), says: "its run is other"},
+		"at once":                               {reason: "as usual"},
+		"after an hour":                         {reason: "a delivery that failed", after: time.Hour},
+		"after more":                            {reason: "something else may be deployed", after: time.Hour + time.Second, says: "more than an hour old (2026-11-20T12:00:00Z)"},
+		"from the future":                       {reason: "clocks differ", after: -time.Minute},
+		"without a time":                        {reason: "the sender does not say", after: 2 * time.Hour, at: time.Unix(0, 0)},
+		"before it":                             {reason: "the run is older", run: run("other", -time.Minute)},
+		"just after it":                         {reason: "pipelines notify a bit late, so it may be older", run: run("other", time.Minute)},
+		"long after it":                         {reason: "the other commit is newer", run: run("other", 61*time.Second), says: "bbbbbbbbbbbb was deployed later than aaaaaaaaaaaa, and its run is other"},
+		"long after it, without its repository": {reason: "it may be the same", run: run("other", 20*time.Minute, func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "" }), says: "its run is other", after: 30 * time.Minute},
+		"received after it":                     {reason: "the event of the run says that it is older", run: run("other", 30*time.Minute, deployedAt(-time.Second)), after: 31 * time.Minute},
+		"deployed after it":                     {reason: "the event of the run says that it is newer", run: run("other", 2*time.Second, deployedAt(time.Second)), says: "its run is other"},
 		"notified again after it": {reason: "the other commit was rolled back to", says: "its run is other", run: run("other", -time.Hour, deployedAt(-time.Hour), func(s *v1alpha1.Suite) {
 			s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(noon.Add(2 * time.Minute)))
 		})},
