@@ -49,8 +49,9 @@ func TestBoundOfUnfinishedSuites(t *testing.T) {
 		t.Errorf("%d runs were created beside the first, want %d in all", len(made), bound)
 	}
 	for sha, id := range made {
-		if a := tm.notified(all[0], sha); a.Results[0].Duplicate != id {
-			t.Errorf("a run that exists, at the bound: %s, want a duplicate of %s", a.Body, id)
+		a, err := notify(t.Context(), all[0].URL, tm.key, alone(sha))
+		if err != nil || len(a.Results) != 1 || a.Results[0].Duplicate != id {
+			t.Errorf("a run that exists, at the bound: %s, %v, want a duplicate of %s", a.Body, err, id)
 		}
 	}
 	tm.endOne(made)
@@ -103,7 +104,7 @@ func (tm *team) burst(all []*replica, n int, field string) map[string]string {
 	answers := make([]answer, n)
 	for i := range n {
 		wait.Go(func() {
-			a, err := notify(tm.t.Context(), all[i%len(all)].URL, tm.key, fmt.Sprintf(`{"branch":"main","sha":"burst-%d"}`, i))
+			a, err := notify(tm.t.Context(), all[i%len(all)].URL, tm.key, alone(fmt.Sprintf("burst-%d", i)))
 			if err != nil || len(a.Results) != 1 {
 				tm.t.Errorf("%+v, %v, want one result", a, err)
 				return

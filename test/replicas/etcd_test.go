@@ -159,8 +159,10 @@ func startLeader(t *testing.T, s *apiserver.Server, p *proxy, flags ...string) *
 	return r
 }
 
-// alone is a notification in a stream of its own.
-func alone(sha string) string { return fmt.Sprintf(`{"branch":%[1]q,"sha":%[1]q}`, sha) }
+// alone is a notification of a deployment in a stream and to a place of its own.
+func alone(sha string) string {
+	return fmt.Sprintf(`{"branch":%[1]q,"sha":%[1]q,"deployment_url":"https://%[1]s.example.com"}`, sha)
+}
 
 // started is a run of the sha that was created just now, and has its Job.
 func (tm *team) started(r *replica, sha string) string {

@@ -26,8 +26,8 @@ func TestEnvironmentPage(t *testing.T) {
 		"/environments/shop/staging?day=" + received: {`href="/runs/shop/load-9ttt"`, "<title>load: Timed out at"},
 		"/environments/shop/staging?day=2020-01-01":  {"Wednesday, 1 January 2020", "Nothing is known to have been deployed", ">Today</a>"},
 		"/environments/shop/staging?day=%3Cscript":   {">Today</h2>"},
-		"/environments/shop/device-lab":              {"No workload of this Environment says its commit yet"},
-		"/environments/shop/pr-318":                  {"kubectl patch environments.postflight.dev pr-318 -n shop", "Nothing says what is deployed now."},
+		"/environments/shop/device-lab":              {"by CI"},
+		"/environments/shop/pr-318":                  {"by CI", "0d4c77e1"},
 	} {
 		got := b.get(path)
 		for _, text := range want {
@@ -39,6 +39,19 @@ func TestEnvironmentPage(t *testing.T) {
 	for path, key := range map[string]string{"/environments/shop/nope": readKey, "/environments/shop/staging": otherKey, "/environments/rival/staging": readKey} {
 		if got := h.browser(t, key).get(path); got.code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, got.code)
+		}
+	}
+}
+
+// TestEnvironmentPageWithoutRuns says how an Environment gets to know what is deployed.
+func TestEnvironmentPageWithoutRuns(t *testing.T) {
+	b := newHarness(t, append(emptyTeams(), sampleEnvironments()...)).browser(t, readKey)
+	for path, want := range map[string]string{
+		"/environments/shop/device-lab": "No workload of this Environment says its commit yet",
+		"/environments/shop/pr-318":     "kubectl patch environments.postflight.dev pr-318 -n shop",
+	} {
+		if got := b.get(path); !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d, without %q", path, got.code, want)
 		}
 	}
 }
