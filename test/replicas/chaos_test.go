@@ -76,6 +76,7 @@ func TestChaos(t *testing.T) {
 	lasted := time.Since(began)
 	over()
 	all.Wait()
+	shop.awaitWatched() // a run of the last rollout may be created after all others have ended
 	h := tm.history(c, f, shop.rollouts)
 	ws.record(&h)
 	violations := history.Check(h)

@@ -53,13 +53,14 @@ func (tm *team) newWorkload() *workload {
 	return w
 }
 
-// awaitWatched waits until the status of the Environment has the first commit.
+// awaitWatched waits until the status of the Environment has the commit that is deployed, and whoever cares was notified of it.
 func (w *workload) awaitWatched() {
 	w.tm.t.Helper()
 	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: w.tm.namespace, Name: rolledEnvironment}}
-	poll.True(w.tm.t, "the Environment has its first commit", func() bool {
+	poll.True(w.tm.t, "the Environment has the commit of its workload", func() bool {
 		w.tm.get(e)
-		return len(e.Status.Deployed) == 1 && e.Status.Deployed[0].SHA == w.deployed
+		d := e.Status.Deployed
+		return len(d) == 1 && d[0].SHA == w.deployed && d[0].Notification != v1alpha1.NotificationPending
 	})
 }
 
