@@ -11,14 +11,12 @@ type need struct{ trigger, environment string }
 
 // before orders members as they were received.
 func before(a, b *member) bool {
-	switch {
-	case a.received != b.received:
-		return a.received < b.received
-	case a.unclamped != b.unclamped:
-		return a.unclamped < b.unclamped
-	default:
-		return a.name < b.name
-	}
+	return a.received < b.received || a.received == b.received && requestedBefore(a, b)
+}
+
+// requestedBefore orders members whose times are equal because they were clamped.
+func requestedBefore(a, b *member) bool {
+	return a.unclamped < b.unclamped || a.unclamped == b.unclamped && a.name < b.name
 }
 
 func (q *Queue) regroup(m *member) {

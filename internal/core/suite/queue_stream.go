@@ -4,14 +4,7 @@ import "slices"
 
 // deployedBefore orders members like ledger.Compare: otherwise a run might wait for one that waits for it.
 func deployedBefore(a, b *member) bool {
-	switch {
-	case a.deployed != b.deployed:
-		return a.deployed < b.deployed
-	case a.unclamped != b.unclamped:
-		return a.unclamped < b.unclamped
-	default:
-		return a.name < b.name
-	}
+	return a.deployed < b.deployed || a.deployed == b.deployed && requestedBefore(a, b)
 }
 
 func (q *Queue) join(m *member) {
