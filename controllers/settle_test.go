@@ -174,6 +174,7 @@ func TestRolloutHasToSettle(t *testing.T) {
 	w.clock.moveOn(6 * time.Minute)
 	w.create(aSuite("before", 0))
 	w.runs("before")
+	w.stop() // it writes the status, too, and may see the run before the rollout
 	e := &v1alpha1.Environment{}
 	w.must(w.Client.Get(context.Background(), w.key("staging"), e))
 	w.status(e, func() {
@@ -184,6 +185,7 @@ func TestRolloutHasToSettle(t *testing.T) {
 	w.create(aSuite("again", 2, func(s *v1alpha1.Suite) {
 		s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
 	}))
+	w.startManager()
 	w.isSettling("again")
 	w.clock.moveOn(5 * time.Minute)
 	w.touch("again")
