@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,7 +95,7 @@ func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.S
 	if err != nil {
 		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", of.Spec.Environment))
 	}
-	if problem := suite.SetDeployed(desired, of, ledger.Of(e, runs)); problem != "" {
+	if problem := suite.SetDeployed(desired, of, ledger.Of(e, runs), time.Now()); problem != "" {
 		return nil, problemError(problem)
 	}
 	next := desired.DeepCopy()

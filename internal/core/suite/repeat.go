@@ -59,7 +59,7 @@ func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l 
 	if earliest := now.Add(-backdated); received.Before(earliest) {
 		received = earliest
 	}
-	next.Spec.Origin, next.Spec.DeployedAt, next.Spec.ReceivedAt = origin, microTime(l.LastOf(s)), microTime(received)
+	next.Spec.Origin, next.Spec.DeployedAt, next.Spec.ReceivedAt = origin, deployedBy(s, l, now), microTime(received)
 	countRepetition(next, s)
 	return next, ""
 }

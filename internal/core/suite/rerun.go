@@ -68,12 +68,22 @@ func whatRepeats(s *v1alpha1.Suite) string {
 }
 
 // SetDeployed records when the commit was deployed that the next attempt of a run tests, or returns why it is not there any more, as a sentence.
-func SetDeployed(next, of *v1alpha1.Suite, l *ledger.Ledger) (problem string) {
+func SetDeployed(next, of *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (problem string) {
 	if clause := replaced(of, l); clause != "" {
 		return fmt.Sprintf("The run %s is not repeated, because %s. %s", of.Name, clause, whatToDo(of, l.Replaced(of)))
 	}
-	next.Spec.DeployedAt = microTime(l.LastOf(of))
+	next.Spec.DeployedAt = deployedBy(of, l, now)
 	return ""
+}
+
+// deployedBy is when the commit of a run was deployed last. The status of an Environment has whole seconds, the end of which may be to come: a
+// rollout that follows in the same second is newer. Clocks may differ, but the run itself was deployed before.
+func deployedBy(s *v1alpha1.Suite, l *ledger.Ledger, now time.Time) *metav1.MicroTime {
+	last := l.LastOf(s)
+	if last.After(now) {
+		last = slices.MaxFunc([]time.Time{now, ledger.Last(s)}, time.Time.Compare)
+	}
+	return microTime(last)
 }
 
 func microTime(t time.Time) *metav1.MicroTime {

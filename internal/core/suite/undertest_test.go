@@ -142,6 +142,27 @@ func TestRepeatOf(t *testing.T) {
 	}
 }
 
+// TestRepeatedWithinASecond: the status has whole seconds, and another rollout may follow the repetition in the second of its own.
+func TestRepeatedWithinASecond(t *testing.T) {
+	rollout := func(s *v1alpha1.Suite) { s.Spec.Origin = v1alpha1.OriginRollout }
+	of, end, following := aSuite("a", 0, commit("a"), rollout), t0.Add(1200*time.Millisecond), t0.Add(1500*time.Millisecond)
+	e := anEnvironment()
+	e.Status.Deployed = []v1alpha1.Deployed{{SHA: "a", Since: &metav1.Time{Time: t0.Add(time.Second)}, Workloads: []v1alpha1.DeployedWorkload{{Name: "shop"}}}}
+	l := ledger.Of(e, []*v1alpha1.Suite{of})
+	repetition, _ := suite.RepeatOf(of, aTrigger(), v1alpha1.OriginRepetition, l, end)
+	rerun := aSuite("a", 0, commit("a"))
+	if problem := suite.SetDeployed(rerun, of, l, end); problem != "" {
+		t.Fatal(problem)
+	}
+	next := aSuite("b", 0, commit("b"), rollout, func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: following} })
+	for _, s := range []*v1alpha1.Suite{repetition, rerun, next} {
+		s.CreationTimestamp = metav1.NewTime(t0.Add(time.Second))
+	}
+	if ledger.Compare(repetition, next) >= 0 || ledger.Compare(rerun, next) >= 0 || ledger.Compare(repetition, of) <= 0 {
+		t.Errorf("%s and %s are not before %s", repetition.DeployedAt(), rerun.DeployedAt(), next.DeployedAt())
+	}
+}
+
 // TestChangedBack: a run that is about to be repeated does not pass because the Environment has the earlier version again.
 func TestChangedBack(t *testing.T) {
 	s := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"))

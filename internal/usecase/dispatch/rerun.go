@@ -92,7 +92,7 @@ func (r *rerun) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if problem := suite.SetDeployed(r.desired, r.of, l); problem != "" {
+	if problem := suite.SetDeployed(r.desired, r.of, l, r.serverTime); problem != "" {
 		return rejectedError(problem)
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
