@@ -70,8 +70,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
 	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
-	// notifiedAgainBy is the last Idempotency-Key of the notifications that were received while the run continued: the same key once
-	// more is the same notification, and changes nothing.
+	// notifiedAgainBy is the last Idempotency-Key of the notifications that found this run. Of several, foundBy has digests.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	NotifiedAgainBy string `json:"notifiedAgainBy,omitempty"`
@@ -89,10 +88,13 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
 	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
 
-	// answeredAgainBy is the last Idempotency-Key of these notifications.
+	// foundBy has digests of the Idempotency-Keys of the last 64 notifications that found this run, the newest last: the same key once more is
+	// the same notification, and no deployment.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
-	AnsweredAgainBy string `json:"answeredAgainBy,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=64
+	FoundBy []string `json:"foundBy,omitempty"`
 
 	// inputs are the files that the run got.
 	// +optional

@@ -1302,6 +1302,11 @@ func (in *SuiteStatus) DeepCopyInto(out *SuiteStatus) {
 		in, out := &in.AnsweredAgainAt, &out.AnsweredAgainAt
 		*out = (*in).DeepCopy()
 	}
+	if in.FoundBy != nil {
+		in, out := &in.FoundBy, &out.FoundBy
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Inputs != nil {
 		in, out := &in.Inputs, &out.Inputs
 		*out = make([]SuiteInput, len(*in))

@@ -101,9 +101,14 @@ func hasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of several that found it, the last one is known.
+// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 digests are 1 KiB.
+const maxFoundBy = 64
+
+// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last ones are known.
+// Earlier versions noted one, without a digest.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
-	return key != "" && (s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key || s.Status.NotifiedAgainBy == key || s.Status.AnsweredAgainBy == key)
+	created := s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key
+	return key != "" && (created || s.Status.NotifiedAgainBy == key || slices.Contains(s.Status.FoundBy, hash(key)))
 }
 
 // Differences compares the deployments of a notification and of an existing run of its commit, except for input files.
@@ -149,7 +154,7 @@ func NoteRedeployed(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	if !existing.Finished() || r.isKnown(existing, desired) {
 		return false
 	}
-	return note(&existing.Status.AnsweredAgainAt, &existing.Status.AnsweredAgainBy, existing, desired)
+	return note(&existing.Status.AnsweredAgainAt, existing, desired)
 }
 
 // notifyAgain makes a run that has not ended the newest of its stream again.
@@ -157,19 +162,26 @@ func notifyAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	if existing.Finished() || r.isKnown(existing, desired) {
 		return false
 	}
-	return note(&existing.Status.NotifiedAgainAt, &existing.Status.NotifiedAgainBy, existing, desired)
+	return note(&existing.Status.NotifiedAgainAt, existing, desired)
 }
 
 // note records the key of a notification also if a later one is known, because it may be sent again.
-func note(at **metav1.MicroTime, by *string, existing, desired *v1alpha1.Suite) (changed bool) {
+func note(at **metav1.MicroTime, existing, desired *v1alpha1.Suite) (changed bool) {
 	deployed, key := desired.DeployedAt(), desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
 	if deployed.After(ledger.Last(existing)) {
 		*at, changed = new(metav1.NewMicroTime(deployed.UTC())), true
 	}
-	if key != "" && key != *by {
-		*by, changed = key, true
+	if key != "" && !NotifiedBy(existing, key) {
+		noteKey(existing, key)
+		changed = true
 	}
 	return changed
+}
+
+func noteKey(s *v1alpha1.Suite, key string) {
+	found := append(slices.Clone(s.Status.FoundBy), hash(key))
+	s.Status.FoundBy = found[max(0, len(found)-maxFoundBy):]
+	s.Status.NotifiedAgainBy = key // all that a replica of an earlier version looks at
 }
 
 // NoteSuperseded records the newer run of the stream, so that a replica that has not seen it creates the same attempt. It reports whether

@@ -264,13 +264,41 @@ func TestNotifyAgain(t *testing.T) {
 			if got := suite.NoteDuplicate(tc.existing, desired, suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger()}); got != tc.want {
 				t.Fatalf("%s got %t", tc.reason, got)
 			}
-			if tc.want && tc.existing.Status.NotifiedAgainBy != tc.key {
-				t.Errorf("the key %q is noted as %q", tc.key, tc.existing.Status.NotifiedAgainBy)
+			if tc.want && tc.key != "" && !suite.NotifiedBy(tc.existing, tc.key) {
+				t.Errorf("the key %q is not noted", tc.key)
 			}
 			if tc.want && ledger.Compare(tc.existing, newer) <= 0 {
 				t.Errorf("a run of an older notification counts as newer")
 			}
 		})
+	}
+}
+
+// TestNotifiedBy: keys that are sent again find their run. A bound keeps its status small.
+func TestNotifiedBy(t *testing.T) {
+	s := aSuite("run", 0, func(s *v1alpha1.Suite) {
+		s.Annotations = map[string]string{v1alpha1.AnnotationIdempotencyKey: "created"}
+		s.Status.NotifiedAgainBy = "of an earlier version"
+	})
+	sends := func(key string) {
+		desired := aSuite("run", 1, func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationIdempotencyKey: key} })
+		suite.NoteDuplicate(s, desired, suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger()})
+	}
+	if !suite.NotifiedBy(s, "of an earlier version") {
+		t.Error("what an earlier version noted is forgotten")
+	}
+	for i := range 70 {
+		sends("created")
+		sends(fmt.Sprint(i))
+		sends(fmt.Sprint(i / 2))
+	}
+	for key, want := range map[string]bool{"created": true, "69": true, "20": true, "0": false, "70": false, "": false} {
+		if got := suite.NotifiedBy(s, key); got != want {
+			t.Errorf("%q: %t", key, got)
+		}
+	}
+	if len(s.Status.FoundBy) != 64 {
+		t.Errorf("%d digests", len(s.Status.FoundBy))
 	}
 }
 
