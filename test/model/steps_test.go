@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/judge"
 	"github.com/postflight-dev/postflight/internal/core/notification"
-	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -224,25 +222,13 @@ func (w *world) tellsLate(random *rand.Rand) (bool, error) {
 	}
 }
 
-// sendsAgain is a client that got no answer, or a code host that delivers once more. A client does so at once: of several notifications that found
-// one run, only the last one can be told from a new one.
+// sendsAgain is a client that got no answer, or a code host that delivers once more, perhaps long after it.
 func (w *world) sendsAgain(random *rand.Rand) (bool, error) {
-	again := slices.DeleteFunc(slices.Clone(w.sent), func(m message) bool { return m.event == nil && !w.knowsKey(m) })
+	again := slices.DeleteFunc(slices.Clone(w.sent), func(m message) bool { return m.event == nil && m.key == "" })
 	if len(again) == 0 {
 		return false, nil
 	}
 	return true, w.send(pick(random, again))
-}
-
-// knowsKey reports whether a run of each Trigger that has one of the commit knows the key of a message.
-func (w *world) knowsKey(m message) bool {
-	known := map[string]bool{}
-	for _, s := range w.store.all() {
-		if s.Spec.Deployment.SHA == m.n.SHA {
-			known[s.Spec.Trigger.Name] = known[s.Spec.Trigger.Name] || suite.NotifiedBy(s, m.key)
-		}
-	}
-	return len(known) > 0 && !slices.Contains(slices.Collect(maps.Values(known)), false)
 }
 
 func (w *world) pauses(random *rand.Rand) (bool, error) {
