@@ -13,7 +13,7 @@ const (
 	OriginRollout      Origin = "Rollout"      // the workloads of the Environment
 	OriginSchedule     Origin = "Schedule"     // the schedule of the Trigger
 	OriginEvent        Origin = "Event"        // an event of a code host or a GitOps controller
-	OriginRerun        Origin = "Rerun"        // a person or a code host, for another attempt
+	OriginRerun        Origin = "Rerun"        // a person, also by a button of the code host
 	OriginRetry        Origin = "Retry"        // the manager, after an Error
 	OriginRepetition   Origin = "Repetition"   // the manager, after an Inconclusive run
 	OriginManual       Origin = "Manual"       // a person or a tool that created the Suite itself

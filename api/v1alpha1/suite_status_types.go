@@ -80,9 +80,8 @@ type SuiteStatus struct {
 	// +optional
 	AnsweredOther *OtherDeployment `json:"answeredOther,omitempty"`
 
-	// answeredAgainAt is when a notification was last received that was answered with the result of this run: a rollback, for
-	// example. It is a deployment as any other: runs of the stream that were notified before it are superseded. It has six digits
-	// after the second.
+	// answeredAgainAt is when a notification was last answered with the result of this run, such as after a rollback. It counts as a
+	// deployment. It has six digits after the second.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`

@@ -23,8 +23,8 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Environment string `json:"environment"`
 
-	// environmentUID is the uid of the Environment when the run was requested: a later one of that name is another place. If it is left
-	// out, any Environment of that name will do.
+	// environmentUID is the uid of the Environment when the run was requested. Another Environment of that name is another place. If it is
+	// empty, the uid is not compared.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -33,9 +33,8 @@ type SuiteSpec struct {
 
 	// origin is who asked for the run. Notification: a client, such as a CI pipeline. Rollout: the workloads of the Environment.
 	// Event: a code host or a GitOps controller. Schedule: the schedule of the Trigger. Rerun: a person. Retry: the manager, after an
-	// Error. Repetition: the manager, after an Inconclusive run. Manual: whoever created the Suite itself. Runs of the origins Schedule,
-	// Rerun, Retry and Repetition test what was deployed before: they are no deployments, and supersede no run of another commit.
-	// If it is left out, the annotations of earlier versions say it, and without those it is Manual.
+	// Error. Repetition: the manager, after an Inconclusive run. Manual: the author of the Suite. Schedule, Rerun, Retry and Repetition are no
+	// deployments, and supersede nothing. If it is empty, annotations of earlier versions decide, or else it is Manual.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Origin Origin `json:"origin,omitempty"`
@@ -83,9 +82,8 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	ReceivedAt *metav1.MicroTime `json:"receivedAt,omitempty"`
 
-	// deployedAt is when the deployment happened that is tested, if that was before receivedAt: as an event says, or because the run tests
-	// once more what was deployed before. Streams are ordered by it. Defaults to receivedAt, as does a time later than the second of
-	// the Suite's creation. It has exactly six digits after the second.
+	// deployedAt is when the tested commit was deployed, if that was before receivedAt. Streams are ordered by it. Defaults to receivedAt,
+	// which also replaces a time after the second of the Suite's creation. It has exactly six digits after the second.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`

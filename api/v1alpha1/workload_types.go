@@ -139,6 +139,11 @@ type Deployed struct {
 	// +kubebuilder:validation:MaxLength=256
 	DeploymentType string `json:"deploymentType,omitempty"`
 
+	// url is where a notification said that it is, if that is not the url of the Environment: a preview. Nothing is known to be at that one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url,omitempty"`
+
 	// since is when this commit was reported first: the receipt of its notification, or when the rollout was seen complete.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`

@@ -116,7 +116,7 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 		sha = "not known: " + d.Message
 	}
 	rows := [][]string{{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", sha}, {"Branch:", d.Branch},
-		{"Type:", d.DeploymentType}, {"Since:", since}, {"Before:", previous}, {"Reported by:", d.ReportedBy}, {"Rollout:", state}}
+		{"Type:", d.DeploymentType}, {"Only at:", d.URL}, {"Since:", since}, {"Before:", previous}, {"Reported by:", d.ReportedBy}, {"Rollout:", state}}
 	for _, w := range d.Workloads {
 		rows = append(rows, []string{"Workload:", workload(d, w)})
 	}

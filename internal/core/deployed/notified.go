@@ -64,6 +64,12 @@ func whole(tag string, known ...string) string {
 // ofNotification also finds what came and went since the status was written.
 func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
+	switch {
+	case n.Elsewhere && d.SHA != "" && d.URL == "": // a preview does not replace what is at the URL of the Environment
+		return d
+	case !n.Elsewhere && d.SHA == n.Revision:
+		d.URL = ""
+	}
 	between := n.Before != nil && n.Before.At.After(since(d))
 	if n.Run == nil || d.SHA == n.Revision && !between || d.SHA != "" && !n.At.After(since(d)) {
 		return d
@@ -75,10 +81,14 @@ func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	if n.Since.After(since(d)) && d.SHA != "" {
 		at = n.Since
 	}
-	return v1alpha1.Deployed{
+	is := v1alpha1.Deployed{
 		Repository: d.Repository, SHA: n.Revision, Branch: of.Branch, DeploymentType: of.Type,
 		Since: stored(at), ReportedBy: v1alpha1.ReportedByNotification, Previous: before,
 	}
+	if n.Elsewhere {
+		is.URL = of.URL
+	}
+	return is
 }
 
 // previous leaves out that workloads had several commits: this is a part of the rollout that follows.

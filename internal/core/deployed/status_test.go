@@ -164,6 +164,32 @@ func TestStatusAfterRollback(t *testing.T) {
 	}
 }
 
+// TestStatusOfPreviews: what is at another URL counts only while nothing of the repository is known to be at that of the Environment.
+func TestStatusOfPreviews(t *testing.T) {
+	e := anEnvironment.DeepCopy()
+	e.Spec.URL = "https://staging.example.com"
+	preview := func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = "https://pr-1.example.com" }
+	own, first, second, third := notify(shop, "main", 0), notify(shop, "pr-a", 5, preview), notify(shop, "pr-b", 10, preview), notify(shop, "main", 15)
+	type suites = []*v1alpha1.Suite
+	for name, tc := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"beside its own":            {[]step{{11, nil, suites{own, second}}}, "main"},
+		"its own Suite was deleted": {[]step{{1, nil, suites{own}}, {11, nil, suites{second}}}, "main"},
+		"previews alone":            {[]step{{6, nil, suites{first}}, {11, nil, suites{first, second}}}, "pr-b at https://pr-1.example.com"},
+		"the first was deleted":     {[]step{{6, nil, suites{first}}, {11, nil, suites{second}}}, "pr-b at https://pr-1.example.com"},
+		"all were deleted":          {[]step{{6, nil, suites{first}}, {11, nil, nil}}, "pr-a at https://pr-1.example.com"},
+		"then its own":              {[]step{{11, nil, suites{second}}, {16, nil, suites{second, third}}}, "main"},
+		"then the same commit":      {[]step{{11, nil, suites{second}}, {16, nil, suites{second, notify(shop, "pr-b", 15)}}}, "pr-b"},
+	} {
+		is, _ := follow(e, tc.steps...)
+		if got := strings.TrimSuffix(is[0].SHA+" at "+is[0].URL, " at "); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
 // TestStatusOfWorkloads: each object is listed with its own revision, commit, digests and message.
 func TestStatusOfWorkloads(t *testing.T) {
 	digests := []v1alpha1.ImageDigest{{Container: "web", Digest: "sha256:1"}}

@@ -53,7 +53,7 @@ func Runs(o Observed) (all []Run, why string) {
 		return nil, fmt.Sprintf("Nothing is deployed in %s, as far as is known: status.deployed of the Environment is empty. "+
 			"It is filled by notifications, or by workloads that the Environment names.", o.Environment.Name)
 	}
-	candidates := o.candidates(current, l)
+	candidates := o.candidates(current)
 	if len(candidates) == 0 {
 		return nil, fmt.Sprintf("The Trigger matches nothing of what is deployed in %s. Repository, branch, deployment type and commit of status.deployed "+
 			"of the Environment are matched; a deployment URL and variables are absent.", o.Environment.Name)
@@ -70,7 +70,7 @@ func Runs(o Observed) (all []Run, why string) {
 }
 
 // candidates has one for each stream, in the order of the status.
-func (o Observed) candidates(current []v1alpha1.Deployed, l *ledger.Ledger) (all []candidate) {
+func (o Observed) candidates(current []v1alpha1.Deployed) (all []candidate) {
 	matching := *o.Trigger
 	matching.Spec.Schedule = nil // with schedule.only, it would match nothing
 	matcher, err := match.Compile(&matching)
@@ -78,7 +78,7 @@ func (o Observed) candidates(current []v1alpha1.Deployed, l *ledger.Ledger) (all
 		return nil
 	}
 	for _, d := range current {
-		n := o.notificationOf(d, l)
+		n := o.notificationOf(d)
 		if d.SHA == "" || !matcher.Matches(n) {
 			continue
 		}
@@ -103,11 +103,9 @@ func since(d v1alpha1.Deployed) time.Time {
 }
 
 // notificationOf takes over what the last run of the commit shows about it. The run's URL and variables may be outdated.
-func (o Observed) notificationOf(d v1alpha1.Deployed, l *ledger.Ledger) *notification.Notification {
+func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification {
 	n := deployed.Notification(o.Environment, d)
-	if last := l.Notified()[commit.RepositoryKey(d.Repository)]; last.Elsewhere && len(d.Workloads) == 0 { // only there is it deployed
-		n.DeploymentURL = last.Run.Spec.Deployment.URL
-	}
+	n.DeploymentURL = d.URL
 	if last := o.lastOf(d); last != nil {
 		of := last.Spec.Deployment
 		n.CommitURL, n.CommitMessage, n.CommitAuthor = of.CommitURL, of.CommitMessage, of.CommitAuthor
