@@ -70,7 +70,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
 	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
-	// notifiedAgainBy is the last Idempotency-Key of the notifications that found this run. Of several, foundBy has digests.
+	// notifiedAgainBy is the last Idempotency-Key of the notifications that found this run. Of several, foundBy has digests of them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	NotifiedAgainBy string `json:"notifiedAgainBy,omitempty"`
@@ -87,13 +87,11 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
 	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
 
-	// foundBy has digests of the Idempotency-Keys of the last 64 notifications that found this run, the newest last: the same key once more is
-	// the same notification, and no deployment.
+	// foundBy has the last 64 deployments that found this run, the newest last.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=64
-	FoundBy []string `json:"foundBy,omitempty"`
+	FoundBy []FoundBy `json:"foundBy,omitempty"`
 
 	// inputs are the files that the run got.
 	// +optional
@@ -147,6 +145,24 @@ const (
 	DifferentRepository  Difference = "Repository"  // the run was of a deployment of another repository
 	DifferentEnvironment Difference = "Environment" // it was deleted and created again
 )
+
+// FoundBy is a deployment of a commit that has a run already.
+type FoundBy struct {
+	// at is when it happened, with six digits after the second.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
+	At metav1.MicroTime `json:"at"`
+
+	// key is a digest of the Idempotency-Key: the same key once more is the same notification, and no deployment.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Key string `json:"key,omitempty"`
+
+	// url that was notified; empty: that of the Environment.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url,omitempty"`
+}
 
 // OtherDeployment is a notification of another deployment of a run's SHA.
 type OtherDeployment struct {

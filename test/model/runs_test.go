@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -159,19 +160,22 @@ func (w *world) restore(s *v1alpha1.Suite) {
 	metav1.SetMetaDataLabel(&again.ObjectMeta, v1alpha1.LabelRestoredByVelero, "backup")
 	w.store.put(again)
 	delete(w.jobs, s.Name)
-	w.forget(s.Name)
+	w.forget(s)
 }
 
 // forget is that nobody has told Postflight of the deployments any more that only the status of a run knew. Their keys are lost, too: a
 // message that is sent again would be a new one, so it is not.
-func (w *world) forget(run string) {
+func (w *world) forget(run *v1alpha1.Suite) {
 	for _, g := range w.gates {
 		created := func(o *asked) bool { return o.about == g.about && o.created }
-		if g.root == run && !slices.ContainsFunc(w.gates, created) {
+		if g.root == run.Name && !slices.ContainsFunc(w.gates, created) {
 			g.about.told = 0
 			w.sent = slices.DeleteFunc(w.sent, func(m message) bool { return m.about == g.about })
 		}
 	}
+	w.sent = slices.DeleteFunc(w.sent, func(m message) bool {
+		return suite.NotifiedBy(run, m.key) && run.Annotations[v1alpha1.AnnotationIdempotencyKey] != m.key
+	})
 }
 
 // rebuilds deletes the Environment, with all that is deployed there, and makes it again at another URL.

@@ -12,6 +12,7 @@ import (
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -86,6 +87,9 @@ func (w *world) restore(ctx context.Context, s *v1alpha1.Suite) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.restored++
+	w.sent = slices.DeleteFunc(w.sent, func(m worldMessage) bool {
+		return suite.NotifiedBy(s, m.key) && s.Annotations[v1alpha1.AnnotationIdempotencyKey] != m.key
+	})
 	for _, g := range w.asked {
 		created := func(o worldGate) bool { return o.about == g.about && o.created }
 		if g.run == s.Name && !slices.ContainsFunc(w.asked, created) {

@@ -86,7 +86,7 @@ func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 		Since: stored(at), ReportedBy: v1alpha1.ReportedByNotification, Previous: before,
 	}
 	if n.Elsewhere {
-		is.URL = of.URL
+		is.URL = n.URL
 	}
 	return is
 }

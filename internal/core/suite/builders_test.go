@@ -154,6 +154,6 @@ func completed(j *batchv1.Job, at time.Time) *batchv1.Job {
 func aLedgerOf(suites ...*v1alpha1.Suite) *ledger.Ledger {
 	e := anEnvironment()
 	e.Spec.Workloads = []v1alpha1.Workload{{Name: "shop"}}
-	e.Status.Deployed = []v1alpha1.Deployed{{Workloads: []v1alpha1.DeployedWorkload{{Name: "shop"}}}}
+	e.Status.Deployed = []v1alpha1.Deployed{{Workloads: []v1alpha1.DeployedWorkload{{Name: "shop", UID: "uid-shop"}}}}
 	return ledger.Of(e, suites)
 }

@@ -101,14 +101,24 @@ func hasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 digests are 1 KiB.
+// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 are 5 KiB.
 const maxFoundBy = 64
 
 // NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last ones are known.
 // Earlier versions noted one, without a digest.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
 	created := s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key
-	return key != "" && (created || s.Status.NotifiedAgainBy == key || slices.Contains(s.Status.FoundBy, hash(key)))
+	return key != "" && (created || s.Status.NotifiedAgainBy == key || slices.ContainsFunc(s.Status.FoundBy, hasKey(key)))
+}
+
+// BeforeEnvironment reports whether a deployment was before its Environment existed, unless notifications themselves create that.
+func BeforeEnvironment(at time.Time, e *v1alpha1.Environment) bool {
+	return !at.IsZero() && at.Before(e.CreationTimestamp.Time) && e.Spec.Ephemeral == nil
+}
+
+func hasKey(key string) func(v1alpha1.FoundBy) bool {
+	digest := hash(key)
+	return func(f v1alpha1.FoundBy) bool { return f.Key == digest }
 }
 
 // Differences compares the deployments of a notification and of an existing run of its commit, except for input files.
@@ -165,23 +175,23 @@ func notifyAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
 	return note(&existing.Status.NotifiedAgainAt, existing, desired)
 }
 
-// note records the key of a notification also if a later one is known, because it may be sent again.
-func note(at **metav1.MicroTime, existing, desired *v1alpha1.Suite) (changed bool) {
-	deployed, key := desired.DeployedAt(), desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
-	if deployed.After(ledger.Last(existing)) {
-		*at, changed = new(metav1.NewMicroTime(deployed.UTC())), true
+// note records a notification also if a later one is known, because it may be sent again.
+func note(last **metav1.MicroTime, existing, desired *v1alpha1.Suite) (changed bool) {
+	found := v1alpha1.FoundBy{At: metav1.NewMicroTime(desired.DeployedAt().UTC()), URL: desired.Spec.Deployment.URL}
+	key, later := desired.Annotations[v1alpha1.AnnotationIdempotencyKey], found.At.After(ledger.Last(existing))
+	if !later && (key == "" || NotifiedBy(existing, key)) {
+		return false
 	}
-	if key != "" && !NotifiedBy(existing, key) {
-		noteKey(existing, key)
-		changed = true
+	if later {
+		*last = &found.At
 	}
-	return changed
-}
-
-func noteKey(s *v1alpha1.Suite, key string) {
-	found := append(slices.Clone(s.Status.FoundBy), hash(key))
-	s.Status.FoundBy = found[max(0, len(found)-maxFoundBy):]
-	s.Status.NotifiedAgainBy = key // all that a replica of an earlier version looks at
+	if key != "" {
+		found.Key = hash(key)
+		existing.Status.NotifiedAgainBy = key // all that a replica of an earlier version looks at
+	}
+	all := append(slices.Clone(existing.Status.FoundBy), found)
+	existing.Status.FoundBy = all[max(0, len(all)-maxFoundBy):]
+	return true
 }
 
 // NoteSuperseded records the newer run of the stream, so that a replica that has not seen it creates the same attempt. It reports whether

@@ -189,7 +189,7 @@ func (r FailedRequest) otherDeployment(root *v1alpha1.Suite) string {
 	if root.Status.StartTime != nil {
 		begin = root.Status.StartTime.Time
 	}
-	if other := r.Ledger.Interrupted(root, begin, time.Time{}); other != nil {
+	if other := r.Ledger.Interrupted(root, begin, time.Time{}, root.Status.UnderTest != nil); other != nil {
 		return fmt.Sprintf("After the run %s began, %s was deployed to the Environment.", root.Name, named(other.Commit))
 	}
 	return ""

@@ -77,11 +77,11 @@ func SetDeployed(next, of *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (pro
 }
 
 // deployedBy is when the commit of a run was deployed last. The status of an Environment has whole seconds, the end of which may be to come: a
-// rollout that follows in the same second is newer. Clocks may differ, but the run itself was deployed before.
+// rollout that follows in the same second is newer. Clocks may differ by more.
 func deployedBy(s *v1alpha1.Suite, l *ledger.Ledger, now time.Time) *metav1.MicroTime {
 	last := l.LastOf(s)
 	if last.After(now) {
-		last = slices.MaxFunc([]time.Time{now, ledger.Last(s)}, time.Time.Compare)
+		last = slices.MaxFunc([]time.Time{now, last.Truncate(time.Second), ledger.Last(s)}, time.Time.Compare)
 	}
 	return microTime(last)
 }

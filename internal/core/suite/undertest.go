@@ -165,7 +165,7 @@ func remained(o Observation, d Decision) Decision {
 	if !end.IsZero() {
 		end = end.Add(time.Second) // it has whole seconds
 	}
-	if other := o.Ledger.Interrupted(o.Suite, begin, end); other != nil {
+	if other := o.Ledger.Interrupted(o.Suite, begin, end, len(o.UnderTest.Start) > 0); other != nil {
 		d.Condition = v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but %s was deployed to %s before they ended, so that they may have tested that. %s",
 			named(other.Commit), o.Suite.Spec.Environment, whatToDo(o.Suite, other)))
 	}

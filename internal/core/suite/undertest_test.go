@@ -161,6 +161,9 @@ func TestRepeatedWithinASecond(t *testing.T) {
 	if ledger.Compare(repetition, next) >= 0 || ledger.Compare(rerun, next) >= 0 || ledger.Compare(repetition, of) <= 0 {
 		t.Errorf("%s and %s are not before %s", repetition.DeployedAt(), rerun.DeployedAt(), next.DeployedAt())
 	}
+	if suite.SetDeployed(rerun, of, l, t0.Add(-time.Hour)); !rerun.Spec.DeployedAt.Equal(&metav1.MicroTime{Time: t0.Add(time.Second)}) {
+		t.Errorf("a clock of an hour ago: %s", rerun.Spec.DeployedAt)
+	}
 }
 
 // TestChangedBack: a run that is about to be repeated does not pass because the Environment has the earlier version again.

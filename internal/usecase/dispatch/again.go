@@ -21,6 +21,7 @@ type duplicate struct {
 	existing    *v1alpha1.Suite
 	differs     []v1alpha1.Difference
 	changed     bool // the existing run may differ from what is known of it
+	sentAgain   bool // the existing run knows the notification
 	again       bool // the desired attempt is to be created beside it
 }
 
@@ -70,6 +71,7 @@ func (d *duplicate) note(r suite.Repetition) bool {
 // decide looks at input files last, because that may take a while.
 func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) {
 	r = d.repetition(d.trigger)
+	d.sentAgain = suite.NotifiedBy(d.existing, d.IdempotencyKey)
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}

@@ -182,20 +182,70 @@ func TestEnvironmentAgain(t *testing.T) {
 	for policy, want := range map[v1alpha1.DuplicatePolicy]string{v1alpha1.DuplicatesCommit: "duplicate [Environment]", v1alpha1.DuplicatesDeployment: "created []"} {
 		h := start(t, setup{objects: acme(trigger("t", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = policy }))})
 		first := h.deploy(`{"branch":"main","sha":"a000000"}`, "Failed").SuiteID
-		e := h.environments()["staging"]
-		if err := h.cluster.Delete(t.Context(), &e); err != nil {
-			t.Fatal(err)
-		}
-		again := environmentNamed("staging")
-		again.UID, again.Spec.URL = "another", "https://rebuilt.example.com"
-		if err := h.cluster.Create(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+		h.rebuild()
 		h.refusesRerun(first, "the Environment staging was deleted and created again after it")
 		r := h.deploy(`{"branch":"main","sha":"a000000"}`, "Passed")
 		if got := fmt.Sprint(r.Decision, " ", r.Differs); got != want {
 			t.Errorf("%s: %s, want %s", policy, got, want)
 		}
+	}
+}
+
+// rebuild deletes the Environment staging, and creates another one, a minute later.
+func (h *harness) rebuild() {
+	h.t.Helper()
+	e := h.environments()["staging"]
+	if err := h.cluster.Delete(h.t.Context(), &e); err != nil {
+		h.t.Fatal(err)
+	}
+	h.clock.now = h.clock.now.Add(time.Minute)
+	again := environmentNamed("staging")
+	again.UID, again.Spec.URL, again.CreationTimestamp = "another", "https://rebuilt.example.com", metav1.NewTime(h.clock.now)
+	if err := h.cluster.Create(h.t.Context(), again); err != nil {
+		h.t.Fatal(err)
+	}
+	h.clock.now = h.clock.now.Add(time.Minute)
+}
+
+// TestSentAgainAfterRebuild: what was deployed to an earlier Environment is not there, also if its run has no result. What was deployed since is.
+func TestSentAgainAfterRebuild(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("t"))})
+	at, uid := h.clock.now, h.environments()["staging"].UID
+	sends := func(deployed time.Time) *v1alpha1.Suite {
+		r := h.notify(`{"branch":"main","sha":"a000000"}`, key("k"), func(r *Request) {
+			if !deployed.IsZero() {
+				r.Origin = FromEvent(deployed)
+			}
+		}).Triggers[0]
+		return h.suite(r.SuiteID)
+	}
+	first := sends(at)
+	h.finish(first.Name, "", "Error")
+	h.rebuild()
+	second := sends(at)
+	if h.finish(second.Name, "", "Error"); second.Name == first.Name || second.Spec.EnvironmentUID != uid {
+		t.Errorf("an event that is delivered again has %s of %s, want another attempt in %s", second.Name, second.Spec.EnvironmentUID, uid)
+	}
+	third := sends(time.Time{})
+	if h.finish(third.Name, "", "Error"); third.Spec.EnvironmentUID != uid {
+		t.Errorf("a notification that is sent again has %s, want %s", third.Spec.EnvironmentUID, uid)
+	}
+	if fourth := sends(h.clock.now); fourth.Spec.EnvironmentUID != "another" {
+		t.Errorf("a controller that goes back has %s", fourth.Spec.EnvironmentUID)
+	}
+}
+
+// TestRerunAfterDeploymentElsewhere: the commit came to another URL, and not back to the one that the run tested.
+func TestRerunAfterDeploymentElsewhere(t *testing.T) {
+	const eu, us = `"deployment_url":"https://eu.example.com"`, `"deployment_url":"https://us.example.com"`
+	h := start(t, setup{objects: acme(trigger("t"))})
+	first := h.deploy(`{"branch":"main","sha":"a000000",`+eu+`}`, "Failed").SuiteID
+	h.deploy(`{"branch":"hotfix","sha":"b000000",`+eu+`}`, "Passed")
+	h.deploy(`{"branch":"main","sha":"a000000",`+us+`}`, "Passed")
+	h.refusesRerun(first, "b000000 was deployed to staging after a000000")
+	h.deploy(`{"branch":"main","sha":"a000000",`+eu+`}`, "Passed")
+	if _, created, err := h.Rerun(t.Context(), h.command(), first); err != nil || !created {
+		t.Errorf("it is there again: %v", message(err))
 	}
 }
 

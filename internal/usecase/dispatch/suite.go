@@ -20,9 +20,10 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 	if err != nil {
 		return err
 	}
-	deployedAt := o.Origin.deployedAt
+	deployedAt, uid := o.Origin.deployedAt, environment.UID
 	for attempt := o.firstAttempt(known); attempt <= v1alpha1.MaxAttempt; attempt++ {
 		desired := o.desired(ctx, t, environment, attempt, deployedAt)
+		desired.Spec.EnvironmentUID = uid
 		desired.Name = suite.KnownName(desired, known)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
@@ -43,8 +44,11 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		if err := d.resolve(ctx); err != nil {
 			return err
 		}
-		if suite.NotifiedBy(d.existing, o.IdempotencyKey) && o.Origin.Kind() == v1alpha1.OriginNotification {
+		if d.sentAgain && o.Origin.Kind() == v1alpha1.OriginNotification {
 			deployedAt = d.existing.DeployedAt().Time // it is sent again, and no newer deployment
+		}
+		if d.sentAgain && suite.BeforeEnvironment(deployedAt, environment) {
+			uid = d.existing.Spec.EnvironmentUID // it was of an earlier Environment
 		}
 		if !d.again {
 			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs

@@ -64,7 +64,7 @@ func environment(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
 
 // withWorkloads is an Environment whose workloads are those of acme/shop.
 func withWorkloads(d v1alpha1.Deployed) *v1alpha1.Environment {
-	d.Workloads = []v1alpha1.DeployedWorkload{{Kind: "Deployment", Name: "web"}}
+	d.Workloads = []v1alpha1.DeployedWorkload{{Kind: "Deployment", Name: "web", UID: "uid-web"}}
 	e := environment(d)
 	e.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: shop}}
 	return e
@@ -81,4 +81,12 @@ func has(sha string, since int, before ...v1alpha1.PreviousDeployment) v1alpha1.
 
 func had(sha string, since int) v1alpha1.PreviousDeployment {
 	return v1alpha1.PreviousDeployment{SHA: sha, Since: new(metav1.NewTime(minutes(since)))}
+}
+
+// foundBy is a deployment that found the run; without a URL, it was to that of the Environment.
+func foundBy(minute int, url string) change {
+	return func(s *v1alpha1.Suite) {
+		s.Status.FoundBy = append(s.Status.FoundBy, v1alpha1.FoundBy{At: *micro(minute), URL: url})
+		s.Status.AnsweredAgainAt = micro(minute)
+	}
 }

@@ -39,7 +39,8 @@ func HasWorkloads(e *v1alpha1.Environment, repository string) bool {
 // hasWorkloads is false until the workloads have been read once.
 func (l *Ledger) hasWorkloads(repository string) bool {
 	return HasWorkloads(l.environment, repository) && slices.ContainsFunc(l.environment.Status.Deployed, func(d v1alpha1.Deployed) bool {
-		return commit.SameRepository(d.Repository, repository) && len(d.Workloads) > 0
+		read := func(w v1alpha1.DeployedWorkload) bool { return w.UID != "" }
+		return commit.SameRepository(d.Repository, repository) && slices.ContainsFunc(d.Workloads, read)
 	})
 }
 

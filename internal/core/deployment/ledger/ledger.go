@@ -24,8 +24,10 @@ type Deployment struct {
 	At  time.Time
 	Run *v1alpha1.Suite // shows that it was notified; nil: the status of the Environment has it
 
-	by  v1alpha1.DeploymentReporter
-	url string // see placeOf; empty: it may be anywhere
+	URL string // empty: none is known
+
+	by       v1alpha1.DeploymentReporter
+	anywhere bool // it is not known at which URL
 }
 
 // Ledger has the deployments of an Environment.
@@ -41,11 +43,10 @@ func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
 		if s.Spec.Environment != e.Name {
 			continue
 		}
-		for _, at := range Times(s) {
-			if !l.isIn(s) && !l.since(at) { // but a deployment to this Environment may find a run of an earlier one
-				continue
+		for _, h := range deployments(s) {
+			if l.isIn(s) || l.since(h.at) { // a deployment to this Environment may find a run of an earlier one
+				l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: h.at, Run: s, URL: l.urlOf(h.url), by: reporter(s, h.at), anywhere: !h.where})
 			}
-			l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: at, Run: s, by: reporter(s, at), url: l.urlAt(s, at)})
 		}
 	}
 	for _, d := range e.Status.Deployed {
@@ -80,12 +81,14 @@ func reporter(s *v1alpha1.Suite, at time.Time) v1alpha1.DeploymentReporter {
 func (l *Ledger) addStatus(d v1alpha1.Deployed, suites []*v1alpha1.Suite) {
 	is := commit.Commit{Repository: d.Repository, Revision: d.SHA}
 	if d.Since != nil && !l.has(is, d.Since.Time) {
-		l.all = append(l.all, Deployment{Commit: is, At: endOfSecond(d.Since.Time), by: d.ReportedBy})
+		l.all = append(l.all, Deployment{Commit: is, At: endOfSecond(d.Since.Time), URL: l.urlOf(d.URL), by: d.ReportedBy})
 	}
 	if p := d.Previous; p != nil && p.Since != nil {
 		was := commit.Commit{Repository: d.Repository, Revision: p.SHA}
 		if !l.has(was, p.Since.Time) {
-			l.all = append(l.all, Deployment{Commit: was, At: l.announced(was, p.Since.Time, suites), by: d.ReportedBy})
+			l.all = append(l.all, Deployment{
+				Commit: was, At: l.announced(was, p.Since.Time, suites), URL: l.urlOf(""), by: d.ReportedBy, anywhere: d.URL != "",
+			})
 		}
 	}
 }
@@ -125,13 +128,16 @@ func (l *Ledger) Other(s *v1alpha1.Suite, after time.Time) *Deployment {
 
 // Between is Other without what came after a second time, if that is not zero.
 func (l *Ledger) Between(s *v1alpha1.Suite, after, until time.Time) (newest *Deployment) {
+	return l.between(s, after, until, l.hasWorkloads(l.commitOf(s).Repository))
+}
+
+func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads bool) (newest *Deployment) {
 	own := l.commitOf(s)
-	byWorkloads := l.hasWorkloads(own.Repository)
 	for i := range l.all {
 		d := &l.all[i]
 		switch {
 		case !d.At.After(after), !until.IsZero() && d.At.After(until), newest != nil && !d.At.After(newest.At), byWorkloads && d.Run != nil:
-		case !commit.MayBeSameRepository(own.Repository, d.Repository), own.Covers(d.Commit), !l.samePlace(s, d):
+		case !commit.MayBeSameRepository(own.Repository, d.Repository), own.Covers(d.Commit), !l.maybeThere(s, d):
 		case d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)):
 		default:
 			newest = d
@@ -144,12 +150,12 @@ func (l *Ledger) Between(s *v1alpha1.Suite, after, until time.Time) (newest *Dep
 func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
 
 // Interrupted returns the last deployment because of which the commit of a run was not at its place from the beginning of its tests to their end,
-// also if it came back meanwhile. A zero end is now. It is nil where workloads say what was under test.
-func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time) *Deployment {
-	if l.hasWorkloads(l.commitOf(s).Repository) {
+// also if it came back meanwhile. A zero end is now. It is nil where workloads say what was under test, if they were compared.
+func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
+	if compared && l.hasWorkloads(l.commitOf(s).Repository) {
 		return nil
 	}
-	return l.Between(s, l.lastUntil(s, begin), end)
+	return l.between(s, l.lastUntil(s, begin), end, false)
 }
 
 // LastOf is when the commit of a run was deployed last to its place; zero: that is not known.
@@ -161,10 +167,11 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 		last = s.DeployedAt().Time
 	}
 	own := l.commitOf(s)
+	byWorkloads := l.hasWorkloads(own.Repository)
 	for _, d := range l.all {
-		same := d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
-		same = same || own.Covers(d.Commit) && l.samePlace(s, &d)
-		if same && d.At.After(last) && (until.IsZero() || !d.At.After(until)) {
+		same := own.Covers(d.Commit) || d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
+		there := l.isAt(l.urlOf(s.Spec.Deployment.URL), &d) || byWorkloads && d.Run == nil
+		if same && there && d.At.After(last) && (until.IsZero() || !d.At.After(until)) {
 			last = d.At
 		}
 	}
@@ -175,7 +182,7 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
 	is := commit.Commit{Repository: d.Repository, Revision: d.SHA}
 	for _, other := range l.all {
-		if other.At.After(last) && other.Covers(is) {
+		if other.At.After(last) && other.Covers(is) && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
 			last = other.At
 		}
 	}
@@ -185,27 +192,19 @@ func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
 // Removed reports whether the Environment of a run was deleted and created again.
 func (l *Ledger) Removed(s *v1alpha1.Suite) bool { return !l.isIn(s) }
 
-// samePlace reports whether a deployment may be to the URL of a run.
-func (l *Ledger) samePlace(s *v1alpha1.Suite, d *Deployment) bool {
-	own := l.urlOf(s)
-	return own == "" || d.url == "" || own == d.url
+// maybeThere reports whether a deployment may be to the place of a run: what is not known is no reason for green.
+func (l *Ledger) maybeThere(s *v1alpha1.Suite, d *Deployment) bool {
+	own := l.urlOf(s.Spec.Deployment.URL)
+	return own == "" || d.URL == "" || d.anywhere || l.isAt(own, d)
 }
 
-// urlOf is that of the Environment if none was named.
-func (l *Ledger) urlOf(s *v1alpha1.Suite) string {
-	return placeOf(cmp.Or(s.Spec.Deployment.URL, l.environment.Spec.URL))
+// isAt reports whether a deployment is to a URL for sure.
+func (l *Ledger) isAt(url string, d *Deployment) bool {
+	return !d.anywhere && placeOf(url) == placeOf(d.URL)
 }
 
-// urlAt is that of a deployment that found a run, perhaps at another URL.
-func (l *Ledger) urlAt(s *v1alpha1.Suite, at time.Time) string {
-	other := s.Status.AnsweredOther
-	switch {
-	case l.isIn(s) && (at.Equal(s.DeployedAt().Time) || other == nil || len(other.Differs) == 0):
-		return l.urlOf(s)
-	default:
-		return ""
-	}
-}
+// urlOf is that of the Environment if none was notified.
+func (l *Ledger) urlOf(notified string) string { return cmp.Or(notified, l.environment.Spec.URL) }
 
 // placeOf leaves out what addresses the same server: the case of its name, a slash at the end, a query and a fragment.
 func placeOf(url string) string {

@@ -87,6 +87,56 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// TestFoundAtAnotherPlace: a deployment that found a run is to the place that it names, and not to that of the run.
+func TestFoundAtAnotherPlace(t *testing.T) {
+	const staging, preview = "https://staging.example.com", "https://pr-7.example.com"
+	tested := notified("b1", "b", 5, url(staging))
+	for name, tc := range map[string]struct {
+		found       []change // of the commit a, notified at noon
+		own         string   // the URL of that
+		replaced    bool     // a, at its own place
+		interrupted bool     // the tests of b at staging, from minute 6 to 20
+	}{
+		"never":                       {nil, staging, true, false},
+		"here again":                  {[]change{foundBy(9, staging)}, staging, false, true},
+		"at that of the Environment":  {[]change{foundBy(9, "")}, staging, false, true},
+		"elsewhere":                   {[]change{foundBy(9, preview)}, staging, true, false},
+		"a preview, and never":        {nil, preview, false, false},
+		"a preview, and here":         {[]change{foundBy(9, "")}, preview, false, true},
+		"here, and after the tests":   {[]change{foundBy(9, ""), foundBy(25, "")}, staging, false, true},
+		"noted by an earlier version": {[]change{answeredAgain(9)}, staging, false, true},
+		"noted with a difference": {[]change{answeredAgain(9), func(s *v1alpha1.Suite) {
+			s.Status.AnsweredOther = &v1alpha1.OtherDeployment{URL: preview, Differs: []v1alpha1.Difference{v1alpha1.DifferentURL}}
+		}}, staging, true, true},
+	} {
+		run := notified("a1", "a", 0, append(tc.found, url(tc.own))...)
+		l := Of(at(staging), []*v1alpha1.Suite{run, tested})
+		if got := l.Replaced(run) != nil; got != tc.replaced {
+			t.Errorf("%s: replaced %t", name, got)
+		}
+		if got := l.Interrupted(tested, minutes(6), minutes(20), true) != nil; got != tc.interrupted {
+			t.Errorf("%s: interrupted %t", name, got)
+		}
+	}
+	l := Of(at(staging), []*v1alpha1.Suite{notified("a1", "a", 0, url(preview), foundBy(9, "")), tested})
+	if n := l.Notified()[shop]; n.Revision != "a" || n.Elsewhere || n.URL != staging {
+		t.Errorf("what found a preview is at the URL of the Environment: %+v", n)
+	}
+}
+
+// TestUnreadWorkloads: notifications count until workloads were read, and for runs whose workloads were not compared.
+func TestUnreadWorkloads(t *testing.T) {
+	run, other := notified("a1", "a", 0), notified("b1", "b", 15)
+	e := withWorkloads(has("a", 1))
+	if Of(e, []*v1alpha1.Suite{run, other}).Interrupted(run, minutes(10), minutes(20), false) == nil {
+		t.Error("the workloads were added while the run went on")
+	}
+	e.Status.Deployed[0].Workloads[0].UID = ""
+	if l := Of(e, []*v1alpha1.Suite{run, other}); l.Replaced(run) == nil || l.Interrupted(run, minutes(10), minutes(20), true) == nil {
+		t.Error("no workload was ever read")
+	}
+}
+
 func at(url string) *v1alpha1.Environment {
 	e := environment()
 	e.Spec.URL = url
@@ -113,14 +163,14 @@ func TestInterrupted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := notified("a1", "a", 0, tc.own...)
-			got := Of(environment(), append(tc.suites, run)).Interrupted(run, minutes(10), minutes(20))
+			got := Of(environment(), append(tc.suites, run)).Interrupted(run, minutes(10), minutes(20), true)
 			if (got != nil) != tc.want {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
 	run := notified("a1", "a", 0)
-	if Of(withWorkloads(has("b", 15)), nil).Interrupted(run, minutes(10), minutes(20)) != nil {
+	if Of(withWorkloads(has("b", 15)), nil).Interrupted(run, minutes(10), minutes(20), true) != nil {
 		t.Error("workloads say themselves what was under test")
 	}
 }

@@ -27,7 +27,7 @@ func (l *Ledger) Notified() map[string]Notified {
 			continue
 		}
 		key := commit.RepositoryKey(d.Repository)
-		all[key] = all[key].precededBy(d, !l.isOwnPlace(d.Run))
+		all[key] = all[key].precededBy(d, !l.isOwnPlace(&d))
 	}
 	return all
 }
@@ -46,7 +46,6 @@ func (n Notified) precededBy(d Deployment, elsewhere bool) Notified {
 	return n
 }
 
-func (l *Ledger) isOwnPlace(s *v1alpha1.Suite) bool {
-	own := placeOf(l.environment.Spec.URL)
-	return own == "" || l.urlOf(s) == own
+func (l *Ledger) isOwnPlace(d *Deployment) bool {
+	return l.environment.Spec.URL == "" || d.anywhere || l.isAt(l.environment.Spec.URL, d)
 }

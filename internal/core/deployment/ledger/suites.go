@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,16 +12,39 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
-// Times returns when the deployments happened that a Suite stands for, in their order: the one that it was created for, and the last ones that
-// found it. What was started again, and was found by no deployment, has none.
-func Times(s *v1alpha1.Suite) (all []time.Time) {
+// happened is one of the deployments that a Suite stands for: the one that it was created for, or one that found it.
+type happened struct {
+	at    time.Time
+	url   string // that was notified; empty: that of the Environment
+	where bool   // whether the URL is known
+}
+
+// deployments are in the order of their times. What was started again, and was found by no deployment, has none.
+func deployments(s *v1alpha1.Suite) (all []happened) {
+	created, own := s.DeployedAt().Time, s.Spec.Deployment.URL
 	if s.Origin().IsDeployment() {
-		all = append(all, s.DeployedAt().Time)
+		all = append(all, happened{created, own, true})
 	}
-	for _, at := range found(s) {
-		if at != nil && at.After(s.DeployedAt().Time) {
-			all = append(all, at.Time)
+	for _, f := range s.Status.FoundBy {
+		if f.At.After(created) {
+			all = append(all, happened{f.At.Time, f.URL, true})
 		}
+	}
+	for _, at := range found(s) { // all that earlier versions noted
+		known := func(h happened) bool { return at != nil && h.at.Equal(at.Time) }
+		if at != nil && at.After(created) && !slices.ContainsFunc(all, known) {
+			other := s.Status.AnsweredOther
+			all = append(all, happened{at.Time, own, other == nil || len(other.Differs) == 0})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b happened) int { return a.at.Compare(b.at) })
+	return all
+}
+
+// Times returns when the deployments happened that a Suite stands for, in their order.
+func Times(s *v1alpha1.Suite) (all []time.Time) {
+	for _, h := range deployments(s) {
+		all = append(all, h.at)
 	}
 	return all
 }
