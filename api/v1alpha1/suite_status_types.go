@@ -87,7 +87,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
 	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
 
-	// foundBy has the last 64 deployments that found this run, the newest last.
+	// foundBy has the last 64 deployments that found this run, in the order of their times.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

@@ -139,7 +139,8 @@ type Deployed struct {
 	// +kubebuilder:validation:MaxLength=256
 	DeploymentType string `json:"deploymentType,omitempty"`
 
-	// url is where a notification said that it is, if that is not the url of the Environment: a preview. Nothing is known to be at that one.
+	// url is where a notification said that it is, if that is not the url of the Environment: a preview. Nothing is known to be at that one. Absent if the
+	// Environment has none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`

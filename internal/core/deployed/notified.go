@@ -65,10 +65,10 @@ func whole(tag string, known ...string) string {
 func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
 	switch {
-	case n.Elsewhere && d.SHA != "" && d.URL == "": // a preview does not replace what is at the URL of the Environment
+	case n.Elsewhere && d.SHA != "" && d.URL == "" && !n.WasElsewhere(d.SHA, since(d)): // a preview does not replace what is at the URL of the Environment
 		return d
-	case !n.Elsewhere && d.SHA == n.Revision:
-		d.URL = ""
+	case n.Run != nil && !n.Elsewhere:
+		d = withoutPreview(d)
 	}
 	between := n.Before != nil && n.Before.At.After(since(d))
 	if n.Run == nil || d.SHA == n.Revision && !between || d.SHA != "" && !n.At.After(since(d)) {
@@ -89,6 +89,14 @@ func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 		is.URL = n.URL
 	}
 	return is
+}
+
+// withoutPreview leaves out what never was at the URL of the Environment.
+func withoutPreview(d v1alpha1.Deployed) v1alpha1.Deployed {
+	if d.URL == "" {
+		return d
+	}
+	return v1alpha1.Deployed{Repository: d.Repository}
 }
 
 // previous leaves out that workloads had several commits: this is a part of the rollout that follows.

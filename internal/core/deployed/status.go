@@ -146,8 +146,9 @@ func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload
 
 // ofWorkloads changes the commit when all workloads have rolled it out. Until then, the message says how far they are.
 func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says names, n ledger.Notified, now time.Time) v1alpha1.Deployed {
+	d = withoutPreview(d)
 	was := d
-	d.Workloads, d.Ready, d.Message, d.URL = seen, new(false), "", ""
+	d.Workloads, d.Ready, d.Message = seen, new(false), ""
 	shas := map[string][]string{}
 	for _, w := range seen {
 		if !w.Ready {

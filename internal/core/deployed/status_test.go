@@ -182,11 +182,19 @@ func TestStatusOfPreviews(t *testing.T) {
 		"all were deleted":          {[]step{{6, nil, suites{first}}, {11, nil, nil}}, "pr-a at https://pr-1.example.com"},
 		"then its own":              {[]step{{11, nil, suites{second}}, {16, nil, suites{second, third}}}, "main"},
 		"then the same commit":      {[]step{{11, nil, suites{second}}, {16, nil, suites{second, notify(shop, "pr-b", 15)}}}, "pr-b"},
+		"then an older one":         {[]step{{11, nil, suites{second}}, {16, nil, suites{second, own}}}, "main"},
 	} {
 		is, _ := follow(e, tc.steps...)
 		if got := strings.TrimSuffix(is[0].SHA+" at "+is[0].URL, " at "); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
+		if p := is[0].Previous; p != nil && is[0].URL == "" {
+			t.Errorf("%s: a preview was there before: %+v", name, p)
+		}
+	}
+	e.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "pr-a", Since: at(5)}}
+	if is, _ := follow(e, step{11, nil, suites{first, second}}); is[0].SHA != "pr-b" || is[0].URL == "" {
+		t.Errorf("the URL was not noted, or became another one, and the status stays: %+v", is[0])
 	}
 }
 

@@ -101,10 +101,10 @@ func hasResult(s *v1alpha1.Suite) bool {
 	}
 }
 
-// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 are 5 KiB.
+// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 are 5 KiB without URLs.
 const maxFoundBy = 64
 
-// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last ones are known.
+// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last 64 are known.
 // Earlier versions noted one, without a digest.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
 	created := s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key
@@ -114,6 +114,16 @@ func NotifiedBy(s *v1alpha1.Suite, key string) bool {
 // BeforeEnvironment reports whether a deployment was before its Environment existed, unless notifications themselves create that.
 func BeforeEnvironment(at time.Time, e *v1alpha1.Environment) bool {
 	return !at.IsZero() && at.Before(e.CreationTimestamp.Time) && e.Spec.Ephemeral == nil
+}
+
+// NotifiedAt is when the deployment happened that a notification with an Idempotency-Key told of, which created the run or found it.
+func NotifiedAt(s *v1alpha1.Suite, key string) time.Time {
+	if s.Annotations[v1alpha1.AnnotationIdempotencyKey] != key {
+		if i := slices.IndexFunc(s.Status.FoundBy, hasKey(key)); i >= 0 {
+			return s.Status.FoundBy[i].At.Time
+		}
+	}
+	return s.DeployedAt().Time
 }
 
 func hasKey(key string) func(v1alpha1.FoundBy) bool {
@@ -190,6 +200,7 @@ func note(last **metav1.MicroTime, existing, desired *v1alpha1.Suite) (changed b
 		existing.Status.NotifiedAgainBy = key // all that a replica of an earlier version looks at
 	}
 	all := append(slices.Clone(existing.Status.FoundBy), found)
+	slices.SortStableFunc(all, func(a, b v1alpha1.FoundBy) int { return a.At.Compare(b.At.Time) })
 	existing.Status.FoundBy = all[max(0, len(all)-maxFoundBy):]
 	return true
 }

@@ -230,8 +230,18 @@ func TestSentAgainAfterRebuild(t *testing.T) {
 	if h.finish(third.Name, "", "Error"); third.Spec.EnvironmentUID != uid {
 		t.Errorf("a notification that is sent again has %s, want %s", third.Spec.EnvironmentUID, uid)
 	}
-	if fourth := sends(h.clock.now); fourth.Spec.EnvironmentUID != "another" {
+	fourth := sends(h.clock.now)
+	if h.finish(fourth.Name, "", "Passed"); fourth.Spec.EnvironmentUID != "another" {
 		t.Errorf("a controller that goes back has %s", fourth.Spec.EnvironmentUID)
+	}
+
+	h = start(t, setup{objects: acme(trigger("t"))})
+	one := h.notify(`{"branch":"main","sha":"a000000"}`).Triggers[0]
+	h.rebuild()
+	sends(time.Time{}) // while the run continues
+	h.finish(one.SuiteID, "", "Error")
+	if again := sends(time.Time{}); again.Spec.EnvironmentUID != "another" {
+		t.Errorf("what was notified after that has %s", again.Spec.EnvironmentUID)
 	}
 }
 

@@ -45,7 +45,7 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 			return err
 		}
 		if d.sentAgain && o.Origin.Kind() == v1alpha1.OriginNotification {
-			deployedAt = d.existing.DeployedAt().Time // it is sent again, and no newer deployment
+			deployedAt = suite.NotifiedAt(d.existing, o.IdempotencyKey) // it is sent again, and no newer deployment
 		}
 		if d.sentAgain && suite.BeforeEnvironment(deployedAt, environment) {
 			uid = d.existing.Spec.EnvironmentUID // it was of an earlier Environment

@@ -24,7 +24,7 @@ type Deployment struct {
 	At  time.Time
 	Run *v1alpha1.Suite // shows that it was notified; nil: the status of the Environment has it
 
-	URL string // empty: none is known
+	URL string // empty: none is known; a guess if it may be anywhere
 
 	by       v1alpha1.DeploymentReporter
 	anywhere bool // it is not known at which URL
@@ -198,9 +198,9 @@ func (l *Ledger) maybeThere(s *v1alpha1.Suite, d *Deployment) bool {
 	return own == "" || d.URL == "" || d.anywhere || l.isAt(own, d)
 }
 
-// isAt reports whether a deployment is to a URL for sure.
+// isAt reports whether a deployment is to a URL for sure, or to any if that is not known.
 func (l *Ledger) isAt(url string, d *Deployment) bool {
-	return !d.anywhere && placeOf(url) == placeOf(d.URL)
+	return !d.anywhere && (url == "" || placeOf(url) == placeOf(d.URL))
 }
 
 // urlOf is that of the Environment if none was notified.

@@ -118,6 +118,14 @@ func TestFoundAtAnotherPlace(t *testing.T) {
 			t.Errorf("%s: interrupted %t", name, got)
 		}
 	}
+	scheduled := notified("s1", "b", 30, from(v1alpha1.OriginSchedule))
+	all := []*v1alpha1.Suite{notified("a1", "a", 0, url(staging)), tested, scheduled}
+	if d := Of(environment(), all).Interrupted(scheduled, minutes(30), minutes(31), false); d != nil {
+		t.Errorf("an Environment without a URL has b: %+v", d)
+	}
+	if got := Of(environment(), all).At(v1alpha1.Deployed{Repository: shop, SHA: "b"}); !got.Equal(minutes(5)) {
+		t.Errorf("since %s", got)
+	}
 	l := Of(at(staging), []*v1alpha1.Suite{notified("a1", "a", 0, url(preview), foundBy(9, "")), tested})
 	if n := l.Notified()[shop]; n.Revision != "a" || n.Elsewhere || n.URL != staging {
 		t.Errorf("what found a preview is at the URL of the Environment: %+v", n)

@@ -15,6 +15,13 @@ type Notified struct {
 	Before    *Deployment // the other one; nil: none is known
 	Revisions []string    // of all notifications, the newest first
 	Elsewhere bool        // at another URL than that of the Environment, where nothing of the repository was announced
+
+	previews []Deployment // all that were elsewhere
+}
+
+// WasElsewhere reports whether a Suite shows that a commit was deployed in a second to another URL than that of the Environment.
+func (n Notified) WasElsewhere(revision string, second time.Time) bool {
+	return slices.ContainsFunc(n.previews, func(d Deployment) bool { return d.Revision == revision && d.At.Truncate(time.Second).Equal(second) })
 }
 
 // Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
@@ -33,7 +40,9 @@ func (l *Ledger) Notified() map[string]Notified {
 }
 
 func (n Notified) precededBy(d Deployment, elsewhere bool) Notified {
-	n.Revisions = append(n.Revisions, d.Revision)
+	if n.Revisions = append(n.Revisions, d.Revision); elsewhere {
+		n.previews = append(n.previews, d)
+	}
 	switch {
 	case n.Run == nil || n.Elsewhere && !elsewhere:
 		n.Deployment, n.Since, n.Before, n.Elsewhere = d, d.At, nil, elsewhere
