@@ -117,13 +117,13 @@ func commitsOf(world int, repositories ...string) (all []worldCommit) {
 	return all
 }
 
-// await waits until the replicas know the team, its Triggers and its source of events.
+// await waits until the replicas know the team, its Triggers and its source of events. It deploys nothing: a schedule would test that.
 func (ws *worlds) await(all []*replica) {
 	ws.tm.t.Helper()
 	for _, w := range ws.all {
 		for _, r := range all {
 			poll.True(ws.tm.t, "the world is known", func() bool {
-				a, err := notify(ws.tm.t.Context(), r.URL+"/", ws.tm.key, fmt.Sprintf(`{"sha":"warm-up-%s","deployment_type":%q}`, r.URL, w.name))
+				a, err := dryRun(ws.tm.t.Context(), r.URL, ws.tm.key, fmt.Sprintf(`{"sha":"warm-up","deployment_type":%q}`, w.name))
 				return err == nil && a.Status == 200 && len(a.Results) == 1
 			})
 		}
@@ -133,9 +133,6 @@ func (ws *worlds) await(all []*replica) {
 			status, _ := ws.tm.send(r, ws.eventsPath(), codehost.DeploymentEvent("acme/shop", "warm-up", "nowhere", 1))
 			return status == 200
 		})
-	}
-	for _, s := range ws.tm.suites() {
-		ws.tm.remove(&s)
 	}
 }
 

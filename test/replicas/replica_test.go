@@ -84,8 +84,17 @@ func notify(ctx context.Context, url, key, body string) (answer, error) {
 }
 
 func notifyBy(ctx context.Context, by *http.Client, url, key, body string) (answer, error) {
+	return postBy(ctx, by, url+"/api/webhooks/deploy_success", key, body)
+}
+
+// dryRun asks what a notification would start.
+func dryRun(ctx context.Context, url, key, body string) (answer, error) {
+	return postBy(ctx, client, url+"/api/webhooks/deploy_success?dryRun=true", key, body)
+}
+
+func postBy(ctx context.Context, by *http.Client, url, key, body string) (answer, error) {
 	start := time.Now()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/webhooks/deploy_success", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}
