@@ -59,8 +59,7 @@ func TestBesideAfterAnotherLeader(t *testing.T) {
 	w.stop()
 	s := &v1alpha1.Suite{}
 	w.must(w.Client.Get(context.Background(), w.key("one"), s))
-	s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil
-	w.must(w.Client.Status().Update(context.Background(), s))
+	w.status(s, func() { s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil }) // the last write of the manager may come late
 	w.startManager()
 	w.eventually("the Suite knows it again", func() string {
 		w.must(w.Client.Get(context.Background(), w.key("one"), s))
