@@ -70,7 +70,7 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="notifiedAgainAt never goes back"
 	NotifiedAgainAt *metav1.MicroTime `json:"notifiedAgainAt,omitempty"`
 
-	// notifiedAgainBy is the last Idempotency-Key of the notifications that found this run. Of several, foundBy has digests of them.
+	// notifiedAgainBy is the last Idempotency-Key of the notifications that found this run. foundBy has digests of the earlier ones.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	NotifiedAgainBy string `json:"notifiedAgainBy,omitempty"`
@@ -158,7 +158,7 @@ type FoundBy struct {
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key,omitempty"`
 
-	// url that was notified; empty: that of the Environment.
+	// url is the deployment URL of the notification. It is empty if the notification had none: then the url of the Environment counts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`

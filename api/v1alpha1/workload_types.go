@@ -139,8 +139,8 @@ type Deployed struct {
 	// +kubebuilder:validation:MaxLength=256
 	DeploymentType string `json:"deploymentType,omitempty"`
 
-	// url is where a notification said that it is, if that is not the url of the Environment: a preview. Nothing is known to be at that one. Absent if the
-	// Environment has none.
+	// url is the deployment URL of a preview, if nothing of the repository is known to be at the url of the Environment. It is empty if the
+	// Environment has no url.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`

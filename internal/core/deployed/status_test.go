@@ -164,7 +164,7 @@ func TestStatusAfterRollback(t *testing.T) {
 	}
 }
 
-// TestStatusOfPreviews: what is at another URL counts only while nothing of the repository is known to be at that of the Environment.
+// TestStatusOfPreviews: a preview counts only while nothing of its repository is known to be at the URL of the Environment.
 func TestStatusOfPreviews(t *testing.T) {
 	e := anEnvironment.DeepCopy()
 	e.Spec.URL = "https://staging.example.com"
