@@ -132,9 +132,14 @@ func (tm *team) awaitKnown(all []*replica) {
 	tm.t.Helper()
 	for _, r := range all {
 		poll.True(tm.t, "the team is known", func() bool {
-			a, err := dryRun(tm.t.Context(), r.URL, tm.key, `{"sha":"warm-up"}`)
+			a, err := notify(tm.t.Context(), r.URL+"/", tm.key, `{"sha":"warm-up-`+r.URL+`"}`)
 			return err == nil && a.Status == 200 && len(a.Results) == 1
 		})
+	}
+	for _, s := range tm.suites() {
+		if err := tm.s.Client.Delete(context.Background(), &s); err != nil {
+			tm.t.Fatal(err)
+		}
 	}
 }
 
