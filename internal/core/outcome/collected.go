@@ -24,7 +24,7 @@ func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 	var reports []results.Pod
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
 		if !job.KeepsResults(&p.Spec) || !testsBegan(&p) {
-			if c != nil && p.Status.Phase == corev1.PodSucceeded {
+			if c != nil && succeeded(&p) {
 				c.Lost = append(c.Lost, fmt.Sprintf("The pod %s does not say what became of its results.", p.Name))
 			}
 			continue
@@ -38,7 +38,7 @@ func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 			c.NoStore = true
 		case missing != "":
 			c.Missing = append(c.Missing, missing)
-			if p.Status.Phase == corev1.PodSucceeded {
+			if succeeded(&p) {
 				c.Lost = append(c.Lost, missing)
 			} else if workers {
 				reports = append(reports, reportOf(&p, results.Summary{}))
@@ -59,17 +59,16 @@ func collectFrom(pods []corev1.Pod, workers bool) *results.Collected {
 // collected also reports pods that are gone.
 func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	c := collectFrom(pods, isQueue(&j.Spec))
-	if c != nil {
-		c.Summary.Apply(job.QuarantinesOf(j))
+	if c == nil {
+		return nil
 	}
-	succeeded, failed := endedPods(j)
-	left := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return !ended(p) }))
-	if gone := succeeded + failed - left; gone > 0 && c != nil {
-		c.Missing = append(c.Missing, fmt.Sprintf("%d of the %d pods that ended are gone, and what they reported with them.", gone, succeeded+failed))
+	c.Summary.Apply(job.QuarantinesOf(j))
+	passes, failures := endedPods(j)
+	if gone := passes + failures - count(pods, func(p *corev1.Pod) bool { return ended(*p) }); gone > 0 {
+		c.Missing = append(c.Missing, fmt.Sprintf("%d of the %d pods that ended are gone, and what they reported with them.", gone, passes+failures))
 	}
-	passed := len(slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodSucceeded }))
-	if gone := succeeded - passed; gone > 0 && c != nil {
-		c.Lost = append(c.Lost, fmt.Sprintf("%d of the %d pods that succeeded are gone.", gone, succeeded))
+	if gone := passes - count(pods, succeeded); gone > 0 {
+		c.Lost = append(c.Lost, fmt.Sprintf("%d of the %d pods that succeeded are gone.", gone, passes))
 	}
 	return c
 }
@@ -98,7 +97,7 @@ func report(p *corev1.Pod) (s results.Summary, missing string) {
 
 // testsFinished is when the last container of the tests ended, or zero.
 func testsFinished(p *corev1.Pod) (last time.Time) {
-	for _, cs := range p.Status.ContainerStatuses {
+	for _, cs := range testStatuses(p) {
 		if t := cs.State.Terminated; t != nil && t.FinishedAt.After(last) {
 			last = t.FinishedAt.Time
 		}
@@ -123,7 +122,7 @@ func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {
 
 func reportOf(p *corev1.Pod, s results.Summary) results.Pod {
 	r := results.Pod{
-		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: p.Status.Phase == corev1.PodFailed, Summary: s,
+		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: ended(*p) && !succeeded(p), Summary: s,
 	}
 	if i, err := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
 		r.Index = &i

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,41 +13,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
-
-// failedContainer returns the first that failed: later failures may follow from it. Sidecars do not count, as in Kubernetes.
-func failedContainer(p *corev1.Pod) *corev1.ContainerStatus {
-	all := slices.DeleteFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(cs corev1.ContainerStatus) bool {
-		t := termination(p, cs)
-		return t == nil || t.ExitCode == 0 || isSidecar(p, cs.Name)
-	})
-	if len(all) == 0 {
-		return nil
-	}
-	first := slices.MinFunc(all, func(a, b corev1.ContainerStatus) int {
-		return termination(p, a).FinishedAt.Compare(termination(p, b).FinishedAt.Time)
-	})
-	return &first
-}
-
-// termination is how a container ended. In a deleted pod that restarts containers, only the state before the last shows a failure.
-func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStateTerminated {
-	if before := cs.LastTerminationState.Terminated; before != nil && (p.DeletionTimestamp != nil || cs.State.Terminated == nil) {
-		return before
-	}
-	return cs.State.Terminated
-}
-
-// endedByDeletion reports whether a container ended after deletion was requested: one grace period before the deletionTimestamp.
-func endedByDeletion(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
-	if p.DeletionTimestamp == nil {
-		return false
-	}
-	requested := p.DeletionTimestamp.Time
-	if grace := p.DeletionGracePeriodSeconds; grace != nil {
-		requested = requested.Add(-time.Duration(*grace) * time.Second)
-	}
-	return !t.FinishedAt.Time.Before(requested)
-}
 
 func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) metav1.Condition {
 	switch {
@@ -63,26 +27,25 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 	case t.Reason == lostWithNode:
 		return v1alpha1.Error(fmt.Sprintf("The end of the %s was lost with its node. %s", title(p, name), repeat))
 	case t.Reason == outOfMemoryReason:
-		return v1alpha1.Failed(outOfMemory(p, name))
+		return v1alpha1.Failed(outOfMemory(p, name, "The"))
 	default:
 		return v1alpha1.Failed(exited(j, p, name, t))
 	}
 }
-
-// lostWithNode is the reason of a container of which the kubelet knows nothing any more, as after a restart of its node.
-const lostWithNode = "ContainerStatusUnknown"
 
 func exited(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) string {
 	look := ". Its log says more: " + logCommands(j, p.Name, "-c "+name)
 	return capital(title(p, name)) + " exited with " + exitCode(t) + attempts(j) + quoted(t.Message, look)
 }
 
-func outOfMemory(p *corev1.Pod, name string) string {
+func outOfMemory(p *corev1.Pod, name, what string) string {
 	limit := memoryLimit(p, name)
 	if limit == "" {
-		return fmt.Sprintf("The %s was killed because its node ran out of memory. Set resources.requests.memory in the jobTemplate of the Trigger to what the tests need.", title(p, name))
+		return fmt.Sprintf("%s %s was killed because its node ran out of memory. Set resources.requests.memory in the jobTemplate of the Trigger to what the tests need.",
+			what, title(p, name))
 	}
-	return fmt.Sprintf("The %s was killed because it needed more memory than its limit of %s. Raise resources.limits.memory in the jobTemplate of the Trigger.", title(p, name), limit)
+	return fmt.Sprintf("%s %s was killed because it needed more memory than its limit of %s. Raise resources.limits.memory in the jobTemplate of the Trigger.",
+		what, title(p, name), limit)
 }
 
 func memoryLimit(p *corev1.Pod, name string) string {

@@ -50,7 +50,7 @@ func TestEnding(t *testing.T) {
 			for _, w := range tc.want {
 				wants[w] = true
 			}
-			for decision, got := range map[string]bool{cluster: interrupted(&p), rerun: !failedOtherwise(p), excused: otherFailure(&p, "test") == ""} {
+			for decision, got := range map[string]bool{cluster: endingOf(&p).stoppedByCluster(), rerun: !failedOtherwise(p), excused: otherFailure(&p, "test") == ""} {
 				if got != wants[decision] {
 					t.Errorf("%s: %t, want %t", decision, got, wants[decision])
 				}

@@ -32,7 +32,10 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 		if c.Reason == v1alpha1.ReasonFailed {
 			c.Message = shards(j, pods) + c.Message
 		}
-		return State{Condition: c, Interrupted: c.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && interrupted(p)}
+		return State{Condition: c, Interrupted: c.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && endingOf(p).stoppedByCluster()}
+	}
+	if s, stopped := stoppedSuccess(pods); stopped { // the Job counted it as failed, because it was being deleted
+		return s
 	}
 	return failedWithoutPod(j, end)
 }
@@ -84,14 +87,14 @@ func finishedAt(p *corev1.Pod) time.Time {
 
 func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	cs := failedContainer(p)
-	switch disruption := disruption(p); {
-	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded:
+	switch e := endingOf(p); {
+	case e.cause == byTimeLimit:
 		return v1alpha1.TimedOut(podDeadline(j, p))
-	case exceededStorage(p):
+	case e.cause == byDiskLimit:
 		return v1alpha1.Failed(tooMuchStorage(p))
-	case disruption != "":
-		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", disruption, repeat))
-	case p.DeletionTimestamp != nil && (cs == nil || endedByDeletion(p, termination(p, *cs))):
+	case e.cause == byCluster && e.container == "":
+		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", e.why, repeat))
+	case e.cause == byDeletion:
 		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
 	case cs == nil:
 		return v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))
@@ -115,29 +118,4 @@ func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 		return tookTooLong + timeout(j) + " and was stopped."
 	}
 	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
-}
-
-// disruption returns why the cluster stopped or refused a pod, or "". The pod's status is more exact than its condition.
-func disruption(p *corev1.Pod) string {
-	c := cmp.Or(disrupted(p), &corev1.PodCondition{})
-	reason := plaintext.Line(cmp.Or(p.Status.Reason, c.Reason), maxName)
-	message := strings.TrimRight(plaintext.Line(cmp.Or(p.Status.Message, c.Message), maxQuote), ". ")
-	if message == "" {
-		return reason
-	}
-	return fmt.Sprintf("%s (%s)", message, reason)
-}
-
-func disrupted(p *corev1.Pod) *corev1.PodCondition {
-	for i, c := range p.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return &p.Status.Conditions[i]
-		}
-	}
-	return nil
-}
-
-// exceededStorage reports whether a pod was evicted by its own limit of disk space, and not to make room for others.
-func exceededStorage(p *corev1.Pod) bool {
-	return p.Status.Reason == evicted && disrupted(p) == nil && strings.Contains(p.Status.Message, "exceed")
 }

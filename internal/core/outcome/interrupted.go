@@ -10,27 +10,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/job"
 )
 
-// interrupted reports whether the cluster, and not the tests or their configuration, ended a pod: it was evicted, preempted, refused by its
-// node or deleted, or its node lost it.
-func interrupted(p *corev1.Pod) bool {
-	cs := failedContainer(p)
-	switch {
-	case p.Status.Reason == batchv1.JobReasonDeadlineExceeded, exceededStorage(p):
-		return false
-	case disruption(p) != "":
-		return true
-	case cs == nil:
-		return p.DeletionTimestamp != nil
-	default:
-		t := termination(p, *cs)
-		return p.DeletionTimestamp != nil && endedByDeletion(p, t) || t.Reason == lostWithNode
-	}
-}
-
-// failedByItself reports whether the tests of a pod failed, so that a run is not repeated whose last pod was interrupted. Pods that were deleted
+// failedByItself reports whether the tests of a pod failed, so that a run is not repeated whose last pod was stopped. Pods that were deleted
 // were so because the Job had failed.
 func failedByItself(p corev1.Pod) bool {
-	return p.DeletionTimestamp == nil && hasFailed(&p) && !interrupted(&p)
+	return p.DeletionTimestamp == nil && hasFailed(&p) && !endingOf(&p).stoppedByCluster()
 }
 
 // LostToCluster reports whether pods that do not stop were stopped by the cluster: nobody canceled the run or deleted its Job, it was not too

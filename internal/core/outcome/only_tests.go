@@ -40,10 +40,10 @@ func failedOtherwise(p corev1.Pod) bool {
 		return true
 	}
 	summary, missing := report(&p)
-	if missing != "" || summary.Outside > 0 || summary.Reports == 0 || p.Status.Phase == corev1.PodFailed && summary.Failed == 0 {
+	if missing != "" || summary.Outside > 0 || summary.Reports == 0 || hasFailed(&p) && summary.Failed == 0 {
 		return true
 	}
-	return len(p.Spec.Containers) != 1 || slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool { return !exitedByItself(cs) })
+	return testContainers(&p) != 1 || slices.ContainsFunc(testStatuses(&p), func(cs corev1.ContainerStatus) bool { return !exitedByItself(cs) })
 }
 
 // withOnlyTests notes it on what was collected of a run that failed.

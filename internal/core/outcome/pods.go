@@ -14,6 +14,16 @@ func PodsOf(j *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 }
 
+// count returns how many pods there are of a kind.
+func count(pods []corev1.Pod, kind func(*corev1.Pod) bool) (n int) {
+	for i := range pods {
+		if kind(&pods[i]) {
+			n++
+		}
+	}
+	return n
+}
+
 // AnyRunning reports whether any of the pods has not ended, and may still touch the environment.
 func AnyRunning(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !ended(p) })
@@ -34,6 +44,3 @@ func Unconfirmed(j *batchv1.Job, pods []corev1.Pod, now time.Time) bool {
 			func(cs corev1.ContainerStatus) bool { return cs.State.Running != nil })
 	})
 }
-
-// evicted is the reason of a pod that a kubelet evicted.
-const evicted = "Evicted"

@@ -79,10 +79,10 @@ func lastPods(j *batchv1.Job, pods []corev1.Pod) (last []corev1.Pod, problem str
 
 // otherFailure returns why a pod may have failed for another reason than quarantined tests, or "".
 func otherFailure(p *corev1.Pod, tests string) string {
-	if p.Status.Phase == corev1.PodSucceeded && p.DeletionTimestamp == nil {
+	if succeeded(p) && !wasStopped(p) {
 		return "" // a report is required of it, too
 	}
-	if p.Status.Phase != corev1.PodFailed || wasStopped(p) {
+	if !hasFailed(p) || !ended(*p) || wasStopped(p) {
 		return fmt.Sprintf("the pod %s was stopped", p.Name)
 	}
 	own, missing := report(p)
@@ -92,7 +92,7 @@ func otherFailure(p *corev1.Pod, tests string) string {
 	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		t := cs.State.Terminated
 		switch {
-		case isSidecar(p, cs.Name):
+		case isSidecar(p, cs.Name), !job.InTemplate(&p.Spec, cs.Name):
 		case t == nil:
 			return fmt.Sprintf("nobody knows how the %s of pod %s ended", title(p, cs.Name), p.Name)
 		case t.ExitCode == 0:

@@ -49,7 +49,7 @@ func begun(j *batchv1.Job, pods []corev1.Pod) bool {
 }
 
 func testsBegan(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(testStatuses(p), func(cs corev1.ContainerStatus) bool {
 		backsOff := cs.State.Waiting != nil && cs.State.Waiting.Reason == "CrashLoopBackOff"
 		return cs.State.Running != nil || cs.State.Terminated != nil || cs.RestartCount > 0 || backsOff
 	})
@@ -176,10 +176,16 @@ func initializing(p *corev1.Pod) string {
 	return ""
 }
 
-// testsEnded is zero while a container of the tests runs or will be restarted. Sidecars may still be stopping.
+// testStatuses returns the status of each container of the tests: sidecars are none, nor is what was injected.
+func testStatuses(p *corev1.Pod) []corev1.ContainerStatus {
+	return slices.DeleteFunc(slices.Clone(p.Status.ContainerStatuses), func(cs corev1.ContainerStatus) bool { return !job.InTemplate(&p.Spec, cs.Name) })
+}
+
+// testsEnded is zero while a container of the tests runs or will be restarted. Others may still be stopping.
 func testsEnded(p *corev1.Pod) time.Time {
 	var last time.Time
-	for _, cs := range p.Status.ContainerStatuses {
+	known := testStatuses(p)
+	for _, cs := range known {
 		t := cs.State.Terminated
 		if t == nil || restarts(p, cs) {
 			return time.Time{}
@@ -188,10 +194,34 @@ func testsEnded(p *corev1.Pod) time.Time {
 			last = t.FinishedAt.Time
 		}
 	}
-	if len(p.Status.ContainerStatuses) < len(p.Spec.Containers) {
+	if len(known) < testContainers(p) {
 		return time.Time{}
 	}
 	return last
+}
+
+// testContainers returns how many containers of the tests a pod has.
+func testContainers(p *corev1.Pod) (n int) {
+	for _, c := range p.Spec.Containers {
+		if job.InTemplate(&p.Spec, c.Name) {
+			n++
+		}
+	}
+	return n
+}
+
+// injected returns the container beside the tests that is not in the jobTemplate, or "": the first that runs, or else that exists.
+func injected(p *corev1.Pod) (name string) {
+	for _, cs := range p.Status.ContainerStatuses {
+		switch {
+		case job.InTemplate(&p.Spec, cs.Name):
+		case cs.State.Running != nil:
+			return cs.Name
+		case name == "":
+			name = cs.Name
+		}
+	}
+	return name
 }
 
 // allTestsEnded is for the pods that have not ended; zero if tests of one continue, or there is no such pod.

@@ -70,7 +70,7 @@ func failedShards(pods []corev1.Pod) int {
 	indexes := map[string]bool{}
 	for _, p := range pods {
 		index := p.Annotations[batchv1.JobCompletionIndexAnnotation]
-		if index != "" && p.Status.Phase == corev1.PodFailed && p.DeletionTimestamp == nil {
+		if index != "" && ended(p) && hasFailed(&p) && p.DeletionTimestamp == nil {
 			indexes[index] = true
 		}
 	}

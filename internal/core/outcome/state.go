@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -29,6 +26,7 @@ type State struct {
 	TestsEnded    time.Time          // in pods whose sidecars are stopping; zero: tests run, or all pods have ended
 	Collected     *results.Collected // nil: the run keeps no results, or its tests have not begun
 	Interrupted   bool               // the run ended as Error, because of what the cluster did
+	Killed        string             // a sentence: what was killed for its memory in containers that exited with 0, or ""
 	Unpulled      bool               // PodProblem is an image that could not be pulled, although its registry may have it
 	podUnknown    bool               // the message describes no pod, so an earlier problem still counts
 }
@@ -42,6 +40,9 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 		s = unfinished(j, pods)
 	case end.Type == batchv1.JobComplete:
 		s = completed(j, pods, c)
+	case onlyInjectedFailed(j, end, pods):
+		s = completed(j, pods, c)
+		s.Condition.Message += didNotEnd(pods)
 	default:
 		s = failed(j, end, pods)
 		if s.Condition.Reason == v1alpha1.ReasonFailed {
@@ -66,7 +67,7 @@ func started(pods []corev1.Pod) time.Time {
 		}
 	}
 	for _, p := range pods {
-		for _, cs := range p.Status.ContainerStatuses {
+		for _, cs := range testStatuses(&p) {
 			if cs.State.Running != nil {
 				consider(cs.State.Running.StartedAt)
 			}
@@ -127,82 +128,6 @@ func condition(j *batchv1.Job, t batchv1.JobConditionType) *batchv1.JobCondition
 		return nil
 	}
 	return &j.Status.Conditions[i]
-}
-
-// completed needs a pod that succeeded: a Job with completions of 0 completes at once and tests nothing.
-func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
-	if j.Status.Succeeded == 0 {
-		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. " +
-			"Check completions in the jobTemplate of the Trigger, and notify again.")}
-	}
-	judgment := results.Judgment{By: v1alpha1.DecidedByExitCode}
-	if job.KeepsResults(&j.Spec.Template.Spec) {
-		judgment = c.Judge(job.RequirementOf(j))
-	}
-	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
-	switch {
-	case judgment.Problem == "" && judgment.By != v1alpha1.DecidedByExitCode && unsuccessful(j) != "":
-		return State{Condition: v1alpha1.Failed(unsuccessful(j)), DecidedBy: v1alpha1.DecidedByReport}
-	case judgment.Problem == "":
-		return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
-	case judgment.Lost:
-		return State{Condition: v1alpha1.Error(problem), Judged: true, Interrupted: judgment.Gone}
-	default:
-		return State{Condition: v1alpha1.Failed(problem), DecidedBy: judgment.By, Judged: true}
-	}
-}
-
-func testContainer(pods []corev1.Pod) string {
-	names := map[string]bool{}
-	for _, p := range pods {
-		for _, cs := range p.Status.ContainerStatuses {
-			names[cs.Name] = true
-		}
-	}
-	if len(names) != 1 {
-		return "Every container"
-	}
-	for name := range names {
-		return fmt.Sprintf("Container %q", name)
-	}
-	return ""
-}
-
-// passed quotes the summary that the tests wrote to their termination log, if any.
-func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected, by v1alpha1.DecidedBy) metav1.Condition {
-	how := ""
-	if from, to := j.Status.StartTime, CompletionTime(j); from != nil && to != nil {
-		how = " in " + plaintext.Duration(to.Sub(from.Time))
-	}
-	if by == v1alpha1.DecidedByExitCode {
-		how += " (exit code only)"
-	}
-	subject := "The tests"
-	switch {
-	case c == nil || c.Summary.Reports == 0:
-	case c.Summary.Quarantined > 0 && by == v1alpha1.DecidedByTests:
-		subject = "The run"
-		how += ", with " + results.QuarantinedFailures(c.Summary.Quarantined)
-	case c.Summary.Failed > 0:
-		subject = "No container failed, so the run" // a sentence with the counts comes before
-	default:
-		subject = "The run"
-	}
-	if summary := plaintext.Line(summary(pods), maxSummary); summary != "" {
-		return v1alpha1.Passed(fmt.Sprintf("%s passed%s: %s", subject, how, summary))
-	}
-	return v1alpha1.Passed(fmt.Sprintf("%s passed%s.", subject, how))
-}
-
-func summary(pods []corev1.Pod) string {
-	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
-		for _, cs := range p.Status.ContainerStatuses {
-			if t := cs.State.Terminated; p.Status.Phase == corev1.PodSucceeded && t != nil && t.Message != "" {
-				return t.Message
-			}
-		}
-	}
-	return ""
 }
 
 func byCreation(a, b corev1.Pod) int {

@@ -21,9 +21,16 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 	want   metav1.Condition
 }{
 	"Passed": {
-		reason: "A Job that is complete is a run that passed, whether its pods are still there or not.",
+		reason: "A Job that is complete is a run that passed.",
 		job:    newJob(complete),
+		pods:   []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exitFor("Completed", 0, 40, "")))},
 		want:   v1alpha1.Passed("The tests passed in 41s (exit code only)."),
+	},
+	"PassedPodGone": {
+		reason: "A drained pod is gone at once, and its Job may count it as succeeded.",
+		job:    newJob(complete),
+		want: v1alpha1.Error("The pod that succeeded is gone, so nothing shows whether it was stopped before its tests ended. " +
+			"Notify again, or create another Suite, to repeat the run."),
 	},
 	"NoPodSucceeded": {
 		reason: "A Job of no completions is complete at once, and nothing was tested.",
@@ -223,7 +230,7 @@ func TestKeepProblem(t *testing.T) {
 		},
 		"Passed": {
 			reason: "What went well needs no explanation.",
-			now:    job(complete), before: blocked,
+			now:    Observe(newJob(complete), []corev1.Pod{newPod(corev1.PodSucceeded)}), before: blocked,
 			want: "The tests passed in 41s (exit code only).",
 		},
 	}

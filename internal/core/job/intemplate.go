@@ -1,0 +1,24 @@
+package job
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// InTemplate reports whether the jobTemplate has a container of a pod, or Postflight added it. Others were injected, such as by the webhook of
+// a service mesh: they lack the variables that Build gives to each.
+func InTemplate(pod *corev1.PodSpec, container string) bool {
+	known := false
+	for c := range Containers(pod) {
+		if c.Name == container && (hasVariables(c) || IsOwn(c.Name)) {
+			return true
+		}
+		known = known || hasVariables(c)
+	}
+	return !known
+}
+
+func hasVariables(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == variableSuiteID })
+}
