@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/tenancy"
 	"github.com/postflight-dev/postflight/controllers/trigger"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/kube/evictions"
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
@@ -61,10 +62,16 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	if err != nil {
 		return err
 	}
+	evicted, err := evictions.New(mgr, clock, config.Scope.Watched())
+	if err != nil {
+		return err
+	}
+	config.Archive.Evictions = evicted
 	err = errors.Join(
+		mgr.Add(evicted),
 		suite.Add(mgr, suite.Config{
 			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests,
-			Documents: config.Documents, Handovers: handovers,
+			Documents: config.Documents, Handovers: handovers, Evictions: evicted,
 			Archives: archives, Workloads: deployed.NewReader(mgr, workloads, clock),
 			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),

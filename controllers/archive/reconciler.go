@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/evictions"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
@@ -61,6 +62,7 @@ type Config struct {
 	Clock      clock.PassiveClock
 	Metrics    *Metrics
 	Handovers  *Handovers
+	Evictions  *evictions.Watch
 	Namespaces []string // whose pods are watched
 }
 

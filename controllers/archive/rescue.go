@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+	"github.com/postflight-dev/postflight/internal/kube/reflector"
 )
 
 const (
@@ -65,14 +66,16 @@ type rescuedPod struct {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list;watch
 
 func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
-	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	watching, err := reflector.NewClient(mgr)
 	if err != nil {
 		return nil, fmt.Errorf("set up the watch of pods: %w", err)
 	}
-	return &Rescue{
+	r := &Rescue{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Store, Logs: config.Logs, Clock: config.Clock,
 		Namespaces: config.Namespaces, streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
-	}, nil
+	}
+	config.Evictions.Tell(r.evicted)
+	return r, nil
 }
 
 func newRescueStreams() *fairness.Semaphore {
@@ -87,7 +90,6 @@ func (r *Rescue) Start(ctx context.Context) error {
 	var watches sync.WaitGroup
 	for _, namespace := range r.Namespaces {
 		watches.Go(func() { r.watchPods(ctx, namespace) })
-		watches.Go(func() { r.watchEvictions(ctx, namespace) })
 	}
 	watches.Wait()
 	r.all.Wait()

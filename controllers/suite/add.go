@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -28,6 +29,7 @@ type Config struct {
 	Documents Documents      // of the results of runs; nil: no store is configured
 	Handovers Handovers
 	Workloads Workloads
+	Evictions Evictions
 	Archives  bool      // finished runs are archived before they are deleted
 	Trace     SendTrace // nil: traces are off
 
@@ -41,6 +43,12 @@ type Config struct {
 // Handovers take what was read to end a run, for those that archive it.
 type Handovers interface {
 	Put(s *v1alpha1.Suite, pods []corev1.Pod)
+}
+
+// Evictions knows which pods a kubelet evicted.
+type Evictions interface {
+	Known() bool
+	Message(namespace string, pod types.UID) (message string, evicted bool)
 }
 
 // Documents are what the pods of runs reported, in the store.

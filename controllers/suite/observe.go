@@ -101,7 +101,7 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 		}
 		pods = outcome.PodsOf(o.Job, labeled)
 		state = outcome.Observe(o.Job, pods)
-		o.Unconfirmed = outcome.Unconfirmed(o.Job, pods, r.Clock.Now())
+		o.Unconfirmed = outcome.Unconfirmed(o.Job, pods, r.Clock.Now()) || ended && !r.Evictions.Known()
 		if ended && r.Archives && !o.Unconfirmed {
 			r.Handovers.Put(o.Suite, pods)
 		}
@@ -167,6 +167,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state outcome.State) {
 	o.Job, o.Unready = j, outcome.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
+	o.HeldOpen, o.Killed = state.HeldOpen, state.Killed
 	o.Interrupted, o.Unpulled = state.Interrupted, state.Unpulled
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
 	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
@@ -187,6 +188,12 @@ func (r *Reconciler) pods(ctx context.Context, s *v1alpha1.Suite, label, value s
 	list := &corev1.PodList{}
 	err := r.Live.List(ctx, list, client.InNamespace(s.Namespace), client.MatchingLabels{label: value})
 	hideSecrets(s, list.Items)
+	for i := range list.Items {
+		p := &list.Items[i]
+		if message, evicted := r.Evictions.Message(p.Namespace, p.UID); evicted {
+			outcome.SetEvicted(p, message)
+		}
+	}
 	return list.Items, err
 }
 

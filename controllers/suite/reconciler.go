@@ -141,6 +141,8 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 		return r.createJob(ctx, o)
 	case suite.StopPods:
 		return r.stopPods(ctx, o)
+	case suite.EndPods:
+		return r.endPods(ctx, o)
 	case suite.DeleteJob:
 		return r.deleteJob(ctx, o)
 	case suite.CompareWorkloads:

@@ -24,14 +24,10 @@ func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
 	if first := o.Stopping.Requested; !first.IsZero() && first.Before(at) {
 		at = first // the time counts from the first request
 	}
-	var options []client.PatchOption
-	if o.Unlabeled { // the cache never has it
-		options = append(options, client.DisableReadYourWritesConsistency)
-	}
 	err := r.patch(ctx, o.Job, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationStopRequested: at.UTC().Format(time.RFC3339)}},
 		"spec":     map[string]any{"backoffLimit": o.Job.Status.Failed},
-	}, options...)
+	}, jobOptions(o)...)
 	switch {
 	case apierrors.IsForbidden(err) || apierror.Rejected(err): // by a policy, or the role lacks the right
 		return r.deleteJob(ctx, o)
@@ -49,6 +45,36 @@ func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
 		}
 	}
 	o.StopRequested(at)
+	return all
+}
+
+// jobOptions are for a Job that the cache may never have.
+func jobOptions(o *suite.Observation) (options []client.PatchOption) {
+	if o.Unlabeled {
+		options = append(options, client.DisableReadYourWritesConsistency)
+	}
+	return options
+}
+
+// endPods ends pods that only injected containers hold open. Kubernetes counts them as failed; outcome does not.
+func (r *Reconciler) endPods(ctx context.Context, o *suite.Observation) error {
+	o.HeldOpen = false
+	labeled, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
+	if err != nil {
+		return err
+	}
+	pods := outcome.PodsOf(o.Job, labeled)
+	if limit := outcome.BackoffToEnd(o.Job, pods); limit != nil {
+		if err := r.patch(ctx, o.Job, map[string]any{"spec": map[string]any{"backoffLimit": *limit}}, jobOptions(o)...); err != nil {
+			return err
+		}
+	}
+	var all error
+	for _, p := range pods {
+		if deadline := outcome.EndDeadline(&p); deadline != nil {
+			all = errors.Join(all, r.patch(ctx, &p, map[string]any{"spec": map[string]any{"activeDeadlineSeconds": *deadline}}))
+		}
+	}
 	return all
 }
 

@@ -19,14 +19,14 @@ import (
 type cause int
 
 const (
-	notEnded     cause = iota
-	byItself           // its containers ran to their end, whatever their exit codes
-	byTimeLimit        // its own, or that of the run
-	byDiskLimit        // of its own
-	byMemory           // the kernel killed a process of a container for its memory
-	bySignal           // a container was killed, and nothing says by whom
-	byCluster          // evicted, preempted, drained, shut down or refused by its node, or lost with it
-	byDeletion         // by hand, by a controller, or with its node
+	notEnded    cause = iota
+	byItself          // its containers ran to their end, whatever their exit codes
+	byTimeLimit       // its own, or that of the run
+	byDiskLimit       // of its own
+	byMemory          // the kernel killed a process of a container for its memory
+	bySignal          // a container was killed, and nothing says by whom
+	byCluster         // evicted, preempted, drained, shut down or refused by its node, or lost with it
+	byDeletion        // by hand, by a controller, or with its node
 )
 
 // ending answers what ended a pod, and which container shows it. Everything that depends on how a pod ended asks endingOf: whether exit code
@@ -261,4 +261,3 @@ func exitedByItself(cs corev1.ContainerStatus) bool {
 	t := cs.State.Terminated
 	return t != nil && cs.RestartCount == 0 && t.Signal == 0 && t.ExitCode < firstSignal && t.Reason != outOfMemoryReason
 }
-

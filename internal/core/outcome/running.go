@@ -143,7 +143,7 @@ func ended(p corev1.Pod) bool {
 }
 
 func podState(j *batchv1.Job, p *corev1.Pod) State {
-	init, last := initializing(p), stillRunning(p)
+	init, last, held := initializing(p), stillRunning(p), heldOpen(p)
 	switch {
 	case p.DeletionTimestamp != nil:
 		return noPod("The pod is being deleted.")
@@ -155,6 +155,9 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 		return probing(j, p)
 	case init != "":
 		return doing(fmt.Sprintf("The init container %q is running. Follow it: %s", init, logCommands(j, p.Name, "-c "+init+" -f")))
+	case held != "":
+		return doing(fmt.Sprintf("The tests have ended. The container %q, which is not in the jobTemplate, still runs, and is stopped if it does not end.",
+			plaintext.Line(held, maxName)))
 	case !testsEnded(p).IsZero():
 		return doing("The tests have ended; what they wrote is being collected, and the pod is stopping.")
 	case last != "":
@@ -210,20 +213,6 @@ func testContainers(p *corev1.Pod) (n int) {
 	return n
 }
 
-// injected returns the container beside the tests that is not in the jobTemplate, or "": the first that runs, or else that exists.
-func injected(p *corev1.Pod) (name string) {
-	for _, cs := range p.Status.ContainerStatuses {
-		switch {
-		case job.InTemplate(&p.Spec, cs.Name):
-		case cs.State.Running != nil:
-			return cs.Name
-		case name == "":
-			name = cs.Name
-		}
-	}
-	return name
-}
-
 // allTestsEnded is for the pods that have not ended; zero if tests of one continue, or there is no such pod.
 func allTestsEnded(pods []corev1.Pod) time.Time {
 	var last time.Time
@@ -242,10 +231,10 @@ func allTestsEnded(pods []corev1.Pod) time.Time {
 	return last
 }
 
-// stillRunning returns a container that runs while another has ended: often one that was injected, but not as a sidecar.
+// stillRunning returns a container of the tests that runs while another has ended.
 func stillRunning(p *corev1.Pod) string {
 	name, ended := "", false
-	for _, cs := range p.Status.ContainerStatuses {
+	for _, cs := range testStatuses(p) {
 		if cs.State.Running != nil {
 			name = cs.Name
 		}

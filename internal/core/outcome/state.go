@@ -26,6 +26,7 @@ type State struct {
 	TestsEnded    time.Time          // in pods whose sidecars are stopping; zero: tests run, or all pods have ended
 	Collected     *results.Collected // nil: the run keeps no results, or its tests have not begun
 	Interrupted   bool               // the run ended as Error, because of what the cluster did
+	HeldOpen      bool               // the tests of all pods have ended, and only containers that are not in the jobTemplate run on
 	Killed        string             // a sentence: what was killed for its memory in containers that exited with 0, or ""
 	Unpulled      bool               // PodProblem is an image that could not be pulled, although its registry may have it
 	podUnknown    bool               // the message describes no pod, so an earlier problem still counts
@@ -55,6 +56,7 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	}
 	withOnlyTests(s, j, pods, c)
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
+	s.HeldOpen = !s.TestsEnded.IsZero() && anyHeldOpen(pods) != ""
 	s.NotBegun = end(j) == nil && !begun(j, pods)
 	return s
 }

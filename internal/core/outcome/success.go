@@ -123,17 +123,16 @@ func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 }
 
 func stoppedMessage(p *corev1.Pod, e ending) string {
-	const proves = "so their exit code 0 does not show that all of them ran. " + repeat
+	what := "The pod was deleted while its tests ran."
 	switch e.cause {
 	case byCluster:
-		return fmt.Sprintf("The cluster stopped the pod while its tests ran, %s: %s", e.why, proves)
+		what = fmt.Sprintf("The cluster stopped the pod while its tests ran: %s.", e.why)
 	case bySignal:
-		return fmt.Sprintf("A signal ended the %s, %s", title(p, e.container), proves)
+		what = fmt.Sprintf("A signal ended the %s.", title(p, e.container))
 	case byTimeLimit:
-		return "The pod was stopped by its deadline while its tests ran, " + proves
-	default:
-		return "The pod was deleted while its tests ran, " + proves
+		what = "The deadline of the pod stopped its tests."
 	}
+	return what + " Exit code 0 does not show that all of them ran. " + repeat
 }
 
 // killedForMemory is a sentence: in which container that exited with 0 something was killed for its memory. It is "" if there is none.
@@ -141,30 +140,6 @@ func killedForMemory(pods []corev1.Pod) string {
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
 		if e := endingOf(&p); succeeded(&p) && e.cause == byMemory {
 			return outOfMemory(&p, e.container, "A process in the")
-		}
-	}
-	return ""
-}
-
-// onlyInjectedFailed reports whether a Job failed only because of containers that are not in its template: in the last pod of each part of
-// the work, all others exited with 0.
-func onlyInjectedFailed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) bool {
-	if end.Reason != batchv1.JobReasonBackoffLimitExceeded && end.Reason != batchv1.JobReasonFailedIndexes {
-		return false
-	}
-	last, problem := lastPods(j, pods)
-	return problem == "" && count(last, succeeded) == len(last) && count(last, endedBadly) > 0
-}
-
-// endedBadly reports whether a pod failed in which all containers of the jobTemplate exited with 0.
-func endedBadly(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed && succeeded(p) }
-
-// didNotEnd names a container that had to be stopped, because it did not end with the tests.
-func didNotEnd(pods []corev1.Pod) string {
-	for _, p := range pods {
-		if endedBadly(&p) {
-			return fmt.Sprintf(" The container %q is not in the jobTemplate, and did not end well with the tests, so it does not count.",
-				plaintext.Line(injected(&p), maxName))
 		}
 	}
 	return ""

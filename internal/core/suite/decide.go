@@ -98,6 +98,8 @@ func decide(o Observation, now time.Time) Decision {
 		return stopNotStarted(o, notStarted(o, now), now)
 	case overdue(o, now):
 		return stop(o, v1alpha1.TimedOut(tookTooLong(o)), now)
+	case o.Job != nil && o.HeldOpen:
+		return endHeldOpen(o, now)
 	case o.Job != nil:
 		return Decision{Condition: o.Progress}
 	case o.Suite.Status.JobName != "":

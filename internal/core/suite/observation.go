@@ -38,6 +38,8 @@ type Observation struct {
 	StartLimit    time.Duration // of the Job, for its tests to start; 0: it does not say
 	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests run, or there is no such pod
 	Unconfirmed   bool          // the Job has ended, and its node has not yet said how all containers did
+	HeldOpen      bool          // since TestsEnded, only containers run that are not in the jobTemplate
+	Killed        string        // see outcome.State
 	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
 	GiveUpPods    time.Duration // how long to wait for pods that should stop
 	Stopping      Stopping      // of a Job whose pods should stop
@@ -72,6 +74,7 @@ const (
 	Report      Action = ""            // nothing is left to do but to write the status
 	RequestSlot Action = "RequestSlot" // find the position in the queue
 	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
+	EndPods     Action = "EndPods"     // of which the tests have ended
 	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Position stale
 	FindFailed  Action = "FindFailed"  // look for the failed tests that the run repeats. It makes a Position stale, too
 	CreateJob   Action = "CreateJob"

@@ -20,6 +20,11 @@ const (
 	unlabeledEvery = 15 * time.Second // how often to check a Job that no event reports
 	orphanGrace    = time.Minute      // the longest common grace period of pods, which passes before they are given up
 	hopelessAfter  = time.Minute      // how long a pod that cannot start keeps its run: the rest of a Git commit, such as a Secret, may follow
+
+	// heldOpenFor is how long an injected container may run on after the tests: some notice that these have ended. It is longer than clocks
+	// differ, so that nothing takes the pods for stopped.
+	heldOpenFor = 15 * time.Second
+
 	// The pauses between checks of a Job that has no ready pod yet: short at first, when most causes show.
 	unreadyMin = time.Second
 	unreadyMax = time.Minute
@@ -69,6 +74,14 @@ func stopAction(o Observation, now time.Time) Action {
 	default:
 		return Report
 	}
+}
+
+// endHeldOpen ends pods in which only injected containers run on, such as the proxy of a service mesh.
+func endHeldOpen(o Observation, now time.Time) Decision {
+	if wait := heldOpenFor - now.Sub(o.TestsEnded); wait > 0 {
+		return Decision{Condition: o.Progress, RequeueAfter: min(wait, heldOpenFor)}
+	}
+	return Decision{Action: EndPods, Condition: o.Progress}
 }
 
 func beforeTests(progress metav1.Condition) bool {

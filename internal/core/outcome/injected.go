@@ -1,0 +1,102 @@
+package outcome
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
+)
+
+// injected returns the container beside the tests that is not in the jobTemplate, or "": the first that runs, or else that exists.
+func injected(p *corev1.Pod) (name string) {
+	for _, cs := range p.Status.ContainerStatuses {
+		switch {
+		case job.InTemplate(&p.Spec, cs.Name):
+		case cs.State.Running != nil:
+			return cs.Name
+		case name == "":
+			name = cs.Name
+		}
+	}
+	return name
+}
+
+// heldOpen returns the injected container that alone keeps a pod running whose tests have ended, or "".
+func heldOpen(p *corev1.Pod) string {
+	name := injected(p)
+	runs := func(cs corev1.ContainerStatus) bool { return cs.Name == name && cs.State.Running != nil }
+	if name == "" || p.DeletionTimestamp != nil || testsEnded(p).IsZero() || !slices.ContainsFunc(p.Status.ContainerStatuses, runs) {
+		return ""
+	}
+	return name
+}
+
+// anyHeldOpen returns such a container of any of the pods, or "".
+func anyHeldOpen(pods []corev1.Pod) string {
+	for i := range pods {
+		if name := heldOpen(&pods[i]); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// EndDeadline returns the activeDeadlineSeconds with which a pod ends that is held open, or nil for others. It lies just after the end of the
+// tests, so that endingOf knows that they had ended.
+func EndDeadline(p *corev1.Pod) *int64 {
+	if heldOpen(p) == "" || p.Status.StartTime == nil {
+		return nil
+	}
+	seconds := int64(math.Ceil(testsEnded(p).Sub(p.Status.StartTime.Time).Seconds())) + 1
+	return new(max(1, min(seconds, ptr.Deref(p.Spec.ActiveDeadlineSeconds, seconds))))
+}
+
+// BackoffToEnd returns the backoffLimit with which a Job ends, instead of repeating pods that are held open: their deadline counts as a
+// failure. It is nil if the tests of one failed, so that its limit has to decide.
+func BackoffToEnd(j *batchv1.Job, pods []corev1.Pod) *int32 {
+	held := int32(0)
+	for i := range pods {
+		switch {
+		case heldOpen(&pods[i]) == "":
+		case failedContainer(&pods[i]) != nil:
+			return nil
+		default:
+			held++
+		}
+	}
+	limit := j.Status.Failed + held - 1
+	if held == 0 || j.Spec.BackoffLimit != nil && *j.Spec.BackoffLimit <= limit {
+		return nil
+	}
+	return &limit
+}
+
+// onlyInjectedFailed reports whether a Job failed only because of containers that are not in its template: in the last pod of each part of
+// the work, all others exited with 0.
+func onlyInjectedFailed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) bool {
+	if end.Reason != batchv1.JobReasonBackoffLimitExceeded && end.Reason != batchv1.JobReasonFailedIndexes {
+		return false
+	}
+	last, problem := lastPods(j, pods)
+	return problem == "" && count(last, succeeded) == len(last) && count(last, endedBadly) > 0
+}
+
+// endedBadly reports whether a pod failed in which all containers of the jobTemplate exited with 0.
+func endedBadly(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed && succeeded(p) }
+
+// didNotEnd names a container that had to be stopped, because it did not end with the tests.
+func didNotEnd(pods []corev1.Pod) string {
+	for _, p := range pods {
+		if endedBadly(&p) {
+			return fmt.Sprintf(" The container %q, which is not in the jobTemplate, did not end with the tests and was stopped, or failed. It does not count.",
+				plaintext.Line(injected(&p), maxName))
+		}
+	}
+	return ""
+}
