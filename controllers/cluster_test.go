@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,10 +153,19 @@ func (w *world) runs(name string) {
 	w.reaches(name, v1alpha1.ReasonRunning, "The tests are running")
 }
 
-// passes completes a Job.
+// passes completes a Job, whose pod it creates if runs did not.
 func (w *world) passes(name string) {
 	w.t.Helper()
-	j := w.hasJob(name)
+	j, p := w.hasJob(name), &corev1.Pod{}
+	if err := w.Client.Get(context.Background(), w.key(fakecluster.PodName(name)), p); apierrors.IsNotFound(err) {
+		p = fakecluster.NewPod(j, w.node)
+		w.create(p)
+	} else {
+		w.must(err)
+	}
+	if p.Status.Phase != corev1.PodSucceeded {
+		w.status(p, func() { fakecluster.EndPod(p, 0) })
+	}
 	w.status(j, func() { fakecluster.CompleteJob(j) })
 }
 

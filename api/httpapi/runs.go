@@ -77,6 +77,7 @@ type TestResults struct {
 	Failed          int32         `json:"failed"`
 	Skipped         int32         `json:"skipped"`
 	Flaky           int32         `json:"flaky"`
+	TestsExpected   int32         `json:"testsExpected,omitempty"` // that ran in the last comparable run that passed, if far fewer did here
 	DurationSeconds float64       `json:"durationSeconds"`
 	ComparedWith    string        `json:"comparedWith,omitempty"` // the id of a run; without it the next three mean nothing
 	NewFailures     int32         `json:"newFailures"`

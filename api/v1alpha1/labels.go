@@ -49,6 +49,10 @@ const (
 	// AnnotationMinTests holds results.minTests of the Trigger, on the Job of a run, if it is set.
 	AnnotationMinTests = "postflight.dev/min-tests"
 
+	// AnnotationFewerTests holds results.fewerTests and results.fewerTestsPercent of the Trigger, as in "Fail/20", on the Job of a
+	// run, if one of them is set.
+	AnnotationFewerTests = "postflight.dev/fewer-tests"
+
 	// AnnotationQuarantines holds which Quarantines a run applies, on its Job: those that were valid when it was created.
 	AnnotationQuarantines = "postflight.dev/quarantines"
 

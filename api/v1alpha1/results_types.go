@@ -17,9 +17,35 @@ const (
 	RequireNothing ResultsRequirement = "Nothing"
 )
 
+// FewerTestsPolicy is what happens if far fewer tests ran than before.
+//
+// +kubebuilder:validation:Enum=Report;Fail
+type FewerTestsPolicy string
+
+// The policies.
+const (
+	FewerTestsReport FewerTestsPolicy = "Report"
+	FewerTestsFail   FewerTestsPolicy = "Fail"
+)
+
+// DefaultFewerTestsPercent is the fewerTestsPercent of a Trigger that has none.
+const DefaultFewerTestsPercent = 20
+
+// AttemptsPolicy is what counts if reports list several attempts at one test.
+//
+// +kubebuilder:validation:Enum=All;Last
+type AttemptsPolicy string
+
+// The policies.
+const (
+	AttemptsAll  AttemptsPolicy = "All"
+	AttemptsLast AttemptsPolicy = "Last"
+)
+
 // Results are the files that the tests of a run write, and what their reports must show.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.minTests) || !has(self.require) || self.require == 'Tests'",message="minTests needs require: Tests"
+// +kubebuilder:validation:XValidation:rule="!has(self.fewerTests) || !has(self.require) || self.require != 'Nothing'",message="fewerTests needs require: Tests or Report"
 type Results struct {
 	// require is what a run needs in order to pass, besides exit code 0 of all containers. Tests, the default: the JUnit
 	// reports of its pods could be read whole, no test in them failed, and at least minTests were not skipped. Report:
@@ -34,6 +60,24 @@ type Results struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	MinTests int32 `json:"minTests,omitempty"`
+
+	// fewerTests is what happens if far fewer tests ran than in the last run of the same Trigger, Environment and variables
+	// that passed. Report, the default: the run passes, and its message, page and check say so. Fail: it fails.
+	// +optional
+	FewerTests FewerTestsPolicy `json:"fewerTests,omitempty"`
+
+	// fewerTestsPercent is the share of the tests of that run, from 1 to 100 percent, which have to be missing for that.
+	// Defaults to 20.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	FewerTestsPercent int32 `json:"fewerTestsPercent,omitempty"`
+
+	// attempts is what counts if a test runner repeats failed tests, and lists each attempt as a test of its own: several
+	// of one name in a report, or reports in folders of attempts. All, the default: each counts. Last: the last one
+	// decides, and a test that failed before is flaky.
+	// +optional
+	Attempts AttemptsPolicy `json:"attempts,omitempty"`
 
 	// directory in the pod into which the tests write, an absolute path. The variable POSTFLIGHT_RESULTS_DIR
 	// names it. Each pod has its own. Defaults to /postflight/results.
@@ -81,6 +125,12 @@ type TestResults struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Flaky int32 `json:"flaky,omitempty"`
+
+	// expected is how many tests ran in the last run of the same Trigger, Environment and variables that passed. It is absent
+	// unless far fewer ran in this one.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Expected int32 `json:"expected,omitempty"`
 
 	// duration of all tests together, in whole milliseconds, which is longer than that of the run if they run in parallel.
 	// +optional

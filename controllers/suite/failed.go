@@ -89,17 +89,8 @@ func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.
 	if j != nil && metav1.IsControlledBy(j, s) {
 		link.Digest = j.Annotations[v1alpha1.AnnotationTestsDigest]
 	}
-	read := 0
-	for d, err := range r.Documents.Results(ctx, record.Of(team.Name, s)) {
-		if err != nil {
-			return link, err, nil
-		}
-		if read += len(d.Content); read > maxDocuments || len(link.Documents) == record.MaxComparedPods {
-			break // the tests of the rest are missing then, which shows
-		}
-		if document, err := results.ParseDocument(d.Content); err == nil {
-			link.Documents = append(link.Documents, forRepetition(document))
-		}
+	if link.Documents, unavailable = r.documents(ctx, team, s); unavailable != nil {
+		return link, unavailable, nil
 	}
 	link.Ambiguous, unavailable = r.ambiguous(ctx, team, link)
 	return link, unavailable, nil

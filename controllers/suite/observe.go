@@ -121,14 +121,12 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 
 // observeOthers reads the runs that a run which passes is compared with.
 func (r *Reconciler) observeOthers(ctx context.Context, o *suite.Observation) error {
-	if o.DecidedBy == v1alpha1.DecidedByTests {
-		runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
-		if err != nil {
-			return err
-		}
-		o.PassedBefore = suite.LastPassed(o.Suite, runs)
+	if o.DecidedBy == v1alpha1.DecidedByExitCode {
+		return nil
 	}
-	return nil
+	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name})
+	o.PassedBefore = suite.LastPassed(o.Suite, runs)
+	return err
 }
 
 // The first seconds of a Job are not worth a write of what it waits for, nor are those in which Kubernetes completes it.
@@ -167,6 +165,7 @@ func setProgress(o *suite.Observation, j *batchv1.Job, state outcome.State) {
 	o.Job, o.Unready = j, outcome.Starting(j)
 	o.Progress, o.PodProblem = state.Condition, state.PodProblem
 	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
+	o.Required = job.RequirementOf(j)
 	o.HeldOpen, o.Killed = state.HeldOpen, state.Killed
 	o.Interrupted, o.Unpulled = state.Interrupted, state.Unpulled
 	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince

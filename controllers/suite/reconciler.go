@@ -147,6 +147,9 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 		return r.deleteJob(ctx, o)
 	case suite.CompareWorkloads:
 		return r.compareWorkloads(ctx, o)
+	case suite.CompareTests:
+		o.Missing = new(r.missingTests(ctx, *o))
+		return nil
 	case suite.ReadLedger:
 		return r.readLedger(ctx, o)
 	case suite.RepeatRun:

@@ -32,7 +32,7 @@ func TestsOf(r *client.TestResults) string {
 		what  string
 	}{
 		{r.Quarantined, r.Quarantined > 0, "quarantined"}, {r.NewFailures, compared && r.Failed > 0, "new"}, {r.Fixed, r.Fixed > 0, "fixed"},
-		{r.Skipped, r.Skipped > 0, "skipped"}, {r.Flaky, r.Flaky > 0, "flaky"},
+		{r.Skipped, r.Skipped > 0, "skipped"}, {r.Flaky, r.Flaky > 0, "flaky"}, {r.TestsExpected, r.TestsExpected > 0, "expected"},
 	} {
 		if part.shown {
 			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.what))

@@ -75,7 +75,7 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 	if limit := t.Spec.Results.SizeLimit; limit != nil {
 		r.SizeLimit = *limit
 	}
-	r.Required = results.Requirement{Policy: t.Spec.Results.Require, MinTests: t.Spec.Results.MinTests}
+	r.Required = results.Requirement{Policy: t.Spec.Results.Require, MinTests: t.Spec.Results.MinTests, Fewer: results.FewerOf(t.Spec.Results)}
 	return r
 }
 
@@ -85,13 +85,20 @@ func RequirementOf(j *batchv1.Job) results.Requirement {
 	if err != nil || j.Annotations[v1alpha1.AnnotationRepeatsFailed] != "" { // there is none, or it is that of all tests
 		least = 0
 	}
-	return results.Requirement{Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least)}
+	return results.Requirement{
+		Policy: v1alpha1.ResultsRequirement(j.Annotations[v1alpha1.AnnotationRequire]), MinTests: int32(least),
+		Fewer: results.ParseFewer(j.Annotations[v1alpha1.AnnotationFewerTests]),
+	}
 }
 
 // require annotates only what differs from the default, to keep the cache small. Annotations of a template do not count.
 func require(j *batchv1.Job, r results.Requirement) {
 	delete(j.Annotations, v1alpha1.AnnotationRequire)
 	delete(j.Annotations, v1alpha1.AnnotationMinTests)
+	delete(j.Annotations, v1alpha1.AnnotationFewerTests)
+	if text := r.Fewer.String(); text != "" {
+		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationFewerTests, text)
+	}
 	if r.Policy != "" && r.Policy != v1alpha1.RequireTests {
 		metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationRequire, string(r.Policy))
 	}

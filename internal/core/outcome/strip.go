@@ -67,7 +67,8 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 // keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache.
 func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
 	for _, name := range []string{
-		v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationUnderTest,
+		v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationFewerTests,
+		v1alpha1.AnnotationUnderTest,
 		v1alpha1.AnnotationQuarantines, v1alpha1.AnnotationRepeatsFailed,
 	} {
 		value, ok := j.Annotations[name]

@@ -134,7 +134,7 @@ func results(r *v1alpha1.TestResults) *httpapi.TestResults {
 	all := &httpapi.TestResults{
 		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
 		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
-		FlakyTests: r.FlakyTests, Quarantined: r.Quarantined,
+		FlakyTests: r.FlakyTests, Quarantined: r.Quarantined, TestsExpected: r.Expected,
 	}
 	for _, q := range r.Quarantines {
 		all.Quarantines = append(all.Quarantines, httpapi.AppliedQuarantine(q))

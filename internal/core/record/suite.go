@@ -95,7 +95,7 @@ func testResults(r *httpapi.TestResults) *v1alpha1.TestResults {
 	all := &v1alpha1.TestResults{
 		Tests: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky,
 		ComparedWith: r.ComparedWith, NewFailures: r.NewFailures, KnownFailures: r.KnownFailures, Fixed: r.Fixed,
-		FlakyTests: r.FlakyTests, Quarantined: r.Quarantined,
+		FlakyTests: r.FlakyTests, Quarantined: r.Quarantined, Expected: r.TestsExpected,
 	}
 	for _, q := range r.Quarantines {
 		all.Quarantines = append(all.Quarantines, v1alpha1.AppliedQuarantine(q))

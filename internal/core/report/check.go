@@ -113,7 +113,7 @@ func title(s *v1alpha1.Suite) string {
 			v1alpha1.ReportQueued:     "Queued",
 			v1alpha1.ReportInProgress: "The tests are running",
 		}[PhaseOf(s)]
-	case s.State() == v1alpha1.ReasonPassed, s.State() == v1alpha1.ReasonFailed && hasFailures(s.Status.Results):
+	case s.State() == v1alpha1.ReasonPassed, s.State() == v1alpha1.ReasonFailed && (hasFailures(s.Status.Results) || fewerTests(s.Status.Results)):
 		return ended(s)
 	default:
 		return mute(words[s.State()]+": "+message(s), maxTitle)
@@ -161,6 +161,8 @@ func quarantinedFailures(s *v1alpha1.Suite) int32 {
 
 func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
 
+func fewerTests(r *v1alpha1.TestResults) bool { return r != nil && r.Expected > 0 }
+
 func counts(r *v1alpha1.TestResults) string {
 	text := fmt.Sprintf("%d of %s passed", r.Passed, plaintext.Count(r.Tests, "test"))
 	if r.Failed > 0 {
@@ -172,6 +174,9 @@ func counts(r *v1alpha1.TestResults) string {
 	}
 	if r.Flaky > 0 {
 		text += fmt.Sprintf(", %d flaky", r.Flaky)
+	}
+	if r.Expected > 0 {
+		text += fmt.Sprintf(", %d expected", r.Expected)
 	}
 	return text
 }

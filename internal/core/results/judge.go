@@ -12,6 +12,7 @@ import (
 type Requirement struct {
 	Policy   v1alpha1.ResultsRequirement // "" is that of a Job that has none: Tests
 	MinTests int32                       // that were not skipped; 0: one
+	Fewer    Fewer
 }
 
 // Judgment says whether a run whose containers exited with 0 passes.

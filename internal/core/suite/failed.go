@@ -130,7 +130,7 @@ func PlanFailed(r FailedRequest) *FailedTests {
 			return &FailedTests{NotWhole: problem + repeatAll(r.Suite)}
 		}
 	}
-	p := &failedtests.Plan{Of: of.Name, Ran: ranIn(root), Tests: tests}
+	p := &failedtests.Plan{Of: of.Name, Ran: results.Ran(root.Status.Results), Tests: tests}
 	names := make([]string, len(tests))
 	for i, t := range tests {
 		names[i] = t.Name
@@ -213,7 +213,7 @@ func (r FailedRequest) unseenDeployments() string {
 
 // tooFew says that the run that ran all tests may not have: an option of its runner may have stopped it after some failures.
 func (r FailedRequest) tooFew(root *v1alpha1.Suite) string {
-	ran, least := ranIn(root), r.Trigger.Spec.Results.MinTests
+	ran, least := results.Ran(root.Status.Results), r.Trigger.Spec.Results.MinTests
 	before := LastPassed(root, r.Runs)
 	switch {
 	case least > 0 && ran < least:
@@ -230,11 +230,9 @@ func (r FailedRequest) tooFew(root *v1alpha1.Suite) string {
 		return fmt.Sprintf("The run %s skipped %s, and %s, which passed before, skipped %d: some may have been skipped because another one failed.",
 			root.Name, plaintext.Count(root.Status.Results.Skipped, "test"), before.Name, before.Status.Results.Skipped)
 	}
-	then := before.Status.Results.Tests - before.Status.Results.Skipped
-	if least == 0 && ran < then || int64(ran)*5 <= int64(then)*4 {
+	then := results.Ran(before.Status.Results)
+	if least == 0 && ran < then || results.FewerOf(r.Trigger.Spec.Results).Far(ran, then) {
 		return fmt.Sprintf("Only %s of the run %s ran, and %d of %s, which passed before: it may have stopped early.", plaintext.Count(ran, "test"), root.Name, then, before.Name)
 	}
 	return ""
 }
-
-func ranIn(s *v1alpha1.Suite) int32 { return s.Status.Results.Tests - s.Status.Results.Skipped }

@@ -46,9 +46,10 @@ type Observation struct {
 
 	KeepsResults bool               // the pods of the run have a directory for results
 	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
-	PassedBefore *v1alpha1.Suite    // the run of the Trigger that passed last; nil: none did, or this run does not pass by its tests
-	Plan         *failedtests.Plan  // what the run repeats, according to its Job; nil: it runs all tests, or nobody knows
-	Unarchived   bool               // there is an object store, and the record of the finished run is not in it yet
+	Required     results.Requirement
+	PassedBefore *v1alpha1.Suite   // LastPassed; nil: there is none, or this run does not pass by its reports
+	Plan         *failedtests.Plan // what the run repeats, according to its Job; nil: it runs all tests, or nobody knows
+	Unarchived   bool              // there is an object store, and the record of the finished run is not in it yet
 
 	UnderTest UnderTest
 
@@ -62,6 +63,7 @@ type Observation struct {
 	Failed      *FailedTests
 	FailedChain []*v1alpha1.Suite // the runs together with which the run is a whole, the newest first
 	Creation    Creation
+	Missing     *string        // CompareTests: a clause, which tests are missing; "": none
 	Repeat      Repeat         // RepeatRun
 	Ledger      *ledger.Ledger // ReadLedger: of the Environment
 }
@@ -82,6 +84,7 @@ const (
 	DeleteSuite Action = "DeleteSuite" // and its Job
 
 	CompareWorkloads Action = "CompareWorkloads" // with those of the start
+	CompareTests     Action = "CompareTests"     // with those of PassedBefore
 	ReadLedger       Action = "ReadLedger"       // to know whether the commit of the run is still deployed
 	RepeatRun        Action = "RepeatRun"        // create the next attempt, before the run ends
 )

@@ -20,25 +20,12 @@ func withResults(o Observation, end metav1.Condition) metav1.Condition {
 		end.Message = counts + " " + end.Message
 	}
 	if end.Reason == v1alpha1.ReasonPassed {
-		if !repeatsFailed(o) { // the run of all tests was compared before
-			end.Message += fewerTests(o.Collected.Summary.Counts, o.PassedBefore)
+		if n := expected(o); n > 0 {
+			end.Message += " " + farFewer(o, n)
 		}
 		end.Message += unkept(o.Collected.Summary, o.Suite.Name)
 	}
 	return end
-}
-
-// fewerTests warns if a fifth of the tests that ran in the last passed run are gone, such as by a wrong filter.
-func fewerTests(c results.Counts, before *v1alpha1.Suite) string {
-	if before == nil {
-		return ""
-	}
-	now, then := c.Tests-c.Skipped, before.Status.Results.Tests-before.Status.Results.Skipped
-	if int64(now)*5 > int64(then)*4 {
-		return ""
-	}
-	return fmt.Sprintf(" Only %s ran; in %s, the run that passed before, %d did. If that is wrong, check which tests are selected.",
-		plaintext.Count(now, "test"), before.Name, then)
 }
 
 // unkept describes files that could not be uploaded, which do not change how a run ends.
@@ -50,20 +37,9 @@ func unkept(s results.Summary, run string) string {
 		plaintext.Count(s.Unkept, "file"), s.Problem, run)
 }
 
-// LastPassed returns the other run of a Trigger that passed last and whose tests were counted, or nil. One that repeated only failed tests has not
-// run all.
-func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
-	for _, other := range runs {
-		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
-		if counted && other.Name != s.Name && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
-			last = other
-		}
-	}
-	return last
-}
-
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
-	if end := s.Succeeded(); (end.Reason == o.Progress.Reason || repeatsFailed(o)) && (end.Reason == v1alpha1.ReasonPassed || end.Reason == v1alpha1.ReasonFailed) {
+	end, before := s.Succeeded().Reason, o.Progress.Reason // together and expect may let a run fail that passed by itself
+	if (end == before || before == v1alpha1.ReasonPassed) && (end == v1alpha1.ReasonPassed || end == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy
 	}
 	collected := o.Collected
@@ -75,6 +51,7 @@ func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
 	}
 	summary := collected.Summary
 	if s.Status.Results = results.Status(summary); s.Status.Results != nil {
+		s.Status.Results.Expected = expected(o)
 		s.Status.Results.OnlyTestsFailed = collected.OnlyTests && s.State() == v1alpha1.ReasonFailed
 	}
 	if summary.Files > 0 && o.Team != nil {

@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -167,39 +168,98 @@ func TestDecidedBy(t *testing.T) {
 	}
 }
 
-// TestFewerTests: a run that passes with a fifth fewer tests than the last one that passed says so.
+// TestFewerTests: a run that passes with far fewer tests than the last comparable one says so, or fails.
 func TestFewerTests(t *testing.T) {
-	ran := func(name string, minute int, end metav1.Condition, tests, skipped int32) *v1alpha1.Suite {
+	const only, selected = " Only %d tests ran; in a, the run that passed before, 100 did.", " If that is wrong, check which tests are selected."
+	ran := func(name string, minute int, end metav1.Condition, tests, skipped int32, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 		s := aSuite(name, minute)
+		for _, c := range change {
+			c(s)
+		}
 		o := suite.Observation{Suite: s, Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tests + skipped, Passed: tests, Skipped: skipped}}}}
 		suite.SetStatus(s, o, suite.Decision{Condition: end}, t0.Add(time.Duration(minute)*time.Minute))
 		return s
 	}
-	passed := v1alpha1.Passed("")
+	passed, fail := v1alpha1.Passed(""), v1alpha1.FewerTestsFail
+	hundred := []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}
 	for name, tc := range map[string]struct {
 		reason string
+		fewer  results.Fewer
 		before []*v1alpha1.Suite
 		ran    int32
-		want   string
+		want   string // "": nothing is said
+		fails  bool
 	}{
-		"First":   {"there is nothing to compare with", nil, 1, ""},
-		"AsMany":  {"nothing is missing", []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}, 100, ""},
-		"Few":     {"tests come and go", []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}, 81, ""},
-		"AFifth":  {"a filter may be wrong", []*v1alpha1.Suite{ran("a", 1, passed, 100, 0)}, 80, " Only 80 tests ran; in a, the run that passed before, 100 did. If that is wrong, check which tests are selected."},
-		"Skipped": {"they did not run before either", []*v1alpha1.Suite{ran("a", 1, passed, 10, 90)}, 10, ""},
-		"Last":    {"an older one does not count", []*v1alpha1.Suite{ran("b", 2, passed, 50, 0), ran("a", 1, passed, 100, 0)}, 50, ""},
-		"Failed":  {"only what passed counts", []*v1alpha1.Suite{ran("b", 2, v1alpha1.Failed(""), 50, 0), ran("a", 1, passed, 100, 0)}, 50, " Only 50 tests ran; in a, the run that passed before, 100 did. If that is wrong, check which tests are selected."},
-		"Itself":  {"it is no other run", []*v1alpha1.Suite{ran("self", 2, passed, 100, 0)}, 50, ""},
+		"First":   {"there is nothing to compare with", results.Fewer{Policy: fail}, nil, 1, "", false},
+		"AsMany":  {"nothing is missing", results.Fewer{}, hundred, 100, "", false},
+		"Few":     {"tests come and go", results.Fewer{}, hundred, 81, "", false},
+		"AFifth":  {"a filter may be wrong", results.Fewer{}, hundred, 80, only + selected, false},
+		"Skipped": {"they did not run before either", results.Fewer{}, []*v1alpha1.Suite{ran("a", 1, passed, 10, 90)}, 10, "", false},
+		"Last":    {"an older one does not count", results.Fewer{}, []*v1alpha1.Suite{ran("b", 2, passed, 50, 0), ran("a", 1, passed, 100, 0)}, 50, "", false},
+		"Failed":  {"only what passed counts", results.Fewer{}, []*v1alpha1.Suite{ran("b", 2, v1alpha1.Failed(""), 50, 0), ran("a", 1, passed, 100, 0)}, 50, only + selected, false},
+		"Itself":  {"it is no other run", results.Fewer{}, []*v1alpha1.Suite{ran("self", 2, passed, 100, 0)}, 50, "", false},
+		"Decides": {"the Trigger says so", results.Fewer{Policy: fail}, hundred, 80, only + selected, true},
+		"Share":   {"the Trigger says how many", results.Fewer{Percent: 50}, hundred, 51, "", false},
+		"Half":    {"the Trigger says how many", results.Fewer{Policy: fail, Percent: 50}, hundred, 50, only + selected, true},
+		"One":     {"the Trigger says how many", results.Fewer{Policy: fail, Percent: 1}, hundred, 99, only + selected, true},
+		"Elsewhere": {"another Environment has other tests", results.Fewer{Policy: fail}, []*v1alpha1.Suite{ran("a", 1, passed, 100, 0, func(s *v1alpha1.Suite) {
+			s.Spec.Environment = "another"
+		})}, 1, "", false},
+		"Variables": {"they may select the tests", results.Fewer{Policy: fail}, []*v1alpha1.Suite{ran("a", 1, passed, 100, 0, func(s *v1alpha1.Suite) {
+			s.Annotations = map[string]string{v1alpha1.AnnotationVariablesDigest: suite.VariablesDigest(map[string]string{"TAGS": "smoke"})}
+		})}, 1, "", false},
+		"Trigger": {"it was recreated", results.Fewer{Policy: fail}, []*v1alpha1.Suite{ran("a", 1, passed, 100, 0, func(s *v1alpha1.Suite) {
+			s.Spec.Trigger.UID = "another"
+		})}, 1, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			self := aSuite("self", 0)
-			d := decide(suite.Observation{
-				Suite: self, Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), PassedBefore: suite.LastPassed(self, tc.before),
+			o := suite.Observation{
+				Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."),
+				DecidedBy: v1alpha1.DecidedByTests, Required: results.Requirement{Fewer: tc.fewer},
 				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tc.ran, Passed: tc.ran}}},
-			}, t0)
-			_, got, _ := strings.Cut(d.Condition.Message, "The run passed.")
-			if got != tc.want {
-				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+			o.PassedBefore = suite.LastPassed(o.Suite, tc.before)
+			d := decide(o, t0)
+			want := strings.Replace(tc.want, "%d", fmt.Sprint(tc.ran), 1)
+			says := strings.Contains(d.Condition.Message, " Only ")
+			if says != (want != "") || !strings.HasSuffix(d.Condition.Message, want) || (d.Condition.Reason == v1alpha1.ReasonFailed) != tc.fails {
+				t.Errorf("%s: %s %q", tc.reason, d.Condition.Reason, d.Condition.Message)
+			}
+			s := o.Suite.DeepCopy()
+			suite.SetStatus(s, o, d, t0)
+			if r := s.Status.Results; (r.Expected == 100) != says || s.Status.DecidedBy != v1alpha1.DecidedByTests {
+				t.Errorf("%s: %d expected, decided by %s", tc.reason, r.Expected, s.Status.DecidedBy)
+			}
+		})
+	}
+}
+
+// TestKilledForMemory: a run in which a process was killed for its memory passes only if the tests of the last comparable run all ran.
+func TestKilledForMemory(t *testing.T) {
+	const killed, missing = "A process was killed.", "2 tests that passed there did not run here"
+	for name, tc := range map[string]struct {
+		reason  string
+		before  bool
+		missing *string
+		action  suite.Action
+		want    metav1.Condition
+	}{
+		"Nothing": {"nothing shows which tests there are", false, nil, suite.Report, v1alpha1.Failed("3 tests passed. " + killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed.")},
+		"Asks":    {"the store has their names", true, nil, suite.CompareTests, v1alpha1.Running("The tests have ended.")},
+		"Missing": {"they may have been killed", true, new(missing), suite.Report, v1alpha1.Failed("3 tests passed. " + killed + " Nothing shows that all tests of before, the run that passed before, ran: " + missing + ".")},
+		"All":     {"they ran", true, new(""), suite.Report, v1alpha1.Passed("3 tests passed. The run passed. " + killed + " All tests of before, the run that passed before, ran.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := suite.Observation{
+				Suite: aSuite("self", 5), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Killed: killed,
+				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 3, Passed: 3}}}, Missing: tc.missing,
+			}
+			if tc.before {
+				o.PassedBefore = passedRun("before", 3)
+			}
+			d := decide(o, t0)
+			if diff := cmp.Diff(tc.want, d.Condition); diff != "" || d.Action != tc.action {
+				t.Errorf("%s: %q\n%s", tc.reason, d.Action, diff)
 			}
 		})
 	}

@@ -64,6 +64,9 @@ func unfit(spec *v1alpha1.TriggerSpec) string {
 	if r := spec.Results; r != nil && r.MinTests > 0 && r.Require != "" && r.Require != v1alpha1.RequireTests {
 		return "results.minTests needs results.require: Tests"
 	}
+	if r := spec.Results; r != nil && r.FewerTests != "" && r.Require == v1alpha1.RequireNothing {
+		return "results.fewerTests needs results.require: Tests or Report"
+	}
 	if unfit := unfitShards(spec); unfit != "" {
 		return unfit
 	}

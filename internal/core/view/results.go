@@ -15,6 +15,7 @@ type Tests struct {
 	Total, Passed, Failed, Skipped, Flaky, Fixed int32
 
 	Quarantined int32 // of the failed ones
+	Expected    int32 // ran in the last comparable run that passed, if far fewer did in this one; else 0
 
 	Failures   []Failure // new ones first
 	More       int32     // that failed and are not among Failures
@@ -49,7 +50,7 @@ func TestsOf(s *v1alpha1.Suite) *Tests {
 	if r == nil {
 		return nil
 	}
-	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed, Quarantined: r.Quarantined}
+	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed, Quarantined: r.Quarantined, Expected: r.Expected}
 	if r.Tests > 0 {
 		t.PassedPercent = 100 * float64(r.Passed) / float64(r.Tests)
 		t.FailedPercent = 100 * float64(r.Failed) / float64(r.Tests)
@@ -106,6 +107,8 @@ func failureOf(f v1alpha1.TestFailure) Failure {
 // sentence sums up the results with the first failure, or returns "" if they do not explain the state.
 func (t *Tests) sentence(state State) string {
 	switch {
+	case state.Reason == v1alpha1.ReasonFailed && t.Failed == 0 && t.Expected > 0:
+		return t.fewerSentence()
 	case state.Reason == v1alpha1.ReasonFailed && t.Failed > 0:
 		return t.failedSentence()
 	case state.Reason == v1alpha1.ReasonPassed && t.Total > 0 && t.Failed == t.Quarantined:
@@ -141,6 +144,10 @@ func (t *Tests) failedSentence() string {
 	return text.String() + "."
 }
 
+func (t *Tests) fewerSentence() string {
+	return fmt.Sprintf("Only %s ran, and %d are expected.", plaintext.Count(t.Total-t.Skipped, "test"), t.Expected)
+}
+
 func (t *Tests) passedSentence() string {
 	text := plaintext.Count(t.Passed, "test") + " passed"
 	if t.Quarantined > 0 {
@@ -157,6 +164,9 @@ func (t *Tests) passedSentence() string {
 		text += "; 1 that failed before is fixed"
 	case t.Fixed > 1:
 		text += fmt.Sprintf("; %d that failed before are fixed", t.Fixed)
+	}
+	if t.Expected > 0 {
+		return text + ". " + t.fewerSentence()
 	}
 	return text + "."
 }

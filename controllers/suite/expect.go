@@ -1,0 +1,43 @@
+package suite
+
+import (
+	"context"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/suite"
+)
+
+// missingTests compares the tests of a run with those of the one that passed before, by what the pods of both left in the store.
+func (r *Reconciler) missingTests(ctx context.Context, o suite.Observation) (clause string) {
+	if r.Documents == nil || o.Team == nil {
+		return "no store has their names"
+	}
+	before, err := r.documents(ctx, o.Team, o.PassedBefore)
+	var now []results.Document
+	if err == nil {
+		now, err = r.documents(ctx, o.Team, o.Suite)
+	}
+	if err != nil {
+		return "the store that has their names cannot be used"
+	}
+	return results.Missing(before, now)
+}
+
+// documents reads what the pods of a run reported. Beyond a limit, the tests of the rest are missing, which shows.
+func (r *Reconciler) documents(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.Suite) (all []results.Document, err error) {
+	read := 0
+	for d, err := range r.Documents.Results(ctx, record.Of(team.Name, s)) {
+		if err != nil {
+			return nil, err
+		}
+		if read += len(d.Content); read > maxDocuments || len(all) == record.MaxComparedPods {
+			break
+		}
+		if document, err := results.ParseDocument(d.Content); err == nil {
+			all = append(all, forRepetition(document))
+		}
+	}
+	return all, nil
+}
