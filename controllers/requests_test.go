@@ -37,7 +37,7 @@ func TestRequestsOfARun(t *testing.T) {
 	w.awaitCounts("one")
 	first := w.wire.since(before)
 	first.add("POST suites", 1)
-	first.within(t, "passed", 9, 2) // one says what the Environment has: for all runs of a deployment, at a pace
+	first.within(t, "passed", 9, 3) // one read is of LimitRanges, for all Jobs of 5 s; one write says what the Environment has: for all runs of a deployment, at a pace
 
 	w.clock.moveOn(-3 * pause)
 	w.create(aSuite("second", 1, of("one")))

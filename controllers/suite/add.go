@@ -77,6 +77,7 @@ func Add(mgr ctrl.Manager, config Config) error {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("postflight"), Config: config,
 		queues: newQueues(config.Clock), starts: newStarts(), statusSlots: newStatusSlots(), streams: newStreams(),
 		reading: fairness.NewSemaphore(readingAtOnce), warnings: newWarnings(mgr.GetAPIReader(), config.Clock),
+		limitRanges: newLimitRanges(mgr.GetAPIReader(), config.Clock),
 	}
 	return r.SetupWithManager(mgr)
 }

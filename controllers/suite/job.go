@@ -106,7 +106,10 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if j, problem = r.withProbe(j, o); problem != "" {
 		return nil, problem, nil
 	}
-	j, problem = r.withPrepared(ctx, j, o)
+	if j, problem = r.withPrepared(ctx, j, o); problem != "" {
+		return nil, problem, nil
+	}
+	j, problem = job.WithinLimits(j, r.limitRanges.of(ctx, o.Suite.Namespace))
 	return j, problem, nil
 }
 

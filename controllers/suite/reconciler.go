@@ -39,7 +39,8 @@ type Reconciler struct {
 
 	queues      *queues
 	starts      *starts
-	warnings    *warnings // about runs that do not start
+	warnings    *warnings
+	limitRanges *limitRanges // about runs that do not start
 	statusSlots *statusSlots
 	streams     *streams
 

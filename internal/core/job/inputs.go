@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // What the pods of a run share with the init container.
@@ -98,20 +97,6 @@ func fetchEnv(in Inputs) []corev1.EnvVar {
 func encode(file File) string { // cannot fail: a File is strings and a number
 	b, _ := json.Marshal(file)
 	return string(b)
-}
-
-// ownResources have limits and requests, because a namespace with a quota demands both.
-func ownResources(cpu, memoryLimit string) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse(cpu),
-			corev1.ResourceMemory: resource.MustParse("32Mi"),
-		},
-		Limits: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("1"),
-			corev1.ResourceMemory: resource.MustParse(memoryLimit),
-		},
-	}
 }
 
 // ownSecurity meets the restricted Pod Security Standard. It sets no user except instead of root: platforms that assign ids refuse others.

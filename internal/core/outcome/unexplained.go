@@ -55,12 +55,24 @@ func (s State) WithWarning(j *batchv1.Job, warning string) State {
 		return s
 	}
 	reason, since := s.Condition.Reason, s.StartingSince
-	s = cannotStart(text + ". Fix that, or the jobTemplate of the Trigger.")
+	s = cannotStart(text + "." + advice(warning))
 	s.Condition.Reason, s.StartingSince = reason, since
 	if rejected.MatchString(warning) && !quota.MatchString(warning) {
 		s.HopelessSince = startTime(j)
 	}
 	return s
+}
+
+// advice is a sentence about a warning. Quotas have room again when other pods end, so the run waits.
+func advice(warning string) string {
+	switch {
+	case quota.MatchString(warning):
+		return " The run starts when other pods have ended, or ends with the startTimeout of its Trigger."
+	case notSpecified.MatchString(warning):
+		return " Set that in the jobTemplate of the Trigger, or give the namespace a LimitRange with a default."
+	default:
+		return " Fix that, or the jobTemplate of the Trigger."
+	}
 }
 
 // startTime changes when a Job is resumed.
@@ -73,8 +85,10 @@ func startTime(j *batchv1.Job) time.Time {
 
 var (
 	// rejected matches a refusal of a pod by the API server: a policy, a missing ServiceAccount, an invalid field.
-	rejected = regexp.MustCompile(`^Error creating: (.* is (forbidden|invalid): |admission webhook .* denied the request)`)
-	quota    = regexp.MustCompile(`exceeded quota|maximum .* quota`) // refuses until other pods end
+	rejected     = regexp.MustCompile(`^Error creating: (.* is (forbidden|invalid): |admission webhook .* denied the request)`)
+	notSpecified = regexp.MustCompile(`failed quota: .*must specify`)
+
+	quota = regexp.MustCompile(`exceeded quota|maximum .* quota`) // refuses until other pods end
 )
 
 // creating matches the prefix of a refusal. It has the pod's name, whose suffix is random.
