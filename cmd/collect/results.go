@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/mask"
 	"github.com/postflight-dev/postflight/internal/core/quarantine"
@@ -81,6 +82,7 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 	}
 	c.Secrets = mask.NewValues(strings.Split(getenv(job.CollectMaskVariable), "\n"))
 	c.Quarantines = quarantine.Compile(quarantine.Parse(getenv(job.CollectQuarantine)).Rules)
+	c.Attempts = v1alpha1.AttemptsPolicy(getenv(job.CollectAttempts))
 	c.Repeats = results.NameSet(getenv(job.CollectRepeatsVariable))
 	c.Client, err = fetch.NewClient(getenv(job.CollectCAVariable))
 	return c, err

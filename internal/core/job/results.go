@@ -26,6 +26,7 @@ const (
 	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"         // PEM for the TLS of store and manager, in addition to the image's
 	CollectQuarantine        = "POSTFLIGHT_COLLECT_QUARANTINE" // the Quarantines of the run, as JSON
 	CollectRepeatsVariable   = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
+	CollectAttempts          = "POSTFLIGHT_COLLECT_ATTEMPTS"   // results.attempts of the Trigger, unless it is All
 	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"       // texts, each on a line, that are masked in what is read of reports
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it
 	TokenAudience            = "postflight-collect"            // of the sidecar's token, which is good for nothing else
@@ -57,7 +58,8 @@ type Results struct {
 	Required  results.Requirement
 	Secrets   mask.Values     // of secret variables of the run
 	Repeats   results.NameSet // failed tests of another run that this one repeats; "" for others
-	Collector *Collector      // nil: nothing is kept
+	Attempts  v1alpha1.AttemptsPolicy
+	Collector *Collector // nil: nothing is kept
 
 	Quarantines quarantine.Applied
 }
@@ -75,6 +77,7 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 	if limit := t.Spec.Results.SizeLimit; limit != nil {
 		r.SizeLimit = *limit
 	}
+	r.Attempts = t.Spec.Results.Attempts
 	r.Required = results.Requirement{Policy: t.Spec.Results.Require, MinTests: t.Spec.Results.MinTests, Fewer: results.FewerOf(t.Spec.Results)}
 	return r
 }
@@ -179,6 +182,9 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 	}
 	if text := r.Quarantines.Text(); text != "" {
 		variables[CollectQuarantine] = text
+	}
+	if r.Attempts == v1alpha1.AttemptsLast {
+		variables[CollectAttempts] = string(r.Attempts)
 	}
 	if r.Repeats != "" {
 		variables[CollectRepeatsVariable] = string(r.Repeats)

@@ -28,8 +28,14 @@ type copier struct {
 	added  bool  // a suite is open for tests that are in none
 	err    error // of writing
 
-	test          int  // the depth of the test that is open; 0: none
-	failed, shown bool // in this test is a failure; CI systems will see it
+	tests []copiedTest // that are open: one may be in another
+	later bytes.Buffer // tests in a test, which are copied after it
+}
+
+type copiedTest struct {
+	depth         int    // in the copy
+	failed, shown bool   // in this test is a failure; CI systems will see it
+	before        string // the copy of the test that it is in, so far
 }
 
 type opened struct {
@@ -57,6 +63,7 @@ func (c *copier) copy(report io.Reader) error {
 
 func (c *copier) finish() {
 	c.part.Reset()
+	c.addLater()
 	for _, e := range slices.Backward(c.opened) {
 		if e.suite {
 			c.part.WriteString(e.end)
@@ -64,6 +71,10 @@ func (c *copier) finish() {
 	}
 	c.endAdded()
 	c.write()
+}
+
+func (c *copier) addLater() {
+	_, _ = c.later.WriteTo(&c.part)
 }
 
 func (c *copier) write() {
@@ -96,6 +107,11 @@ func (c *copier) text(text string) { _ = xml.EscapeText(&c.part, []byte(text)) }
 
 func (c *copier) start(t Token) {
 	switch {
+	case t.Role == TestElement && len(c.tests) > 0:
+		c.tests = append(c.tests, copiedTest{depth: c.depth + 1, before: c.part.String()})
+		c.part.Reset()
+		c.element(t.Name, t.Attrs)
+		c.open(opened{end: "</testcase>"})
 	case t.Role == TestElement:
 		c.onlySuites()
 		c.startTest(t)
@@ -108,9 +124,10 @@ func (c *copier) start(t Token) {
 		c.element(t.Name, t.Attrs)
 		c.open(opened{end: "</" + t.Name + ">"})
 	}
-	if c.test > 0 && IsFailure(t.Name) {
-		c.failed = true
-		c.shown = c.shown || c.depth == c.test+1
+	if last := len(c.tests) - 1; last >= 0 && IsFailure(t.Name) {
+		test := &c.tests[last]
+		test.failed = true
+		test.shown = test.shown || c.depth == test.depth+1
 	}
 }
 
@@ -143,14 +160,13 @@ func (c *copier) startSuite(t Token) {
 
 func (c *copier) startTest(t Token) {
 	c.inSuite()
-	c.failed, c.shown = false, false
-	c.test = c.depth + 1
+	c.tests = append(c.tests, copiedTest{depth: c.depth + 1})
 	if t.Name == "testcase" {
 		c.element(t.Name, t.Attrs)
 		c.open(opened{end: "</testcase>"})
 		return
 	}
-	c.shown = true // a failure outside of tests
+	c.tests[0].shown = true // a failure outside of tests
 	c.element("testcase", map[string]string{"name": cmp.Or(Path(t.Suites), Unnamed)})
 	c.element(t.Name, t.Attrs)
 	c.open(opened{end: "</" + t.Name + "></testcase>"})
@@ -158,9 +174,10 @@ func (c *copier) startTest(t Token) {
 
 func (c *copier) end(t Token) {
 	last := c.opened[len(c.opened)-1]
+	var test *copiedTest
 	switch {
 	case t.Role == TestElement:
-		c.endTest()
+		test = c.endTest()
 	case t.Missing > 0:
 		name, message := t.MissingTest()
 		c.inSuite()
@@ -174,6 +191,14 @@ func (c *copier) end(t Token) {
 		c.part.WriteString(last.end)
 		c.depth--
 	}
+	switch {
+	case test == nil:
+	case len(c.tests) > 0:
+		_, _ = c.part.WriteTo(&c.later)
+		c.part.WriteString(test.before)
+	default:
+		c.addLater()
+	}
 	if last.suite {
 		c.suites--
 	}
@@ -182,12 +207,15 @@ func (c *copier) end(t Token) {
 	}
 }
 
-func (c *copier) endTest() {
-	if c.failed && !c.shown {
+func (c *copier) endTest() *copiedTest {
+	last := len(c.tests) - 1
+	test := c.tests[last]
+	if test.failed && !test.shown {
 		c.failure("The failure is in another element of the test.")
 	}
-	c.count(c.failed)
-	c.test = 0
+	c.count(test.failed)
+	c.tests = c.tests[:last]
+	return &test
 }
 
 func (c *copier) count(failed bool) {

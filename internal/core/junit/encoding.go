@@ -5,14 +5,21 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"strings"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 )
 
-// western matches declarations of the encodings that .NET and older Java tools write besides UTF-8 and UTF-16.
-var western = regexp.MustCompile(`(?i)^\s*<\?xml[^>]{0,100}encoding=["'](iso-8859-1|iso-8859-15|latin1|windows-1252|cp1252|us-ascii)["']`)
+// declared matches the encoding that the first line of a report names, such as Shift_JIS or windows-1251.
+var declared = regexp.MustCompile(`(?i)^\s*<\?xml[^>]{0,100}encoding=["']([a-z0-9._:-]{1,40})["']`)
+
+// codePages are names of Python and Oracle for encodings that the web calls otherwise.
+var codePages = map[string]string{
+	"cp932": "shift_jis", "ms932": "shift_jis", "cp936": "gbk", "ms936": "gbk", "cp949": "euc-kr", "ms949": "euc-kr", "cp950": "big5", "ms950": "big5",
+	"ansi_x3.4-1968": "windows-1252", "646": "windows-1252",
+}
 
 // utf8Reader leaves invalid bytes, which are replaced where the text is used.
 func utf8Reader(r io.Reader) io.Reader {
@@ -27,10 +34,32 @@ func utf8Reader(r io.Reader) io.Reader {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		_, _ = in.Discard(3)
 		return in
-	case western.Match(head):
-		from = charmap.Windows1252
 	default:
-		return in
+		if from = declaredIn(head); from == nil {
+			return in
+		}
 	}
 	return from.NewDecoder().Reader(in)
+}
+
+// declaredIn returns nil for UTF-8, for an unknown name, and for UTF-16, as which no such line could be read: the tool says more than it does.
+func declaredIn(head []byte) encoding.Encoding {
+	match := declared.FindSubmatch(head)
+	if match == nil {
+		return nil
+	}
+	name := strings.ToLower(string(match[1]))
+	if other, known := codePages[name]; known {
+		name = other
+	}
+	from, err := htmlindex.Get(name)
+	if err != nil {
+		return nil
+	}
+	switch canonical, _ := htmlindex.Name(from); canonical {
+	case "utf-8", "utf-16le", "utf-16be", "replacement", "x-user-defined":
+		return nil
+	default:
+		return from
+	}
 }

@@ -22,7 +22,9 @@ const (
 )
 
 // Suite is an open suite. Its name is empty if it is the root of several: that is the name of a tool.
-type Suite struct{ Name, File string }
+type Suite struct {
+	Name, File string
+}
 
 // Path joins the names of suites, outermost first, up to about maxSuite bytes: each test may repeat it.
 func Path(suites []Suite) string {
@@ -91,11 +93,24 @@ type Reader struct {
 	suites  []Suite  // that are open, in the root element, which is one of them
 	counts  []suiteCounts
 	closed  bool // the innermost suite has ended with the last token
-	test    int  // depth of the test that is open; 0: none
-	failed  int  // elements of this test that count in the totals of its suites
+	open    []openTest
 }
 
-type suiteCounts struct{ depth, announced, listed int }
+// openTest is a test that has not ended.
+type openTest struct {
+	depth   int
+	failed  int // its elements that count in the totals of its suites
+	attrs   map[string]string
+	mayFail bool
+}
+
+type suiteCounts struct {
+	depth, announced, listed int
+
+	flakes bool // it counts tests that passed after a failure
+	errors int  // of the announced ones, those of testsuites
+	repeat bool // a suite in it announces errors, too
+}
 
 // NewReader reads at most so many tests, and keeps at most so many bytes of each text.
 func NewReader(report io.Reader, tests, text int) *Reader {
@@ -174,34 +189,45 @@ func (r *Reader) start(t *Token) error {
 		return ErrNoReport
 	}
 	r.found = true
-	failure := IsFailure(t.Name)
+	r.translate(t)
+	failure, last := IsFailure(t.Name), len(r.open)-1
+	inTest := last >= 0 && r.open[last].depth == len(r.stack)-1
 	switch {
-	case r.test > 0:
-	case t.Name == "testsuite", t.Name == "testsuites":
+	case last >= 0 && !(inTest && t.Name == "testcase"):
+	case last < 0 && (t.Name == "testsuite" || t.Name == "testsuites"):
 		t.Role = SuiteElement
-		r.open(t)
+		r.openSuite(t)
 	case t.Name == "testcase", failure:
 		t.Role = TestElement
-		r.test, r.failed = len(r.stack), 0
+		r.open = append(r.open, openTest{depth: len(r.stack), attrs: t.Attrs})
 		if r.tests--; r.tests < 0 {
 			return errTests
 		}
 	}
-	if r.test > 0 && (failure || isRepeated(t.Name)) {
-		r.failed++
+	if last = len(r.open) - 1; last >= 0 && (failure || isRepeated(t.Name)) {
+		r.open[last].failed++
 	}
 	t.Suites = r.suites
 	return nil
 }
 
-func (r *Reader) open(t *Token) {
-	s := Suite{Name: beginning(t.Attrs["name"]), File: beginning(t.Attrs["file"])}
+func (r *Reader) openSuite(t *Token) {
+	suite := Suite{Name: beginning(t.Attrs["name"]), File: beginning(t.Attrs["file"])}
 	if t.Name == "testsuites" {
-		s.Name = ""
+		suite.Name = ""
 	}
-	r.suites = append(r.suites, s)
-	failures := announced(t.Attrs["failures"]) + announced(t.Attrs["errors"])
-	r.counts = append(r.counts, suiteCounts{depth: len(r.stack), announced: failures})
+	r.suites = append(r.suites, suite)
+	failures, errors := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
+	s := suiteCounts{depth: len(r.stack), announced: failures + errors}
+	_, s.flakes = t.Attrs["flakes"]
+	if _, announces := t.Attrs["errors"]; t.Name == "testsuites" {
+		s.errors = errors
+	} else if announces {
+		for i := range r.counts {
+			r.counts[i].repeat = true
+		}
+	}
+	r.counts = append(r.counts, s)
 }
 
 func beginning(text string) string {
@@ -213,13 +239,13 @@ func beginning(text string) string {
 
 func (r *Reader) close(t *Token, depth int) error {
 	t.Suites = r.suites
-	last := len(r.counts) - 1
+	last, test := len(r.counts)-1, len(r.open)-1
 	switch {
-	case r.test == depth:
+	case test >= 0 && r.open[test].depth == depth:
 		t.Role = TestElement
-		r.list(r.failed)
-		r.test = 0
-	case r.test == 0 && last >= 0 && r.counts[last].depth == depth:
+		r.list(r.open[test].failed)
+		r.open = r.open[:test]
+	case test < 0 && last >= 0 && r.counts[last].depth == depth:
 		t.Role = SuiteElement
 		r.closed = true
 		return r.missing(t, r.counts[last])
@@ -229,6 +255,9 @@ func (r *Reader) close(t *Token, depth int) error {
 
 // missing counts unlisted failures as a failed test: the report was cut, filtered or edited.
 func (r *Reader) missing(t *Token, s suiteCounts) error {
+	if !s.repeat { // gotestsum announces what Go wrote to stderr, and lists no errors
+		s.announced -= s.errors
+	}
 	if s.announced <= s.listed {
 		return nil
 	}

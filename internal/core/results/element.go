@@ -25,13 +25,18 @@ type element struct {
 	bodyCut                bool
 	cut                    bool // some text has lost its end
 	inFailure              bool // its text is that of the first failure
-	inOutput               bool
+	inOutput, inErrors     bool
 	attachments            []string // paths as the report has them
 }
 
-func newElement(t junit.Token) *element {
+// newElement lets a test case in others have the class of the innermost of them.
+func newElement(t junit.Token, in []*element) *element {
 	if t.Name == "testcase" {
-		return &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
+		e := &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
+		if len(in) > 0 && e.class() == "" {
+			e.attrs["classname"] = in[len(in)-1].class()
+		}
+		return e
 	}
 	e := &element{suites: t.Suites, cut: t.Cut}
 	e.start(t)
@@ -68,6 +73,8 @@ func (e *element) start(t junit.Token) {
 		e.skipped = true
 	case "system-out":
 		e.inOutput = true
+	case "system-err":
+		e.inErrors = true
 	}
 }
 
@@ -77,6 +84,8 @@ func (e *element) end(t junit.Token) {
 		e.inFailure = false
 	case t.Name == "system-out":
 		e.inOutput = false
+	case t.Name == "system-err":
+		e.inErrors = false
 	}
 }
 
@@ -87,11 +96,16 @@ func (e *element) text(t junit.Token) {
 		e.bodyCut = t.Rest != ""
 	case e.inFailure:
 		e.bodyCut = true
+	case e.inErrors:
+		e.flaky = e.flaky || e.attrs["status"] == "passed" && retriedByGinkgo.MatchString(t.Text)
 	case e.inOutput:
 		e.attach(t.Text)
 		e.attach(t.Rest)
 	}
 }
+
+// retriedByGinkgo matches what Ginkgo writes of the earlier attempts at a test that passed.
+var retriedByGinkgo = regexp.MustCompile(`Attempt #\d+ Failed\. +Retrying`)
 
 func (e *element) testCase() testCase {
 	t := testCase{
@@ -119,7 +133,7 @@ func (e *element) outcome() outcome {
 
 // name joins class (or file) and test, unless the test's name contains the class.
 func (e *element) name() string {
-	name, class := e.attrs["name"], cmp.Or(e.attrs["classname"], e.attrs["class"])
+	name, class := e.attrs["name"], e.class()
 	if class == "" || class == "test" { // the test runner of Node.js says test for all
 		class = junit.Path(e.suites)
 	}
@@ -160,9 +174,11 @@ func (e *element) details(line string) (text string, cut bool) {
 	return text, cut || e.bodyCut
 }
 
+func (e *element) class() string { return cmp.Or(e.attrs["classname"], e.attrs["class"]) }
+
 // suite is the class of the test, or else the path of the suites around it.
 func (e *element) suite() string {
-	class := cmp.Or(e.attrs["classname"], e.attrs["class"])
+	class := e.class()
 	if class == "" || class == "test" {
 		class = junit.Path(e.suites)
 	}

@@ -33,6 +33,7 @@ type Log struct {
 	buffer  bytes.Buffer // a gzip member for each report, so that a copy of a report can be taken back
 	packer  *gzip.Writer
 	report  int // where in the buffer the present report begins
+	settled int // what is before this place in the buffer does not change
 	texts   int // bytes
 	omitted int32
 
@@ -57,6 +58,35 @@ func (l *Log) discard() {
 	l.end()
 	l.buffer.Truncate(l.report)
 	l.texts, l.omitted = l.before.texts, l.before.omitted
+}
+
+// settle ends the attempts at some tests.
+func (l *Log) settle() { l.settled = l.buffer.Len() }
+
+// keep drops all lines since settle but those of some tests, which have their indexes among these lines.
+func (l *Log) keep(tests []found) {
+	byIndex := make(map[int]*found, len(tests))
+	for i := range tests {
+		byIndex[tests[i].index] = &tests[i]
+	}
+	packed, err := gzip.NewReader(bytes.NewReader(bytes.Clone(l.buffer.Bytes()[l.settled:])))
+	if err != nil { // no line has been written
+		return
+	}
+	l.buffer.Truncate(l.settled)
+	l.packer.Reset(&l.buffer)
+	in := json.NewDecoder(packed)
+	for i := 0; in.More(); i++ {
+		var line httpapi.Test
+		if in.Decode(&line) != nil {
+			break // we wrote it
+		}
+		if f := byIndex[i]; f != nil {
+			line.State, line.Retries = states[f.outcome], max(line.Retries, int32(f.retried))
+			_, _ = l.packer.Write(encodeLine(line))
+		}
+	}
+	l.end()
 }
 
 func (l *Log) add(test testCase) {

@@ -30,7 +30,7 @@ type testCase struct {
 }
 
 func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error {
-	var test *element // that is open
+	var open []*element // tests that have not ended
 	for {
 		t, err := report.Next()
 		switch {
@@ -39,15 +39,16 @@ func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error
 		case err != nil:
 			return err
 		case t.Role == junit.TestElement && t.Kind == junit.Start:
-			test = newElement(t)
+			open = append(open, newElement(t, open))
 		case t.Role == junit.TestElement:
-			test.mask(secrets)
-			emit(test.testCase())
-			test = nil
+			last := len(open) - 1
+			open[last].mask(secrets)
+			emit(open[last].testCase())
+			open = open[:last]
 		case t.Missing > 0:
 			emit(missingTest(t, secrets))
-		case test != nil:
-			test.token(t)
+		case len(open) > 0:
+			open[len(open)-1].token(t)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Tests struct {
 	Secrets     mask.Values        // that are masked in names and texts
 	Quarantines quarantine.Matcher // finds the Quarantine of a test
 	Repeats     NameSet            // tests that the run is to repeat; "" if it runs all
+	LastAttempt bool               // of several tests of one name in a report, or in reports of the same tests, the last one counts
 
 	Counts   Counts
 	Failures []Failure // the first 1,000; new ones first once they were compared
@@ -30,27 +31,42 @@ type Tests struct {
 	failed   map[nameHash]bool // names of failed tests, without numbers; only of a run that repeats some
 	digests  map[[sha256.Size]byte]bool
 	matched  []int32 // how many tests that ran each Quarantine names
+	attempts []found // not counted yet
 }
 
 type found struct {
-	hash    nameHash
-	outcome outcome
-	failure *Failure // of the first failed tests
-	flaky   string   // name of one of the first flaky tests
-	outside bool     // it is a failure of a suite
-	rule    int      // index of the Quarantine that names it; -1: none does
+	hash         nameHash
+	outcome      outcome
+	failure      *Failure // of the first failed tests
+	flaky        string   // name of one of the first flaky tests
+	outside      bool     // it is a failure of a suite
+	rule         int      // index of the Quarantine that names it; -1: none does
+	milliseconds int64
+	retried      int // attempts at it that failed before
+	index        int // among the attempts; see lastAttempts
 }
 
 // Add reads a file, and reports whether it is a JUnit report. A broken report counts up to where it breaks off, a copy not at all.
 func (t *Tests) Add(path string, r io.Reader) bool {
+	isReport := t.AddAttempt(path, r)
+	t.EndAttempts()
+	return isReport
+}
+
+// AddAttempt is like Add for a report that others of the same tests may follow. Call EndAttempts after the last of them.
+func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 	digest := sha256.New()
-	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests), maxText)
+	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests)-len(t.attempts), maxText)
 	var tests []found
-	var milliseconds int64
 	named, flakes := len(t.Failures), len(t.Flaky)
+	for _, f := range t.attempts {
+		if f.failure != nil {
+			named++
+		}
+	}
 	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
-		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test)}
+		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test), milliseconds: test.milliseconds}
 		if test.outcome == failed {
 			t.markQuarantine(&test.failure, f.rule)
 		}
@@ -62,7 +78,6 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 			f.flaky, flakes = test.name, flakes+1
 		}
 		tests = append(tests, f)
-		milliseconds += test.milliseconds
 		t.Log.add(test)
 	})
 	switch {
@@ -77,13 +92,28 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 		return true
 	}
 	t.Log.end()
-	t.count(tests)
+	t.attempts = append(t.attempts, tests...)
 	t.Counts.Reports++
-	t.Counts.Milliseconds = min(t.Counts.Milliseconds+milliseconds, maxMilliseconds)
 	if err != nil {
 		t.unreadable(path, len(tests), err)
 	}
 	return true
+}
+
+// EndAttempts counts the tests that were added since the last call.
+func (t *Tests) EndAttempts() {
+	tests := t.attempts
+	if t.LastAttempt {
+		if tests = lastAttempts(tests); len(tests) < len(t.attempts) {
+			t.Log.keep(tests)
+		}
+	}
+	t.Log.settle()
+	t.attempts = nil
+	t.count(tests)
+	for _, f := range tests {
+		t.Counts.Milliseconds = min(t.Counts.Milliseconds+f.milliseconds, maxMilliseconds)
+	}
 }
 
 func (t *Tests) unreadable(path string, tests int, err error) {
@@ -115,7 +145,7 @@ func (t *Tests) count(tests []found) {
 			f.failure.Name += number
 			t.Failures = append(t.Failures, *f.failure)
 		}
-		if f.flaky != "" {
+		if f.flaky != "" && len(t.Flaky) < maxFlaky {
 			t.Flaky = append(t.Flaky, f.flaky+number)
 		}
 		t.Counts.add(f.outcome)

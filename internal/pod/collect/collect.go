@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/junit"
 	"github.com/postflight-dev/postflight/internal/core/mask"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
@@ -28,6 +29,7 @@ type Collector struct {
 	Index     *int            // completion index of the pod; nil if its Job has none
 	Secrets   mask.Values     // of secret variables, which are masked in what is read of reports
 	Repeats   results.NameSet // failed tests that the run is to repeat; "" if it runs all
+	Attempts  v1alpha1.AttemptsPolicy
 	Started   time.Time
 	Budget    time.Duration // for everything
 	Patience  time.Duration // for the manager and the store to do anything
@@ -58,7 +60,7 @@ func (c *Collector) Collect(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
-	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets, Quarantines: c.Quarantines, Repeats: c.Repeats}}
+	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets, Quarantines: c.Quarantines, Repeats: c.Repeats, LastAttempt: c.Attempts == v1alpha1.AttemptsLast}}
 	w.collect(ctx)
 	s := w.summary()
 	c.Report(s)
@@ -91,21 +93,52 @@ func (w *collection) collect(ctx context.Context) {
 func (w *collection) read(ctx context.Context, files []file) {
 	ctx, cancel := context.WithTimeout(ctx, w.Budget/2)
 	defer cancel()
-	for i, f := range files {
-		if !junit.IsReport(f.path) {
-			continue
+	for _, attempts := range w.attempts(files) {
+		for _, f := range attempts {
+			in, _, err := f.open(w.root)
+			if err != nil {
+				w.tests.Counts.Unread++ // the upload tells about it
+				continue
+			}
+			f.report = w.tests.AddAttempt(f.path, whileTime{ctx, in})
+			in.Close()
 		}
-		in, _, err := f.open(w.root)
-		if err != nil {
-			w.tests.Counts.Unread++ // the upload tells about it
-			continue
-		}
-		files[i].report = w.tests.Add(f.path, whileTime{ctx, in})
-		in.Close()
+		w.tests.EndAttempts()
 	}
 	if c := w.tests.Counts; c.Reports > 0 {
 		w.Log.Info("read the reports", "reports", c.Reports, "tests", c.Tests, "passed", c.Passed, "failed", c.Failed, "skipped", c.Skipped)
 	}
+}
+
+// attempts returns the files that may be reports, those of the same tests together, in their order.
+func (w *collection) attempts(files []file) (all [][]*file) {
+	places := map[string]int{}
+	for i := range files {
+		f := &files[i]
+		if !junit.IsReport(f.path) {
+			continue
+		}
+		final := f.path
+		if w.tests.LastAttempt {
+			final, _ = junit.Attempt(f.path)
+		}
+		at, known := places[final]
+		if !known {
+			at, places[final] = len(all), len(all)
+			all = append(all, nil)
+		}
+		all[at] = append(all[at], f)
+	}
+	for _, attempts := range all {
+		slices.SortStableFunc(attempts, byAttempt)
+	}
+	return all
+}
+
+func byAttempt(a, b *file) int {
+	_, one := junit.Attempt(a.path)
+	_, other := junit.Attempt(b.path)
+	return one - other
 }
 
 // whileTime ends with its context.

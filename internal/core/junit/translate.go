@@ -1,0 +1,37 @@
+package junit
+
+import "strings"
+
+// mayFail is what Catch2 writes before the failures of a test that may fail.
+const mayFail = "TEST_CASE tagged with !mayfail"
+
+// translate gives an element in a test the name that says what its tool means. docs/results.md has a table.
+func (r *Reader) translate(t *Token) {
+	last := len(r.open) - 1
+	if last < 0 || r.open[last].depth != len(r.stack)-1 {
+		return
+	}
+	test := &r.open[last]
+	switch {
+	case t.Name == "skipped" && t.Attrs["message"] == mayFail:
+		test.mayFail = true
+	case t.Name == "skipped" && notStarted(test.attrs["status"], t.Attrs["message"]):
+		t.Name = "failure"
+	case IsFailure(t.Name) && test.mayFail:
+		t.Name = "expectedFailure"
+	case IsFailure(t.Name) && test.attrs["flaky"] == "true" && r.countsFlakes(): // of an earlier attempt
+		t.Name = "flakyFailure"
+	}
+}
+
+// notStarted reports whether CTest could not start a test, which it writes as skipped. Of a test that skipped itself, it names the property
+// of the test.
+func notStarted(status, why string) bool {
+	return status == "notrun" && why != "" && !strings.HasPrefix(why, "SKIP_")
+}
+
+// countsFlakes reports whether Flank wrote the suite: a test that it marks as flaky has passed in the end. Others mark tests that failed.
+func (r *Reader) countsFlakes() bool {
+	last := len(r.counts) - 1
+	return last >= 0 && r.counts[last].flakes
+}
