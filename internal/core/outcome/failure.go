@@ -57,7 +57,7 @@ func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
 	}
-	return State{Interrupted: true, Condition: v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. " + repeat)}
+	return State{Interrupted: true, Condition: v1alpha1.Error("The pod was deleted before its end was seen: by hand, by a drain, or with its node. " + repeat)}
 }
 
 // failedPod returns the last pod that failed by itself: the others were deleted because the Job had failed.

@@ -72,7 +72,7 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 	"PodGone": {
 		reason: "It is unknown whether the tests of a deleted pod failed.",
 		job:    newJob(backoffExceeded),
-		want:   v1alpha1.Error("The pod was deleted before its end was seen, by hand or with its node. Notify again, or create another Suite, to repeat the run."),
+		want:   v1alpha1.Error("The pod was deleted before its end was seen: by hand, by a drain, or with its node. Notify again, or create another Suite, to repeat the run."),
 	},
 	"RestartedPodGone": {
 		reason: "Where containers restart in place, Kubernetes itself deletes the pod whose tests failed.",
