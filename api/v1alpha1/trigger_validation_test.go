@@ -82,6 +82,13 @@ func TestTriggerValidation(t *testing.T) {
 		"RequireElse":           {"there is no fourth", set("spec/results", fields{"require": "Coverage"}), "spec.results.require: Unsupported value"},
 		"MinTestsOfReport":      {"an empty report is enough", set("spec/results", fields{"require": "Report", "minTests": 1}), "minTests needs require: Tests"},
 		"MinTestsNegative":      {"there is no such number", set("spec/results", fields{"minTests": -1}), "greater than or equal to 1"},
+		"FewerTests":            {"the Trigger decides", set("spec/results", fields{"fewerTests": "Fail", "fewerTestsPercent": 100, "attempts": "Last"}), ""},
+		"FewerTestsOfReport":    {"there are reports", set("spec/results", fields{"require": "Report", "fewerTests": "Report"}), ""},
+		"FewerTestsOfNothing":   {"nothing counts the tests", set("spec/results", fields{"require": "Nothing", "fewerTests": "Fail"}), "fewerTests needs require: Tests or Report"},
+		"FewerTestsElse":        {"there is no third", set("spec/results", fields{"fewerTests": "Ignore"}), "spec.results.fewerTests: Unsupported value"},
+		"FewerTestsNone":        {"as many are not fewer", set("spec/results", fields{"fewerTestsPercent": 0}), "greater than or equal to 1"},
+		"FewerTestsShare":       {"that is more than all", set("spec/results", fields{"fewerTestsPercent": 101}), "less than or equal to 100"},
+		"AttemptsElse":          {"there is no third", set("spec/results", fields{"attempts": "First"}), "spec.results.attempts: Unsupported value"},
 		"UnknownField":          {"a misspelt field is rejected", set("spec/match/branch", list{"main"}), `unknown field "spec.match.branch"`},
 		"UnknownFieldOutermost": {"a misspelt field is rejected", set("spec/envronment", "staging"), `unknown field "spec.envronment"`},
 	})

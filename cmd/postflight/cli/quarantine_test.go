@@ -23,6 +23,11 @@ func TestQuarantinedRun(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	r.Results.TestsExpected = 40
+	if got := StateOf(r); got != "Passed (1 quarantined, 12 of 40 tests ran)" {
+		t.Error(got)
+	}
+	r.Results.TestsExpected = 0
 	if r.State = "Failed"; StateOf(r) != "Failed" {
 		t.Error(StateOf(r))
 	}

@@ -41,12 +41,19 @@ func TestsOf(r *client.TestResults) string {
 	return strings.Join(parts, ", ")
 }
 
-// StateOf is the state of a run. One with quarantined failures is no plain pass.
+// StateOf is the state of a run. One with quarantined failures, or with far fewer tests than before, is no plain pass.
 func StateOf(r *client.Run) string {
+	var but []string
 	if r.State == v1alpha1.ReasonPassed && r.Results != nil && r.Results.Quarantined > 0 {
-		return fmt.Sprintf("%s (%d quarantined)", r.State, r.Results.Quarantined)
+		but = append(but, fmt.Sprintf("%d quarantined", r.Results.Quarantined))
 	}
-	return r.State
+	if r.Results != nil && r.Results.TestsExpected > 0 {
+		but = append(but, fmt.Sprintf("%d of %d tests ran", r.Results.Tests-r.Results.Skipped, r.Results.TestsExpected))
+	}
+	if len(but) == 0 {
+		return r.State
+	}
+	return fmt.Sprintf("%s (%s)", r.State, strings.Join(but, ", "))
 }
 
 // HistoryOf says whether a failure is new.

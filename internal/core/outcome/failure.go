@@ -96,6 +96,8 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", e.why, repeat))
 	case e.cause == byDeletion:
 		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
+	case cs == nil && e.cause == byMemory:
+		return v1alpha1.Failed(outOfMemory(p, e.container, "A process in the"))
 	case cs == nil:
 		return v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))
 	default:

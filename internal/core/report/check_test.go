@@ -2,12 +2,15 @@ package report_test
 
 import (
 	"fmt"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
@@ -52,6 +55,17 @@ func TestPhaseAndTitle(t *testing.T) {
 				t.Errorf("the title has %d bytes", len(c.Title))
 			}
 		})
+	}
+}
+
+// TestTitleOfFewerTests: a check is never green without a word if far fewer tests ran than before.
+func TestTitleOfFewerTests(t *testing.T) {
+	for _, c := range []metav1.Condition{v1alpha1.Passed("The run passed."), v1alpha1.Failed("Only 2.")} {
+		s := aSuite(in(c))
+		s.Status.Results = &v1alpha1.TestResults{Tests: 2, Passed: 2, Expected: 10}
+		if got := report.Of(s, report.Options{}).Title; !strings.HasPrefix(got, s.State()+": 2 of 2 tests passed, 10 expected") {
+			t.Errorf("the title is %q", got)
+		}
 	}
 }
 

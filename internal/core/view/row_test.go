@@ -31,6 +31,8 @@ func TestWhy(t *testing.T) {
 		"Failed as before":          {"It is not news.", run("a", failed, results(v1alpha1.TestResults{Tests: 9, Failed: 1, Failures: []v1alpha1.TestFailure{known}})), 0, "1 of 9 tests failed, as before: account › deletes."},
 		"Failed, but no test did":   {"The condition knows better.", run("a", failed, results(v1alpha1.TestResults{Tests: 9, Passed: 9})), 0, "The tests failed with exit code 1."},
 		"Passed":                    {"The number is a proof that they ran.", run("a", passed, results(v1alpha1.TestResults{Tests: 1, Passed: 1})), 0, "1 test passed."},
+		"Passed with few tests":     {"Never green without a word.", run("a", passed, results(v1alpha1.TestResults{Tests: 3, Passed: 2, Skipped: 1, Expected: 10})), 0, "2 tests passed, 1 skipped. Only 2 tests ran, and 10 are expected."},
+		"Failed with few tests":     {"That is why.", run("a", v1alpha1.Failed("Only 2."), results(v1alpha1.TestResults{Tests: 2, Passed: 2, Expected: 10})), 0, "Only 2 tests ran, and 10 are expected."},
 		"Passed with a story":       {"What changed is said too.", run("a", passed, results(v1alpha1.TestResults{Tests: 9, Passed: 8, Skipped: 1, Flaky: 2, Fixed: 1})), 0, "8 tests passed, 1 skipped, 2 flaky; 1 that failed before is fixed."},
 		"Passed without tests":      {"A report without tests proves nothing.", run("a", passed, results(v1alpha1.TestResults{})), 0, "The tests passed."},
 	}
