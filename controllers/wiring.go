@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/controllers/deployed"
 	"github.com/postflight-dev/postflight/controllers/eventsource"
+	"github.com/postflight-dev/postflight/controllers/evictions"
 	"github.com/postflight-dev/postflight/controllers/quarantine"
 	"github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/controllers/schedule"
@@ -20,7 +21,6 @@ import (
 	"github.com/postflight-dev/postflight/controllers/tenancy"
 	"github.com/postflight-dev/postflight/controllers/trigger"
 	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/kube/evictions"
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 

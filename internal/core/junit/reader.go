@@ -193,7 +193,7 @@ func (r *Reader) start(t *Token) error {
 	failure, last := IsFailure(t.Name), len(r.open)-1
 	inTest := last >= 0 && r.open[last].depth == len(r.stack)-1
 	switch {
-	case last >= 0 && !(inTest && t.Name == "testcase"):
+	case last >= 0 && (!inTest || t.Name != "testcase"):
 	case last < 0 && (t.Name == "testsuite" || t.Name == "testsuites"):
 		t.Role = SuiteElement
 		r.openSuite(t)

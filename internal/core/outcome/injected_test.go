@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func meshed(state corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		j := job.Build(&v1alpha1.Suite{}, &v1alpha1.Trigger{Spec: v1alpha1.TriggerSpec{
 			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: p.Spec}}}}}, &v1alpha1.Environment{})
-		p.Spec.Containers = append(j.Spec.Template.Spec.Containers, corev1.Container{Name: "proxy"})
+		p.Spec.Containers = slices.Concat(j.Spec.Template.Spec.Containers, []corev1.Container{{Name: "proxy"}})
 		container("proxy", state)(p)
 	}
 }
