@@ -29,9 +29,9 @@ func TestLimitRanges(t *testing.T) {
 		"min of the pod":       {`[{type: Pod, min: {cpu: 100m, memory: 64Mi}}]`, ""},
 		"two":                  {`[{type: Container, max: {cpu: 500m, memory: 1Gi}}, {type: Pod, maxLimitRequestRatio: {cpu: "5"}, max: {cpu: 800m, memory: 1Gi}}]`, ""},
 		"of claims":            {`[{type: PersistentVolumeClaim, max: {storage: 1Gi}}]`, ""},
-		"too little memory":    {`[{type: Container, max: {memory: 250Mi}}]`, `The pod cannot start: the LimitRange "limits" leaves it 250Mi of memory, and it needs 256Mi. That is the container postflight-collect of Postflight, not one of the jobTemplate.`},
-		"too small for both":   {`[{type: Pod, max: {memory: 300Mi}}]`, `leaves it 100Mi of memory, and it needs 256Mi. That is the container postflight-collect`},
-		"too little processor": {`[{type: Container, max: {cpu: 5m}}]`, `leaves it 5m of cpu, and it needs 10m. That is the container postflight-collect`},
+		"too little memory":    {`[{type: Container, max: {memory: 250Mi}}]`, `The pod cannot start: the container postflight-collect of Postflight needs 256Mi of memory, and the LimitRange "limits" leaves 250Mi for it. Raise that limit`},
+		"too small for both":   {`[{type: Pod, max: {memory: 300Mi}}]`, `postflight-collect of Postflight needs 256Mi of memory, and the LimitRange "limits" leaves 100Mi`},
+		"too little processor": {`[{type: Container, max: {cpu: 5m}}]`, `postflight-collect of Postflight needs 10m of cpu, and the LimitRange "limits" leaves 5m`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

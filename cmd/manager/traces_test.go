@@ -15,6 +15,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/otlp"
 	"github.com/postflight-dev/postflight/test/poll"
 )
@@ -101,6 +102,14 @@ func (tn *tenant) deployTraced(t *testing.T, url string) *v1alpha1.Suite {
 // passes completes a Job as its controller would.
 func passes(t *testing.T, c client.Client, j *batchv1.Job) {
 	t.Helper()
+	p := fakecluster.NewPod(j, "node")
+	if err := c.Create(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	fakecluster.EndPod(p, 0)
+	if err := c.Status().Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {

@@ -74,7 +74,7 @@ func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Store, Logs: config.Logs, Clock: config.Clock,
 		Namespaces: config.Namespaces, streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
 	}
-	config.Evictions.Tell(r.evicted)
+	config.Evictions.OnEviction(r.evicted)
 	return r, nil
 }
 

@@ -4,6 +4,8 @@ package evictions
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +21,8 @@ import (
 )
 
 const (
-	// maxPods bounds the pods of a namespace: events are kept for an hour, in which few nodes evict so many. Anybody who can create events
-	// there can only make the runs of this namespace forget.
+	// maxPods bounds the evictions that are kept of a namespace; the oldest go first. Kubernetes keeps events for an hour. Anyone who can
+	// create events there can fill it, but affects only runs of that namespace.
 	maxPods = 1000
 
 	// listWithin bounds how long runs wait for the first list: without the right to read events, the pods have to do.
@@ -32,26 +34,31 @@ const (
 // Watch follows the evictions.
 type Watch struct {
 	client     client.WithWatch
-	namespaces []string                                       // to follow one by one; one empty name: all at once
-	told       []func(ctx context.Context, e *eventsv1.Event) // as soon as a pod is evicted
+	namespaces []string // to follow one by one; one empty name: all at once
+	listeners  []func(ctx context.Context, e *eventsv1.Event)
 
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
 	started time.Time
 	listed  map[string]bool // by followed namespace
-	notes   map[string]map[types.UID]string
+	notes   map[string]map[types.UID]note
+}
+
+type note struct {
+	at      time.Time
+	message string
 }
 
 // New returns a Watch, which the manager has to start.
 func New(mgr ctrl.Manager, clock clock.PassiveClock, namespaces []string) (*Watch, error) {
 	c, err := reflector.NewClient(mgr)
-	return &Watch{client: c, clock: clock, namespaces: namespaces, listed: map[string]bool{}, notes: map[string]map[types.UID]string{}}, err
+	return &Watch{client: c, clock: clock, namespaces: namespaces, listed: map[string]bool{}, notes: map[string]map[types.UID]note{}}, err
 }
 
-// Tell calls a function for each later eviction. Call it before Start.
-func (w *Watch) Tell(evicted func(context.Context, *eventsv1.Event)) {
-	w.told = append(w.told, evicted)
+// OnEviction calls a function for each later eviction. Call it before Start.
+func (w *Watch) OnEviction(evicted func(context.Context, *eventsv1.Event)) {
+	w.listeners = append(w.listeners, evicted)
 }
 
 // NeedLeaderElection is true: nobody else asks.
@@ -81,8 +88,8 @@ func (w *Watch) Known() bool {
 func (w *Watch) Message(namespace string, pod types.UID) (message string, evicted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	message, evicted = w.notes[namespace][pod]
-	return message, evicted
+	n, evicted := w.notes[namespace][pod]
+	return n.message, evicted
 }
 
 func (w *Watch) follow(ctx context.Context, namespace string) {
@@ -91,35 +98,47 @@ func (w *Watch) follow(ctx context.Context, namespace string) {
 		List:      func() client.ObjectList { return &eventsv1.EventList{} },
 		Selectors: metav1.ListOptions{FieldSelector: "reason=Evicted,regarding.kind=Pod"},
 	}, reflector.Handler{
-		Listed: func(all []any) {
-			for _, obj := range all {
-				w.note(obj.(*eventsv1.Event))
-			}
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.listed[namespace] = true
-		},
+		Listed: func(all []any) { w.replace(namespace, all) },
 		Changed: func(obj any) {
 			e := obj.(*eventsv1.Event)
 			w.note(e)
-			for _, tell := range w.told {
-				tell(ctx, e)
+			for _, evicted := range w.listeners {
+				evicted(ctx, e)
 			}
 		},
 		Deleted: func(obj any) { w.forget(obj.(*eventsv1.Event)) },
 	})
 }
 
+// replace forgets events that expired while the watch was interrupted.
+func (w *Watch) replace(namespace string, all []any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if delete(w.notes, namespace); namespace == "" {
+		clear(w.notes)
+	}
+	for _, obj := range all {
+		w.keep(obj.(*eventsv1.Event))
+	}
+	w.listed[namespace] = true
+}
+
 func (w *Watch) note(e *eventsv1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.keep(e)
+}
+
+func (w *Watch) keep(e *eventsv1.Event) {
 	notes := w.notes[e.Namespace]
 	if notes == nil {
-		notes = map[types.UID]string{}
+		notes = map[types.UID]note{}
 		w.notes[e.Namespace] = notes
 	}
-	if _, known := notes[e.Regarding.UID]; known || len(notes) < maxPods {
-		notes[e.Regarding.UID] = plaintext.Line(e.Note, maxMessage)
+	notes[e.Regarding.UID] = note{at: w.clock.Now(), message: plaintext.Line(e.Note, maxMessage)}
+	if len(notes) > maxPods {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(notes)), func(a, b types.UID) int { return notes[a].at.Compare(notes[b].at) })
+		delete(notes, oldest)
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// missingTests compares the tests of a run with those of the one that passed before, by what the pods of both left in the store.
-func (r *Reconciler) missingTests(ctx context.Context, o suite.Observation) (clause string) {
+// compareTests compares the tests of a run with those of the one that passed before, by what the pods of both left in the store.
+func (r *Reconciler) compareTests(ctx context.Context, o *suite.Observation) {
 	if r.Documents == nil || o.Team == nil {
-		return "no store has their names"
+		o.TestsCompared(results.NoStore)
+		return
 	}
 	before, err := r.documents(ctx, o.Team, o.PassedBefore)
 	var now []results.Document
@@ -20,9 +21,10 @@ func (r *Reconciler) missingTests(ctx context.Context, o suite.Observation) (cla
 		now, err = r.documents(ctx, o.Team, o.Suite)
 	}
 	if err != nil {
-		return "the store that has their names cannot be used"
+		o.TestsNotCompared(clause(err), r.Clock.Now())
+		return
 	}
-	return results.Missing(before, now)
+	o.TestsCompared(results.Missing(before, o.PassedBefore.Status.Results.Passed, now))
 }
 
 // documents reads what the pods of a run reported. Beyond a limit, the tests of the rest are missing, which shows.

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/job"
@@ -41,7 +43,10 @@ func (s *shelf) SignDownload(_ context.Context, team, path string, lifetime time
 
 // inputsWorld is a reconciler with teams, a store and a Suite whose APP names a file.
 func inputsWorld(store Inputs, app string) (*Reconciler, suite.Observation) {
-	r := &Reconciler{Config: Config{Inputs: InputsConfig{Store: store, Image: "postflight:1"}}}
+	r := &Reconciler{
+		Config:      Config{Inputs: InputsConfig{Store: store, Image: "postflight:1"}},
+		limitRanges: newLimitRanges(fake.NewClientBuilder().Build(), clock.RealClock{}),
+	}
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "mobile", Namespace: "acme-tests"}}
 	trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"APP"}}
 	trigger.Spec.Timeout = &metav1.Duration{Duration: time.Hour}

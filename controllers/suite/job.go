@@ -109,7 +109,7 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if j, problem = r.withPrepared(ctx, j, o); problem != "" {
 		return nil, problem, nil
 	}
-	j, problem = job.WithinLimits(j, r.limitRanges.of(ctx, o.Suite.Namespace))
+	j, problem = job.WithinLimits(j, r.limitRanges.list(ctx, o.Suite.Namespace))
 	return j, problem, nil
 }
 

@@ -44,8 +44,8 @@ func newLimitRanges(live client.Reader, clock clock.PassiveClock) *limitRanges {
 
 // +kubebuilder:rbac:groups="",resources=limitranges,verbs=list
 
-// of returns the LimitRanges of a namespace, or none if they cannot be read: then Kubernetes may refuse the pods, which shows.
-func (l *limitRanges) of(ctx context.Context, namespace string) []corev1.LimitRange {
+// list returns the LimitRanges of a namespace, or none if they cannot be read: then Kubernetes may refuse the pods, which shows.
+func (l *limitRanges) list(ctx context.Context, namespace string) []corev1.LimitRange {
 	if known, fresh := l.cached(namespace); fresh {
 		return known.ranges
 	}

@@ -39,8 +39,8 @@ type Reconciler struct {
 
 	queues      *queues
 	starts      *starts
-	warnings    *warnings
-	limitRanges *limitRanges // about runs that do not start
+	warnings    *warnings // about runs that do not start
+	limitRanges *limitRanges
 	statusSlots *statusSlots
 	streams     *streams
 
@@ -149,7 +149,7 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 	case suite.CompareWorkloads:
 		return r.compareWorkloads(ctx, o)
 	case suite.CompareTests:
-		o.Missing = new(r.missingTests(ctx, *o))
+		r.compareTests(ctx, o)
 		return nil
 	case suite.ReadLedger:
 		return r.readLedger(ctx, o)

@@ -25,8 +25,11 @@ const (
 	// warningsTimeout bounds a read: a message is not worth a worker for longer.
 	warningsTimeout = 2 * time.Second
 
-	// maxEvents bounds the memory of a read, at about 1 KiB each. Beyond it, the message of a run may lack the warning.
-	maxEvents = 1000
+	// eventsAtOnce bounds the memory of a read, at about 1 KiB each.
+	eventsAtOnce = 500
+
+	// maxEvents bounds the work of a read: Kubernetes keeps the events of an hour. Beyond it, the message of a run may lack the warning.
+	maxEvents = 20_000
 )
 
 // warnings are the recent warnings of Kubernetes, by namespace and object. Without them, each run that cannot start would read all
@@ -70,38 +73,58 @@ func (w *warnings) cached(namespace string) (then namespaceWarnings, known bool)
 func (w *warnings) read(ctx context.Context, namespace string) map[types.UID]string {
 	ctx, cancel := context.WithTimeout(ctx, warningsTimeout)
 	defer cancel()
-	list := &eventsv1.EventList{}
-	if err := w.live.List(ctx, list, client.InNamespace(namespace), client.Limit(maxEvents)); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot read the events that may say why a pod does not start")
+	last, read, page := lastEvents{}, 0, &eventsv1.EventList{}
+	for more := true; more && read < maxEvents; more = page.Continue != "" {
+		from := page.Continue
+		page = &eventsv1.EventList{}
+		if err := w.live.List(ctx, page, client.InNamespace(namespace), client.Limit(eventsAtOnce), client.Continue(from)); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot read the events that may say why a pod does not start")
+			break
+		}
+		last.add(page.Items)
+		read += len(page.Items)
 	}
-	notes := presentWarnings(list.Items)
+	notes := last.warnings()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.byNamespace[namespace] = namespaceWarnings{readAt: w.clock.Now(), notes: notes}
 	return notes
 }
 
-// A warning that was followed by another event, such as that the pod was scheduled, is over.
-func presentWarnings(list []eventsv1.Event) map[types.UID]string {
-	last := map[types.UID]eventsv1.Event{}
+// lastEvents are the last events by the object that they are about. Of those that are no warning, only the time is kept.
+type lastEvents map[types.UID]lastEvent
+
+type lastEvent struct {
+	at      time.Time // in whole seconds: many events have no others
+	warning string    // "": it is none
+}
+
+func (l lastEvents) add(list []eventsv1.Event) {
 	for _, e := range list {
-		if other, ok := last[e.Regarding.UID]; !ok || later(e, other) {
-			last[e.Regarding.UID] = e
+		now := lastEvent{at: lastSeen(e).Truncate(time.Second)}
+		if e.Type == corev1.EventTypeWarning {
+			now.warning = e.Note
+		}
+		if before, known := l[e.Regarding.UID]; !known || now.after(before) {
+			l[e.Regarding.UID] = now
 		}
 	}
+}
+
+// after lets the warning count if two may be at the same time.
+func (e lastEvent) after(before lastEvent) bool {
+	return e.at.After(before.at) || e.at.Equal(before.at) && e.warning != ""
+}
+
+// warnings leaves out those that were followed by another event, such as that the pod was scheduled: they are over.
+func (l lastEvents) warnings() map[types.UID]string {
 	notes := map[types.UID]string{}
-	for uid, e := range last {
-		if e.Type == corev1.EventTypeWarning {
-			notes[uid] = e.Note
+	for uid, e := range l {
+		if e.warning != "" {
+			notes[uid] = e.warning
 		}
 	}
 	return notes
-}
-
-// Many events have times in whole seconds only; if two may be at the same time, the warning counts.
-func later(a, b eventsv1.Event) bool {
-	one, other := lastSeen(a).Truncate(time.Second), lastSeen(b).Truncate(time.Second)
-	return one.After(other) || (one.Equal(other) && a.Type == corev1.EventTypeWarning)
 }
 
 // The field depends on the version of the API that recorded the event.

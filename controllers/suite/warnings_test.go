@@ -1,12 +1,18 @@
 package suite
 
 import (
+	"context"
+	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestPresentWarnings(t *testing.T) {
@@ -32,9 +38,43 @@ func TestPresentWarnings(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := presentWarnings(tc.events)["pod"]; got != tc.want {
+			last := lastEvents{}
+			for _, e := range tc.events {
+				last.add([]eventsv1.Event{e})
+			}
+			if got := last.warnings()["pod"]; got != tc.want {
 				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// pagedEvents answers page by page, as an API server does.
+type pagedEvents struct {
+	client.Reader
+	all []eventsv1.Event
+}
+
+func (r pagedEvents) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(options)
+	from, _ := strconv.Atoi(o.Continue)
+	to := min(from+int(o.Limit), len(r.all))
+	page := list.(*eventsv1.EventList)
+	page.Items = r.all[from:to]
+	if to < len(r.all) {
+		page.Continue = strconv.Itoa(to)
+	}
+	return nil
+}
+
+// TestManyEvents: a namespace with thousands of events hides no warning.
+func TestManyEvents(t *testing.T) {
+	var all []eventsv1.Event
+	for i := range 3000 {
+		all = append(all, eventsv1.Event{Regarding: corev1.ObjectReference{UID: types.UID(fmt.Sprint("pod-", i))}, Type: corev1.EventTypeNormal})
+	}
+	all = append(all, eventsv1.Event{Regarding: corev1.ObjectReference{UID: "job"}, Type: corev1.EventTypeWarning, Note: "exceeded quota"})
+	if got := newWarnings(pagedEvents{all: all}, clock.RealClock{}).about(t.Context(), "acme", "job"); got != "exceeded quota" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -31,6 +31,7 @@ var rights = []right{
 	{"", "namespaces", "list watch", "", clustered},
 	{"", "pods", "get list patch watch", "", teams},
 	{"", "pods/log", "get", "", teams},
+	{"", "limitranges", "list", "", teams},
 	{"authentication.k8s.io", "tokenreviews", "create", "", reviews},
 	{"authorization.k8s.io", "subjectaccessreviews", "create", "", reviews},
 	{"batch", "jobs", "create delete get list patch watch", "", teams},

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// InTemplate reports whether the jobTemplate has a container of a pod, or Postflight added it. Others were injected, such as by the webhook of
-// a service mesh: they lack the variables that Build gives to each.
+// InTemplate reports whether a container comes from the jobTemplate or from Postflight. Build gives each of these its variables; containers
+// that others inject, such as a service mesh, lack them.
 func InTemplate(pod *corev1.PodSpec, container string) bool {
 	known := false
 	for c := range Containers(pod) {

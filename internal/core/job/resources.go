@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,8 +39,8 @@ func WithinLimits(j *batchv1.Job, ranges []corev1.LimitRange) (fit *batchv1.Job,
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			a := allowance{name: name, request: c.Resources.Requests[name], limit: c.Resources.Limits[name]}
 			if problem := a.fit(pod, ranges); problem != "" {
-				return nil, fmt.Sprintf("The pod cannot start: %s. That is the container %s of Postflight, not one of the jobTemplate. "+
-					"Change the LimitRange, and notify again.", problem, c.Name)
+				return nil, fmt.Sprintf("The pod cannot start: the container %s of Postflight needs %s. Raise that limit, or lower the limits in the jobTemplate of the Trigger, and notify again.",
+					c.Name, problem)
 			}
 			c.Resources.Requests[name], c.Resources.Limits[name] = a.request, a.limit
 		}
@@ -65,11 +66,16 @@ func (a *allowance) fit(pod *corev1.PodSpec, ranges []corev1.LimitRange) (proble
 	for _, r := range ranges {
 		for _, item := range r.Spec.Limits {
 			most, limited := item.Max[a.name]
-			if limited && item.Type == corev1.LimitTypePod {
-				most = a.share(pod, ranges, most)
+			switch {
+			case limited && item.Type == corev1.LimitTypePod:
+				if most = a.share(pod, ranges, most); most.Sign() <= 0 {
+					continue // Kubernetes refuses the jobTemplate, and says so
+				}
+			case !limited || item.Type != corev1.LimitTypeContainer:
+				continue
 			}
-			if limited && (item.Type == corev1.LimitTypeContainer || item.Type == corev1.LimitTypePod) && !a.lower(most) {
-				return fmt.Sprintf("the LimitRange %q leaves it %s of %s, and it needs %s", r.Name, most.String(), a.name, a.needs())
+			if !a.lower(most) {
+				return fmt.Sprintf("%s of %s, and the LimitRange %q leaves %s for it", a.needs(), a.name, r.Name, most.String())
 			}
 		}
 	}
@@ -115,7 +121,10 @@ func (a *allowance) needs() string {
 // share is what a limit of the whole pod leaves: the jobTemplate comes first, and one of our own may run beside another.
 func (a *allowance) share(pod *corev1.PodSpec, ranges []corev1.LimitRange, most resource.Quantity) resource.Quantity {
 	rest := most.DeepCopy()
-	for _, c := range pod.Containers {
+	for c := range Containers(pod) {
+		if IsOwn(c.Name) || !runsBeside(pod, c) {
+			continue
+		}
 		limit, limited := c.Resources.Limits[a.name]
 		if !limited {
 			limit = defaultLimit(ranges, a.name)
@@ -126,6 +135,11 @@ func (a *allowance) share(pod *corev1.PodSpec, ranges []corev1.LimitRange, most 
 		return half
 	}
 	return rest
+}
+
+// runsBeside reports whether a container runs beside the tests.
+func runsBeside(pod *corev1.PodSpec, c *corev1.Container) bool {
+	return c.RestartPolicy != nil || slices.ContainsFunc(pod.Containers, func(other corev1.Container) bool { return other.Name == c.Name })
 }
 
 // scaled rounds thousandths of a unit up: to those of a processor, or to bytes.

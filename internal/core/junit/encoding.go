@@ -42,7 +42,8 @@ func utf8Reader(r io.Reader) io.Reader {
 	return from.NewDecoder().Reader(in)
 }
 
-// declaredIn returns nil for UTF-8, for an unknown name, and for UTF-16, as which no such line could be read: the tool says more than it does.
+// declaredIn returns nil for UTF-8, for an unknown name, and for UTF-16: if the first line can be read as ASCII, the file is not UTF-16,
+// whatever it declares.
 func declaredIn(head []byte) encoding.Encoding {
 	match := declared.FindSubmatch(head)
 	if match == nil {

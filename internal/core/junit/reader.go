@@ -94,6 +94,8 @@ type Reader struct {
 	counts  []suiteCounts
 	closed  bool // the innermost suite has ended with the last token
 	open    []openTest
+
+	gotestsum bool // wrote the report
 }
 
 // openTest is a test that has not ended.
@@ -109,7 +111,6 @@ type suiteCounts struct {
 
 	flakes bool // it counts tests that passed after a failure
 	errors int  // of the announced ones, those of testsuites
-	repeat bool // a suite in it announces errors, too
 }
 
 // NewReader reads at most so many tests, and keeps at most so many bytes of each text.
@@ -190,6 +191,7 @@ func (r *Reader) start(t *Token) error {
 	}
 	r.found = true
 	r.translate(t)
+	r.gotestsum = r.gotestsum || t.Name == "property" && t.Attrs["name"] == "go.version"
 	failure, last := IsFailure(t.Name), len(r.open)-1
 	inTest := last >= 0 && r.open[last].depth == len(r.stack)-1
 	switch {
@@ -220,12 +222,8 @@ func (r *Reader) openSuite(t *Token) {
 	failures, errors := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
 	s := suiteCounts{depth: len(r.stack), announced: failures + errors}
 	_, s.flakes = t.Attrs["flakes"]
-	if _, announces := t.Attrs["errors"]; t.Name == "testsuites" {
+	if t.Name == "testsuites" {
 		s.errors = errors
-	} else if announces {
-		for i := range r.counts {
-			r.counts[i].repeat = true
-		}
 	}
 	r.counts = append(r.counts, s)
 }
@@ -255,7 +253,7 @@ func (r *Reader) close(t *Token, depth int) error {
 
 // missing counts unlisted failures as a failed test: the report was cut, filtered or edited.
 func (r *Reader) missing(t *Token, s suiteCounts) error {
-	if !s.repeat { // gotestsum announces what Go wrote to stderr, and lists no errors
+	if r.gotestsum { // it announces what Go wrote to stderr, and lists no errors
 		s.announced -= s.errors
 	}
 	if s.announced <= s.listed {

@@ -19,28 +19,27 @@ import (
 type cause int
 
 const (
-	notEnded    cause = iota
-	byItself          // its containers ran to their end, whatever their exit codes
-	byTimeLimit       // its own, or that of the run
-	byDiskLimit       // of its own
-	byMemory          // the kernel killed a process of a container for its memory
-	bySignal          // a container was killed, and nothing says by whom
-	byCluster         // evicted, preempted, drained, shut down or refused by its node, or lost with it
-	byDeletion        // by hand, by a controller, or with its node
+	causeNone      cause = iota
+	causeItself          // its containers ran to their end, whatever their exit codes
+	causeTimeLimit       // its own, or that of the run
+	causeDiskLimit       // of its own
+	causeMemory          // the kernel killed a process of a container for its memory
+	causeSignal          // a container was killed, and nothing says by whom
+	causeCluster         // evicted, preempted, drained, shut down or refused by its node, or lost with it
+	causeDeletion        // by hand, by a controller, or with its node
 )
 
-// ending answers what ended a pod, and which container shows it. Everything that depends on how a pod ended asks endingOf: whether exit code
-// 0 counts, whether the cluster is to blame so that a run is repeated, whether failed tests may run again on their own, and whether a
-// Quarantine may excuse them.
+// ending answers what ended a pod, and which container shows it. Four decisions ask for it: whether exit code 0 counts, whether the cluster
+// is to blame, so that a run is repeated, whether failed tests may run again on their own, and whether a Quarantine may excuse them.
 type ending struct {
 	cause     cause
 	container string // "": the pod as a whole
-	why       string // a clause in the words of Kubernetes; "" unless the cause is byCluster
+	why       string // a clause in the words of Kubernetes; "" unless the cause is causeCluster
 }
 
 // stoppedByCluster reports whether the cluster, and not the tests or their configuration, ended a pod.
 func (e ending) stoppedByCluster() bool {
-	return e.cause == byCluster || e.cause == byDeletion || e.cause == bySignal
+	return e.cause == causeCluster || e.cause == causeDeletion || e.cause == causeSignal
 }
 
 // endingOf decides by the first that holds: what stopped the pod before its tests had ended, what killed a container, or the containers.
@@ -56,37 +55,37 @@ func endingOf(p *corev1.Pod) ending {
 	}
 	switch {
 	case cs == nil && ended(*p):
-		return ending{cause: byItself}
+		return ending{cause: causeItself}
 	case cs == nil:
 		return ending{}
 	}
 	switch t := termination(p, *cs); {
 	case t.Reason == lostWithNode:
-		return ending{cause: byCluster, container: cs.Name, why: fmt.Sprintf("the end of the %s was lost with its node", title(p, cs.Name))}
+		return ending{cause: causeCluster, container: cs.Name, why: fmt.Sprintf("the end of the %s was lost with its node", title(p, cs.Name))}
 	case t.Reason == outOfMemoryReason:
-		return ending{cause: byMemory, container: cs.Name}
+		return ending{cause: causeMemory, container: cs.Name}
 	case t.ExitCode == 0 && t.Signal != 0:
-		return ending{cause: bySignal, container: cs.Name}
+		return ending{cause: causeSignal, container: cs.Name}
 	default:
-		return ending{cause: byItself, container: cs.Name}
+		return ending{cause: causeItself, container: cs.Name}
 	}
 }
 
 // stop is something that stops a pod.
 type stop struct {
 	ending
-	at    time.Time // zero: unknown
-	clock clock     // that says so
-	any   bool      // it explains a failure before it, too
-	late  bool      // at may be when the kubelet confirmed that the pod has stopped
+	at              time.Time // when it began; zero: unknown
+	source          timeSource
+	explainsFailure bool // a container that failed before it may have failed because of it
+	confirmation    bool // at may be when the kubelet confirmed the end, and not when it was asked for
 }
 
-// clock is whose time a pod has.
-type clock int
+// timeSource is whose clock a time is from.
+type timeSource int
 
 const (
-	ofNode clock = iota // as have the containers
-	ofAPIServer
+	nodeTime timeSource = iota // as those of containers
+	apiServerTime
 )
 
 // clockSkew bounds how far the clocks of a node and of the API server are apart. If a pod may have been stopped, exit code 0 proves nothing.
@@ -97,29 +96,29 @@ func stops(p *corev1.Pod) (all []stop) {
 	reason, c := p.Status.Reason, disrupted(p)
 	switch {
 	case reason == batchv1.JobReasonDeadlineExceeded:
-		all = append(all, stop{ending: ending{cause: byTimeLimit}, at: deadline(p)})
+		all = append(all, stop{ending: ending{cause: causeTimeLimit}, at: deadline(p)})
 	case exceededStorage(p):
-		all = append(all, stop{ending: ending{cause: byDiskLimit}})
+		all = append(all, stop{ending: ending{cause: causeDiskLimit}})
 	case reason != "":
-		all = append(all, stop{ending: ending{cause: byCluster, why: disruption(p)}, any: true})
+		all = append(all, stop{ending: ending{cause: causeCluster, why: disruption(p)}, explainsFailure: true})
 	case c != nil:
-		all = append(all, stop{ending: ending{cause: byCluster, why: disruption(p)}, at: c.LastTransitionTime.Time, clock: ofAPIServer, any: true})
+		all = append(all, stop{ending: ending{cause: causeCluster, why: disruption(p)}, at: c.LastTransitionTime.Time, source: apiServerTime, explainsFailure: true})
 	}
 	if p.DeletionTimestamp != nil {
 		confirmed := ptr.Deref(p.DeletionGracePeriodSeconds, 0) == 0
-		all = append(all, stop{ending: ending{cause: byDeletion}, at: deletionRequested(p), clock: ofAPIServer, late: confirmed})
+		all = append(all, stop{ending: ending{cause: causeDeletion}, at: deletionRequested(p), source: apiServerTime, confirmation: confirmed})
 	}
 	return all
 }
 
-// wasStopped reports whether something may have stopped a pod before its tests ended. Where a failed pod may still lead to a green run, no
-// clock but that of its node says that it did not.
+// wasStopped reports whether something may have stopped a pod before its tests ended. Quarantines can turn a failed pod green, so only times
+// of the pod's own node are trusted here: the clock of the API server may differ.
 func wasStopped(p *corev1.Pod) bool {
-	return slices.ContainsFunc(stops(p), func(s stop) bool { return s.clock != ofNode || !s.afterTests(p, failedContainer(p)) })
+	return slices.ContainsFunc(stops(p), func(s stop) bool { return s.source != nodeTime || !s.afterTests(p, failedContainer(p)) })
 }
 
-// afterTests reports whether the tests of a pod had ended before something stopped it, cs being the container that failed, or nil. Only the
-// Job controller deletes pods because a container failed, where it is restarted in place.
+// afterTests reports whether the tests had ended before something stopped the pod. cs is the container that failed, or nil. If containers
+// restart in place, the Job controller itself deletes the pod of a failed Job, so its deletion does not excuse the failure.
 func (s stop) afterTests(p *corev1.Pod, cs *corev1.ContainerStatus) bool {
 	end := testsEnded(p)
 	if cs != nil {
@@ -127,11 +126,11 @@ func (s stop) afterTests(p *corev1.Pod, cs *corev1.ContainerStatus) bool {
 	}
 	inPlace := cs != nil && p.Spec.RestartPolicy != corev1.RestartPolicyNever
 	switch {
-	case s.at.IsZero() || end.IsZero() || cs != nil && s.any:
+	case s.at.IsZero() || end.IsZero() || cs != nil && s.explainsFailure:
 		return false
-	case s.late && !inPlace:
+	case s.confirmation && !inPlace:
 		return finishedAt(p).Add(clockSkew).Before(s.at)
-	case s.clock == ofAPIServer && cs == nil:
+	case s.source == apiServerTime && cs == nil:
 		return end.Add(clockSkew).Before(s.at)
 	default:
 		return end.Before(s.at)
@@ -194,7 +193,7 @@ func succeeded(p *corev1.Pod) bool {
 	case corev1.PodSucceeded:
 		return true
 	case corev1.PodFailed:
-		return injected(p) != "" && !testsEnded(p).IsZero() && failedContainer(p) == nil && endingOf(p).cause == byItself
+		return injected(p) != "" && !testsEnded(p).IsZero() && failedContainer(p) == nil && endingOf(p).cause == causeItself
 	default:
 		return false
 	}
@@ -256,8 +255,8 @@ const outOfMemoryReason = "OOMKilled"
 // firstSignal is the exit code of a process that the first signal killed, as shells say it. Runners that find failed tests exit with less.
 const firstSignal = 128
 
-// exitedByItself reports whether a container ran to its end at once, and no signal ended it.
-func exitedByItself(cs corev1.ContainerStatus) bool {
+// ranOnceWithoutSignal reports whether a container was never restarted, and no signal ended it, as far as its exit code says.
+func ranOnceWithoutSignal(cs corev1.ContainerStatus) bool {
 	t := cs.State.Terminated
 	return t != nil && cs.RestartCount == 0 && t.Signal == 0 && t.ExitCode < firstSignal && t.Reason != outOfMemoryReason
 }

@@ -34,6 +34,9 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 		}
 		return State{Condition: c, Interrupted: c.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && endingOf(p).stoppedByCluster()}
 	}
+	if name := endedBadlyIn(pods); name != "" {
+		return State{Condition: v1alpha1.Error(gaveUp(name))}
+	}
 	if s, stopped := stoppedSuccess(pods); stopped { // the Job counted it as failed, because it was being deleted
 		return s
 	}
@@ -88,16 +91,20 @@ func finishedAt(p *corev1.Pod) time.Time {
 func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 	cs := failedContainer(p)
 	switch e := endingOf(p); {
-	case e.cause == byTimeLimit:
+	case e.cause == causeTimeLimit:
 		return v1alpha1.TimedOut(podDeadline(j, p))
-	case e.cause == byDiskLimit:
+	case e.cause == causeDiskLimit:
 		return v1alpha1.Failed(tooMuchStorage(p))
-	case e.cause == byCluster && e.container == "":
+	case e.cause == causeCluster && e.container == "":
 		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", e.why, repeat))
-	case e.cause == byDeletion:
+	case e.cause == causeDeletion:
 		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
-	case cs == nil && e.cause == byMemory:
+	case cs == nil && e.cause == causeMemory:
 		return v1alpha1.Failed(outOfMemory(p, e.container, "A process in the"))
+	case e.cause == causeSignal:
+		return v1alpha1.Error(stoppedMessage(p, e))
+	case cs == nil && failedInjected(p) != "":
+		return v1alpha1.Error(fmt.Sprintf("The %s, which is not in the jobTemplate, failed. %s", failedInjected(p), repeat))
 	case cs == nil:
 		return v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))
 	default:

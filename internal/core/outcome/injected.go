@@ -27,6 +27,16 @@ func injected(p *corev1.Pod) (name string) {
 	return name
 }
 
+// failedInjected returns the first injected container or init container that failed, with its title, or "".
+func failedInjected(p *corev1.Pod) string {
+	for _, cs := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if t := cs.State.Terminated; t != nil && t.ExitCode != 0 && !job.InTemplate(&p.Spec, cs.Name) && !isSidecar(p, cs.Name) {
+			return title(p, cs.Name)
+		}
+	}
+	return ""
+}
+
 // heldOpen returns the injected container that alone keeps a pod running whose tests have ended, or "".
 func heldOpen(p *corev1.Pod) string {
 	name := injected(p)
@@ -58,7 +68,7 @@ func EndDeadline(p *corev1.Pod) *int64 {
 }
 
 // BackoffToEnd returns the backoffLimit with which a Job ends, instead of repeating pods that are held open: their deadline counts as a
-// failure. It is nil if the tests of one failed, so that its limit has to decide.
+// failure. It is nil if the tests of one failed, or if other work is left, so that the limits of the Job have to decide.
 func BackoffToEnd(j *batchv1.Job, pods []corev1.Pod) *int32 {
 	held := int32(0)
 	for i := range pods {
@@ -71,10 +81,18 @@ func BackoffToEnd(j *batchv1.Job, pods []corev1.Pod) *int32 {
 		}
 	}
 	limit := j.Status.Failed + held - 1
-	if held == 0 || j.Spec.BackoffLimit != nil && *j.Spec.BackoffLimit <= limit {
+	if held == 0 || held != workLeft(j) || j.Spec.BackoffLimitPerIndex != nil || j.Spec.BackoffLimit != nil && *j.Spec.BackoffLimit <= limit {
 		return nil
 	}
 	return &limit
+}
+
+// workLeft is how many pods a Job still needs that succeed, or -1 if nobody knows.
+func workLeft(j *batchv1.Job) int32 {
+	if isQueue(&j.Spec) {
+		return -1
+	}
+	return ptr.Deref(j.Spec.Completions, 1) - j.Status.Succeeded
 }
 
 // onlyInjectedFailed reports whether a Job failed only because of containers that are not in its template: in the last pod of each part of
@@ -90,13 +108,23 @@ func onlyInjectedFailed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1
 // endedBadly reports whether a pod failed in which all containers of the jobTemplate exited with 0.
 func endedBadly(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed && succeeded(p) }
 
-// didNotEnd names a container that had to be stopped, because it did not end with the tests.
-func didNotEnd(pods []corev1.Pod) string {
-	for _, p := range pods {
-		if endedBadly(&p) {
-			return fmt.Sprintf(" The container %q, which is not in the jobTemplate, did not end with the tests and was stopped, or failed. It does not count.",
-				plaintext.Line(injected(&p), maxName))
+// endedBadlyIn returns the first such container, or "".
+func endedBadlyIn(pods []corev1.Pod) string {
+	for i := range pods {
+		if endedBadly(&pods[i]) {
+			return plaintext.Line(injected(&pods[i]), maxName)
 		}
 	}
 	return ""
+}
+
+const injectedEnd = "The container %q, which is not in the jobTemplate, failed, or still ran after the tests and was stopped."
+
+func ignored(pods []corev1.Pod) string {
+	return fmt.Sprintf(" "+injectedEnd+" It does not count.", endedBadlyIn(pods))
+}
+
+// gaveUp is for a Job that ended for such a container before all of its work was done.
+func gaveUp(container string) string {
+	return fmt.Sprintf(injectedEnd+" So the Job gave up before all its work was done. Inject it as a native sidecar, or leave it out of these pods.", container)
 }

@@ -51,14 +51,21 @@ func TestInjected(t *testing.T) {
 		"ended":            {"nobody needs to know", newJob(complete), []corev1.Pod{newPod(corev1.PodSucceeded, passes, meshed(exitFor("Completed", 0, 41, "")))}, "Passed", "The tests passed"},
 		"failing tests":    {"the tests failed", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, fails, proxyStopped, late(42))}, "Failed", `Container "test" exited with code 1`},
 		"failed first":     {"the tests failed", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, fails, meshed(exit(3, 5, "")))}, "Failed", `Container "test" exited with code 1`},
-		"too late":         {"the deadline stopped the tests", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(40))}, "TimedOut", ""},
+		"too late":         {"the deadline stopped the tests", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(40))}, "TimedOut", "The pod took longer"},
 		"drained":          {"nobody knows whether all tests ran", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, deleted(39), disruptionTarget("EvictionByEvictionAPI", ""))}, "Error", "The cluster stopped the pod"},
 		"killed":           {"something in the tests was killed", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, container("test", exitFor("OOMKilled", 0, 40, "")), proxyStopped, late(42))}, "Failed", "A process in the"},
-		"still running":    {"nobody knows how it ended", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, container("test", runs), meshed(exit(1, 41, "")))}, "Error", ""},
+		"still running":    {"nobody knows how it ended", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, container("test", runs), meshed(exit(1, 41, "")))}, "Error", `The container "proxy", which is not in the jobTemplate, failed.`},
 		"shards":           {"all passed", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42)), newPod(corev1.PodFailed, named("b"), index("1"), passes, proxyStopped, late(42))}, "Passed", note},
 		"one shard failed": {"its tests did", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42)), newPod(corev1.PodFailed, named("b"), index("1"), fails, proxyStopped, late(42))}, "Failed", "1 of 2 shards failed"},
-		"a shard is gone":  {"nobody knows how it ended", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42))}, "Error", ""},
-		"the Job's policy": {"it failed for another reason", newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "x")), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(42))}, "Failed", "x. Its pods are gone"},
+		"a shard is gone":  {"nobody knows how it ended", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42))}, "Error", "So the Job gave up"},
+		"the Job's policy": {"it failed for another reason", newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "x")), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(42))}, "Error", "So the Job gave up before all its work was done."},
+		"completions": {"nobody knows what is left", newJob(backoffExceeded, func(j *batchv1.Job) { j.Spec.Completions = new(int32(3)) }),
+			[]corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(42))}, "Error", "So the Job gave up before all its work was done."},
+		"shards with results": {"all passed", newJob(indexed, keepsResults), []corev1.Pod{
+			newPod(corev1.PodFailed, named("a"), index("0"), passes, left(found(0, 0)), proxyStopped, late(42)),
+			newPod(corev1.PodFailed, named("b"), index("1"), passes, left(found(0, 0)), proxyStopped, late(42))}, "Passed", note},
+		"its init container": {"the tests did not begin", newJob(backoffExceeded), []corev1.Pod{newPod(corev1.PodFailed, container("test", waits("PodInitializing", "")), meshed(waits("PodInitializing", "")),
+			initContainer("istio-init", exit(1, 5, "")))}, "Error", `The init container "istio-init", which is not in the jobTemplate, failed.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Observe(tc.job, tc.pods).Condition
@@ -78,20 +85,24 @@ func TestHeldOpen(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pods     []corev1.Pod
 		held     bool
+		all      int32
 		deadline int64 // of the first; 0: none
 		backoff  int32 // -1: none
 	}{
-		"only a proxy runs":        {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs))}, true, 41, 0},
-		"two pods":                 {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, passes, meshed(runs))}, true, 41, 1},
-		"its tests failed":         {[]corev1.Pod{newPod(corev1.PodRunning, started, fails, meshed(runs))}, true, 41, -1},
-		"tests run":                {[]corev1.Pod{newPod(corev1.PodRunning, started, container("test", runs), meshed(runs))}, false, 0, -1},
-		"tests of another pod run": {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, container("test", runs), meshed(runs))}, false, 41, 0},
-		"it has ended":             {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(exit(0, 41, "")))}, false, 0, -1},
-		"it is deleted":            {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs), deleted(41))}, false, 0, -1},
-		"of the jobTemplate":       {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, container("proxy", runs))}, false, 0, -1},
+		"only a proxy runs":        {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs))}, true, 1, 41, 0},
+		"two pods":                 {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, passes, meshed(runs))}, true, 2, 41, 1},
+		"its tests failed":         {[]corev1.Pod{newPod(corev1.PodRunning, started, fails, meshed(runs))}, true, 1, 41, -1},
+		"tests run":                {[]corev1.Pod{newPod(corev1.PodRunning, started, container("test", runs), meshed(runs))}, false, 1, 0, -1},
+		"tests of another pod run": {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, container("test", runs), meshed(runs))}, false, 2, 41, -1},
+		"it has ended":             {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(exit(0, 41, "")))}, false, 1, 0, -1},
+		"it is deleted":            {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs), deleted(41))}, false, 1, 0, -1},
+		"of the jobTemplate":       {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, container("proxy", runs))}, false, 1, 0, -1},
+		"other work is left":       {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, passes, meshed(runs))}, true, 4, 41, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := newJob(func(j *batchv1.Job) { j.Status.Active, j.Spec.BackoffLimit = 1, new(int32(6)) })
+			j := newJob(func(j *batchv1.Job) {
+				j.Status.Active, j.Spec.BackoffLimit, j.Spec.Completions = 1, new(int32(6)), &tc.all
+			})
 			if got := Observe(j, tc.pods).HeldOpen; got != tc.held {
 				t.Errorf("held open: %t", got)
 			}

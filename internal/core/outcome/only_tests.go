@@ -43,7 +43,7 @@ func failedOtherwise(p corev1.Pod) bool {
 	if missing != "" || summary.Outside > 0 || summary.Reports == 0 || hasFailed(&p) && summary.Failed == 0 {
 		return true
 	}
-	return testContainers(&p) != 1 || slices.ContainsFunc(testStatuses(&p), func(cs corev1.ContainerStatus) bool { return !exitedByItself(cs) })
+	return testContainers(&p) != 1 || slices.ContainsFunc(testStatuses(&p), func(cs corev1.ContainerStatus) bool { return !ranOnceWithoutSignal(cs) })
 }
 
 // withOnlyTests notes it on what was collected of a run that failed.

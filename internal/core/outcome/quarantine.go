@@ -25,7 +25,7 @@ func excuse(s State, j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Po
 	if problem == "" {
 		judgment := c.Judge(job.RequirementOf(j))
 		if problem = judgment.Problem; problem == "" {
-			return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By}
+			return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By, Killed: killedForMemory(pods)}
 		}
 		s.DecidedBy, problem = judgment.By, strings.TrimSuffix(problem, ".")
 	}
@@ -98,7 +98,7 @@ func otherFailure(p *corev1.Pod, tests string) string {
 		case t.ExitCode == 0:
 		case cs.Name != tests:
 			return fmt.Sprintf("the %s failed", title(p, cs.Name))
-		case !exitedByItself(cs) || t.Reason != "Error" || !ofFailedTests(t.ExitCode, own.Failed):
+		case !ranOnceWithoutSignal(cs) || t.Reason != "Error" || !ofFailedTests(t.ExitCode, own.Failed):
 			return fmt.Sprintf("the %s exited with %s, which a test runner does not do because of failed tests. Let it exit with 1 then",
 				title(p, cs.Name), exitCode(t))
 		}

@@ -228,3 +228,15 @@ func TestQuarantinedRepetition(t *testing.T) {
 		}
 	}
 }
+
+// TestExcusedAndKilled: a Quarantine does not hide that a process was killed for its memory in another shard.
+func TestExcusedAndKilled(t *testing.T) {
+	j := newJob(failedIndexes, quarantining, indexed(2))
+	s := Observe(j, []corev1.Pod{
+		newPod(corev1.PodFailed, named("a"), index("0"), fails, left(found(1, 1))),
+		newPod(corev1.PodSucceeded, named("b"), index("1"), container("test", exitFor("OOMKilled", 0, 40, "")), left(found(0, 0))),
+	})
+	if s.Condition.Reason != v1alpha1.ReasonPassed || s.Killed == "" {
+		t.Errorf("%s: %s, killed: %q", s.Condition.Reason, s.Condition.Message, s.Killed)
+	}
+}

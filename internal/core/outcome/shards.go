@@ -21,7 +21,7 @@ func isQueue(spec *batchv1.JobSpec) bool {
 // may not have run all its tests. It is "" for other Jobs.
 func unsuccessful(j *batchv1.Job) string {
 	all := ptr.Deref(j.Spec.Completions, 1)
-	if !job.IsIndexed(&j.Spec) || j.Status.Succeeded >= all {
+	if !job.IsIndexed(&j.Spec) || j.Status.Succeeded >= all || condition(j, batchv1.JobComplete) == nil { // else lastPods has one of each
 		return ""
 	}
 	return fmt.Sprintf("Only %d of %d indexes of the Job succeeded. Its successPolicy does not wait for the others, so nothing shows that "+

@@ -43,7 +43,7 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 		s = completed(j, pods, c)
 	case onlyInjectedFailed(j, end, pods):
 		s = completed(j, pods, c)
-		s.Condition.Message += didNotEnd(pods)
+		s.Condition.Message += ignored(pods)
 	default:
 		s = failed(j, end, pods)
 		if s.Condition.Reason == v1alpha1.ReasonFailed {

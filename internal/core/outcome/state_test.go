@@ -29,7 +29,7 @@ var outcomeOfAnEndedJobCases = map[string]struct {
 	"PassedPodGone": {
 		reason: "A drained pod is gone at once, and its Job may count it as succeeded.",
 		job:    newJob(complete),
-		want: v1alpha1.Error("The pod that succeeded is gone, so nothing shows whether it was stopped before its tests ended. " +
+		want: v1alpha1.Error("The pod that exited with 0 is gone: evicted, drained or deleted. Nothing shows that all its tests ran. " +
 			"Notify again, or create another Suite, to repeat the run."),
 	},
 	"NoPodSucceeded": {

@@ -22,7 +22,7 @@ func TestStopped(t *testing.T) {
 		timedOut = "TimedOut: "
 		passed   = "Passed: "
 		gone     = "Error, interrupted: The pod"
-		goneOne  = "Error, interrupted: Of 2 pods that succeeded, 1 are gone"
+		goneOne  = "Error, interrupted: Of 2 pods that exited with 0, 1 are gone"
 		failGone = "Error, interrupted: The pod was deleted before its end was seen"
 	)
 	for name, tc := range map[string]struct {
@@ -63,17 +63,17 @@ func TestStopped(t *testing.T) {
 				SetEvicted(&pods[0], `Usage of EmptyDir volume "d" exceeds the limit "1Mi". `)
 			}
 			left := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
-			if got := said(Observe(j, pods)); !strings.HasPrefix(got, tc.seen) {
+			if got := describe(Observe(j, pods)); !strings.HasPrefix(got, tc.seen) {
 				t.Errorf("seen: %s", got)
 			}
-			if got := said(Observe(j, left)); tc.gone != "" && !strings.HasPrefix(got, tc.gone) {
+			if got := describe(Observe(j, left)); tc.gone != "" && !strings.HasPrefix(got, tc.gone) {
 				t.Errorf("gone: %s", got)
 			}
 		})
 	}
 }
 
-func said(s State) string {
+func describe(s State) string {
 	reason := s.Condition.Reason
 	if s.Interrupted {
 		reason += ", interrupted"

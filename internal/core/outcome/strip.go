@@ -49,6 +49,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if n := j.Spec.Completions; n != nil && *n != 1 {
 		e.Spec.Completions = n
 	}
+	e.Spec.BackoffLimitPerIndex = j.Spec.BackoffLimitPerIndex
 	if isQueue(&j.Spec) {
 		e.Spec.Parallelism = j.Spec.Parallelism
 	}

@@ -48,9 +48,9 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 // podsLost is a sentence: a drained pod is gone at once, and its Job may have counted it as succeeded.
 func podsLost(gone, all int) string {
 	if all == 1 {
-		return "The pod that succeeded is gone, so nothing shows whether it was stopped before its tests ended. "
+		return "The pod that exited with 0 is gone: evicted, drained or deleted. Nothing shows that all its tests ran. "
 	}
-	return fmt.Sprintf("Of %d pods that succeeded, %d are gone, so nothing shows whether they were stopped before their tests ended. ", all, gone)
+	return fmt.Sprintf("Of %d pods that exited with 0, %d are gone: evicted, drained or deleted. Nothing shows that all their tests ran. ", all, gone)
 }
 
 func testContainer(pods []corev1.Pod) string {
@@ -113,9 +113,9 @@ func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 			continue
 		}
 		switch e := endingOf(&p); {
-		case e.cause == byDiskLimit:
+		case e.cause == causeDiskLimit:
 			return State{Condition: v1alpha1.Failed(tooMuchStorage(&p)), DecidedBy: v1alpha1.DecidedByExitCode}, true
-		case e.cause == byTimeLimit, e.stoppedByCluster():
+		case e.cause == causeTimeLimit, e.stoppedByCluster():
 			return State{Condition: v1alpha1.Error(stoppedMessage(&p, e)), Interrupted: true}, true
 		}
 	}
@@ -125,11 +125,11 @@ func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 func stoppedMessage(p *corev1.Pod, e ending) string {
 	what := "The pod was deleted while its tests ran."
 	switch e.cause {
-	case byCluster:
+	case causeCluster:
 		what = fmt.Sprintf("The cluster stopped the pod while its tests ran: %s.", e.why)
-	case bySignal:
+	case causeSignal:
 		what = fmt.Sprintf("A signal ended the %s.", title(p, e.container))
-	case byTimeLimit:
+	case causeTimeLimit:
 		what = "The deadline of the pod stopped its tests."
 	}
 	return what + " Exit code 0 does not show that all of them ran. " + repeat
@@ -138,7 +138,7 @@ func stoppedMessage(p *corev1.Pod, e ending) string {
 // killedForMemory is a sentence: in which container that exited with 0 something was killed for its memory. It is "" if there is none.
 func killedForMemory(pods []corev1.Pod) string {
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
-		if e := endingOf(&p); succeeded(&p) && e.cause == byMemory {
+		if e := endingOf(&p); succeeded(&p) && e.cause == causeMemory {
 			return outOfMemory(&p, e.container, "A process in the")
 		}
 	}

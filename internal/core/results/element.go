@@ -29,12 +29,12 @@ type element struct {
 	attachments            []string // paths as the report has them
 }
 
-// newElement lets a test case in others have the class of the innermost of them.
+// newElement lets a test case without a class, in another one, have the name of that one for its class.
 func newElement(t junit.Token, in []*element) *element {
 	if t.Name == "testcase" {
 		e := &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
 		if len(in) > 0 && e.class() == "" {
-			e.attrs["classname"] = in[len(in)-1].class()
+			e.attrs["classname"] = in[len(in)-1].name()
 		}
 		return e
 	}

@@ -47,9 +47,19 @@ func (f Fewer) Far(ran, before int32) bool {
 // Ran is how many tests of a run were not skipped.
 func Ran(r *v1alpha1.TestResults) int32 { return r.Tests - r.Skipped }
 
+// NoStore is what Missing would say without a store.
+const NoStore = "no store has their names"
+
 // Missing says which tests that passed in an earlier run are not shown to have run in a later one, by the documents of their pods. It is a
-// clause, or "" if none is missing.
-func Missing(before, now []Document) string {
+// clause, or "" if none is missing. passed is how many tests passed in the earlier run: a document of it may be missing.
+func Missing(before []Document, passed int32, now []Document) string {
+	found := int32(0)
+	for _, d := range before {
+		increase(&found, d.Passed)
+	}
+	if found < passed || len(now) == 0 {
+		return "the store does not have the names of all of them"
+	}
 	if len(before) == 1 && len(now) == 1 && before[0].NamesDigest != "" && before[0].NamesDigest == now[0].NamesDigest {
 		return ""
 	}
@@ -61,8 +71,6 @@ func Missing(before, now []Document) string {
 		}
 	}
 	switch missing := passedBefore.Without(ran).Len(); {
-	case len(before) == 0 || len(now) == 0:
-		return "the store does not have their names"
 	case !known || !knownNow:
 		return fmt.Sprintf("its pods have more than %d tests, so their names are not compared", maxSet)
 	case missing > 0:

@@ -24,22 +24,30 @@ func TestMissing(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint("test ", i)
 	}
+	const unknown = "the store does not have the names of all of them"
 	for name, tc := range map[string]struct {
 		before, now []results.Document
+		lost        int32 // tests that passed before, and whose document is gone
 		want        string
 	}{
-		"the same":             {[]results.Document{pod("a", "b")}, []results.Document{pod("b", "a")}, ""},
-		"one more":             {[]results.Document{pod("a", "b")}, []results.Document{pod("a", "b", "c")}, ""},
-		"one is missing":       {[]results.Document{pod("a", "b")}, []results.Document{pod("a", "c")}, "1 test that passed there did not run here"},
-		"all are missing":      {[]results.Document{pod("a", "b")}, []results.Document{pod()}, "2 tests that passed there did not run here"},
-		"other shards":         {[]results.Document{pod("a", "b"), pod("c")}, []results.Document{pod("c", "a"), pod("b")}, ""},
-		"a shard is missing":   {[]results.Document{pod("a", "b"), pod("c")}, []results.Document{pod("a", "b")}, "1 test that passed there did not run here"},
-		"the same, many":       {[]results.Document{pod(many...)}, []results.Document{pod(many...)}, ""},
-		"one is missing, many": {[]results.Document{pod(many...)}, []results.Document{pod(many[1:]...)}, "its pods have more than 400 tests, so their names are not compared"},
-		"nothing is known":     {nil, []results.Document{pod("a")}, "the store does not have their names"},
+		"the same":             {[]results.Document{pod("a", "b")}, []results.Document{pod("b", "a")}, 0, ""},
+		"one more":             {[]results.Document{pod("a", "b")}, []results.Document{pod("a", "b", "c")}, 0, ""},
+		"one is missing":       {[]results.Document{pod("a", "b")}, []results.Document{pod("a", "c")}, 0, "1 test that passed there did not run here"},
+		"all are missing":      {[]results.Document{pod("a", "b")}, []results.Document{pod()}, 0, "2 tests that passed there did not run here"},
+		"other shards":         {[]results.Document{pod("a", "b"), pod("c")}, []results.Document{pod("c", "a"), pod("b")}, 0, ""},
+		"a shard is missing":   {[]results.Document{pod("a", "b"), pod("c")}, []results.Document{pod("a", "b")}, 0, "1 test that passed there did not run here"},
+		"the same, many":       {[]results.Document{pod(many...)}, []results.Document{pod(many...)}, 0, ""},
+		"one is missing, many": {[]results.Document{pod(many...)}, []results.Document{pod(many[1:]...)}, 0, "its pods have more than 400 tests, so their names are not compared"},
+		"a document is gone":   {[]results.Document{pod("a", "b")}, []results.Document{pod("a", "b")}, 3, unknown},
+		"no later document":    {[]results.Document{pod("a", "b")}, nil, 0, unknown},
+		"nothing is known":     {nil, []results.Document{pod("a")}, 1, unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := results.Missing(tc.before, tc.now); got != tc.want {
+			passed := tc.lost
+			for _, d := range tc.before {
+				passed += d.Passed
+			}
+			if got := results.Missing(tc.before, passed, tc.now); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})

@@ -56,7 +56,7 @@ func (c *Collected) gone() bool { return c == nil || !c.NoStore && len(c.Lost) >
 func (c *Collected) reportProblem() (problem string, isLost bool) {
 	switch {
 	case c == nil:
-		return lost + "Its pods are gone, by hand or with their nodes." + repeat, true
+		return lost + "Its pods are gone: evicted, drained or deleted." + repeat, true
 	case c.NoStore:
 		return "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
 			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing.", true

@@ -65,7 +65,7 @@ func Decide(o Observation, now time.Time) Decision {
 	if o.Stopping.Requested.After(now.Add(time.Minute)) { // somebody wrote that, no manager did
 		o.Stopping.Requested = time.Time{}
 	}
-	d := retry(o, compare(o, remained(o, expect(o, together(o, decide(o, now)))), now), now)
+	d := retry(o, compare(o, remained(o, expect(o, together(o, decide(o, now)), now)), now), now)
 	d.Condition = withResults(o, d.Condition)
 	if o.Job != nil && !Ended(d.Condition) && d.Action != DeleteSuite {
 		d.RequeueAfter = Sooner(d.RequeueAfter, jobPollInterval(o, now))

@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
@@ -33,23 +34,53 @@ func digestOf(s *v1alpha1.Suite) string {
 }
 
 // expect lets a run fail that passes so far, if it may not have run all its tests. A run that repeats failed tests has to show each of them.
-func expect(o Observation, d Decision) Decision {
+func expect(o Observation, d Decision, now time.Time) Decision {
 	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed || repeatsFailed(o) {
 		return d
 	}
 	switch n := expected(o); {
 	case o.Killed != "" && o.PassedBefore == nil:
 		d.Condition = v1alpha1.Failed(o.Killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed.")
-	case o.Killed != "" && o.Missing == nil:
+	case o.Killed != "" && o.Tests.Unavailable != "":
+		return waitToCompare(o, now)
+	case o.Killed != "" && !o.Tests.Done:
 		d.Action, d.Condition = CompareTests, v1alpha1.Running(endedMessage)
-	case o.Killed != "" && *o.Missing != "":
-		d.Condition = v1alpha1.Failed(fmt.Sprintf("%s Nothing shows that all tests of %s, the run that passed before, ran: %s.", o.Killed, o.PassedBefore.Name, *o.Missing))
+	case o.Killed != "" && o.Tests.Missing != "":
+		d.Condition = v1alpha1.Failed(fmt.Sprintf("%s Some tests of %s, the last run that passed, may not have run: %s.", o.Killed, o.PassedBefore.Name, o.Tests.Missing))
 	case o.Killed != "":
-		d.Condition.Message += fmt.Sprintf(" %s All tests of %s, the run that passed before, ran.", o.Killed, o.PassedBefore.Name)
+		d.Condition.Message += fmt.Sprintf(" %s All tests of %s, the last run that passed, ran.", o.Killed, o.PassedBefore.Name)
 	case n > 0 && o.Required.Fewer.Policy == v1alpha1.FewerTestsFail:
-		d.Condition = v1alpha1.Failed("With results.fewerTests: Fail of the Trigger, that fails the run. " + farFewer(o, n))
+		d.Condition = v1alpha1.Failed("Far fewer tests ran than before, and results.fewerTests of the Trigger is Fail. " + farFewer(o, n))
 	}
 	return d
+}
+
+// TestComparison says whether the tests of a run are all that PassedBefore had.
+type TestComparison struct {
+	Done        bool
+	Missing     string // a clause: which are missing, or why that is not known; "": none
+	Unavailable string // a clause: why the store cannot be used at the moment; "": it was used
+}
+
+// TestsCompared takes which tests are missing, as a clause.
+func (o *Observation) TestsCompared(missing string) {
+	o.Tests = TestComparison{Done: true, Missing: missing}
+}
+
+// TestsNotCompared takes why the store cannot be used, as a clause.
+func (o *Observation) TestsNotCompared(problem string, now time.Time) {
+	if o.Tests.Unavailable = plaintext.Line(problem, maxUnreadable); sinceJobEnded(*o, now) >= readWithin {
+		o.TestsCompared("the store that has their names cannot be used: " + o.Tests.Unavailable)
+	}
+}
+
+// waitToCompare waits for the store as for the workloads of an Environment.
+func waitToCompare(o Observation, now time.Time) Decision {
+	return Decision{
+		Condition: v1alpha1.Running(fmt.Sprintf("%s %s The store is asked whether all tests ran, and cannot be used: %s. It is tried again.",
+			endedMessage, o.Killed, o.Tests.Unavailable)),
+		RequeueAfter: min(max(sinceJobEnded(o, now)/4, createRetryMin), createRetryMax),
+	}
 }
 
 // expected is how many tests ran in the last comparable run that passed, if far fewer did in this one; else 0.

@@ -63,7 +63,7 @@ type Observation struct {
 	Failed      *FailedTests
 	FailedChain []*v1alpha1.Suite // the runs together with which the run is a whole, the newest first
 	Creation    Creation
-	Missing     *string        // CompareTests: a clause, which tests are missing; "": none
+	Tests       TestComparison // CompareTests
 	Repeat      Repeat         // RepeatRun
 	Ledger      *ledger.Ledger // ReadLedger: of the Environment
 }

@@ -51,7 +51,9 @@ func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
 	}
 	summary := collected.Summary
 	if s.Status.Results = results.Status(summary); s.Status.Results != nil {
-		s.Status.Results.Expected = expected(o)
+		if o.Killed == "" || s.Passed() { // else that is why it failed
+			s.Status.Results.Expected = expected(o)
+		}
 		s.Status.Results.OnlyTestsFailed = collected.OnlyTests && s.State() == v1alpha1.ReasonFailed
 	}
 	if summary.Files > 0 && o.Team != nil {

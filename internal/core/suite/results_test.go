@@ -237,29 +237,42 @@ func TestFewerTests(t *testing.T) {
 // TestKilledForMemory: a run in which a process was killed for its memory passes only if the tests of the last comparable run all ran.
 func TestKilledForMemory(t *testing.T) {
 	const killed, missing = "A process was killed.", "2 tests that passed there did not run here"
+	compared := func(missing string) func(*suite.Observation) {
+		return func(o *suite.Observation) { o.PassedBefore = passedRun("before", 3); o.TestsCompared(missing) }
+	}
+	unavailable := func(after time.Duration) func(*suite.Observation) {
+		return func(o *suite.Observation) {
+			o.PassedBefore, o.Stopping.Requested = passedRun("before", 3), t0.Add(-after)
+			o.TestsNotCompared("it does not answer", t0)
+		}
+	}
 	for name, tc := range map[string]struct {
-		reason  string
-		before  bool
-		missing *string
-		action  suite.Action
-		want    metav1.Condition
+		reason string
+		change func(*suite.Observation)
+		action suite.Action
+		want   metav1.Condition
 	}{
-		"Nothing": {"nothing shows which tests there are", false, nil, suite.Report, v1alpha1.Failed("3 tests passed. " + killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed.")},
-		"Asks":    {"the store has their names", true, nil, suite.CompareTests, v1alpha1.Running("The tests have ended.")},
-		"Missing": {"they may have been killed", true, new(missing), suite.Report, v1alpha1.Failed("3 tests passed. " + killed + " Nothing shows that all tests of before, the run that passed before, ran: " + missing + ".")},
-		"All":     {"they ran", true, new(""), suite.Report, v1alpha1.Passed("3 tests passed. The run passed. " + killed + " All tests of before, the run that passed before, ran.")},
+		"Nothing": {"nothing shows which tests there are", func(*suite.Observation) {}, suite.Report,
+			v1alpha1.Failed("3 tests passed. " + killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed.")},
+		"Asks":        {"the store has their names", func(o *suite.Observation) { o.PassedBefore = passedRun("before", 3) }, suite.CompareTests, v1alpha1.Running("The tests have ended.")},
+		"Missing":     {"they may have been killed", compared(missing), suite.Report, v1alpha1.Failed("3 tests passed. " + killed + " Some tests of before, the last run that passed, may not have run: " + missing + ".")},
+		"All":         {"they ran", compared(""), suite.Report, v1alpha1.Passed("3 tests passed. The run passed. " + killed + " All tests of before, the last run that passed, ran.")},
+		"Unavailable": {"the store may answer later", unavailable(time.Minute), suite.Report, v1alpha1.Running("The tests have ended. " + killed + " The store is asked whether all tests ran, and cannot be used: it does not answer. It is tried again.")},
+		"Too long": {"a run has to end", unavailable(time.Hour), suite.Report,
+			v1alpha1.Failed("3 tests passed. " + killed + " Some tests of before, the last run that passed, may not have run: the store that has their names cannot be used: it does not answer.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
 				Suite: aSuite("self", 5), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Killed: killed,
-				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 3, Passed: 3}}}, Missing: tc.missing,
+				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 3, Passed: 3}}},
 			}
-			if tc.before {
-				o.PassedBefore = passedRun("before", 3)
-			}
+			tc.change(&o)
 			d := decide(o, t0)
 			if diff := cmp.Diff(tc.want, d.Condition); diff != "" || d.Action != tc.action {
 				t.Errorf("%s: %q\n%s", tc.reason, d.Action, diff)
+			}
+			if suite.Ended(d.Condition) == (d.RequeueAfter > 0) && d.Action == suite.Report {
+				t.Errorf("%s: again after %s", tc.reason, d.RequeueAfter)
 			}
 		})
 	}

@@ -35,17 +35,17 @@ func NewClient(mgr ctrl.Manager) (client.WithWatch, error) {
 
 // Run returns when ctx ends.
 func Run(ctx context.Context, c client.WithWatch, o Objects, h Handler) {
-	with := func(options metav1.ListOptions) *client.ListOptions {
+	listOptions := func(options metav1.ListOptions) *client.ListOptions {
 		options.LabelSelector, options.FieldSelector = o.Selectors.LabelSelector, o.Selectors.FieldSelector
 		return &client.ListOptions{Namespace: o.Namespace, Raw: &options}
 	}
 	source := &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list := o.List()
-			return list, c.List(ctx, list, with(options))
+			return list, c.List(ctx, list, listOptions(options))
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return c.Watch(ctx, o.List(), with(options))
+			return c.Watch(ctx, o.List(), listOptions(options))
 		},
 	}
 	toolscache.NewReflectorWithOptions(source, o.Object, store(h), toolscache.ReflectorOptions{Name: o.Name}).RunWithContext(ctx)
