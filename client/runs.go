@@ -82,7 +82,12 @@ func (c *Client) Results(ctx context.Context, id string) (*RunResults, error) {
 }
 
 // ResultsOf are the tests of a run, without what only Results returns.
-func ResultsOf(r *Run) *RunResults { return &RunResults{Run: r.ID, State: r.State, Results: r.Results} }
+func ResultsOf(r *Run) *RunResults {
+	if r.Results == nil {
+		return &RunResults{Run: r.ID, State: r.State, Problem: r.ResultsProblem}
+	}
+	return &RunResults{Run: r.ID, State: r.State, Results: r.Results}
+}
 
 // Cancel stops a run that has not ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {

@@ -120,7 +120,7 @@ type RunResults struct {
 	Run     string       `json:"run"`
 	State   string       `json:"state"`
 	Results *TestResults `json:"results,omitempty"`
-	Problem string       `json:"problem,omitempty"` // a sentence: why texts and attachments are missing
+	Problem string       `json:"problem,omitempty"` // sentences: why texts and attachments are missing, or all results
 }
 
 // Artifacts are the files that the tests of a run wrote.

@@ -13,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -192,11 +193,21 @@ func (tm *team) inStream(trigger *v1alpha1.Trigger, sha, stream string) string {
 	return s.Name
 }
 
-// complete acts as the Job controller when the pod has succeeded.
+// complete acts as the kubelet and the Job controller when the pod has succeeded, which it creates if it does not exist.
 func (tm *team) complete(name string) {
 	tm.t.Helper()
-	j := &batchv1.Job{ObjectMeta: tm.meta(name)}
+	j, p := &batchv1.Job{ObjectMeta: tm.meta(name)}, &corev1.Pod{}
 	tm.get(j)
+	err := tm.s.Client.Get(tm.t.Context(), k8sclient.ObjectKey{Namespace: tm.namespace, Name: fakecluster.PodName(name)}, p)
+	if apierrors.IsNotFound(err) {
+		p = fakecluster.NewPod(j, "node")
+		tm.create(p)
+	} else if err != nil {
+		tm.t.Fatal(err)
+	}
+	if p.Status.Phase != corev1.PodSucceeded {
+		tm.updateStatus(p, func() { fakecluster.EndPod(p, 0) })
+	}
 	tm.updateStatus(j, func() { fakecluster.CompleteJob(j) })
 }
 

@@ -71,7 +71,7 @@ func (w *usualWays) goAll() {
 	w.scrapes()
 }
 
-// passes is a run whose pod is evicted in the end, and that is run again.
+// passes is a run whose pod is evicted in the end, so that it is an Error, and that is run again and passes.
 func (w *usualWays) passes() {
 	id := w.started(w.r, goodCommit)
 	p := w.runsOn(id)
@@ -80,9 +80,8 @@ func (w *usualWays) passes() {
 		ReportingController: "kubelet", ReportingInstance: w.node,
 		Regarding: corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: w.namespace, Name: p.Name, UID: p.UID},
 	})
-	w.updateStatus(p, func() { fakecluster.EndPod(p, 0) })
 	w.complete(id)
-	w.awaitState(id, v1alpha1.ReasonPassed)
+	w.awaitState(id, v1alpha1.ReasonError)
 	poll.True(w.t, "the end is known, so that it can run again", func() bool {
 		return w.call(http.MethodPost, w.r.URL+"/api/v0/runs/"+id+"/rerun", "", nil) == http.StatusCreated
 	})

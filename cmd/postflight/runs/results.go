@@ -64,6 +64,10 @@ func (o *ResultsOptions) Run(ctx context.Context, id string) error {
 		return err
 	}
 	return o.Console.Result(r, func() error {
+		if r.Results == nil && r.Problem != "" {
+			o.Console.Note("The run %s has no results. Its state is %s. %s", id, r.State, r.Problem)
+			return nil
+		}
 		if r.Results == nil {
 			o.Console.Note("The run %s has no results. Its state is %s. A Trigger with \"results: {}\" and tests that write JUnit reports "+
 				"into $POSTFLIGHT_RESULTS_DIR have them.", id, r.State)

@@ -6,21 +6,27 @@ import (
 	"strconv"
 )
 
-// Folders and files in which tools leave the reports of attempts, with the number of the attempt as the last group.
+// Folders and files in which tools leave the reports of attempts. The second group is the series, the third the number of the attempt.
 var (
 	// retries is of Microsoft.Testing.Platform: the report beside the folder is the last one.
-	retries = regexp.MustCompile(`(^|/)Retries/[^/]+/([0-9]{1,6})/`)
+	retries = regexp.MustCompile(`(^|/)Retries/([^/]+)/([0-9]{1,6})/`)
 
 	// testAttempts is of Bazel: test.xml beside the folder is the last one.
-	testAttempts = regexp.MustCompile(`(^|/)test_attempts/attempt_([0-9]{1,6})\.xml$`)
+	testAttempts = regexp.MustCompile(`(^|/)test_attempts/attempt_()([0-9]{1,6})\.xml$`)
 
 	// rerun is of Flank: the folder without a number is the first one.
-	rerun = regexp.MustCompile(`([^/])-rerun_([0-9]{1,6})/`)
+	rerun = regexp.MustCompile(`([^/])-rerun_()([0-9]{1,6})/`)
 )
 
-// Attempt returns the path of the report that has the last attempt at the tests of a report, and which attempt this one has. Those of one
-// path are attempts at the same tests.
-func Attempt(path string) (last string, number int) {
+// Attempt says which attempt at its tests a report has.
+type Attempt struct {
+	Last   string // the path of the report that has the last attempt: those of one path are attempts at the same tests
+	Series string // attempts of several series are at tests of several programs; "": the tool has none
+	Number int
+}
+
+// AttemptOf decides by the path of a report.
+func AttemptOf(path string) Attempt {
 	for _, tool := range []struct {
 		pattern *regexp.Regexp
 		last    string
@@ -30,11 +36,11 @@ func Attempt(path string) (last string, number int) {
 		if match == nil {
 			continue
 		}
-		number, _ = strconv.Atoi(match[2]) // it has few digits
+		number, _ := strconv.Atoi(match[3]) // it has few digits
 		if tool.before {
 			number += math.MinInt32
 		}
-		return tool.pattern.ReplaceAllString(path, tool.last), number
+		return Attempt{Last: tool.pattern.ReplaceAllString(path, tool.last), Series: match[2], Number: number}
 	}
-	return path, 0
+	return Attempt{Last: path}
 }

@@ -23,11 +23,11 @@ func TestAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var numbers []int
 			for _, path := range tc.inOrder {
-				last, number := junit.Attempt(path)
-				if last != tc.last {
-					t.Errorf("%s belongs to %s", path, last)
+				attempt := junit.AttemptOf(path)
+				if attempt.Last != tc.last {
+					t.Errorf("%s belongs to %s", path, attempt.Last)
 				}
-				numbers = append(numbers, number)
+				numbers = append(numbers, attempt.Number)
 			}
 			if !slices.IsSorted(numbers) {
 				t.Errorf("their order is %v", numbers)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // declared matches the encoding that the first line of a report names, such as Shift_JIS or windows-1251.
@@ -27,6 +28,10 @@ func utf8Reader(r io.Reader) io.Reader {
 	head, _ := in.Peek(256)
 	var from encoding.Encoding
 	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("<\x00\x00\x00")):
+		from = utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)
+	case bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")), bytes.HasPrefix(head, []byte("\x00\x00\x00<")):
+		from = utf32.UTF32(utf32.BigEndian, utf32.UseBOM)
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("<\x00")):
 		from = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	case bytes.HasPrefix(head, []byte("\xfe\xff")), bytes.HasPrefix(head, []byte("\x00<")):

@@ -3,6 +3,7 @@ package junit
 import (
 	"bufio"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ const (
 // Suite is an open suite. Its name is empty if it is the root of several: that is the name of a tool.
 type Suite struct {
 	Name, File string
+	ID         string // differs from those of other suites of the report with the same names, such as of two browsers
 }
 
 // Path joins the names of suites, outermost first, up to about maxSuite bytes: each test may repeat it.
@@ -96,6 +98,8 @@ type Reader struct {
 	open    []openTest
 
 	gotestsum bool // wrote the report
+
+	same map[string]int // suites with the same names
 }
 
 // openTest is a test that has not ended.
@@ -117,7 +121,7 @@ type suiteCounts struct {
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
 	in := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
-	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}}
+	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}, same: map[string]int{}}
 }
 
 // Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.
@@ -218,6 +222,7 @@ func (r *Reader) openSuite(t *Token) {
 	if t.Name == "testsuites" {
 		suite.Name = ""
 	}
+	suite.ID = r.suiteID(suite, t.Attrs["hostname"])
 	r.suites = append(r.suites, suite)
 	failures, errors := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
 	s := suiteCounts{depth: len(r.stack), announced: failures + errors}
@@ -226,6 +231,18 @@ func (r *Reader) openSuite(t *Token) {
 		s.errors = errors
 	}
 	r.counts = append(r.counts, s)
+}
+
+// suiteID counts suites that have the same names and host, and are in the same suites.
+func (r *Reader) suiteID(s Suite, host string) string {
+	id := s.Name + "\x00" + beginning(host)
+	if len(r.suites) > 0 {
+		id = r.suites[len(r.suites)-1].ID + "\x00" + id
+	}
+	digest := sha256.Sum256([]byte(id))
+	id = string(digest[:])
+	r.same[id]++
+	return fmt.Sprintf("%s%d", id, r.same[id])
 }
 
 func beginning(text string) string {

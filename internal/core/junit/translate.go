@@ -1,6 +1,9 @@
 package junit
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mayFail is what Catch2 writes before the failures of a test that may fail.
 const mayFail = "TEST_CASE tagged with !mayfail"
@@ -24,10 +27,12 @@ func (r *Reader) translate(t *Token) {
 	}
 }
 
-// notStarted reports whether CTest could not start a test, which it writes as skipped. Of a test that skipped itself, it names the property
-// of the test.
+// reasons are what CTest says of a test that it could not start.
+var reasons = []string{"Unable to find ", "Fixture dependency failed", "Required Files Missing", "Missing Configuration", "Insufficient resources", "Failed to start"}
+
+// notStarted reports whether CTest could not start a test, which it writes as skipped, as it does with a test that skipped itself.
 func notStarted(status, why string) bool {
-	return status == "notrun" && why != "" && !strings.HasPrefix(why, "SKIP_")
+	return status == "notrun" && slices.ContainsFunc(reasons, func(reason string) bool { return strings.HasPrefix(why, reason) })
 }
 
 // countsFlakes reports whether Flank wrote the suite: a test that it marks as flaky has passed in the end. Others mark tests that failed.

@@ -122,7 +122,7 @@ func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {
 
 func reportOf(p *corev1.Pod, s results.Summary) results.Pod {
 	r := results.Pod{
-		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: ended(*p) && !succeeded(p), Summary: s,
+		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: ended(*p) && !succeeded(p), Ignored: endedBadly(p), Summary: s,
 	}
 	if i, err := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
 		r.Index = &i

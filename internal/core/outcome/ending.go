@@ -126,7 +126,7 @@ func (s stop) afterTests(p *corev1.Pod, cs *corev1.ContainerStatus) bool {
 	}
 	inPlace := cs != nil && p.Spec.RestartPolicy != corev1.RestartPolicyNever
 	switch {
-	case s.at.IsZero() || end.IsZero() || cs != nil && s.explainsFailure:
+	case s.at.IsZero() || end.IsZero() || cs != nil && s.explainsFailure || cs == nil && s.confirmation:
 		return false
 	case s.confirmation && !inPlace:
 		return finishedAt(p).Add(clockSkew).Before(s.at)
@@ -193,7 +193,8 @@ func succeeded(p *corev1.Pod) bool {
 	case corev1.PodSucceeded:
 		return true
 	case corev1.PodFailed:
-		return injected(p) != "" && !testsEnded(p).IsZero() && failedContainer(p) == nil && endingOf(p).cause == causeItself
+		cause := endingOf(p).cause
+		return injected(p) != "" && !testsEnded(p).IsZero() && failedContainer(p) == nil && (cause == causeItself || cause == causeMemory)
 	default:
 		return false
 	}
@@ -240,10 +241,11 @@ func firstContainer(p *corev1.Pod, fits func(corev1.ContainerStatus) bool) *core
 
 // termination is how a container ended. In a deleted pod that restarts containers, only the state before the last shows a failure.
 func termination(p *corev1.Pod, cs corev1.ContainerStatus) *corev1.ContainerStateTerminated {
-	if before := cs.LastTerminationState.Terminated; before != nil && (p.DeletionTimestamp != nil || cs.State.Terminated == nil) {
+	before, now := cs.LastTerminationState.Terminated, cs.State.Terminated
+	if before != nil && (now == nil || now.ExitCode != 0 && p.DeletionTimestamp != nil) {
 		return before
 	}
-	return cs.State.Terminated
+	return now
 }
 
 // lostWithNode is the reason of a container of which the kubelet knows nothing any more, as after a restart of its node.

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
 
@@ -57,6 +58,58 @@ func TestEnding(t *testing.T) {
 			}
 			if got, want := failedByItself(p), !wants[cluster] && p.DeletionTimestamp == nil; got != want {
 				t.Errorf("it failed by itself: %t, want %t", got, want)
+			}
+		})
+	}
+}
+
+// TestStoppedOrNot: exit code 0 counts only if nothing may have stopped the tests before.
+func TestStoppedOrNot(t *testing.T) {
+	afterFailure := func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		p.Status.ContainerStatuses[0].LastTerminationState = exit(1, 10, "")
+		p.Status.ContainerStatuses[0].RestartCount = 1
+	}
+	confirmed := func(second int) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(after(second)), new(int64(0))
+		}
+	}
+	disruptedAt := func(second int) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			disruptionTarget("EvictionByEvictionAPI", "")(p)
+			p.Status.Conditions[0].LastTransitionTime = after(second)
+		}
+	}
+	for name, tc := range map[string]struct {
+		change []func(*corev1.Pod)
+		want   cause
+	}{
+		"nothing":                         {nil, causeItself},
+		"deleted before":                  {[]func(*corev1.Pod){deleted(30)}, causeDeletion},
+		"deleted just after":              {[]func(*corev1.Pod){deleted(49)}, causeDeletion},
+		"deleted long after":              {[]func(*corev1.Pod){deleted(51)}, causeItself},
+		"a late confirmation":             {[]func(*corev1.Pod){confirmed(200)}, causeDeletion},
+		"disrupted before":                {[]func(*corev1.Pod){disruptedAt(30)}, causeCluster},
+		"disrupted just after":            {[]func(*corev1.Pod){disruptedAt(50)}, causeCluster},
+		"disrupted long after":            {[]func(*corev1.Pod){disruptedAt(51)}, causeItself},
+		"disrupted, nobody knows when":    {[]func(*corev1.Pod){disruptionTarget("TerminationByKubelet", "")}, causeCluster},
+		"evicted":                         {[]func(*corev1.Pod){podReason("Evicted", "")}, causeCluster},
+		"shut down":                       {[]func(*corev1.Pod){podReason("Terminated", "Pod was terminated in response to imminent node shutdown.")}, causeCluster},
+		"too late":                        {[]func(*corev1.Pod){late(40)}, causeTimeLimit},
+		"just in time":                    {[]func(*corev1.Pod){late(41)}, causeItself},
+		"restarted, and deleted":          {[]func(*corev1.Pod){afterFailure, deleted(30)}, causeDeletion},
+		"restarted, deleted, and removed": {[]func(*corev1.Pod){afterFailure, confirmed(41)}, causeDeletion},
+		"restarted":                       {[]func(*corev1.Pod){afterFailure}, causeItself},
+		"a signal":                        {[]func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Signal = 15 }}, causeSignal},
+		"memory":                          {[]func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.Reason = "OOMKilled" }}, causeMemory},
+		"memory of an init container":     {[]func(*corev1.Pod){initContainer("seed", exitFor("OOMKilled", 0, 5, ""))}, causeMemory},
+		"memory of our own":               {[]func(*corev1.Pod){initContainer(job.PrepareContainer, exitFor("OOMKilled", 0, 5, ""))}, causeItself},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(corev1.PodSucceeded, append([]func(*corev1.Pod){container("test", exitFor("Completed", 0, 40, ""))}, tc.change...)...)
+			if got := endingOf(&p).cause; got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
 			}
 		})
 	}

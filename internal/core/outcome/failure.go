@@ -99,8 +99,6 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
 		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", e.why, repeat))
 	case e.cause == causeDeletion:
 		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
-	case cs == nil && e.cause == causeMemory:
-		return v1alpha1.Failed(outOfMemory(p, e.container, "A process in the"))
 	case e.cause == causeSignal:
 		return v1alpha1.Error(stoppedMessage(p, e))
 	case cs == nil && failedInjected(p) != "":

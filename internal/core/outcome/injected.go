@@ -13,12 +13,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
-// injected returns the container beside the tests that is not in the jobTemplate, or "": the first that runs, or else that exists.
+// injected returns the container beside the tests that is not in the jobTemplate, or "": the first that has not ended, or else that exists.
 func injected(p *corev1.Pod) (name string) {
 	for _, cs := range p.Status.ContainerStatuses {
 		switch {
 		case job.InTemplate(&p.Spec, cs.Name):
-		case cs.State.Running != nil:
+		case cs.State.Terminated == nil:
 			return cs.Name
 		case name == "":
 			name = cs.Name
@@ -40,8 +40,10 @@ func failedInjected(p *corev1.Pod) string {
 // heldOpen returns the injected container that alone keeps a pod running whose tests have ended, or "".
 func heldOpen(p *corev1.Pod) string {
 	name := injected(p)
-	runs := func(cs corev1.ContainerStatus) bool { return cs.Name == name && cs.State.Running != nil }
-	if name == "" || p.DeletionTimestamp != nil || testsEnded(p).IsZero() || !slices.ContainsFunc(p.Status.ContainerStatuses, runs) {
+	holds := func(cs corev1.ContainerStatus) bool {
+		return cs.Name == name && (cs.State.Terminated == nil || restarts(p, cs))
+	}
+	if name == "" || ended(*p) || p.DeletionTimestamp != nil || testsEnded(p).IsZero() || !slices.ContainsFunc(p.Status.ContainerStatuses, holds) {
 		return ""
 	}
 	return name
@@ -98,8 +100,11 @@ func workLeft(j *batchv1.Job) int32 {
 // onlyInjectedFailed reports whether a Job failed only because of containers that are not in its template: in the last pod of each part of
 // the work, all others exited with 0.
 func onlyInjectedFailed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) bool {
-	if end.Reason != batchv1.JobReasonBackoffLimitExceeded && end.Reason != batchv1.JobReasonFailedIndexes {
+	if !slices.Contains([]string{batchv1.JobReasonBackoffLimitExceeded, batchv1.JobReasonFailedIndexes, batchv1.JobReasonPodFailurePolicy}, end.Reason) {
 		return false
+	}
+	if all := ptr.Deref(j.Spec.Completions, 1); all > 1 && !job.IsIndexed(&j.Spec) {
+		return count(pods, succeeded) >= int(all) && count(pods, hasFailed) == 0 && count(pods, endedBadly) > 0
 	}
 	last, problem := lastPods(j, pods)
 	return problem == "" && count(last, succeeded) == len(last) && count(last, endedBadly) > 0

@@ -58,9 +58,14 @@ func TestInjected(t *testing.T) {
 		"shards":           {"all passed", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42)), newPod(corev1.PodFailed, named("b"), index("1"), passes, proxyStopped, late(42))}, "Passed", note},
 		"one shard failed": {"its tests did", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42)), newPod(corev1.PodFailed, named("b"), index("1"), fails, proxyStopped, late(42))}, "Failed", "1 of 2 shards failed"},
 		"a shard is gone":  {"nobody knows how it ended", newJob(indexed), []corev1.Pod{newPod(corev1.PodFailed, named("a"), index("0"), passes, proxyStopped, late(42))}, "Error", "So the Job gave up"},
-		"the Job's policy": {"it failed for another reason", newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "x")), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(42))}, "Error", "So the Job gave up before all its work was done."},
+		"the Job's policy": {"its rule is about the proxy", newJob(with(batchv1.JobFailed, batchv1.JobReasonPodFailurePolicy, "x")), []corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(42))}, "Passed", note},
 		"completions": {"nobody knows what is left", newJob(backoffExceeded, func(j *batchv1.Job) { j.Spec.Completions = new(int32(3)) }),
 			[]corev1.Pod{newPod(corev1.PodFailed, passes, proxyStopped, late(42))}, "Error", "So the Job gave up before all its work was done."},
+		"parallel": {"all passed", newJob(backoffExceeded, func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = new(int32(2)), new(int32(2)) }), []corev1.Pod{
+			newPod(corev1.PodFailed, named("a"), passes, proxyStopped, late(42)), newPod(corev1.PodFailed, named("b"), passes, proxyStopped, late(42))}, "Passed", note},
+		"repeated": {"the last attempt counts", newJob(backoffExceeded, keepsResults), []corev1.Pod{
+			newPod(corev1.PodFailed, named("a"), passes, left(found(0, 0)), meshed(exit(1, 41, ""))),
+			newPod(corev1.PodFailed, named("b"), created(51), container("test", exitFor("Completed", 0, 50, "")), left(found(0, 0)), meshed(exit(1, 50, "")))}, "Passed", note},
 		"shards with results": {"all passed", newJob(indexed, keepsResults), []corev1.Pod{
 			newPod(corev1.PodFailed, named("a"), index("0"), passes, left(found(0, 0)), proxyStopped, late(42)),
 			newPod(corev1.PodFailed, named("b"), index("1"), passes, left(found(0, 0)), proxyStopped, late(42))}, "Passed", note},
@@ -91,6 +96,7 @@ func TestHeldOpen(t *testing.T) {
 	}{
 		"only a proxy runs":        {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs))}, true, 1, 41, 0},
 		"two pods":                 {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, passes, meshed(runs))}, true, 2, 41, 1},
+		"a proxy cannot start":     {[]corev1.Pod{newPod(corev1.PodPending, started, passes, meshed(waits("ImagePullBackOff", "no such image")))}, true, 1, 41, 0},
 		"its tests failed":         {[]corev1.Pod{newPod(corev1.PodRunning, started, fails, meshed(runs))}, true, 1, 41, -1},
 		"tests run":                {[]corev1.Pod{newPod(corev1.PodRunning, started, container("test", runs), meshed(runs))}, false, 1, 0, -1},
 		"tests of another pod run": {[]corev1.Pod{newPod(corev1.PodRunning, started, passes, meshed(runs)), newPod(corev1.PodRunning, named("b"), started, container("test", runs), meshed(runs))}, false, 2, 41, -1},

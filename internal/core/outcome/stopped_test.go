@@ -22,7 +22,7 @@ func TestStopped(t *testing.T) {
 		timedOut = "TimedOut: "
 		passed   = "Passed: "
 		gone     = "Error, interrupted: The pod"
-		goneOne  = "Error, interrupted: Of 2 pods that exited with 0, 1 are gone"
+		goneOne  = "Error, interrupted: Of the 2 pods that exited with 0, 1 is gone"
 		failGone = "Error, interrupted: The pod was deleted before its end was seen"
 	)
 	for name, tc := range map[string]struct {

@@ -50,7 +50,8 @@ func podsLost(gone, all int) string {
 	if all == 1 {
 		return "The pod that exited with 0 is gone: evicted, drained or deleted. Nothing shows that all its tests ran. "
 	}
-	return fmt.Sprintf("Of %d pods that exited with 0, %d are gone: evicted, drained or deleted. Nothing shows that all their tests ran. ", all, gone)
+	return fmt.Sprintf("Of the %d pods that exited with 0, %d %s gone: evicted, drained or deleted. Nothing shows that all their tests ran. ",
+		all, gone, map[bool]string{true: "is", false: "are"}[gone == 1])
 }
 
 func testContainer(pods []corev1.Pod) string {
@@ -123,16 +124,16 @@ func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 }
 
 func stoppedMessage(p *corev1.Pod, e ending) string {
-	what := "The pod was deleted while its tests ran."
+	what := "The pod was deleted."
 	switch e.cause {
 	case causeCluster:
-		what = fmt.Sprintf("The cluster stopped the pod while its tests ran: %s.", e.why)
+		what = fmt.Sprintf("The cluster stopped the pod: %s.", e.why)
 	case causeSignal:
 		what = fmt.Sprintf("A signal ended the %s.", title(p, e.container))
 	case causeTimeLimit:
-		what = "The deadline of the pod stopped its tests."
+		what = "The deadline of the pod stopped it."
 	}
-	return what + " Exit code 0 does not show that all of them ran. " + repeat
+	return what + " Its tests may not all have run, although they exited with 0. " + repeat
 }
 
 // killedForMemory is a sentence: in which container that exited with 0 something was killed for its memory. It is "" if there is none.

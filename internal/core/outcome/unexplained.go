@@ -67,7 +67,7 @@ func (s State) WithWarning(j *batchv1.Job, warning string) State {
 func advice(warning string) string {
 	switch {
 	case quota.MatchString(warning):
-		return " The run starts when other pods have ended, or ends with the startTimeout of its Trigger."
+		return " The quota has room again when other pods have ended."
 	case notSpecified.MatchString(warning):
 		return " Set that in the jobTemplate of the Trigger, or give the namespace a LimitRange with a default."
 	default:

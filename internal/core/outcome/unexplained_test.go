@@ -65,7 +65,7 @@ func TestWithWarning(t *testing.T) {
 	}{
 		"none": {reason: "Kubernetes warned of nothing", want: before.Condition.Message},
 		"quota": {reason: "the pod's name has another end at each attempt", warning: `Error creating: pods "smoke-4kq2z-x7zkd" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2`,
-			want: "The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2. The run starts when other pods have ended, or ends with the startTimeout of its Trigger."},
+			want: "The pod cannot start: exceeded quota: pods, requested: pods=1, used: pods=2, limited: pods=2. The quota has room again when other pods have ended."},
 		"quota of what is not said": {reason: "it would be refused again", warning: `Error creating: pods "smoke-x" is forbidden: failed quota: pods: must specify limits.cpu for: test`,
 			want: "The pod cannot start: failed quota: pods: must specify limits.cpu for: test. Set that in the jobTemplate of the Trigger, or give the namespace a LimitRange with a default.", hopeless: true},
 		"policy": {reason: "a policy's own sentence", warning: `Error creating: admission webhook "policy.example.com" denied the request: no limits.`,

@@ -111,6 +111,7 @@ func (e *element) testCase() testCase {
 	t := testCase{
 		name: e.name(), suite: e.suite(), file: e.file(), line: lineNumber(e.attrs["line"]),
 		outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), retries: e.retries, outside: e.attrs == nil,
+		identity: e.identity(),
 	}
 	if t.outcome == failed {
 		t.failure = e.failure(t.name)
@@ -129,6 +130,19 @@ func (e *element) outcome() outcome {
 	default:
 		return passed
 	}
+}
+
+// identity tells tests apart whose names look alike: of several suites, or with several classes. It is that of the report, before names are
+// shortened and masked.
+func (e *element) identity() nameHash {
+	if e.attrs["name"] == "" {
+		return 0
+	}
+	suite := ""
+	if len(e.suites) > 0 {
+		suite = e.suites[len(e.suites)-1].ID
+	}
+	return hashOf(suite + "\x00" + e.class() + "\x00" + e.attrs["name"])
 }
 
 // name joins class (or file) and test, unless the test's name contains the class.

@@ -4,10 +4,30 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode/utf32"
 
 	"github.com/postflight-dev/postflight/internal/core/results"
 )
+
+// TestUTF32: a report that no line can declare is read by its first bytes.
+func TestUTF32(t *testing.T) {
+	for name, codec := range map[string]encoding.Encoding{
+		"little":      utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
+		"big":         utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+		"with a mark": utf32.UTF32(utf32.LittleEndian, utf32.UseBOM),
+	} {
+		text, err := codec.NewEncoder().String(`<testsuite><testcase name="支払い"><failure/></testcase></testsuite>`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests := &results.Tests{}
+		if !tests.Add("r.xml", strings.NewReader(text)) || len(tests.Failures) != 1 || tests.Failures[0].Name != "支払い" {
+			t.Errorf("%s: %+v", name, tests.Failures)
+		}
+	}
+}
 
 // TestEncodings: a report is read in the encoding that its first line names, also by the names of Python and Oracle.
 func TestEncodings(t *testing.T) {

@@ -1,17 +1,15 @@
 package results
 
-// lastAttempts keeps the last test of each name, with what became of those before. If one of them failed and the last one passed, it is flaky.
+// lastAttempts keeps the last test of each identity, with what became of those before. If one of them failed and the last one passed, it is flaky.
 // One that was skipped in the end has failed: no attempt shows that it works. A failure outside of tests is never an attempt at a test.
 func lastAttempts(all []found) (last []found) {
 	newest := map[nameHash]int{} // the index in last
 	for i := range all {
 		f := &all[i]
 		f.index = i
-		at, repeated := newest[f.hash]
-		if f.outside || !repeated {
-			if !f.outside {
-				newest[f.hash] = len(last)
-			}
+		at, repeated := newest[f.identity]
+		if f.identity == 0 || !repeated {
+			newest[f.identity] = len(last)
 			last = append(last, *f)
 			continue
 		}

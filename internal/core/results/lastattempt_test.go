@@ -36,6 +36,10 @@ func TestLastAttempt(t *testing.T) {
 		"skipped and passed":  {"the last one decides", []string{suite(of(skip, "pays"), of(pass, "pays"))}, "pays passed 0", nil, nil},
 		"other tests":         {"they count", []string{suite(of(fail, "a"), of(pass, "b"))}, "a failed 0, b passed 0", nil, []string{"a"}},
 		"in a second report":  {"it has the last attempts", []string{suite(of(pass, "adds"), of(fail, "pays")), suite(of(pass, "pays"))}, "adds passed 0, pays flaky 1", []string{"pays"}, nil},
+		"two browsers":        {"they are two tests", []string{`<testsuites><testsuite name="a.spec.ts" hostname="chromium">` + of(fail, "pays") + `</testsuite><testsuite name="a.spec.ts" hostname="firefox">` + of(pass, "pays") + `</testsuite></testsuites>`}, "a.spec.ts > pays failed 0, a.spec.ts > pays passed 0", nil, []string{"a.spec.ts > pays"}},
+		"two suites":          {"they are two tests", []string{`<testsuites><testsuite name="s"><testcase classname="c" name="pays"><failure/></testcase></testsuite><testsuite name="s"><testcase classname="c" name="pays"/></testsuite></testsuites>`}, "c > pays failed 0, c > pays passed 0", nil, []string{"c > pays"}},
+		"class and name":      {"they are two tests", []string{suite(`<testcase classname="a > b" name="c"><failure/></testcase>`, `<testcase classname="a" name="b > c"/>`)}, "a > b > c failed 0, a > b > c passed 0", nil, []string{"a > b > c"}},
+		"without a name":      {"nobody knows which test it is", []string{suite(`<testcase><failure/></testcase>`, `<testcase/>`)}, "(a test without a name) failed 0, (a test without a name) passed 0", nil, []string{"(a test without a name)"}},
 		"a suite that failed": {"it is no test that could be repeated", []string{suite(`<error message="x"/>`, `<error message="y"/>`, of(pass, "a"))},
 			"(a test without a name) failed 0, (a test without a name) failed 0, a passed 0", nil, []string{"(a test without a name)", "(a test without a name) (2)"}},
 	} {

@@ -16,6 +16,7 @@ type Pod struct {
 	Started time.Time // or created
 	Ended   time.Time // zero: unknown
 	Failed  bool      // the pod failed, so Kubernetes may have replaced it by a later one
+	Ignored bool      // Kubernetes takes it for failed because of a container that does not count, and may have replaced it, too
 	Worker  bool      // of a work queue: Kubernetes does not replace it once another pod has succeeded
 	Summary Summary
 }
@@ -106,7 +107,7 @@ func replaces(p, earlier Pod) bool {
 	if p.Index != nil && earlier.Index != nil {
 		return *p.Index == *earlier.Index && byStart(earlier, p) < 0
 	}
-	return p.Index == nil && earlier.Index == nil && earlier.Failed && !earlier.Ended.After(p.Started)
+	return p.Index == nil && earlier.Index == nil && (earlier.Failed || earlier.Ignored) && !earlier.Ended.After(p.Started)
 }
 
 // namesOf also has the names without a number, because another test of the name may have been the first in its pod.

@@ -24,9 +24,10 @@ type testCase struct {
 	line         int32  // 0: unknown
 	outcome      outcome
 	milliseconds int64
-	retries      int32   // attempts before the last one
-	failure      Failure // if it failed
-	outside      bool    // it is a failure of a suite
+	retries      int32    // attempts before the last one
+	failure      Failure  // if it failed
+	outside      bool     // it is a failure of a suite
+	identity     nameHash // tests of several suites may have one name; 0: it has none
 }
 
 func parse(report *junit.Reader, secrets mask.Values, emit func(testCase)) error {

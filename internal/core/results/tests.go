@@ -36,6 +36,7 @@ type Tests struct {
 
 type found struct {
 	hash         nameHash
+	identity     nameHash // see testCase
 	outcome      outcome
 	failure      *Failure // of the first failed tests
 	flaky        string   // name of one of the first flaky tests
@@ -66,7 +67,7 @@ func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 	}
 	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
-		f := found{hash: hashOf(test.name), outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test), milliseconds: test.milliseconds}
+		f := found{hash: hashOf(test.name), identity: test.identity, outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test), milliseconds: test.milliseconds}
 		if test.outcome == failed {
 			t.markQuarantine(&test.failure, f.rule)
 		}

@@ -50,7 +50,8 @@ func expect(o Observation, d Decision, now time.Time) Decision {
 	case o.Killed != "":
 		d.Condition.Message += fmt.Sprintf(" %s All tests of %s, the last run that passed, ran.", o.Killed, o.PassedBefore.Name)
 	case n > 0 && o.Required.Fewer.Policy == v1alpha1.FewerTestsFail:
-		d.Condition = v1alpha1.Failed("Far fewer tests ran than before, and results.fewerTests of the Trigger is Fail. " + farFewer(o, n))
+		d.Condition = v1alpha1.Failed("Far fewer tests ran than before, and results.fewerTests of the Trigger is Fail. " + farFewer(o, n) +
+			" If fewer are intended, set it to Report for one run.")
 	}
 	return d
 }

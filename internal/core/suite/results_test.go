@@ -221,6 +221,9 @@ func TestFewerTests(t *testing.T) {
 			o.PassedBefore = suite.LastPassed(o.Suite, tc.before)
 			d := decide(o, t0)
 			want := strings.Replace(tc.want, "%d", fmt.Sprint(tc.ran), 1)
+			if tc.fails {
+				want += " If fewer are intended, set it to Report for one run."
+			}
 			says := strings.Contains(d.Condition.Message, " Only ")
 			if says != (want != "") || !strings.HasSuffix(d.Condition.Message, want) || (d.Condition.Reason == v1alpha1.ReasonFailed) != tc.fails {
 				t.Errorf("%s: %s %q", tc.reason, d.Condition.Reason, d.Condition.Message)

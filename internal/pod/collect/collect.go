@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/junit"
 	"github.com/postflight-dev/postflight/internal/core/mask"
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/quarantine"
@@ -93,7 +92,7 @@ func (w *collection) collect(ctx context.Context) {
 func (w *collection) read(ctx context.Context, files []file) {
 	ctx, cancel := context.WithTimeout(ctx, w.Budget/2)
 	defer cancel()
-	for _, attempts := range w.attempts(files) {
+	for _, attempts := range attempts(files, w.tests.LastAttempt) {
 		for _, f := range attempts {
 			in, _, err := f.open(w.root)
 			if err != nil {
@@ -108,37 +107,6 @@ func (w *collection) read(ctx context.Context, files []file) {
 	if c := w.tests.Counts; c.Reports > 0 {
 		w.Log.Info("read the reports", "reports", c.Reports, "tests", c.Tests, "passed", c.Passed, "failed", c.Failed, "skipped", c.Skipped)
 	}
-}
-
-// attempts returns the files that may be reports, those of the same tests together, in their order.
-func (w *collection) attempts(files []file) (all [][]*file) {
-	places := map[string]int{}
-	for i := range files {
-		f := &files[i]
-		if !junit.IsReport(f.path) {
-			continue
-		}
-		final := f.path
-		if w.tests.LastAttempt {
-			final, _ = junit.Attempt(f.path)
-		}
-		at, known := places[final]
-		if !known {
-			at, places[final] = len(all), len(all)
-			all = append(all, nil)
-		}
-		all[at] = append(all[at], f)
-	}
-	for _, attempts := range all {
-		slices.SortStableFunc(attempts, byAttempt)
-	}
-	return all
-}
-
-func byAttempt(a, b *file) int {
-	_, one := junit.Attempt(a.path)
-	_, other := junit.Attempt(b.path)
-	return one - other
 }
 
 // whileTime ends with its context.

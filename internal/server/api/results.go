@@ -17,6 +17,9 @@ func (a *API) getResults(w http.ResponseWriter, r *Request) error {
 	}
 	shown := run.Shown()
 	answer := httpapi.RunResults{Run: shown.ID, State: shown.State, Results: shown.Results}
+	if shown.Results == nil {
+		answer.Problem = shown.ResultsProblem
+	}
 	if shown.Results != nil {
 		explanation, err := a.Runs.Explain(r.Context(), run)
 		if err != nil {

@@ -27,7 +27,7 @@ type runData struct {
 	settled bool // it will not change any more
 
 	FilesProblem string // a sentence: why there are no files
-	TestsProblem string // a sentence: why the failures have no texts
+	TestsProblem string // sentences: why the failures have no texts, or why there are no results
 }
 
 func (u *UI) runPage(r *request) (*page, error) {
@@ -46,6 +46,7 @@ func (u *UI) runPage(r *request) (*page, error) {
 
 func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
 	if d.Tests == nil {
+		d.TestsProblem = run.Shown().ResultsProblem
 		return nil
 	}
 	explanation, err := u.Runs.Explain(r.Context(), run)
