@@ -140,8 +140,9 @@ func TestHoldLeavesSlotsToOthers(t *testing.T) {
 func TestHoldOfAnEphemeralEnvironment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10*time.Minute))))
-	w.hold("pr-1", time.Hour)
+	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10*time.Minute)), func(e *v1alpha1.Environment) { // held before a run can see it
+		e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(w.clock.Now().Add(time.Hour).Truncate(time.Second)), Reason: "debugging 812"}
+	}))
 	w.create(aSuite("run", 0, at("pr-1")))
 	w.reaches("run", v1alpha1.ReasonQueued, "pr-1 is on hold until ")
 	w.clock.moveOn(20 * time.Minute)

@@ -291,3 +291,14 @@ func TestLostFiles(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestShortTestsAreLookedAt: tests that end within a second may change nothing of their Job, whose pod an injected container holds open.
+func TestShortTestsAreLookedAt(t *testing.T) {
+	for unready, most := range map[bool]time.Duration{true: time.Minute, false: 30 * time.Minute} {
+		o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Running("The tests are running."), Started: t0, Unready: unready}
+		o.Job.CreationTimestamp = metav1.NewTime(t0)
+		if d := decide(o, t0.Add(2*time.Second)); d.RequeueAfter == 0 || d.RequeueAfter > most || !unready && d.RequeueAfter < time.Minute {
+			t.Errorf("unready: %t, again after %s", unready, d.RequeueAfter)
+		}
+	}
+}

@@ -221,10 +221,15 @@ func jobPollInterval(o Observation, now time.Time) time.Duration {
 	if !o.StartingSince.IsZero() {
 		return startPollInterval(o, now)
 	}
-	if at := startTime(o); at != nil {
-		return max(at.Add(timeLimit(o)).Sub(now), time.Second)
+	at := startTime(o)
+	if at == nil {
+		return 0
 	}
-	return 0
+	wait := max(at.Add(timeLimit(o)).Sub(now), time.Second)
+	if o.Unready { // short tests may have ended without an event, and an injected container may hold the pod open
+		return min(wait, unreadyInterval(o, now))
+	}
+	return wait
 }
 
 func startPollInterval(o Observation, now time.Time) time.Duration {
