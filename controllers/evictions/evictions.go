@@ -61,7 +61,7 @@ func (w *Watch) OnEviction(evicted func(context.Context, *eventsv1.Event)) {
 	w.listeners = append(w.listeners, evicted)
 }
 
-// NeedLeaderElection is true: nobody else asks.
+// NeedLeaderElection is true: only the leader ends runs.
 func (w *Watch) NeedLeaderElection() bool { return true }
 
 // Start follows events until ctx ends.

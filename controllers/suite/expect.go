@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/suite"
 )
 
-// compareTests compares the tests of a run with those of the one that passed before, by what the pods of both left in the store.
+// compareTests compares the tests of a run with those of the last run that passed. The store has what the pods of both reported.
 func (r *Reconciler) compareTests(ctx context.Context, o *suite.Observation) {
 	if r.Documents == nil || o.Team == nil {
 		o.TestsCompared(results.NoStore)

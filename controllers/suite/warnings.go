@@ -2,11 +2,8 @@ package suite
 
 import (
 	"context"
-	"maps"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,44 +32,22 @@ const (
 // warnings are the recent warnings of Kubernetes, by namespace and object. Without them, each run that cannot start would read all
 // events of its namespace.
 type warnings struct {
-	live     client.Reader
-	clock    clock.PassiveClock
-	requests singleflight.Group // by namespace
-
-	mu          sync.Mutex
-	byNamespace map[string]namespaceWarnings
-}
-
-type namespaceWarnings struct {
-	readAt time.Time
-	notes  map[types.UID]string
+	live   client.Reader
+	recent namespaceReads[map[types.UID]string]
 }
 
 func newWarnings(live client.Reader, clock clock.PassiveClock) *warnings {
-	return &warnings{live: live, clock: clock, byNamespace: map[string]namespaceWarnings{}}
+	w := &warnings{live: live}
+	w.recent.clock, w.recent.read, w.recent.every, w.recent.timeout = clock, w.read, warningsEvery, warningsTimeout
+	return w
 }
 
 // about returns the warning that is the last event of an object, or "" if there is none or the events cannot be read.
 func (w *warnings) about(ctx context.Context, namespace string, uid types.UID) string {
-	if then, known := w.cached(namespace); known {
-		return then.notes[uid]
-	}
-	notes, _, _ := w.requests.Do(namespace, func() (any, error) { return w.read(ctx, namespace), nil })
-	return notes.(map[types.UID]string)[uid]
-}
-
-func (w *warnings) cached(namespace string) (then namespaceWarnings, known bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := w.clock.Now()
-	maps.DeleteFunc(w.byNamespace, func(_ string, then namespaceWarnings) bool { return now.Sub(then.readAt) >= warningsEvery })
-	then, known = w.byNamespace[namespace]
-	return then, known
+	return w.recent.get(ctx, namespace)[uid]
 }
 
 func (w *warnings) read(ctx context.Context, namespace string) map[types.UID]string {
-	ctx, cancel := context.WithTimeout(ctx, warningsTimeout)
-	defer cancel()
 	last, read, page := lastEvents{}, 0, &eventsv1.EventList{}
 	for more := true; more && read < maxEvents; more = page.Continue != "" {
 		from := page.Continue
@@ -84,11 +59,7 @@ func (w *warnings) read(ctx context.Context, namespace string) map[types.UID]str
 		last.add(page.Items)
 		read += len(page.Items)
 	}
-	notes := last.warnings()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.byNamespace[namespace] = namespaceWarnings{readAt: w.clock.Now(), notes: notes}
-	return notes
+	return last.warnings()
 }
 
 // lastEvents are the last events by the object that they are about. Of those that are no warning, only the time is kept.

@@ -1,4 +1,4 @@
-// Package reflector follows objects of which no cache is kept.
+// Package reflector follows objects without keeping them.
 package reflector
 
 import (
