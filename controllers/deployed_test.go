@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -245,6 +246,40 @@ func newWatchedWorld(t *testing.T) (*world, *openWatches) {
 	w.config.Wrap(watches.wrap)
 	w.startManager()
 	return w, watches
+}
+
+// TestUnknownKindsCostOneLook: however many Environments name kinds that the cluster lacks, the API server is asked for its kinds once in a while.
+func TestUnknownKindsCostOneLook(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t)
+	w.hasTeam()
+	var asked atomic.Int64
+	w.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); len(parts) < 4 && strings.HasPrefix(parts[0], "api") {
+				asked.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	w.startManager()
+	before := asked.Load() // the manager looks for its own kinds
+	const environments, workloads = 20, 20
+	all := make([]*v1alpha1.Environment, environments)
+	for i := range all {
+		e := anEnvironment(fmt.Sprint("e", i))
+		all[i] = e
+		for j := range workloads {
+			e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{APIVersion: "x.example/v1", Kind: fmt.Sprintf("Kind%dx%d", i, j), Name: "web"})
+		}
+		w.create(e)
+	}
+	for _, e := range all {
+		w.ready(e, "False", workloadsUnknown, "The cluster has no kind Kind")
+	}
+	if got := asked.Load() - before; got > environments {
+		t.Errorf("the API server was asked %d times for its kinds, by %d Environments", got, environments)
+	}
 }
 
 func (o *openWatches) namespace(name string) {

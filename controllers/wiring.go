@@ -58,7 +58,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	clock, metrics, archives, handovers := config.Clock, config.Metrics, config.Archive.Store != nil, archive.NewHandovers()
 	config.Archive.Clock, config.Archive.Metrics, config.Archive.Handovers = clock, metrics.archive, handovers
 	config.Archive.Namespaces = config.Scope.Watched()
-	workloads, err := deployed.NewWorkloads(mgr)
+	workloads, err := deployed.NewWorkloads(mgr, clock)
 	if err != nil {
 		return err
 	}

@@ -3,15 +3,14 @@ package deployed
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -25,20 +24,11 @@ import (
 // notifiedDelay lets the notifications of a burst be written together.
 const notifiedDelay = 500 * time.Millisecond
 
-// NewWorkloads returns a client of the kinds that Environments name.
-func NewWorkloads(mgr ctrl.Manager) (dynamic.Interface, error) {
-	workloads, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return nil, fmt.Errorf("create the client of workloads: %w", err)
-	}
-	return workloads, nil
-}
-
 // Add registers the reconciler with a manager, and its watches. Without a store, only what is deployed now is known.
-func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock, notifier Notifier, store Store) error {
+func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
-		watches: newWatches(workloads, mgr.GetRESTMapper(), clock), pace: reconcile.NewPace(clock),
+		watches: newWatches(workloads, clock), turns: newTurns(clock), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {
 		return err
@@ -55,7 +45,9 @@ func Add(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock
 		For(&v1alpha1.Environment{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, afterNotification(), builder.WithPredicates(predicate.Funcs{UpdateFunc: reconcile.Redeployed})).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.environmentsOfTeam), reconcile.SpecChanged).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		WatchesRawSource(source.Func(r.watches.feed)).
+		WatchesRawSource(source.Func(r.turns.feed)).
 		WatchesRawSource(source.Func(r.ledger.feed)).
 		Complete(retry.Conflicts(r))
 }

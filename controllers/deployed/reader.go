@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -21,18 +20,19 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // Reader reads what Environments have from the API server, not from the watches, which may lag behind: a verdict depends on it.
 type Reader struct {
-	cache     client.Reader
-	live      client.Reader
-	workloads dynamic.Interface
-	mapper    meta.RESTMapper
+	*Workloads
+	cache client.Reader
+	live  client.Reader
 
-	asking singleflight.Group
-	clock  clock.PassiveClock
+	asking  singleflight.Group
+	clock   clock.PassiveClock
+	reading *fairness.Semaphore // bounds the pages in memory
 
 	mu    sync.Mutex
 	turns map[string]*turn // of the Environments that are being read, or could not be
@@ -52,12 +52,19 @@ const (
 
 	// failedFor is how long runs are told that a reading has failed, so that those of one Environment do not hold up all others.
 	failedFor = 5 * time.Second
+
+	// pageSize bounds a page to 15 MiB, because the API server keeps no object of more than 1.5 MiB.
+	pageSize = 10
+
+	// readingsAtOnce are those of all teams, each with a page.
+	readingsAtOnce, readingsOfNamespace = 4, 2
 )
 
 // NewReader returns a Reader with the clients of a manager.
-func NewReader(mgr ctrl.Manager, workloads dynamic.Interface, clock clock.PassiveClock) *Reader {
+func NewReader(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock) *Reader {
 	return &Reader{
-		cache: mgr.GetClient(), live: mgr.GetAPIReader(), workloads: workloads, mapper: mgr.GetRESTMapper(), clock: clock, turns: map[string]*turn{},
+		Workloads: workloads, cache: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clock, turns: map[string]*turn{},
+		reading: fairness.NewSharedSemaphore(readingsAtOnce, readingsOfNamespace),
 	}
 }
 
@@ -128,11 +135,20 @@ func (r *Reader) readUnlessFailed(ctx context.Context, t *turn, e *v1alpha1.Envi
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	all, err := r.read(ctx, e)
+	all, err := r.readInTurn(ctx, e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.failed, t.at = err, r.clock.Now()
 	return all, err
+}
+
+func (r *Reader) readInTurn(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+	release, err := r.reading.Acquire(ctx, e.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return r.read(ctx, e)
 }
 
 func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
@@ -142,7 +158,9 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 	}
 	var all []deployed.Found
 	for _, w := range e.Spec.Workloads {
-		found, err := find(e, team, w, func(s deployed.Source) ([]*unstructured.Unstructured, string, error) { return r.objects(ctx, s, w) })
+		found, err := r.find(ctx, e, team, w, func(ctx context.Context, s deployed.Source, _ deployed.Selection) ([]*unstructured.Unstructured, string, error) {
+			return r.objects(ctx, s, w)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -159,18 +177,18 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 
 // objects lists those that a workload means. The right to list is the one that the manager has for watching.
 func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Workload) (all []*unstructured.Unstructured, problem string, err error) {
-	mapping, err := r.mapper.RESTMapping(s.GroupKind(), s.Version)
-	if meta.IsNoMatchError(err) || err == nil && mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return nil, unknown(r.mapper, s), nil
-	}
+	resource, problem, err := r.kinds.find(ctx, s)
 	if err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("it cannot be found out whether the cluster has the kind %s: %w", s.Kind, err)
 	}
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", w.Name).String()}
+	if problem != "" {
+		return nil, problem, nil
+	}
+	options := metav1.ListOptions{Limit: pageSize, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.Name).String()}
 	if w.Selector != nil {
-		options = metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(w.Selector)}
+		options = metav1.ListOptions{Limit: pageSize, LabelSelector: metav1.FormatLabelSelector(w.Selector)}
 	}
-	list, err := r.workloads.Resource(mapping.Resource).Namespace(s.Namespace).List(ctx, options)
+	all, err = r.list(ctx, r.client.Resource(resource).Namespace(s.Namespace), options)
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, deployed.MayNotRead(s), nil
@@ -179,11 +197,25 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 	case err != nil:
 		return nil, "", fmt.Errorf("list objects of kind %s in namespace %s: %w", s.Kind, s.Namespace, err)
 	}
-	for i := range list.Items {
-		deployed.Slim(&list.Items[i])
-		all = append(all, &list.Items[i])
-	}
 	return all, "", nil
+}
+
+// list keeps of each page what is read of its objects.
+func (r *Reader) list(ctx context.Context, objects dynamic.ResourceInterface, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
+	for {
+		page, err := objects.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			o := page.Items[i] // a pointer to it would keep the page
+			deployed.Slim(&o)
+			all = append(all, &o)
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return all, nil
+		}
+	}
 }
 
 // digests are unknown without the right to read pods, and of more pods than are read at once.

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +31,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 
 	watches *watches
+	turns   *turns
 	pace    *reconcile.Pace
 	ledger  *ledger // nil: there is no store
 }
@@ -50,12 +50,17 @@ const (
 
 // Reconcile writes the status at once if a rollout has changed it, and otherwise at a pace that follows load.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.turns.begin(req) {
+		return ctrl.Result{}, nil
+	}
+	defer r.turns.end(req.Namespace)
 	was, err := reconcile.Get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if was == nil || was.DeletionTimestamp != nil {
-		r.watches.want(req.NamespacedName, nil)
+		r.watches.want(ctx, req.NamespacedName, nil)
+		r.watches.expressions.forget(req.NamespacedName)
 		r.pace.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -71,7 +76,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	is := was.DeepCopy()
 	var problems []string
+	spent := r.turns.measure(req.Namespace)
 	is.Status.Deployed, problems = deployed.Status(observed)
+	spent()
 	is.Status.Unarchived = r.unarchived(was, is)
 	setReady(is, problems, r.shared(observed))
 	late := r.notify(ctx, observed, is)
@@ -149,61 +156,46 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 			return o, err
 		}
 	}
-	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, o.Team))
-	for _, w := range e.Spec.Workloads {
-		found, err := find(e, o.Team, w, r.watches.read)
-		if err != nil {
-			return o, err
+	if o.Found, err = r.find(ctx, e, o.Team); err != nil {
+		return o, err
+	}
+	for i := range o.Found {
+		if o.Found[i].Object != nil {
+			o.Found[i].Digests = r.digests(ctx, e, o.Found[i])
 		}
-		for i := range found {
-			if found[i].Object != nil {
-				found[i].Digests = r.digests(ctx, e, w, found[i].Object)
-			}
-		}
-		o.Found = append(o.Found, found...)
 	}
 	return o, nil
 }
 
-func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) (all []interest) {
+// find returns the objects that count, and watches them.
+func (r *Reconciler) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team) (all []deployed.Found, err error) {
+	defer r.turns.measure(e.Namespace)()
+	r.watches.want(ctx, client.ObjectKeyFromObject(e), interestsOf(e, team))
+	for _, w := range e.Spec.Workloads {
+		found, err := r.watches.find(ctx, e, team, w, r.watches.read)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return deployed.Counted(all), nil
+}
+
+func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) interests {
+	all := interests{}
 	for _, w := range e.Spec.Workloads {
 		if s := deployed.SourceOf(e, w); deployed.Allowed(team, s, e, w.Name) == "" {
-			all = append(all, interest{s, w})
+			all[s] = append(all[s], w)
 		}
 	}
 	return all
 }
 
-// readSource returns the objects of a source, or why they are not known, as a sentence.
-type readSource func(deployed.Source) (all []*unstructured.Unstructured, problem string, err error)
-
-// find returns what a workload means: objects, or a problem.
-func find(e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload, read readSource) (all []deployed.Found, err error) {
-	f := deployed.Found{Workload: w, Source: deployed.SourceOf(e, w)}
-	if f.Problem = deployed.Allowed(team, f.Source, e, w.Name); f.Problem != "" {
-		return []deployed.Found{f}, nil
-	}
-	var objects []*unstructured.Unstructured
-	objects, f.Problem, err = read(f.Source)
-	if err != nil || f.Problem != "" {
-		return []deployed.Found{f}, err
-	}
-	for _, o := range objects {
-		if deployed.Selects(w, o) && deployed.Allowed(team, f.Source, e, o.GetName()) == "" {
-			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: o})
-		}
-	}
-	if len(all) == 0 {
-		f.Problem = deployed.NothingFound(w, f.Source)
-		all = append(all, f)
-	}
-	return all, nil
-}
-
 // digests asks for the pods of a rollout when it is complete, and only once. Without an answer, they stay unknown.
-func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, w v1alpha1.Workload, o *unstructured.Unstructured) []v1alpha1.ImageDigest {
-	selector, needed := deployed.PodsToRead(e, w, o)
-	if !needed {
+func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f deployed.Found) []v1alpha1.ImageDigest {
+	spent, o := r.turns.measure(e.Namespace), f.Object
+	selector, needed := deployed.PodsToRead(e, f)
+	if spent(); !needed {
 		return nil
 	}
 	pods := &corev1.PodList{}

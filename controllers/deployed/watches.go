@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -29,39 +27,35 @@ import (
 
 // watches are informers of the kinds and namespaces that some Environment names, and of no others. They are a Runnable of the leader.
 type watches struct {
-	client dynamic.Interface
-	mapper meta.RESTMapper
-	clock  clock.PassiveClock
+	*Workloads
+	clock clock.PassiveClock
 
-	mu      sync.Mutex
+	mu      sync.RWMutex
 	ctx     context.Context // nil before Start
 	queue   queue           // of Environments; nil before feed
 	sources map[deployed.Source]*watch
-	wanted  map[types.NamespacedName][]interest
+	wanted  map[types.NamespacedName]interests
 }
 
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// interest is what an Environment wants to know of a source.
-type interest struct {
-	source   deployed.Source
-	workload v1alpha1.Workload
-}
+// interests are what an Environment names, by their sources.
+type interests map[deployed.Source][]v1alpha1.Workload
 
 // watch is an informer that runs.
 type watch struct {
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
-	users    map[types.NamespacedName]bool
 
 	mu          sync.Mutex
-	problem     error     // why the last request failed; nil: it did not
-	synced      string    // the resource version that the informer had then
-	first, last time.Time // failures of a row
+	namers      *deployed.Namers // some
+	problem     error            // why the last request failed; nil: it did not
+	synced      string           // the resource version that the informer had then
+	first, last time.Time        // failures of a row
 }
 
-func newWatches(client dynamic.Interface, mapper meta.RESTMapper, clock clock.PassiveClock) *watches {
-	return &watches{client: client, mapper: mapper, clock: clock, sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName][]interest{}}
+func newWatches(workloads *Workloads, clock clock.PassiveClock) *watches {
+	return &watches{Workloads: workloads, clock: clock, sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName]interests{}}
 }
 
 // Start lets watches begin, and ends them with the context.
@@ -82,80 +76,105 @@ func (w *watches) feed(_ context.Context, q queue) error {
 }
 
 // want begins to watch what an Environment names, and stops watching what nobody names any more.
-func (w *watches) want(environment types.NamespacedName, wanted []interest) {
-	resources := w.resources(wanted)
+func (w *watches) want(ctx context.Context, environment types.NamespacedName, wanted interests) {
+	resources := w.resources(ctx, wanted)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
 		return // it starts soon, and read says so
 	}
 	before := w.wanted[environment]
-	if !reflect.DeepEqual(before, wanted) {
-		w.tellOthers(environment, slices.Concat(before, wanted))
-	}
+	changed := !reflect.DeepEqual(before, wanted)
 	if w.wanted[environment] = wanted; len(wanted) == 0 {
 		delete(w.wanted, environment)
 	}
-	for _, i := range wanted {
-		if resource, known := resources[i.source]; known && w.sources[i.source] == nil {
-			w.sources[i.source] = w.begin(i.source, resource)
+	for s, workloads := range wanted {
+		running, begun := w.sources[s], false
+		if resource, known := resources[s]; known && running == nil {
+			running, begun = w.begin(s, resource), true
+			w.sources[s] = running
 		}
-		if running := w.sources[i.source]; running != nil {
-			running.users[environment] = true
+		if running != nil && (begun || changed) {
+			w.tellOthers(environment, running)
+			running.set(environment, workloads)
 		}
 	}
-	for _, i := range before {
-		running := w.sources[i.source]
-		if running == nil || slices.ContainsFunc(wanted, func(o interest) bool { return o.source == i.source }) {
+	for s := range before {
+		running := w.sources[s]
+		if running == nil || len(wanted[s]) > 0 {
 			continue
 		}
-		if delete(running.users, environment); len(running.users) == 0 {
+		w.tellOthers(environment, running)
+		if left := running.set(environment, nil); left == 0 {
 			running.stop()
-			delete(w.sources, i.source)
+			delete(w.sources, s)
 		}
 	}
 }
 
 // tellOthers reconciles the other Environments of a namespace that use a source: what they share may have changed.
-func (w *watches) tellOthers(environment types.NamespacedName, changed []interest) {
-	for _, i := range changed {
-		running := w.sources[i.source]
-		if running == nil || w.queue == nil {
-			continue
-		}
-		for other := range running.users {
-			if other.Namespace == environment.Namespace && other != environment {
-				w.queue.AddAfter(ctrl.Request{NamespacedName: other}, startingEvery)
-			}
+func (w *watches) tellOthers(environment types.NamespacedName, running *watch) {
+	if w.queue == nil {
+		return
+	}
+	for _, other := range running.all() {
+		if other.Namespace == environment.Namespace && other != environment {
+			w.queue.AddAfter(ctrl.Request{NamespacedName: other}, startingEvery)
 		}
 	}
+}
+
+// set returns how many Environments use the watch.
+func (r *watch) set(environment types.NamespacedName, workloads []v1alpha1.Workload) int {
+	selections := make([]deployed.Selection, 0, len(workloads))
+	for _, w := range workloads {
+		selections = append(selections, deployed.SelectionOf(w))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.namers.Set(environment, selections)
+	return r.namers.Len()
+}
+
+func (r *watch) all() []types.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.namers.All()
+}
+
+// namersOf returns the Environments that name an object, of any team.
+func (r *watch) namersOf(o *unstructured.Unstructured) []types.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.namers.Of(o)
 }
 
 // namedBy returns the other Environments of a namespace that name an object. Those of other namespaces belong to other teams.
 func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o *unstructured.Unstructured) (others []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	running := w.sources[s]
+	running := w.source(s)
 	if running == nil {
 		return nil
 	}
-	for other := range running.users {
-		means := func(i interest) bool { return i.source == s && deployed.Selects(i.workload, o) }
-		if other.Namespace == environment.Namespace && other != environment && slices.ContainsFunc(w.wanted[other], means) {
+	for _, other := range running.namersOf(o) {
+		if other.Namespace == environment.Namespace && other != environment {
 			others = append(others, other.Name)
 		}
 	}
-	slices.Sort(others)
 	return others
 }
 
+func (w *watches) source(s deployed.Source) *watch {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.sources[s]
+}
+
 // resources asks the API server for what it does not know, and leaves out what the cluster lacks.
-func (w *watches) resources(wanted []interest) map[deployed.Source]schema.GroupVersionResource {
+func (w *watches) resources(ctx context.Context, wanted interests) map[deployed.Source]schema.GroupVersionResource {
 	all := map[deployed.Source]schema.GroupVersionResource{}
-	for _, i := range wanted {
-		mapping, err := w.mapper.RESTMapping(i.source.GroupKind(), i.source.Version)
-		if err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-			all[i.source] = mapping.Resource
+	for s := range wanted {
+		if resource, problem, err := w.kinds.find(ctx, s); problem == "" && err == nil {
+			all[s] = resource
 		}
 	}
 	return all
@@ -163,7 +182,7 @@ func (w *watches) resources(wanted []interest) map[deployed.Source]schema.GroupV
 
 func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource) *watch {
 	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, resource, s.Namespace, 0, cache.Indexers{}, nil).Informer()
-	running := &watch{informer: informer, users: map[types.NamespacedName]bool{}}
+	running := &watch{informer: informer, namers: deployed.NewNamers()}
 	_ = informer.SetTransform(func(o any) (any, error) { // it fails only if the informer has started
 		if u, ok := o.(*unstructured.Unstructured); ok {
 			deployed.Slim(u)
@@ -172,17 +191,27 @@ func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource)
 	})
 	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if running.failed(err, w.clock.Now()) {
-			w.notify(s, nil)
+			w.notify(running, nil)
 		}
 	})
-	notify := func(o any) { w.notify(s, o) }
+	notify := func(o any) { w.notify(running, o) }
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: notify, UpdateFunc: func(_, o any) { notify(o) }, DeleteFunc: notify,
+		AddFunc: notify, DeleteFunc: notify, UpdateFunc: func(was, is any) {
+			if notify(is); relabeled(was, is) {
+				notify(was) // some may not name it any more
+			}
+		},
 	})
 	var ctx context.Context
 	ctx, running.stop = context.WithCancel(w.ctx)
 	go informer.RunWithContext(ctx)
 	return running
+}
+
+func relabeled(was, is any) bool {
+	before, _ := index.Object[*unstructured.Unstructured](was)
+	after, _ := index.Object[*unstructured.Unstructured](is)
+	return before == nil || after == nil || !maps.Equal(before.GetLabels(), after.GetLabels())
 }
 
 const (
@@ -224,33 +253,34 @@ func (r *watch) failure(now time.Time) error {
 	return r.problem
 }
 
-// notify reconciles the Environments that mean an object; nil: all of the source.
-func (w *watches) notify(s deployed.Source, o any) {
-	object, _ := index.Object[*unstructured.Unstructured](o)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	running := w.sources[s]
-	if running == nil || w.queue == nil {
+// notify reconciles the Environments that name an object; nil: all that use the watch.
+func (w *watches) notify(running *watch, o any) {
+	w.mu.RLock()
+	queue := w.queue
+	w.mu.RUnlock()
+	if queue == nil {
 		return
 	}
-	for environment := range running.users {
-		means := func(i interest) bool { return i.source == s && (object == nil || deployed.Selects(i.workload, object)) }
-		if slices.ContainsFunc(w.wanted[environment], means) {
-			w.queue.Add(ctrl.Request{NamespacedName: environment})
-		}
+	namers := running.all
+	if object, ok := index.Object[*unstructured.Unstructured](o); ok {
+		namers = func() []types.NamespacedName { return running.namersOf(object) }
+	}
+	for _, environment := range namers() {
+		queue.Add(ctrl.Request{NamespacedName: environment})
 	}
 }
 
-// read returns the objects of a source, or why they are not known, as a sentence.
-func (w *watches) read(s deployed.Source) (all []*unstructured.Unstructured, problem string, err error) {
-	w.mu.Lock()
+// read returns the objects of a source that a workload may mean, or why they are not known, as a sentence.
+func (w *watches) read(ctx context.Context, s deployed.Source, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+	w.mu.RLock()
 	running, started := w.sources[s], w.ctx != nil
-	w.mu.Unlock()
+	w.mu.RUnlock()
 	switch {
 	case !started:
 		return nil, "", errStarting
 	case running == nil:
-		return nil, unknown(w.mapper, s), nil
+		problem, err = w.unknown(ctx, s)
+		return nil, problem, err
 	}
 	if err := running.failure(w.clock.Now()); err != nil {
 		return nil, explain(s, err), nil
@@ -258,24 +288,36 @@ func (w *watches) read(s deployed.Source) (all []*unstructured.Unstructured, pro
 	if !running.informer.HasSynced() {
 		return nil, "", errStarting
 	}
-	for _, o := range running.informer.GetStore().List() {
+	for _, o := range running.objects(s.Namespace, selection) {
 		all = append(all, o.(*unstructured.Unstructured))
 	}
 	return all, "", nil
 }
 
+func (r *watch) objects(namespace string, selection deployed.Selection) []any {
+	name, byName := selection.Name()
+	if !byName {
+		return r.informer.GetStore().List()
+	}
+	if o, found, err := r.informer.GetStore().GetByKey(namespace + "/" + name); err == nil && found {
+		return []any{o}
+	}
+	return nil
+}
+
 // errStarting says that nothing is known yet.
 var errStarting = errors.New("the workloads are being read")
 
-func unknown(mapper meta.RESTMapper, s deployed.Source) string {
-	mapping, err := mapper.RESTMapping(s.GroupKind(), s.Version)
+// unknown says why there is no watch.
+func (w *watches) unknown(ctx context.Context, s deployed.Source) (problem string, err error) {
+	_, problem, err = w.kinds.find(ctx, s)
 	switch {
-	case meta.IsNoMatchError(err):
-		return deployed.NoKind(s)
 	case err != nil:
-		return fmt.Sprintf("It cannot be found out whether the cluster has the kind %s: %s.", s.Kind, err)
+		return fmt.Sprintf("It cannot be found out whether the cluster has the kind %s: %s.", s.Kind, strings.TrimSuffix(err.Error(), ".")), nil
+	case problem == "":
+		return "", errStarting // the kind was installed a moment ago
 	default:
-		return deployed.NotNamespaced(s, string(mapping.Scope.Name()))
+		return problem, nil
 	}
 }
 

@@ -97,9 +97,10 @@ func (o *ExplainOptions) find(ctx context.Context, e *v1alpha1.Environment, team
 		return nil, fmt.Errorf("objects of kind %s in namespace %s cannot be read: %w", f.Source.Kind, f.Source.Namespace, err)
 	}
 	var all []deployed.Found
+	selection := deployed.SelectionOf(w)
 	for i := range objects {
 		object := &objects[i]
-		if deployed.Selects(w, object) && deployed.Allowed(team, f.Source, e, object.GetName()) == "" {
+		if selection.Has(object) && deployed.Allowed(team, f.Source, e, object.GetName()) == "" {
 			deployed.Slim(object) // as the manager sees it
 			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: object})
 		}

@@ -126,7 +126,7 @@ func explainWorkload(o Observed, w v1alpha1.Workload) ExplainedWorkload {
 		r := rolloutOf(f.Object)
 		object := ExplainedObject{
 			Kind: f.Object.GetKind(), Namespace: f.Object.GetNamespace(), Name: f.Object.GetName(), Revision: r.revision, Ready: r.ready, Message: r.message,
-			Values: readValues(w, f.Object), Digests: f.Digests,
+			Values: f.values(), Digests: f.Digests,
 		}
 		if was := Recorded(o.Environment, f.Object.GetUID()); was != nil && was.Revision == r.revision && f.Digests == nil {
 			object.Digests = was.Digests
@@ -148,13 +148,13 @@ func sameWorkload(a, b v1alpha1.Workload) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func readValues(w v1alpha1.Workload, o *unstructured.Unstructured) (all []ReadValue) {
-	for _, field := range fieldsOf(w) {
+func (f Found) values() (all []ReadValue) {
+	for _, field := range fieldsOf(f.Workload) {
 		if field.where == nil && field.name != "sha" {
 			continue
 		}
-		v := ReadValue{Field: field.name, Where: placeOf(field.where, o)}
-		value, err := valueOf(field.where, field.name == "sha", o)
+		v := ReadValue{Field: field.name, Where: placeOf(field.where, f.Object)}
+		value, err := f.valueOf(field.where, field.name == "sha")
 		if v.Value = strings.TrimSpace(value); err != nil {
 			v.Problem = capital(err.Error()) + "."
 		}

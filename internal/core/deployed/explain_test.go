@@ -71,7 +71,7 @@ func TestExplainWhere(t *testing.T) {
 		"value":      {&v1alpha1.WorkloadValue{Value: "v1"}, ReadValue{Field: "sha", Where: "a value of the Environment", Value: "v1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff([]ReadValue{tc.want}, readValues(v1alpha1.Workload{SHA: tc.where}, tagged)); diff != "" {
+			if diff := cmp.Diff([]ReadValue{tc.want}, Found{Workload: v1alpha1.Workload{SHA: tc.where}, Object: tagged}.values()); diff != "" {
 				t.Error(diff)
 			}
 		})

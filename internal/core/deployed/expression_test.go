@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // anObject has what people read, and texts and lists that are as large as an object may have them.
@@ -40,7 +42,7 @@ func TestExpression(t *testing.T) {
 		"a list":         {"of written texts", "object.kind in ['HelmRelease', 'Kustomization'] ? object.kind.lowerAscii() : ''", "helmrelease"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := evaluate(tc.expression, anObject())
+			got, err := NewExpressions().evaluate(tc.expression, anObject())
 			if err != nil || got != tc.want {
 				t.Errorf("%s: %q, %v", tc.reason, got, err)
 			}
@@ -84,7 +86,7 @@ func TestExpressionRejects(t *testing.T) {
 		"a growing text":     {"it doubles each time", "optional.of(object.long).optMap(x, x + x).optMap(x, x + x).optMap(x, x + x).optMap(x, x + x).orValue('')", tooMuch},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := evaluate(tc.expression, anObject())
+			got, err := NewExpressions().evaluate(tc.expression, anObject())
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: %.40q, %v", tc.reason, got, err)
 			}
@@ -94,8 +96,29 @@ func TestExpressionRejects(t *testing.T) {
 
 // TestExpressionErrorIsBounded: CEL quotes the text that is no number, and the API server refuses a condition that is too long.
 func TestExpressionErrorIsBounded(t *testing.T) {
-	_, err := evaluate("string(int(object.long))", anObject())
+	_, err := NewExpressions().evaluate("string(int(object.long))", anObject())
 	if err == nil || len(err.Error()) > 400 {
 		t.Errorf("%d bytes", len(fmt.Sprint(err)))
+	}
+}
+
+// TestExpressionsCompileOnce: neither another object nor another field makes an Environment compile an expression again.
+func TestExpressionsCompileOnce(t *testing.T) {
+	kept := NewExpressions()
+	w := v1alpha1.Workload{SHA: &v1alpha1.WorkloadValue{Expression: "object.metadata.name"}, Branch: &v1alpha1.WorkloadValue{Expression: "object.metadata.name"}}
+	programs := map[any]bool{}
+	for i := range 20 {
+		f := Found{Workload: w, Object: aDeployment(fmt.Sprint("web", i), wholeSHA), Expressions: kept}
+		if n, problem := f.read(); problem != "" || n.sha != fmt.Sprint("web", i) || n.branch != n.sha {
+			t.Errorf("%+v, %s", n, problem)
+		}
+		program, err := kept.program("object.metadata.name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs[program] = true
+	}
+	if len(programs) != 1 || len(kept.bySource) != 1 {
+		t.Errorf("%d programs were made, and %d are kept", len(programs), len(kept.bySource))
 	}
 }

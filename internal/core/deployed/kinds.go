@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -38,15 +34,6 @@ func SourceOf(e *v1alpha1.Environment, w v1alpha1.Workload) Source {
 	}
 }
 
-// Selects reports whether a workload means an object of its source.
-func Selects(w v1alpha1.Workload, o metav1.Object) bool {
-	if w.Selector == nil {
-		return w.Name == o.GetName()
-	}
-	selector, err := metav1.LabelSelectorAsSelector(w.Selector) // the API server does not check the values of its requirements
-	return err == nil && !selector.Empty() && selector.Matches(labels.Set(o.GetLabels()))
-}
-
 // ownGroups have objects that the manager reads for its task, by rights that nobody granted for workloads. Whoever writes an Environment
 // could read them through it, and an Environment that names itself would start runs without end.
 var ownGroups = []string{"", "authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io", v1alpha1.GroupVersion.Group}
@@ -73,56 +60,4 @@ func Allowed(team *v1alpha1.Team, source Source, e *v1alpha1.Environment, name s
 	}
 	return "The team's Environments cannot name workloads of other namespaces: ask your operator to list " + what +
 		" in spec.workloadNamespaces of the Team."
-}
-
-// Slim removes what nobody reads from an object that is kept in memory: most of it is the template of its pods and who wrote which field.
-func Slim(u *unstructured.Unstructured) {
-	u.SetManagedFields(nil)
-	annotations := u.GetAnnotations()
-	for name := range annotations {
-		if strings.HasSuffix(name, "last-applied-configuration") {
-			delete(annotations, name)
-		}
-	}
-	u.SetAnnotations(annotations)
-	dropVariables(u.Object)
-	pod, found, err := unstructured.NestedMap(u.Object, "spec", "template", "spec")
-	if err != nil || !found {
-		return
-	}
-	slim := map[string]any{}
-	for _, field := range []string{"initContainers", "containers"} {
-		if containers, found, err := unstructured.NestedSlice(pod, field); err == nil && found {
-			slim[field] = slimContainers(containers)
-		}
-	}
-	_ = unstructured.SetNestedMap(u.Object, slim, "spec", "template", "spec") // it was read from there
-}
-
-// dropVariables removes the environment of containers wherever a kind has them: its values may be secret.
-func dropVariables(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, inner := range value {
-			if _, isList := inner.([]any); isList && name == "env" {
-				delete(value, name)
-			} else {
-				dropVariables(inner)
-			}
-		}
-	case []any:
-		for _, inner := range value {
-			dropVariables(inner)
-		}
-	}
-}
-
-func slimContainers(containers []any) []any {
-	slim := make([]any, 0, len(containers))
-	for _, c := range containers {
-		if c, ok := c.(map[string]any); ok {
-			slim = append(slim, map[string]any{"name": c["name"], "image": c["image"]})
-		}
-	}
-	return slim
 }

@@ -40,7 +40,7 @@ func TestSourceOf(t *testing.T) {
 	}
 }
 
-func TestSelects(t *testing.T) {
+func TestSelectionOf(t *testing.T) {
 	labels := func(l map[string]string) *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: l} }
 	in := func(operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: operator, Values: values}}}
@@ -62,7 +62,7 @@ func TestSelects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := aDeployment("web", wholeSHA, set("web", "metadata", "labels", "app"))
-			if got := Selects(tc.of, o); got != tc.want {
+			if got := SelectionOf(tc.of).Has(o); got != tc.want {
 				t.Errorf("%s: %t", tc.reason, got)
 			}
 		})

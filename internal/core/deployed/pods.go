@@ -18,16 +18,16 @@ const maxDigests = 16 // the bound of the status
 
 // PodsToRead returns the selector of an object's pods if their digests are needed: its rollout is complete, which the status does not say.
 // Digests are read once for each rollout.
-func PodsToRead(e *v1alpha1.Environment, w v1alpha1.Workload, o *unstructured.Unstructured) (pods labels.Selector, needed bool) {
-	r := rolloutOf(o)
-	was := Recorded(e, o.GetUID())
+func PodsToRead(e *v1alpha1.Environment, f Found) (pods labels.Selector, needed bool) {
+	r := rolloutOf(f.Object)
+	was := Recorded(e, f.Object.GetUID())
 	if !r.ready || was != nil && was.Ready && was.Revision == r.revision {
 		return nil, false
 	}
-	if _, problem := read(w, o); problem != "" {
+	if _, problem := f.read(); problem != "" {
 		return nil, false // the status will not say that it is complete
 	}
-	return PodsOf(o)
+	return PodsOf(f.Object)
 }
 
 // PodsOf returns the selector of an object's pods, if it has one.

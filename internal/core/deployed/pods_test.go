@@ -95,7 +95,7 @@ func TestPodsToRead(t *testing.T) {
 		"one with operators": {"as StatefulSets may have it", &anEnvironment, []change{set(fields{"matchExpressions": []any{fields{"key": "a", "operator": "Exists"}}}, "spec", "selector")}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			selector, needed := PodsToRead(tc.of, v1alpha1.Workload{}, aDeployment("web", wholeSHA, tc.change...))
+			selector, needed := PodsToRead(tc.of, Found{Object: aDeployment("web", wholeSHA, tc.change...)})
 			if needed != (tc.want != "") || needed && selector.String() != tc.want {
 				t.Errorf("%s: %t, %v", tc.reason, needed, selector)
 			}

@@ -46,7 +46,7 @@ func problemsOf(o Observed) (all []Problem) {
 			add(f.Problem, cmp.Or(f.Do, DoCorrectName))
 			continue
 		}
-		_, problem := read(f.Workload, f.Object)
+		_, problem := f.read()
 		switch {
 		case strings.Contains(problem, "cost limit exceeded"): // cel-go has no error of its own for it
 			add(problem, doCheaperExpression)
@@ -89,7 +89,7 @@ func invalidExpressions(o Observed) (all []Problem) {
 			if field.where == nil || field.where.Expression == "" {
 				continue
 			}
-			if _, err := compile(field.where.Expression); err != nil {
+			if _, err := f.Expressions.program(field.where.Expression); err != nil {
 				all = append(all, Problem{fmt.Sprintf("The %s of %s cannot be read: %s.", field.name, workloadTitle(f.Workload, f.Source), err), doCorrectExpression})
 			}
 		}
@@ -117,7 +117,7 @@ func firstShared(o Observed, other *v1alpha1.Environment) string {
 		for _, w := range other.Spec.Workloads {
 			switch {
 			case SourceOf(other, w) != f.Source:
-			case f.Object != nil && Selects(w, f.Object):
+			case f.Object != nil && SelectionOf(w).Has(f.Object):
 				return title(f.Object)
 			case f.Object == nil && w.Name != "" && w.Name == f.Workload.Name:
 				return "the " + f.Source.Kind + " " + w.Name

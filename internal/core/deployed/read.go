@@ -35,7 +35,8 @@ func (n names) join(other names, w v1alpha1.Workload) names {
 const namesNoCommit = " names no commit"
 
 // read returns what the object says, or why the Environment is of no use, as a sentence.
-func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem string) {
+func (f Found) read() (n names, problem string) {
+	w, o := f.Workload, f.Object
 	for _, field := range []struct {
 		of    string
 		where *v1alpha1.WorkloadValue
@@ -46,7 +47,7 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 		{"branch", w.Branch, &n.branch, notification.MaxBranchBytes},
 		{"deploymentType", w.DeploymentType, &n.deploymentType, notification.MaxTextBytes},
 	} {
-		value, err := valueOf(field.where, field.of == "sha", o)
+		value, err := f.valueOf(field.where, field.of == "sha")
 		value = strings.TrimSpace(value)
 		switch {
 		case err != nil:
@@ -67,7 +68,8 @@ func read(w v1alpha1.Workload, o *unstructured.Unstructured) (n names, problem s
 	return n, ""
 }
 
-func valueOf(where *v1alpha1.WorkloadValue, sha bool, o *unstructured.Unstructured) (string, error) {
+func (f Found) valueOf(where *v1alpha1.WorkloadValue, sha bool) (string, error) {
+	o := f.Object
 	switch {
 	case where == nil && sha:
 		return defaultSHA(o), nil
@@ -78,7 +80,7 @@ func valueOf(where *v1alpha1.WorkloadValue, sha bool, o *unstructured.Unstructur
 	case where.ImageTagOf != "":
 		return tagOf(o, where.ImageTagOf)
 	case where.Expression != "":
-		return evaluate(where.Expression, o)
+		return f.Expressions.evaluate(where.Expression, o)
 	default:
 		return where.Value, nil
 	}

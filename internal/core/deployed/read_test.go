@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		"a long type":         {"257 bytes", v1alpha1.Workload{DeploymentType: &value{Expression: "object.long"}}, []change{set(strings.Repeat("x", 257), "long")}, names{sha: wholeSHA}, "The deploymentType of the Deployment web is not printable text of at most 256 bytes."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, problem := read(tc.of, aDeployment("web", wholeSHA, tc.object...))
+			got, problem := Found{Workload: tc.of, Object: aDeployment("web", wholeSHA, tc.object...)}.read()
 			if problem != tc.problem {
 				t.Errorf("%s: problem %q, want %q", tc.reason, problem, tc.problem)
 			}

@@ -32,6 +32,8 @@ type Found struct {
 	Object   *unstructured.Unstructured // nil: there is a Problem
 	Problem  string                     // a sentence
 	Do       string                     // what to do about it, for Explain; empty: the Problem says it
+	// Expressions may be shared by all of an Environment, and nil.
+	Expressions *Expressions
 	// Digests are those of its pods, if the rollout is complete and they were read; nil: those that the status has of the revision.
 	Digests []v1alpha1.ImageDigest
 }
@@ -66,6 +68,19 @@ func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
 		is[repository] = d
 	}
 	return known(is), problems
+}
+
+// Counted returns those of which the status says something, and one more of each repository, which becomes a problem: a selector may find
+// thousands, and each would cost time, and its digests a request.
+func Counted(found []Found) (counted []Found) {
+	ofRepository := map[string]int{}
+	for _, f := range sorted(found) {
+		repository := commit.RepositoryKey(f.Workload.Repository)
+		if ofRepository[repository]++; ofRepository[repository] <= maxWorkloads+1 {
+			counted = append(counted, f)
+		}
+	}
+	return counted
 }
 
 // observe returns the workloads and their names by commit.RepositoryKey, in a stable order.
@@ -111,7 +126,7 @@ func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n 
 	if f.Object == nil {
 		return f.unseen(e), n, f.Problem
 	}
-	n, problem = read(f.Workload, f.Object)
+	n, problem = f.read()
 	r := rolloutOf(f.Object)
 	w = v1alpha1.DeployedWorkload{
 		Kind: f.Object.GetKind(), Namespace: f.Object.GetNamespace(), Name: f.Object.GetName(), UID: f.Object.GetUID(),

@@ -46,7 +46,7 @@ func (f Found) version() *v1alpha1.WorkloadVersion {
 	if f.Object == nil {
 		return &v1alpha1.WorkloadVersion{Message: plaintext.Line(f.Problem, maxWorkloadText)}
 	}
-	n, problem := read(f.Workload, f.Object)
+	n, problem := f.read()
 	r := rolloutOf(f.Object)
 	if f.Object.GetDeletionTimestamp() != nil {
 		return &v1alpha1.WorkloadVersion{Message: plaintext.Line(r.message, maxWorkloadText)}

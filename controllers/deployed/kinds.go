@@ -1,0 +1,121 @@
+package deployed
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
+
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+)
+
+// kinds are those of the cluster. Every look is at all of them: two requests, however many unknown kinds Environments name.
+type kinds struct {
+	cluster discovery.DiscoveryInterfaceWithContext
+	clock   clock.PassiveClock
+
+	looking sync.Mutex // during the requests: who asks for a kind that is known need not wait
+
+	mu     sync.RWMutex
+	last   time.Time // of a look; zero: there was none
+	known  map[schema.GroupVersionKind]resource
+	failed map[schema.GroupVersion]error // whose kinds could not be read
+	err    error                         // why none could be read
+}
+
+type resource struct {
+	schema.GroupVersionResource
+	namespaced bool
+}
+
+const (
+	// lookEvery is the least pause between looks. It is less than retryEvery, so that each retry of an Environment may look again.
+	lookEvery = 10 * time.Second
+
+	// lookTimeout is for an API server, or a server of its extensions, that hangs.
+	lookTimeout = 5 * time.Second
+)
+
+// find returns the resource of a source, or why there is none, as a sentence.
+func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
+	kind, found, err := k.get(s)
+	if !found && err == nil {
+		k.look(ctx)
+		kind, found, err = k.get(s)
+	}
+	switch {
+	case found && !kind.namespaced:
+		return r, deployed.NotNamespaced(s, string(meta.RESTScopeNameRoot)), nil
+	case found:
+		return kind.GroupVersionResource, "", nil
+	case err != nil:
+		return r, "", err
+	default:
+		return r, deployed.NoKind(s), nil
+	}
+}
+
+func (k *kinds) get(s deployed.Source) (kind resource, found bool, err error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if kind, found = k.known[s.GroupVersionKind]; found || !k.fresh() {
+		return kind, found, nil
+	}
+	return kind, false, errors.Join(k.err, k.failed[s.GroupVersion()])
+}
+
+func (k *kinds) fresh() bool { return !k.last.IsZero() && k.clock.Since(k.last) < lookEvery }
+
+// look asks the cluster, unless somebody else just has.
+func (k *kinds) look(ctx context.Context) {
+	k.looking.Lock()
+	defer k.looking.Unlock()
+	k.mu.RLock()
+	fresh := k.fresh()
+	k.mu.RUnlock()
+	if fresh {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	_, lists, err := k.cluster.ServerGroupsAndResourcesWithContext(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last, k.err, k.failed = k.clock.Now(), nil, nil
+	if partly, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
+		k.failed = partly.Groups
+	} else if err != nil {
+		k.err = err
+		return
+	}
+	k.keep(lists)
+}
+
+// keep leaves the kinds of groups that could not be read as they were.
+func (k *kinds) keep(lists []*metav1.APIResourceList) {
+	known := map[schema.GroupVersionKind]resource{}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue // no Environment can name it
+		}
+		for _, r := range list.APIResources {
+			if subresource := strings.Contains(r.Name, "/"); !subresource {
+				known[version.WithKind(r.Kind)] = resource{version.WithResource(r.Name), r.Namespaced}
+			}
+		}
+	}
+	for kind, was := range k.known {
+		if _, failed := k.failed[kind.GroupVersion()]; failed {
+			known[kind] = was
+		}
+	}
+	k.known = known
+}

@@ -1,0 +1,117 @@
+package deployed
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployed"
+)
+
+// Workloads are what all need who read the objects that Environments name.
+type Workloads struct {
+	client      dynamic.Interface
+	kinds       *kinds
+	expressions *keptExpressions
+}
+
+// NewWorkloads returns those of a manager's cluster.
+func NewWorkloads(mgr ctrl.Manager, clock clock.PassiveClock) (*Workloads, error) {
+	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("create the client of workloads: %w", err)
+	}
+	cluster, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("create the client of kinds: %w", err)
+	}
+	return &Workloads{client: client, kinds: &kinds{cluster: cluster, clock: clock}, expressions: newKeptExpressions()}, nil
+}
+
+// readSource returns the objects of a source that a workload may mean, or why they are not known, as a sentence.
+type readSource func(context.Context, deployed.Source, deployed.Selection) (all []*unstructured.Unstructured, problem string, err error)
+
+// find returns what a workload means: objects, or a problem.
+func (w *Workloads) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, workload v1alpha1.Workload, read readSource) (all []deployed.Found, err error) {
+	f := deployed.Found{Workload: workload, Source: deployed.SourceOf(e, workload), Expressions: w.expressions.of(e)}
+	if f.Problem = deployed.Allowed(team, f.Source, e, workload.Name); f.Problem != "" {
+		return []deployed.Found{f}, nil
+	}
+	selection := deployed.SelectionOf(workload)
+	objects, problem, err := read(ctx, f.Source, selection)
+	if f.Problem = problem; err != nil || problem != "" {
+		return []deployed.Found{f}, err
+	}
+	for _, o := range objects {
+		if selection.Has(o) && deployed.Allowed(team, f.Source, e, o.GetName()) == "" {
+			f.Object = o
+			all = append(all, f)
+		}
+	}
+	if len(all) == 0 {
+		f.Problem = deployed.NothingFound(workload, f.Source)
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// maxExpressionBytes are those of a namespace that are kept compiled, which takes some 2.5 MiB: one Environment has 60 KiB at most, and a
+// hundred that people write have 20. The expressions of others are compiled whenever they are evaluated.
+const maxExpressionBytes = 64 << 10
+
+// keptExpressions are those of Environments, of their last generation.
+type keptExpressions struct {
+	mu            sync.Mutex
+	byEnvironment map[types.NamespacedName]kept
+	bytes         map[string]int // by namespace
+}
+
+type kept struct {
+	uid         types.UID
+	generation  int64
+	bytes       int
+	expressions *deployed.Expressions
+}
+
+func newKeptExpressions() *keptExpressions {
+	return &keptExpressions{byEnvironment: map[types.NamespacedName]kept{}, bytes: map[string]int{}}
+}
+
+// of returns those of an Environment. Beyond the bound of its namespace, they last for one reading.
+func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	name := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
+	if was, found := k.byEnvironment[name]; found && was.uid == e.UID && was.generation == e.Generation {
+		return was.expressions
+	}
+	k.drop(name)
+	is := kept{e.UID, e.Generation, deployed.ExpressionBytes(e), deployed.NewExpressions()}
+	if is.bytes > 0 && k.bytes[e.Namespace]+is.bytes <= maxExpressionBytes {
+		k.byEnvironment[name] = is
+		k.bytes[e.Namespace] += is.bytes
+	}
+	return is.expressions
+}
+
+// forget is for an Environment that is gone.
+func (k *keptExpressions) forget(name types.NamespacedName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.drop(name)
+}
+
+func (k *keptExpressions) drop(name types.NamespacedName) {
+	if k.bytes[name.Namespace] -= k.byEnvironment[name].bytes; k.bytes[name.Namespace] == 0 {
+		delete(k.bytes, name.Namespace)
+	}
+	delete(k.byEnvironment, name)
+}
