@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,6 +27,7 @@ import (
 type watches struct {
 	*Workloads
 	clock clock.PassiveClock
+	rooms *rooms
 
 	mu      sync.RWMutex
 	ctx     context.Context // nil before Start
@@ -42,20 +41,8 @@ type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 // interests are what an Environment names, by their sources.
 type interests map[deployed.Source][]v1alpha1.Workload
 
-// watch is an informer that runs.
-type watch struct {
-	informer cache.SharedIndexInformer
-	stop     context.CancelFunc
-
-	mu          sync.Mutex
-	namers      *deployed.Namers // some
-	problem     error            // why the last request failed; nil: it did not
-	synced      string           // the resource version that the informer had then
-	first, last time.Time        // failures of a row
-}
-
 func newWatches(workloads *Workloads, clock clock.PassiveClock) *watches {
-	return &watches{Workloads: workloads, clock: clock, sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName]interests{}}
+	return &watches{Workloads: workloads, clock: clock, rooms: newRooms(), sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName]interests{}}
 }
 
 // Start lets watches begin, and ends them with the context.
@@ -89,12 +76,13 @@ func (w *watches) want(ctx context.Context, environment types.NamespacedName, wa
 		delete(w.wanted, environment)
 	}
 	for s, workloads := range wanted {
-		running, begun := w.sources[s], false
+		running := w.sources[s]
 		if resource, known := resources[s]; known && running == nil {
-			running, begun = w.begin(s, resource), true
-			w.sources[s] = running
+			namers := deployed.NewNamers()
+			namers.Set(environment, selectionsOf(workloads))
+			w.sources[s] = w.begin(s, resource, namers)
 		}
-		if running != nil && (begun || changed) {
+		if running != nil && changed {
 			w.tellOthers(environment, running)
 			running.set(environment, workloads)
 		}
@@ -117,36 +105,11 @@ func (w *watches) tellOthers(environment types.NamespacedName, running *watch) {
 	if w.queue == nil {
 		return
 	}
-	for _, other := range running.all() {
+	for _, other := range running.namers.All() {
 		if other.Namespace == environment.Namespace && other != environment {
 			w.queue.AddAfter(ctrl.Request{NamespacedName: other}, startingEvery)
 		}
 	}
-}
-
-// set returns how many Environments use the watch.
-func (r *watch) set(environment types.NamespacedName, workloads []v1alpha1.Workload) int {
-	selections := make([]deployed.Selection, 0, len(workloads))
-	for _, w := range workloads {
-		selections = append(selections, deployed.SelectionOf(w))
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.namers.Set(environment, selections)
-	return r.namers.Len()
-}
-
-func (r *watch) all() []types.NamespacedName {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.namers.All()
-}
-
-// namersOf returns the Environments that name an object, of any team.
-func (r *watch) namersOf(o *unstructured.Unstructured) []types.NamespacedName {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.namers.Of(o)
 }
 
 // namedBy returns the other Environments of a namespace that name an object. Those of other namespaces belong to other teams.
@@ -155,7 +118,7 @@ func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o
 	if running == nil {
 		return nil
 	}
-	for _, other := range running.namersOf(o) {
+	for _, other := range running.namers.Of(o) {
 		if other.Namespace == environment.Namespace && other != environment {
 			others = append(others, other.Name)
 		}
@@ -180,79 +143,6 @@ func (w *watches) resources(ctx context.Context, wanted interests) map[deployed.
 	return all
 }
 
-func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource) *watch {
-	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, resource, s.Namespace, 0, cache.Indexers{}, nil).Informer()
-	running := &watch{informer: informer, namers: deployed.NewNamers()}
-	_ = informer.SetTransform(func(o any) (any, error) { // it fails only if the informer has started
-		if u, ok := o.(*unstructured.Unstructured); ok {
-			deployed.Slim(u)
-		}
-		return o, nil
-	})
-	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if running.failed(err, w.clock.Now()) {
-			w.notify(running, nil)
-		}
-	})
-	notify := func(o any) { w.notify(running, o) }
-	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: notify, DeleteFunc: notify, UpdateFunc: func(was, is any) {
-			if notify(is); relabeled(was, is) {
-				notify(was) // some may not name it any more
-			}
-		},
-	})
-	var ctx context.Context
-	ctx, running.stop = context.WithCancel(w.ctx)
-	go informer.RunWithContext(ctx)
-	return running
-}
-
-func relabeled(was, is any) bool {
-	before, _ := index.Object[*unstructured.Unstructured](was)
-	after, _ := index.Object[*unstructured.Unstructured](is)
-	return before == nil || after == nil || !maps.Equal(before.GetLabels(), after.GetLabels())
-}
-
-const (
-	// briefly is how long a watch may fail before it is a problem: API servers restart.
-	briefly = 30 * time.Second
-
-	// quietly is how long after the last failure it is none any more: a watch that works again may have nothing to say.
-	quietly = time.Minute
-)
-
-// failed notes why a request failed, and reports whether that is a new problem.
-func (r *watch) failed(err error, now time.Time) (changed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.problem == nil || now.Sub(r.last) > quietly {
-		r.first = now
-	}
-	changed = r.problem == nil || !r.lasts()
-	r.problem, r.synced, r.last = err, r.informer.LastSyncResourceVersion(), now
-	return changed && r.lasts()
-}
-
-// lasts is at once for what only people change.
-func (r *watch) lasts() bool {
-	return apierrors.IsForbidden(r.problem) || apierrors.IsNotFound(r.problem) || r.last.Sub(r.first) >= briefly
-}
-
-// failure is nil once the informer has listed again.
-func (r *watch) failure(now time.Time) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.problem == nil || !r.lasts() {
-		return nil
-	}
-	brief := !apierrors.IsForbidden(r.problem) && !apierrors.IsNotFound(r.problem)
-	if r.informer.LastSyncResourceVersion() != r.synced || brief && now.Sub(r.last) > quietly {
-		r.problem = nil
-	}
-	return r.problem
-}
-
 // notify reconciles the Environments that name an object; nil: all that use the watch.
 func (w *watches) notify(running *watch, o any) {
 	w.mu.RLock()
@@ -261,9 +151,9 @@ func (w *watches) notify(running *watch, o any) {
 	if queue == nil {
 		return
 	}
-	namers := running.all
-	if object, ok := index.Object[*unstructured.Unstructured](o); ok {
-		namers = func() []types.NamespacedName { return running.namersOf(object) }
+	namers := running.namers.All
+	if object, ok := index.Object[metav1.Object](o); ok {
+		namers = func() []types.NamespacedName { return running.namers.Of(object) }
 	}
 	for _, environment := range namers() {
 		queue.Add(ctrl.Request{NamespacedName: environment})
@@ -288,21 +178,42 @@ func (w *watches) read(ctx context.Context, s deployed.Source, selection deploye
 	if !running.informer.HasSynced() {
 		return nil, "", errStarting
 	}
-	for _, o := range running.objects(s.Namespace, selection) {
-		all = append(all, o.(*unstructured.Unstructured))
+	all, missing := running.find(selection)
+	switch {
+	case missing == nil || len(all) > deployed.MaxWorkloads: // no more count, and they came first
+		return all, "", nil
+	case missing.bytes == 0 || running.room.hasFor(missing.bytes):
+		w.reloadSoon(running)
+		return nil, "", errStarting
+	default:
+		return nil, tooLarge(s, missing), nil
 	}
-	return all, "", nil
 }
 
-func (r *watch) objects(namespace string, selection deployed.Selection) []any {
-	name, byName := selection.Name()
-	if !byName {
-		return r.informer.GetStore().List()
+const (
+	// reloadAfter lets the Environments of a burst name their objects before these are read.
+	reloadAfter = time.Second
+
+	// reloadPause makes reading them at most a tenth of what a watch does, however often somebody names others.
+	reloadPause = 10
+)
+
+// reloadSoon begins a watch again, because some of its objects are missing.
+func (w *watches) reloadSoon(running *watch) {
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	if running.reloads {
+		return
 	}
-	if o, found, err := r.informer.GetStore().GetByKey(namespace + "/" + name); err == nil && found {
-		return []any{o}
-	}
-	return nil
+	running.reloads = true
+	time.AfterFunc(max(reloadAfter, reloadPause*running.loaded), func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.sources[running.source] == running && w.ctx.Err() == nil {
+			running.stop()
+			w.sources[running.source] = w.begin(running.source, running.resource, running.namers)
+		}
+	})
 }
 
 // errStarting says that nothing is known yet.

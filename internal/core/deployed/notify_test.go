@@ -206,7 +206,7 @@ func TestRolloutKey(t *testing.T) {
 		t.Errorf("a rollback to equal revisions has the key %q of another rollout", again)
 	}
 	var many []v1alpha1.DeployedWorkload
-	for i := range maxWorkloads {
+	for i := range MaxWorkloads {
 		many = append(many, v1alpha1.DeployedWorkload{UID: "5ca1ab1e-0ddb-a115-5ca1-ab1e0ddba115", Revision: fmt.Sprintf("main@sha1:%040d", i)})
 	}
 	if key := RolloutKey(v1alpha1.Deployed{SHA: a, Since: at(1), Workloads: many}); len(key) > 255 { // the bound of a Suite's notifiedAgainBy

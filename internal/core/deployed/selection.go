@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -58,6 +59,7 @@ type label struct{ name, value string }
 
 // Namers are the Environments that name objects of a source. They find those of an object without looking at all.
 type Namers struct {
+	mu      sync.RWMutex
 	byName  map[string]namers
 	byLabel map[label]namers
 	others  namers // by selectors that ask for no label with one value
@@ -73,6 +75,8 @@ func NewNamers() *Namers {
 
 // Set replaces what an Environment names; nothing: it names no object of the source any more.
 func (n *Namers) Set(environment types.NamespacedName, selections []Selection) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, s := range n.all[environment] {
 		n.remove(environment, s)
 	}
@@ -119,6 +123,8 @@ func leave[K comparable](index map[K]namers, key K, environment types.Namespaced
 
 // Of returns the Environments that name an object, in a stable order.
 func (n *Namers) Of(o metav1.Object) []types.NamespacedName {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
 	found := map[types.NamespacedName]bool{}
 	for environment := range n.byName[o.GetName()] {
 		found[environment] = true
@@ -139,10 +145,18 @@ func (n namers) find(o metav1.Object, found map[types.NamespacedName]bool) {
 }
 
 // Len is how many Environments name objects of the source.
-func (n *Namers) Len() int { return len(n.all) }
+func (n *Namers) Len() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.all)
+}
 
 // All returns all Environments that name objects of the source.
-func (n *Namers) All() []types.NamespacedName { return sortedNames(n.all) }
+func (n *Namers) All() []types.NamespacedName {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return sortedNames(n.all)
+}
 
 func sortedNames[V any](set map[types.NamespacedName]V) []types.NamespacedName {
 	return slices.SortedFunc(maps.Keys(set), func(a, b types.NamespacedName) int {

@@ -47,7 +47,9 @@ func TestNamers(t *testing.T) {
 		}
 	}
 	index, wanted := NewNamers(), map[types.NamespacedName][]v1alpha1.Workload{}
-	environment := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("e%02d", i)} }
+	environment := func(i int) types.NamespacedName {
+		return types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("e%02d", i)}
+	}
 	check := func(when string) {
 		t.Helper()
 		for _, o := range objects {
@@ -114,7 +116,7 @@ func TestCounted(t *testing.T) {
 	all, problems := Status(o)
 	o.Found = Counted(o.Found)
 	counted, counts := Status(o)
-	if len(o.Found) != 2*(maxWorkloads+1) || !reflect.DeepEqual(all, counted) || !slices.Equal(problems, counts) || len(problems) != 2 {
+	if len(o.Found) != 2*(MaxWorkloads+1) || !reflect.DeepEqual(all, counted) || !slices.Equal(problems, counts) || len(problems) != 2 {
 		t.Errorf("%d are left: %v, %v", len(o.Found), problems, counts)
 	}
 }

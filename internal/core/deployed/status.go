@@ -18,9 +18,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
+// MaxWorkloads is how many objects of a repository count, as many as the status may have.
+const MaxWorkloads = 20
+
 const (
 	maxRepositories = 50 // the bounds of the status
-	maxWorkloads    = 20
 	maxMessage      = 1024
 	maxWorkloadText = 512
 )
@@ -76,7 +78,7 @@ func Counted(found []Found) (counted []Found) {
 	ofRepository := map[string]int{}
 	for _, f := range sorted(found) {
 		repository := commit.RepositoryKey(f.Workload.Repository)
-		if ofRepository[repository]++; ofRepository[repository] <= maxWorkloads+1 {
+		if ofRepository[repository]++; ofRepository[repository] <= MaxWorkloads+1 {
 			counted = append(counted, f)
 		}
 	}
@@ -88,7 +90,7 @@ func observe(o Observed, whole func(repository, sha string) string) (workloads m
 	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
 	for _, f := range sorted(o.Found) {
 		repository := commit.RepositoryKey(f.Workload.Repository)
-		if len(workloads[repository]) == maxWorkloads {
+		if len(workloads[repository]) == MaxWorkloads {
 			if problem := tooMany(f.Workload.Repository); !slices.Contains(problems, problem) {
 				problems = append(problems, problem)
 			}
@@ -106,7 +108,7 @@ func observe(o Observed, whole func(repository, sha string) string) (workloads m
 }
 
 func tooMany(repository string) string {
-	return fmt.Sprintf("More than %d objects have the repository %q. Only the first are looked at: name fewer, or give them several repositories.", maxWorkloads, repository)
+	return fmt.Sprintf("More than %d objects have the repository %q. Only the first are looked at: name fewer, or give them several repositories.", MaxWorkloads, repository)
 }
 
 // sorted orders objects as they are shown, because caches list them in no order, and only the first count.

@@ -246,7 +246,7 @@ func TestStatusIsInOrder(t *testing.T) {
 		objects = append(objects, found(shop, aDeployment(fmt.Sprintf("web-%02d", i), "", branched(fmt.Sprint("b", i)))))
 	}
 	want, problems := follow(&anEnvironment, step{1, objects, nil})
-	if len(want[0].Workloads) != maxWorkloads || want[0].Workloads[19].Name != "web-19" || len(want[0].Message) > maxMessage {
+	if len(want[0].Workloads) != MaxWorkloads || want[0].Workloads[19].Name != "web-19" || len(want[0].Message) > maxMessage {
 		t.Errorf("%d workloads, message %q", len(want[0].Workloads), want[0].Message)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
