@@ -115,7 +115,8 @@ func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Aske
 func withBounds(g, other grant.Grant, action grant.Action) grant.Grant {
 	switch action {
 	case grant.Notify:
-		g.DeploymentTypes, g.Environments, g.Commit = other.DeploymentTypes, other.Environments, other.Commit
+		g.DeploymentTypes, g.Environments = other.DeploymentTypes, other.Environments
+		g.Commit, g.Branches, g.Repositories = other.Commit, other.Branches, other.Repositories
 	case grant.Act:
 		g.Acts = other.Acts
 	}

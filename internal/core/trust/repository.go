@@ -64,3 +64,38 @@ func MayBeListed(p *v1alpha1.TrustPolicy, t *v1alpha1.Team, gitHub string) bool 
 		return commit.RepositoryKey(first) == host || bare && claim == repositoryOfGitHub && host == gitHub
 	})
 }
+
+// branches are the names that a sender may call the branch of the job's commit, or none if the token does not prove it. A tag may be of any
+// branch, and the head of a pull request is named by its author.
+func (c *Claims) branches() []string {
+	ref := c.String("ref")
+	branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
+	pull, isPull := strings.CutPrefix(ref, "refs/pull/")
+	head := c.String("head_ref")
+	switch {
+	case c.isOfCodeHost(repositoryOfGitLab) && c.String("ref_type") == "branch" && ref != "" && !strings.HasPrefix(ref, "refs/"):
+		return []string{ref}
+	case !c.isOfCodeHost(repositoryOfGitHub):
+		return nil
+	case isBranch:
+		return []string{branch}
+	case isPull && head != "":
+		return []string{head, pull}
+	default:
+		return nil
+	}
+}
+
+// repositories are the names that a sender may call the repository of the job's commit. For the merge request of a fork, GitLab names the fork
+// and the project in which its pipeline runs.
+func (c *Claims) repositories() (names []string) {
+	for _, claim := range []string{repositoryOfGitHub, repositoryOfGitLab} {
+		if name := c.String(claim); name != "" && c.isOfCodeHost(claim) {
+			names = append(names, name)
+		}
+	}
+	if name := c.String("job_project_path"); name != "" && c.isOfCodeHost(repositoryOfGitLab) {
+		names = append(names, name)
+	}
+	return slices.Compact(names)
+}
