@@ -122,7 +122,7 @@ func TestJobOfAToken(t *testing.T) {
 		"a merge request":                     {onGitLab, ofGitLab(object{"ref": "feature/x", "pipeline_source": "merge_request_event"}), []string{"feature/x"}, shop},
 		"a merge request by its ref":          {onGitLab, ofGitLab(object{"ref": "refs/merge-requests/7/head"}), nil, shop},
 		"a fork, in the project":              {onGitLab, ofGitLab(object{"project_path": "anna/shop", "job_project_path": "acme/shop"}), []string{"main"}, []string{"anna/shop", "acme/shop"}},
-		"no fork, in the project":            {onGitLab, ofGitLab(object{"job_project_path": "acme/shop"}), []string{"main"}, shop},
+		"no fork, in the project":             {onGitLab, ofGitLab(object{"job_project_path": "acme/shop"}), []string{"main"}, shop},
 		"another issuer's ref and repository": {policy("p", issuer(gitlab)), object{"iss": gitlab, "aud": "postflight", "project_id": "22", "sha": commit, "ref": "refs/heads/main", "repository": "acme/shop"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
