@@ -231,6 +231,30 @@ func TestWhoAmI(t *testing.T) {
 	}
 }
 
+// TestTokensUploadForTheirTeam: a file is the Team's that the token reaches, whatever its name says, and none without the right to upload.
+func TestTokensUploadForTheirTeam(t *testing.T) {
+	h := start(t, setup{
+		objects: acme(), config: func(c *Config) { c.Uploads = &signer{} },
+		ways:    []auth.Way{granting{"uploads": {Actions: []grant.Action{grant.Upload}}, "notifies": {Actions: []grant.Action{grant.Notify}}}},
+	})
+	for _, file := range []string{"a.json", "other/a.json", "acme/a.json"} {
+		target := teamStoragePath + "?file=" + file
+		w := h.exchange(get(target), bearer("token-uploads"))
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", file, w.Code, w.Body)
+		}
+		if got := decode[httpapi.SignedURL](t, w); !strings.HasPrefix(got.FileLocation, namespace+"/") {
+			t.Errorf("%s is stored as %q", file, got.FileLocation)
+		}
+		if w := h.exchange(get(target), bearer("token-notifies")); w.Code != http.StatusForbidden {
+			t.Errorf("%s, without the right: %d %s", file, w.Code, w.Body)
+		}
+		if w := h.exchange(get(target), bearer("token-uploads"), header("Postflight-Team", "other")); w.Code < 400 {
+			t.Errorf("%s, of another team: %d %s", file, w.Code, w.Body)
+		}
+	}
+}
+
 // TestWaitTokenOfANotification: who notifies with a token of five minutes reads the outcome half an hour later with the answer's, and
 // nothing else.
 func TestWaitTokenOfANotification(t *testing.T) {
