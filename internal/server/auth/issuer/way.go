@@ -95,7 +95,7 @@ func (w *Way) Authenticate(ctx context.Context, token string, asked auth.Asked) 
 	}
 	if d.Policy == nil {
 		logr.FromContextOrDiscard(ctx).V(1).Info("no TrustPolicy lets the sender of a token in",
-			"issuer", claims.String("iss"), "subject", subjectOf(claims), "reasons", d.Reasons, "teamsNotNamed", found.unnamed)
+			"issuer", claims.String("iss"), "subject", subjectOf(claims), "reasons", d.Reasons, "ofTeamsNotNamed", found.unnamed)
 		return auth.Principal{}, auth.Forbidden("no TrustPolicy lets the sender of the token in", d.Problem)
 	}
 	team := found.teams[d.Policy.Namespace]
