@@ -42,10 +42,10 @@ type TeamSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxUnfinishedSuites *int32 `json:"maxUnfinishedSuites,omitempty"`
 
-	// repositories on code hosts to which the manager may post with its own credentials for this team: full names with
-	// their host, such as github.com/acme/shop, or beginnings that end in "/*" such as gitlab.com/acme/*. An entry
-	// without a host means the manager's GitHub, never GitLab. Without any, a Trigger of the team needs credentials of
-	// its own.
+	// repositories of the team: full names with their host, such as github.com/acme/shop, or beginnings that end in
+	// "/*" such as gitlab.com/acme/*. Without a host, they are on the manager's GitHub. The manager uses its own
+	// credentials there, and lets events of its GitHub App and tokens of CI jobs that name no Team reach this one.
+	// Without any, a Trigger needs credentials of its own.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

@@ -131,6 +131,11 @@ func fromTokenFile(flag, file string) func() (report.Credentials, error) {
 	}
 }
 
+// gitHubHost is the host of the manager's own GitHub, as Teams name it.
+func (o *codeHostOptions) gitHubHost() string {
+	return report.HostOf(v1alpha1.GitHub, cmp.Or(o.gitHubURL, defaultGitHubURL))
+}
+
 // config connects the code hosts. The defaults of the flags are for options that tests make without them.
 func (o *codeHostOptions) config(publicURL string) reportcontroller.Config {
 	client := outbound.New()
@@ -139,7 +144,7 @@ func (o *codeHostOptions) config(publicURL string) reportcontroller.Config {
 		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
 		Hosts: map[v1alpha1.HostingService]reportcontroller.CodeHostConfig{
 			v1alpha1.GitHub: {
-				CodeHost: github.New(gitHubURL, client), Name: report.HostOf(v1alpha1.GitHub, gitHubURL),
+				CodeHost: github.New(gitHubURL, client), Name: o.gitHubHost(),
 				Limits: report.LimitsOf(v1alpha1.GitHub), Own: o.ownGitHub(),
 			},
 			v1alpha1.GitLab: {

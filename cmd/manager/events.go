@@ -28,7 +28,7 @@ var formats = map[v1alpha1.EventSourceType]event.Format{
 }
 
 func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, b backend) (*events.Receiver, error) {
-	app := events.App{ID: o.codeHosts.gitHubAppID, Host: report.HostOf(v1alpha1.GitHub, cmp.Or(o.codeHosts.gitHubURL, defaultGitHubURL))}
+	app := events.App{ID: o.codeHosts.gitHubAppID, Host: o.codeHosts.gitHubHost()}
 	if o.codeHosts.gitHubWebhookSecretFile != "" {
 		app.Secret = o.codeHosts.webhookSecret
 	}

@@ -39,7 +39,7 @@ func newServiceAccounts(mgr ctrl.Manager, c client.Client, keys *auth.ClusterKey
 // newIssuers lets senders in by tokens of the listed issuers.
 func newIssuers(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, steady clock.PassiveClock) *issuer.Way {
 	return issuer.New(issuer.Config{
-		Issuers: o.issuers, Client: outbound.Trusting, Reader: mgr.GetCache(), Staleness: probe.Staleness,
+		Issuers: o.issuers, Client: outbound.Trusting, GitHub: o.codeHosts.gitHubHost(), Reader: mgr.GetCache(), Staleness: probe.Staleness,
 		Clock: auth.ServerClock{APIServerProbe: probe}, Steady: steady, Log: ctrl.Log.WithName("auth"),
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -35,6 +36,23 @@ func NewIssuer(t testing.TB) *Issuer {
 	i.URL = server.URL
 	i.Rotate()
 	return i
+}
+
+// gitHubServerPath is where GitHub Enterprise Server has its issuer.
+const gitHubServerPath = "/_services/token"
+
+// NewGitHubServer is NewIssuer for one that is GitHub Enterprise Server by its URL.
+func NewGitHubServer(t testing.TB) *Issuer {
+	t.Helper()
+	i := NewIssuer(t)
+	i.URL += gitHubServerPath
+	return i
+}
+
+// Host is what an operator calls it in the repositories of a Team.
+func (i *Issuer) Host() string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(i.URL, "http://"), "/")
+	return host
 }
 
 // Rotate adds a key, with which it signs from now on.
@@ -82,12 +100,12 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.requests++
 	answer := i.answer
 	i.mu.Unlock()
-	switch {
+	switch path := strings.TrimPrefix(r.URL.Path, gitHubServerPath); {
 	case answer != nil:
 		answer(w, r)
-	case r.URL.Path == "/.well-known/openid-configuration":
+	case path == "/.well-known/openid-configuration":
 		writeJSON(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
-	case r.URL.Path == "/keys":
+	case path == "/keys":
 		writeJSON(w, i.published())
 	default:
 		http.NotFound(w, r)

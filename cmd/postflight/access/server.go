@@ -25,6 +25,7 @@ import (
 type Server struct {
 	cli.Output
 	url      string
+	team     string
 	patience time.Duration
 	Client   *client.Client
 	Sender   *credential.Credential
@@ -37,6 +38,7 @@ func (s *Server) AddFlags(cmd *cobra.Command) {
 
 func (s *Server) AddOwnFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "base URL of the server; default: $POSTFLIGHT_URL")
+	cmd.Flags().StringVar(&s.team, "team", "", "name of the Team, or TEAM/TRUSTPOLICY, for a token that does not say whose it is; default: $POSTFLIGHT_TEAM")
 	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is unavailable or overloaded")
 }
 
@@ -72,9 +74,9 @@ func (s *Server) Connect() error {
 	if err := s.checkTransport(machine, sender, address); err != nil {
 		return err
 	}
-	team := os.Getenv("POSTFLIGHT_TEAM")
+	team := cmp.Or(s.team, os.Getenv("POSTFLIGHT_TEAM"))
 	if team != "" && !namesTeam(team) {
-		return errors.New("POSTFLIGHT_TEAM is not the name of a Team, nor TEAM/TRUSTPOLICY")
+		return errors.New("POSTFLIGHT_TEAM is not the name of a Team, nor TEAM/TRUSTPOLICY; nor is --team, which wins over it")
 	}
 	s.Sender = sender
 	s.Client, err = client.New(address, "", client.WithTokens(sender.TokenSource), client.WithTeam(team), client.WithRetryTimeout(s.patience),

@@ -26,7 +26,7 @@ func New() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check an installation, and say what to do",
 		Long: `Checks the installation of Postflight in a cluster: its CRDs, replicas, rights, policies, leader, object store,
-clocks, certificates, Teams, keys, Triggers and queue. Only --pod-in changes something: it starts a pod for a moment.
+clocks, certificates, Teams, keys, TrustPolicies, Triggers and queue. Only --pod-in changes something: it starts a pod for a moment.
 
 Exit codes: 0 everything works (or there are only warnings), 1 something does not work, 3 there is no cluster.`,
 		Example: `  postflight doctor
@@ -59,7 +59,7 @@ type check struct {
 func (o *Options) checks() []check {
 	return []check{
 		{"CRDs", o.crds}, {"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
-		{"teams", o.teams}, {"triggers", o.triggers}, {"environments", o.environments}, {"queue", o.queue}, {"reach", o.reach},
+		{"teams", o.teams}, {"trustpolicies", o.trustPolicies}, {"triggers", o.triggers}, {"environments", o.environments}, {"queue", o.queue}, {"reach", o.reach},
 	}
 }
 

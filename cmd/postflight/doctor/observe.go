@@ -22,6 +22,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/version"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
@@ -231,6 +232,23 @@ func (o *Options) teams(ctx context.Context, in installation) ([]doctor.Finding,
 		return found, err
 	}
 	return append(doctor.Teams(teams.Items, keys.Items, triggers.Items, o.Clock.Now()), found...), nil
+}
+
+// trustPolicies does not look at Teams that come from the values of the chart.
+func (o *Options) trustPolicies(ctx context.Context, in installation) ([]doctor.Finding, error) {
+	if in.deployment == nil || len(watched(in.deployment)) > 0 {
+		return nil, nil
+	}
+	policies, teams := &v1alpha1.TrustPolicyList{}, &v1alpha1.TeamList{}
+	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, teams)); err != nil {
+		return nil, err
+	}
+	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHubURL(in.deployment))), nil
+}
+
+// gitHubURL is that of the manager's own GitHub.
+func gitHubURL(d *appsv1.Deployment) string {
+	return cmp.Or(doctor.Flag(d, "github-url"), "https://api.github.com")
 }
 
 func (o *Options) triggers(ctx context.Context, _ installation) ([]doctor.Finding, error) {

@@ -66,7 +66,7 @@ func (o *Options) reach(ctx context.Context, in installation) ([]doctor.Finding,
 func (o *Options) addresses(ctx context.Context, d *appsv1.Deployment) ([]string, error) {
 	urls := []string{cmp.Or(doctor.Flag(d, "pod-url"), "http://postflight."+o.Namespace+".svc"), doctor.Flag(d, "store-endpoint")}
 	if cmp.Or(doctor.Flag(d, "github-app-id"), doctor.Flag(d, "github-token-file")) != "" {
-		urls = append(urls, cmp.Or(doctor.Flag(d, "github-url"), "https://api.github.com"))
+		urls = append(urls, gitHubURL(d))
 	}
 	if doctor.Flag(d, "gitlab-token-file") != "" {
 		urls = append(urls, cmp.Or(doctor.Flag(d, "gitlab-url"), "https://gitlab.com"))

@@ -41,8 +41,8 @@ The first of these that there is identifies you:
   4. a token that the command requests from GitHub Actions, if the job has "permissions: {id-token: write}"
   5. a token that the command requests with buildkite-agent or circleci, in jobs of these
 
-Tokens are for the audience postflight, or $POSTFLIGHT_AUDIENCE. If one may be used for several teams, $POSTFLIGHT_TEAM names
-one, or TEAM/TRUSTPOLICY. No command prints a key or a token.
+Tokens are for the audience postflight, or $POSTFLIGHT_AUDIENCE. A token of a CI system does not say whose it is: $POSTFLIGHT_TEAM or
+--team names the Team, or TEAM/TRUSTPOLICY. No command prints a key or a token.
 
 If you are refused, the error says what is wrong with the key, or what the token says about itself. Your operator decides
 which issuers of tokens it trusts, and the team with TrustPolicies and RoleBindings what each may do.`,

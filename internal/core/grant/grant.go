@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
 // Action is something that requests do.
@@ -31,7 +32,9 @@ type Grant struct {
 	// DeploymentTypes of notifications, and Environments that they may reach, are names, or beginnings that end in "*". Empty: all.
 	DeploymentTypes []string
 	Environments    []string
-	Commit          string   // the only one that notifications may name; empty: any
+	Commit          string   // the only one that notifications may name, and that of those which name none; empty: any
+	Branches        []string // that notifications may name; empty: any
+	Repositories    []string // the same, by their full names
 	Runs            []string // the only ones that may be read; empty: all
 	Acts            Bounds   // of the runs that may be canceled and repeated
 }
@@ -56,12 +59,41 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 	case !anyMatches(g.DeploymentTypes, n.DeploymentType):
 		return fmt.Sprintf("You may notify of the deployment types %s only, and this notification has %q. "+
 			"Send another deployment_type, or ask your team for a TrustPolicy that allows this one.", list(g.DeploymentTypes), n.DeploymentType)
+	case g.Commit != "" && n.SHA == "" && !commit.IsSHA(g.Commit):
+		return fmt.Sprintf("The notification names no commit, and %q, for which the token was issued, is none. Send its sha.", plaintext.Line(g.Commit, maxShown))
 	case g.Commit != "" && n.SHA != "" && !issuedFor(g.Commit, n.SHA):
 		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
 			"Notify from the pipeline of the commit that was deployed, or set commitClaim of the TrustPolicy: another claim, or \"\" for any "+
 			"commit, as deployments of GitHub's pull requests need it.", g.Commit)
 	default:
+		return g.jobProblem(n)
+	}
+}
+
+// jobProblem is about the branch and the repository of the token's job. A notification need not name them.
+func (g Grant) jobProblem(n *notification.Notification) string {
+	const advice = "Notify from the pipeline of what was deployed, or set commitClaim of the TrustPolicy to \"\", which compares neither commit, " +
+		"branch nor repository."
+	isRepository := func(r string) bool { return commit.SameRepository(r, n.Repository) }
+	switch {
+	case n.Repository != "" && len(g.Repositories) > 0 && !slices.ContainsFunc(g.Repositories, isRepository):
+		return fmt.Sprintf("The token was issued for a job of %s, and the notification names another repository. %s", shown(g.Repositories), advice)
+	case n.Branch != "" && len(g.Branches) > 0 && !slices.Contains(g.Branches, notification.BranchName(n.Branch)):
+		return fmt.Sprintf("The token was issued for the branch %s, and the notification names another one. %s", shown(g.Branches), advice)
+	default:
 		return ""
+	}
+}
+
+// maxShown bounds what a sentence quotes of a token.
+const maxShown = 200
+
+func shown(names []string) string { return plaintext.Line(strings.Join(names, " or "), maxShown) }
+
+// Complete gives a notification without a commit that of the token, so that a token which is bound to a commit starts no run without one.
+func (g Grant) Complete(n *notification.Notification) {
+	if n.SHA == "" {
+		n.SHA = commit.NormalSHA(g.Commit)
 	}
 }
 

@@ -44,6 +44,7 @@ const (
 )
 
 func TestNotificationProblem(t *testing.T) {
+	job := grant.Grant{Commit: commit, Repositories: []string{"acme/shop"}, Branches: []string{"main"}}
 	cases := map[string]struct {
 		grant grant.Grant
 		sent  notification.Notification
@@ -60,15 +61,49 @@ func TestNotificationProblem(t *testing.T) {
 		"upper case":        {grant: grant.Grant{Commit: strings.ToUpper(commit)}, sent: notification.Notification{SHA: commit}},
 		"another commit":    {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: other}, want: "issued for the commit " + commit},
 		"no commit":         {grant: grant.Grant{Commit: commit}},
-		"version":           {grant: grant.Grant{Commit: "v1.0-RC1"}, sent: notification.Notification{SHA: "v1.0-RC1", Repository: "acme/shop"}},
-		"version's case":    {grant: grant.Grant{Commit: "v1.0-RC1"}, sent: notification.Notification{SHA: "v1.0-rc1"}, want: "another one"},
-		"part of a commit":  {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: commit[:12]}, want: "another one"},
+
+		"no commit, which the token has not, either": {grant: grant.Grant{Commit: "HEAD"}, want: "names no commit"},
+
+		"its repository":     {grant: job, sent: notification.Notification{SHA: commit, Repository: "Acme/Shop"}},
+		"another repository": {grant: job, sent: notification.Notification{SHA: commit, Repository: "acme/other"}, want: "issued for a job of acme/shop"},
+		"another one, alone": {grant: job, sent: notification.Notification{Repository: "acme/other"}, want: "issued for a job of acme/shop"},
+		"a part of its name": {grant: job, sent: notification.Notification{SHA: commit, Repository: "acme/sho"}, want: "issued for a job of acme/shop"},
+		"no repository":      {grant: job, sent: notification.Notification{SHA: commit}},
+		"its branch":         {grant: job, sent: notification.Notification{SHA: commit, Branch: "main"}},
+		"its ref":            {grant: job, sent: notification.Notification{SHA: commit, Branch: "refs/heads/main"}},
+		"another branch":     {grant: job, sent: notification.Notification{SHA: commit, Branch: "release"}, want: "issued for the branch main"},
+		"another case":       {grant: job, sent: notification.Notification{SHA: commit, Branch: "Main"}, want: "issued for the branch main"},
+		"a branch of any":    {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: commit, Branch: "x", Repository: "x/y"}},
+		"version":            {grant: grant.Grant{Commit: "v1.0-RC1"}, sent: notification.Notification{SHA: "v1.0-RC1", Repository: "acme/shop"}},
+		"version's case":     {grant: grant.Grant{Commit: "v1.0-RC1"}, sent: notification.Notification{SHA: "v1.0-rc1"}, want: "another one"},
+		"part of a commit":   {grant: grant.Grant{Commit: commit}, sent: notification.Notification{SHA: commit[:12]}, want: "another one"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := tc.grant.NotificationProblem(&tc.sent)
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestComplete: a notification without a commit gets that of the token, and no other one is changed.
+func TestComplete(t *testing.T) {
+	for name, tc := range map[string]struct {
+		claim, sent, want string
+	}{
+		"none":             {commit, "", commit},
+		"in upper case":    {strings.ToUpper(commit), "", commit},
+		"its own":          {commit, commit, commit},
+		"nothing is bound": {"", "", ""},
+		"a version":        {"", "v1.0", "v1.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &notification.Notification{SHA: tc.sent, Branch: "main"}
+			grant.Grant{Commit: tc.claim}.Complete(n)
+			if n.SHA != tc.want || n.Branch != "main" || n.Repository != "" {
+				t.Errorf("%+v", n)
 			}
 		})
 	}

@@ -102,11 +102,16 @@ func canonical(name, value string) string {
 	return commit.RepositoryKey(value)
 }
 
+// isOfCodeHost reports whether a claim is the name of a repository or its owner, with the IDs beside it that GitHub and GitLab set.
+func (c *Claims) isOfCodeHost(name string) bool {
+	ids := idsBeside[name]
+	return ids != nil && !slices.ContainsFunc(ids, func(id string) bool { return !c.has(id) })
+}
+
 // isOneOf reports whether a claim has one of the values. All but the names of code hosts are compared exactly.
 func (c *Claims) isOneOf(name string, values []string) bool {
 	value, isScalar := c.scalar(name)
-	ids := idsBeside[name]
-	ofCodeHost := ids != nil && !slices.ContainsFunc(ids, func(id string) bool { return !c.has(id) })
+	ofCodeHost := c.isOfCodeHost(name)
 	return isScalar && slices.ContainsFunc(values, func(wanted string) bool {
 		return wanted == value || ofCodeHost && canonical(name, wanted) == canonical(name, value)
 	})

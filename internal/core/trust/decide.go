@@ -34,8 +34,8 @@ type Asked struct {
 	Actions []grant.Action
 }
 
-// Decide picks a policy. All are of namespaces that one Team owns; of the asked one, if the request names a Team. The function compile
-// is Compile, and may remember what it returned.
+// Decide picks a policy. All are of namespaces that one Team owns: the asked one, or those for which the operator lists the repository of
+// the token. The function compile is Compile, and may remember what it returned.
 func Decide(c *Claims, policies []*v1alpha1.TrustPolicy, asked Asked, compile func(*v1alpha1.TrustPolicy) (*Policy, error)) Decision {
 	var d Decision
 	var matching []*v1alpha1.TrustPolicy
@@ -115,7 +115,8 @@ func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Aske
 func withBounds(g, other grant.Grant, action grant.Action) grant.Grant {
 	switch action {
 	case grant.Notify:
-		g.DeploymentTypes, g.Environments, g.Commit = other.DeploymentTypes, other.Environments, other.Commit
+		g.DeploymentTypes, g.Environments = other.DeploymentTypes, other.Environments
+		g.Commit, g.Branches, g.Repositories = other.Commit, other.Branches, other.Repositories
 	case grant.Act:
 		g.Acts = other.Acts
 	}
@@ -164,15 +165,19 @@ func noneSentence(c *Claims, asked Asked) string {
 	for _, name := range names[:min(len(names), len(shown))] {
 		claims = append(claims, fmt.Sprintf("%s=%s", show(name), show(c.text[name])))
 	}
+	all := strings.Join(claims, ", ")
+	if asked.Team == "" {
+		return fmt.Sprintf("The request names no Team, and no TrustPolicy of a Team for which the operator lists the repository of this token "+
+			"of %s matches its claims: %s. Set POSTFLIGHT_TEAM to the name of your Team, or send it in the header Postflight-Team. "+
+			"If the operator lists the repository in spec.repositories of your Team, compare the claims with spec.claims and spec.expression.",
+			show(c.String("iss")), all)
+	}
 	of := "TrustPolicy"
 	if asked.Policy != "" {
 		of += " " + show(asked.Policy)
 	}
-	if asked.Team != "" {
-		of += " of the Team " + show(asked.Team)
-	}
-	return fmt.Sprintf("No %s matches the claims of this token of %s: %s. Compare them with spec.claims and spec.expression.",
-		of, show(c.String("iss")), strings.Join(claims, ", "))
+	return fmt.Sprintf("No %s of the Team %s matches the claims of this token of %s: %s. Compare them with spec.claims and spec.expression.",
+		of, show(asked.Team), show(c.String("iss")), all)
 }
 
 var times = []string{"iss", "iat", "exp", "nbf", "jti"}

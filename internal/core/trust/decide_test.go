@@ -27,7 +27,7 @@ func TestDecide(t *testing.T) {
 		asked    trust.Asked
 		want     string // namespace/name; or part of the problem
 	}{
-		"none":                             {nil, trust.Asked{}, "No TrustPolicy matches the claims of this token"},
+		"none":                             {nil, trust.Asked{}, "Set POSTFLIGHT_TEAM to the name of your Team"},
 		"none of the team":                 {nil, trust.Asked{Team: "acme"}, "No TrustPolicy of the Team acme matches"},
 		"none of the name":                 {[]*v1alpha1.TrustPolicy{policy("a")}, trust.Asked{Team: "acme", Policy: "b"}, "No TrustPolicy b of the Team acme matches"},
 		"one":                              {[]*v1alpha1.TrustPolicy{policy("a")}, trust.Asked{Actions: notify}, "acme/a"},
@@ -124,15 +124,17 @@ func TestSentences(t *testing.T) {
 		"other":  {object{"iss": "https://ci.example.com", "aud": "postflight", "sub": "job-1", "exp": 1}, []string{"https://ci.example.com", "aud=postflight", "sub=job-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := decide(parse(t, tc.claims), []*v1alpha1.TrustPolicy{secret}, trust.Asked{})
-			for _, want := range tc.want {
-				if !strings.Contains(d.Problem, want) {
-					t.Errorf("%q lacks %q", d.Problem, want)
+			for _, team := range []string{"", "acme"} {
+				d := decide(parse(t, tc.claims), []*v1alpha1.TrustPolicy{secret}, trust.Asked{Team: team})
+				for _, want := range tc.want {
+					if !strings.Contains(d.Problem, want) {
+						t.Errorf("%q lacks %q", d.Problem, want)
+					}
 				}
-			}
-			for _, hidden := range []string{"secret", "31337", "acme/secret-name", "anna", "exp="} {
-				if strings.Contains(d.Problem, hidden) {
-					t.Errorf("%q has %q", d.Problem, hidden)
+				for _, hidden := range []string{"secret", "31337", "acme/secret-name", "anna", "exp="} {
+					if strings.Contains(d.Problem, hidden) {
+						t.Errorf("%q has %q", d.Problem, hidden)
+					}
 				}
 			}
 		})

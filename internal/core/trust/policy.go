@@ -145,6 +145,9 @@ func grantOf(p *v1alpha1.TrustPolicy, c *Claims) grant.Grant {
 	}
 	if name, _ := commitClaim(p); name != "" {
 		g.Commit = c.String(name)
+		if name == defaultCommitClaim && g.Commit != "" { // others may be of another repository, such as that of a called workflow
+			g.Branches, g.Repositories = c.branches(), c.repositories()
+		}
 	}
 	return g
 }

@@ -57,7 +57,7 @@ func TestGrant(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy *v1alpha1.TrustPolicy
 		claims object
-		want   grant.Grant
+		want   grant.Grant // besides Branches and Repositories, which TestJobOfAToken has
 	}{
 		"notify": {policy("p"), ofGitHub(), grant.Grant{Actions: []grant.Action{grant.Notify}, Commit: commit}},
 		"some notifications": {
@@ -86,8 +86,52 @@ func TestGrant(t *testing.T) {
 			if d.Policy == nil {
 				t.Fatalf("%s %q", d.Problem, d.Reasons)
 			}
+			d.Grant.Branches, d.Grant.Repositories = nil, nil
 			if diff := cmp.Diff(tc.want, d.Grant); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestJobOfAToken: what a notification must not contradict, if it names the commit of the job's event.
+func TestJobOfAToken(t *testing.T) {
+	claimed := func(name string) *v1alpha1.TrustPolicy {
+		return policy("p", spec(func(s *v1alpha1.TrustPolicySpec) { s.CommitClaim = &name }))
+	}
+	onGitLab := policy("p", issuer(gitlab))
+	shop := []string{"acme/shop"}
+	for name, tc := range map[string]struct {
+		policy                 *v1alpha1.TrustPolicy
+		claims                 object
+		branches, repositories []string
+	}{
+		"a push":                              {policy("p"), ofGitHub(), []string{"main"}, shop},
+		"the claim is named":                  {claimed("sha"), ofGitHub(), []string{"main"}, shop},
+		"a branch in a folder":                {policy("p"), ofGitHub(object{"ref": "refs/heads/feature/x"}), []string{"feature/x"}, shop},
+		"a tag is of no branch":               {policy("p"), ofGitHub(object{"ref": "refs/tags/main", "ref_type": "tag"}), nil, shop},
+		"a deployment of a commit":            {policy("p"), ofGitHub(object{"ref": "", "event_name": "deployment"}), nil, shop},
+		"a pull request":                      {policy("p"), ofGitHub(object{"ref": "refs/pull/7/merge", "head_ref": "feature/x", "base_ref": "main", "event_name": "pull_request"}), []string{"feature/x", "7/merge"}, shop},
+		"a pull request without a head":       {policy("p"), ofGitHub(object{"ref": "refs/pull/7/merge"}), nil, shop},
+		"pull_request_target":                 {policy("p"), ofGitHub(object{"head_ref": "release", "base_ref": "main", "event_name": "pull_request_target"}), []string{"main"}, shop},
+		"no commit is compared":               {claimed(""), ofGitHub(), nil, nil},
+		"the token has no commit":             {policy("p"), ofGitHub(object{"sha": nil}), nil, nil},
+		"the commit of a called workflow":     {claimed("job_workflow_sha"), ofGitHub(), nil, nil},
+		"GitLab":                              {onGitLab, ofGitLab(), []string{"main"}, shop},
+		"a tag of GitLab":                     {onGitLab, ofGitLab(object{"ref": "v1", "ref_type": "tag"}), nil, shop},
+		"a merge request":                     {onGitLab, ofGitLab(object{"ref": "feature/x", "pipeline_source": "merge_request_event"}), []string{"feature/x"}, shop},
+		"a merge request by its ref":          {onGitLab, ofGitLab(object{"ref": "refs/merge-requests/7/head"}), nil, shop},
+		"a fork, in the project":              {onGitLab, ofGitLab(object{"project_path": "anna/shop", "job_project_path": "acme/shop"}), []string{"main"}, []string{"anna/shop", "acme/shop"}},
+		"no fork, in the project":             {onGitLab, ofGitLab(object{"job_project_path": "acme/shop"}), []string{"main"}, shop},
+		"another issuer's ref and repository": {policy("p", issuer(gitlab)), object{"iss": gitlab, "aud": "postflight", "project_id": "22", "sha": commit, "ref": "refs/heads/main", "repository": "acme/shop"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decide(parse(t, tc.claims), []*v1alpha1.TrustPolicy{tc.policy}, trust.Asked{})
+			if d.Policy == nil {
+				t.Fatalf("%s %q", d.Problem, d.Reasons)
+			}
+			if !slices.Equal(d.Grant.Branches, tc.branches) || !slices.Equal(d.Grant.Repositories, tc.repositories) {
+				t.Errorf("branches %q, repositories %q", d.Grant.Branches, d.Grant.Repositories)
 			}
 		})
 	}

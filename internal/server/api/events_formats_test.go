@@ -193,3 +193,28 @@ func TestRefusedFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsSetNoVariables: an event says what was deployed, and nothing that its sender adds reaches a pod as a variable of its own.
+func TestEventsSetNoVariables(t *testing.T) {
+	more := func(body []byte) []byte {
+		return append([]byte(`{"variables":{"URL":"https://evil.example.com","LD_PRELOAD":"x"},"inputs":["x"],"payload":{"variables":{"A":"1"}},`), body[1:]...)
+	}
+	check := func(t *testing.T, u *hub) {
+		t.Helper()
+		if runs := u.suites(); len(runs) != 1 || len(runs[0].Spec.Variables) > 0 {
+			t.Errorf("%d runs, %+v", len(runs), runs)
+		}
+	}
+	t.Run("GitHub", func(t *testing.T) {
+		u := startHub(t, source(renamed), eventSecretOf(eventSecret), trigger("smoke", production))
+		u.take(deliver("deployment_status", more(payload(t, "deployment_status"))))
+		check(t, u)
+	})
+	for name, f := range formats {
+		t.Run(name, func(t *testing.T) {
+			u := f.hub(t)
+			u.take(f.deliver(more(f.payload(t)), noon))
+			check(t, u)
+		})
+	}
+}

@@ -123,6 +123,41 @@ func TestBoundsOfNotifications(t *testing.T) {
 	}
 }
 
+// TestCommitOfTheToken: a job that says nothing of its commit, or nothing with null or "", starts runs of the commit that its token proves,
+// and it starts none for another commit, branch or repository.
+func TestCommitOfTheToken(t *testing.T) {
+	const sha = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
+	grants := granting{"job": {Actions: []grant.Action{grant.Notify}, Commit: sha, Branches: []string{"main"}, Repositories: []string{"acme/shop"}}}
+	for body, want := range map[string]int{
+		`{"branch": "main"}`:              200,
+		`{"branch": "main", "sha": ""}`:   200,
+		`{"branch": "main", "sha": null}`: 200,
+		`{"branch": "main", "sha": " "}`:  200,
+		`{"branch": "main", "sha": "` + strings.ToUpper(sha) + `", "repository": "Acme/shop"}`:               200,
+		`{"branch": "refs/heads/main", "repository": {"owner": "acme", "name": "shop"}}`:                     200,
+		`{"branch": "main", "sha": "bad0000000000000000000000000000000000000"}`:                              403,
+		`{"branch": "main", "sha": "5ca1ab1e"}`:                                                              403,
+		`{"branch": "release"}`:                                                                              403,
+		`{"branch": "main", "repository": {"owner": "acme", "name": "other"}}`:                               403,
+		`{"branch": "main", "sha": "` + sha + `", "repository": {"namespace": "evil/acme", "name": "shop"}}`: 403,
+	} {
+		t.Run(body, func(t *testing.T) {
+			h := start(t, setup{objects: acme(trigger("smoke")), ways: []auth.Way{grants}})
+			w := h.exchange(post(body, bearer("token-job")))
+			if w.Code != want {
+				t.Fatalf("%d %s, want %d", w.Code, w.Body, want)
+			}
+			runs := h.suites()
+			if (len(runs) == 1) != (want == 200) {
+				t.Fatalf("%d runs", len(runs))
+			}
+			if want == 200 && runs[0].Spec.Deployment.SHA != sha {
+				t.Errorf("the run is of the commit %q", runs[0].Spec.Deployment.SHA)
+			}
+		})
+	}
+}
+
 // TestDryRunWithinBounds explains only the Triggers that the sender may reach.
 func TestDryRunWithinBounds(t *testing.T) {
 	secret := func(t *v1alpha1.Trigger) {
@@ -193,6 +228,30 @@ func TestWhoAmI(t *testing.T) {
 	}
 	if w := h.exchange(get("/api/v0/whoami"), bearer("token-unknown")); w.Code != http.StatusUnauthorized {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestTokensUploadForTheirTeam: a file is the Team's that the token reaches, whatever its name says, and none without the right to upload.
+func TestTokensUploadForTheirTeam(t *testing.T) {
+	h := start(t, setup{
+		objects: acme(), config: func(c *Config) { c.Uploads = &signer{} },
+		ways:    []auth.Way{granting{"uploads": {Actions: []grant.Action{grant.Upload}}, "notifies": {Actions: []grant.Action{grant.Notify}}}},
+	})
+	for _, file := range []string{"a.json", "other/a.json", "acme/a.json"} {
+		target := teamStoragePath + "?file=" + file
+		w := h.exchange(get(target), bearer("token-uploads"))
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", file, w.Code, w.Body)
+		}
+		if got := decode[httpapi.SignedURL](t, w); !strings.HasPrefix(got.FileLocation, namespace+"/") {
+			t.Errorf("%s is stored as %q", file, got.FileLocation)
+		}
+		if w := h.exchange(get(target), bearer("token-notifies")); w.Code != http.StatusForbidden {
+			t.Errorf("%s, without the right: %d %s", file, w.Code, w.Body)
+		}
+		if w := h.exchange(get(target), bearer("token-uploads"), header("Postflight-Team", "other")); w.Code < 400 {
+			t.Errorf("%s, of another team: %d %s", file, w.Code, w.Body)
+		}
 	}
 }
 

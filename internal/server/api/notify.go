@@ -78,6 +78,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 	if problem := r.Principal.Grant.NotificationProblem(n); problem != "" {
 		return dispatch.Request{}, forbidden("%s", problem)
 	}
+	r.Principal.Grant.Complete(n)
 	return dispatch.Request{
 		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, Mode: o.mode, Repeat: o.rerun,
 		IdempotencyKey: idempotencyKey, RequestID: r.requestID, ReceivedAt: r.receivedAt,

@@ -80,14 +80,11 @@ func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (
 	if err != nil {
 		return Principal{}, err
 	}
-	if !wellFormed || !namesTeam(r.Header, holder.Team) {
+	if !wellFormed {
 		return Principal{}, ErrUnauthenticated
 	}
+	if named, _, _ := strings.Cut(r.Header.Get(TeamHeader), "/"); named != "" && named != holder.Team.Name {
+		return Principal{}, keyOfAnotherTeam(holder.Team.Name, named)
+	}
 	return holder.principal(), nil
-}
-
-// namesTeam lets a request with a key name its team, but no other one.
-func namesTeam(h http.Header, team *v1alpha1.Team) bool {
-	named, _, _ := strings.Cut(h.Get(TeamHeader), "/")
-	return named == "" || named == team.Name
 }

@@ -64,6 +64,13 @@ func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now t
 	return &e
 }
 
+// keyOfAnotherTeam tells who has a good key whose it is, as "postflight whoami" does, and not whether there is a Team of the named one.
+func keyOfAnotherTeam(team, named string) *Error {
+	return Forbidden("the API key is of another Team than the request names", fmt.Sprintf("The API key is of the Team %s, and the header %s, "+
+		"which postflight sends if POSTFLIGHT_TEAM is set, names %q. Leave it out, or send a key of the Team that you mean.",
+		team, TeamHeader, plaintext.Line(named, maxShownTeam)))
+}
+
 // Refused is the answer to a token that is not good, with advice for someone who has a good one, or "".
 func Refused(text, advice string) *Error {
 	return &Error{status: http.StatusUnauthorized, text: text, advice: advice}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -201,6 +202,44 @@ func TestAdvice(t *testing.T) {
 	_, err := authenticator(rival).Check(t.Context(), "secret-of-16-chars")
 	if refusal, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(refusal.Advice(), "Another Team has the same API key") || strings.Contains(refusal.Advice(), "rival") {
 		t.Errorf("the same key of two teams: %v", err)
+	}
+}
+
+// TestKeyOfAnotherTeam: whoever has a key learns that its Team is not the named one, and nothing of the named one. Without a good key, the
+// answer is that to every unknown key.
+func TestKeyOfAnotherTeam(t *testing.T) {
+	objects := []client.Object{team("acme"), team("rival"), key("acme", "ci", "secret-of-16-chars"), key("rival", "ci", "suspended-16-chars", suspendedKey)}
+	a := &Authenticator{Keys: authenticator(cluster(t, interceptor.Funcs{}, objects...))}
+	answer := func(token, named string) *Error {
+		r := request("Bearer " + token)
+		r.Header.Set(TeamHeader, named)
+		_, err := a.Authenticate(r)
+		refusal, _ := errors.AsType[*Error](err)
+		return refusal
+	}
+	for _, named := range []string{"acme", "acme/policy", ""} {
+		if got := answer("secret-of-16-chars", named); got != nil {
+			t.Errorf("%q is refused: %v", named, got)
+		}
+	}
+	texts := map[string]bool{}
+	for _, named := range []string{"rival", "rival/ci", "nobody", "Acme", strings.Repeat("x", 9<<10)} {
+		got := answer("secret-of-16-chars", named)
+		if got == nil || got.HTTPStatus() != http.StatusForbidden || !strings.Contains(got.Advice(), "is of the Team acme") || len(got.Advice()) > 500 {
+			t.Fatalf("%.20q: %v", named, got)
+		}
+		texts[regexp.MustCompile(`"[^"]*"`).ReplaceAllString(got.Advice(), "")] = true
+		if unknown := answer("unknown-of-16-chars", named); unknown != ErrUnauthenticated {
+			t.Errorf("%.20q with an unknown key: %v", named, unknown)
+		}
+	}
+	if len(texts) != 1 {
+		t.Errorf("the answers differ by the name of the Team: %v", texts)
+	}
+	for _, named := range []string{"rival", "acme", "nobody"} {
+		if got := answer("suspended-16-chars", named); got == nil || got.HTTPStatus() != http.StatusUnauthorized || got.Advice() != answer("suspended-16-chars", "").Advice() {
+			t.Errorf("a suspended key that names %s: %v", named, got)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ type Config struct {
 	// Client returns a client for the servers of issuers that follows no redirects, and bounds answers. The roots may be nil: public ones.
 	Client func(roots *x509.CertPool) *http.Client
 
+	// GitHub is the host of the manager's own GitHub, which repositories of Teams without a host mean.
+	GitHub string
+
 	// Reader reads TrustPolicies and Teams from a cache that has the indexes of index.Setup.
 	Reader client.Reader
 	// Staleness is how long ago the API server was last seen.
@@ -82,20 +85,20 @@ func (w *Way) Authenticate(ctx context.Context, token string, asked auth.Asked) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	policies, teams, err := w.policies(ctx, claims, asked)
+	found, err := w.candidates(ctx, claims, asked)
 	if err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
-	d, err := w.decide(ctx, claims, policies, asked)
+	d, err := w.decide(ctx, claims, found.policies, asked)
 	if err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	if d.Policy == nil {
 		logr.FromContextOrDiscard(ctx).V(1).Info("no TrustPolicy lets the sender of a token in",
-			"issuer", claims.String("iss"), "subject", subjectOf(claims), "reasons", d.Reasons)
+			"issuer", claims.String("iss"), "subject", subjectOf(claims), "reasons", d.Reasons, "ofTeamsNotNamed", found.unnamed)
 		return auth.Principal{}, auth.Forbidden("no TrustPolicy lets the sender of the token in", d.Problem)
 	}
-	team := teams[d.Policy.Namespace]
+	team := found.teams[d.Policy.Namespace]
 	if team.Spec.Suspended {
 		return auth.Principal{}, auth.ErrTeamSuspended
 	}
@@ -149,31 +152,48 @@ func (w *Way) verify(ctx context.Context, token string) (*trust.Claims, error) {
 	return claims, nil
 }
 
-// policies returns those that may trust a token, and the Teams of their namespaces. Namespaces that no Team owns, or two, have none.
-func (w *Way) policies(ctx context.Context, claims *trust.Claims, asked auth.Asked) (
-	policies []*v1alpha1.TrustPolicy, teams map[string]*v1alpha1.Team, err error,
-) {
+// candidates are the TrustPolicies that may let a sender in.
+type candidates struct {
+	policies []*v1alpha1.TrustPolicy
+	teams    map[string]*v1alpha1.Team // by namespace; nil: no Team owns it, or two claim it
+	unnamed  int                       // policies of Teams that neither the sender nor the operator names
+}
+
+func (w *Way) candidates(ctx context.Context, claims *trust.Claims, asked auth.Asked) (c candidates, err error) {
 	if stale := w.Staleness(); stale > auth.MaxStaleness {
-		return nil, nil, fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second))
+		return c, fmt.Errorf("the API server was last seen %s ago", stale.Round(time.Second))
 	}
 	found, err := w.find(ctx, claims, asked.Team)
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
-	teams = map[string]*v1alpha1.Team{}
+	c.teams = map[string]*v1alpha1.Team{}
 	for _, p := range found {
-		team, known := teams[p.Namespace]
+		team, known := c.teams[p.Namespace]
 		if !known {
 			if team, err = index.Owner(ctx, w.Reader, p.Namespace); err != nil {
-				return nil, nil, err
+				return c, err
 			}
-			teams[p.Namespace] = team
+			c.teams[p.Namespace] = team
 		}
-		if team != nil && (asked.Team == "" || asked.Team == team.Name) && p.DeletionTimestamp == nil {
-			policies = append(policies, p)
+		switch {
+		case team == nil || p.DeletionTimestamp != nil:
+		case w.names(claims, asked, team):
+			c.policies = append(c.policies, p)
+		default:
+			c.unnamed++
 		}
 	}
-	return policies, teams, nil
+	return c, nil
+}
+
+// names reports whether the sender or the operator names a Team. Without that, no token may reach it: anyone who can write a TrustPolicy
+// somewhere can write one that matches the tokens of others.
+func (w *Way) names(claims *trust.Claims, asked auth.Asked, team *v1alpha1.Team) bool {
+	if asked.Team != "" {
+		return asked.Team == team.Name
+	}
+	return claims.ListedFor(team, w.GitHub)
 }
 
 // find looks in the namespace of the Team only, if one is named.

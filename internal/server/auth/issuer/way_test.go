@@ -47,8 +47,8 @@ func reader(t *testing.T, objects ...client.Object) client.Client {
 	return x.WithObjects(objects...).Build()
 }
 
-func team(name, namespace string) *v1alpha1.Team {
-	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}
+func team(name, namespace string, repositories ...string) *v1alpha1.Team {
+	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace, Repositories: repositories}}
 }
 
 // policy trusts the tokens that tokens.Bad differ from.
@@ -101,7 +101,7 @@ func adviceOf(err error) string {
 	return refused.Advice()
 }
 
-var notify = auth.Asked{Actions: []grant.Action{grant.Notify}}
+var notify = auth.Asked{Team: "acme", Actions: []grant.Action{grant.Notify}}
 
 // send is what auth.Authenticator does: a token that no way claims is no good key.
 func send(t *testing.T, w *Way, token string, asked auth.Asked) (auth.Principal, error) {
@@ -131,7 +131,8 @@ func TestGoodTokens(t *testing.T) {
 		"no subject":            {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": nil}), "acme ns-acme/github "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := send(t, w, ci.Sign(tc.claims), notify)
+			named, _, _ := strings.Cut(tc.want, " ")
+			p, err := send(t, w, ci.Sign(tc.claims), auth.Asked{Team: named, Actions: notify.Actions})
 			if err != nil {
 				t.Fatalf("%v: %s", err, adviceOf(err))
 			}
@@ -176,16 +177,17 @@ func TestBadTokens(t *testing.T) {
 }
 
 func TestTeams(t *testing.T) {
-	ci := tokens.NewIssuer(t)
-	acme, shop := team("acme", "ns-acme"), team("shop", "ns-shop")
-	suspended := team("acme", "ns-acme")
+	ci := tokens.NewGitHubServer(t)
+	lists := ci.Host() + "/acme/*"
+	acme, shop := team("acme", "ns-acme", lists), team("shop", "ns-shop", lists)
+	suspended := team("acme", "ns-acme", lists)
 	suspended.Spec.Suspended = true
 	deleted := policy(ci.URL, "ns-acme", "a")
 	deleted.DeletionTimestamp, deleted.Finalizers = new(metav1.NewTime(noon)), []string{"example.com/kept"}
 	staging := func(s *v1alpha1.TrustPolicySpec) { s.Allow.Notify.DeploymentTypes = []string{"staging"} }
 	elsewhere := func(s *v1alpha1.TrustPolicySpec) { s.Claims["repository_id"] = v1alpha1.ClaimValues{"1"} }
 	broad := func(s *v1alpha1.TrustPolicySpec) { s.Claims, s.Expression = nil, "claims.ref != " }
-	const none = "No TrustPolicy"
+	const none, unnamed = "No TrustPolicy", "Set POSTFLIGHT_TEAM to the name of your Team"
 	for name, tc := range map[string]struct {
 		objects      []client.Object
 		team, policy string
@@ -194,14 +196,14 @@ func TestTeams(t *testing.T) {
 		want         string // Sender.Name
 	}{
 		"the only one":             {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, status: 200, want: "ns-acme/a"},
-		"no policy":                {objects: []client.Object{acme}, status: 403, advice: none},
-		"no team":                  {objects: []client.Object{policy(ci.URL, "ns-acme", "a")}, status: 403, advice: none},
-		"two teams of a namespace": {objects: []client.Object{acme, team("rival", "ns-acme"), policy(ci.URL, "ns-acme", "a")}, status: 403, advice: none},
-		"one of the two is named":  {objects: []client.Object{acme, team("rival", "ns-acme"), policy(ci.URL, "ns-acme", "a")}, team: "acme", status: 403, advice: none},
+		"no policy":                {objects: []client.Object{acme}, status: 403, advice: unnamed},
+		"no team":                  {objects: []client.Object{policy(ci.URL, "ns-acme", "a")}, status: 403, advice: unnamed},
+		"two teams of a namespace": {objects: []client.Object{acme, team("rival", "ns-acme", lists), policy(ci.URL, "ns-acme", "a")}, status: 403, advice: unnamed},
+		"one of the two is named":  {objects: []client.Object{acme, team("rival", "ns-acme", lists), policy(ci.URL, "ns-acme", "a")}, team: "acme", status: 403, advice: none},
 		"suspended":                {objects: []client.Object{suspended, policy(ci.URL, "ns-acme", "a")}, status: 403},
-		"being deleted":            {objects: []client.Object{acme, deleted}, status: 403, advice: none},
-		"does not compile":         {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", broad)}, status: 403, advice: none},
-		"another issuer":           {objects: []client.Object{acme, policy("https://ci.example.com", "ns-acme", "a")}, status: 403, advice: none},
+		"being deleted":            {objects: []client.Object{acme, deleted}, status: 403, advice: unnamed},
+		"does not compile":         {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", broad)}, status: 403, advice: unnamed},
+		"another issuer":           {objects: []client.Object{acme, policy("https://ci.example.com", "ns-acme", "a")}, status: 403, advice: unnamed},
 		"two teams trust it":       {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")}, status: 403, advice: "header Postflight-Team"},
 		"one is named":             {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")}, team: "shop", status: 200, want: "ns-shop/a"},
 		"its namespace is named":   {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "ns-acme", status: 403, advice: none + " of the Team ns-acme"},
@@ -209,7 +211,7 @@ func TestTeams(t *testing.T) {
 		"another team is named":    {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a", elsewhere)}, team: "shop", status: 403, advice: none + " of the Team shop"},
 		"two policies differ":      {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)}, status: 403, advice: "The TrustPolicies a, b"},
 		"one of them is named":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)}, team: "acme", policy: "b", status: 200, want: "ns-acme/b"},
-		"an unlisted issuer's":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", func(s *v1alpha1.TrustPolicySpec) { s.Audiences = []string{"other"} })}, status: 403, advice: none},
+		"an unlisted issuer's":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", func(s *v1alpha1.TrustPolicySpec) { s.Audiences = []string{"other"} })}, status: 403, advice: unnamed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWay(t, ci, tc.objects...)
@@ -221,6 +223,84 @@ func TestTeams(t *testing.T) {
 				t.Errorf("%s, want %q", adviceOf(err), tc.advice)
 			}
 		})
+	}
+}
+
+// TestUnnamedTeams: without the header, a token reaches only a Team for which the operator lists its repository. A TrustPolicy of any other
+// namespace gets nothing, and the answer does not tell whether there is one.
+func TestUnnamedTeams(t *testing.T) {
+	hub, lab := tokens.NewGitHubServer(t), tokens.NewIssuer(t)
+	release := func(s *v1alpha1.TrustPolicySpec) { s.Claims["ref"] = v1alpha1.ClaimValues{"refs/heads/release"} }
+	all := func(s *v1alpha1.TrustPolicySpec) {
+		s.Claims = map[string]v1alpha1.ClaimValues{"sub": {"job"}}
+		s.Allow = v1alpha1.TrustAllow{Notify: &v1alpha1.TrustNotify{}, Upload: true, Read: true, Act: true}
+	}
+	gitHub, gitLab := tokens.GitHub(hub.URL, noon, tokens.Claims{"sub": "job"}), tokens.GitLab(lab.URL, noon, tokens.Claims{"sub": "job"})
+	other := tokens.Claims{"iss": lab.URL, "aud": "postflight", "sub": "job", "iat": noon.Unix() - 10, "exp": noon.Unix() + 290}
+	for name, tc := range map[string]struct {
+		ci     *tokens.Issuer
+		claims tokens.Claims
+		lists  []string // of the Team acme
+		acme   func(*v1alpha1.TrustPolicySpec)
+		want   string // Sender.Name; empty: the answer for all
+	}{
+		"nobody lists it, and no policy of its team matches": {hub, gitHub, nil, release, ""},
+		"nobody lists it":                        {hub, gitHub, nil, all, ""},
+		"listed":                                 {hub, gitHub, []string{hub.Host() + "/acme/shop"}, all, "ns-acme/a"},
+		"listed in another spelling":             {hub, gitHub, []string{hub.Host() + "/Acme/Shop"}, all, "ns-acme/a"},
+		"its owner is listed":                    {hub, gitHub, []string{hub.Host() + "/acme/*"}, all, "ns-acme/a"},
+		"listed, but the policy does not match":  {hub, gitHub, []string{hub.Host() + "/acme/shop"}, release, ""},
+		"another repository is listed":           {hub, gitHub, []string{hub.Host() + "/acme/sho", hub.Host() + "/acme/shop/*"}, all, ""},
+		"listed on another host":                 {hub, gitHub, []string{"github.com/acme/shop", lab.Host() + "/acme/shop"}, all, ""},
+		"listed without a host, on another one":  {hub, gitHub, []string{"acme/shop"}, all, ""},
+		"GitLab":                                 {lab, gitLab, []string{lab.Host() + "/acme/shop"}, all, "ns-acme/a"},
+		"GitLab, listed without a host":          {lab, gitLab, []string{"acme/shop"}, all, ""},
+		"an issuer that knows no repository":     {lab, other, []string{lab.Host() + "/acme/shop", lab.Host() + "/*"}, all, ""},
+		"a claim of GitHub from another issuer":  {lab, tokens.GitHub(lab.URL, noon, tokens.Claims{"sub": "job"}), []string{lab.Host() + "/acme/shop"}, all, ""},
+		"a claim of GitLab from GitHub's issuer": {hub, tokens.GitLab(hub.URL, noon, tokens.Claims{"sub": "job"}), []string{hub.Host() + "/acme/shop"}, all, ""},
+		"a path without the IDs that GitLab has": {lab, tokens.GitLab(lab.URL, noon, tokens.Claims{"sub": "job", "project_id": nil}), []string{lab.Host() + "/acme/shop"}, all, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{team("acme", "ns-acme", tc.lists...), policy(tc.ci.URL, "ns-acme", "a", tc.acme)}
+			w, _ := newWay(t, tc.ci, objects...)
+			beside, _ := newWay(t, tc.ci, append(objects, team("shop", "ns-shop", "github.com/shop/*"), policy(tc.ci.URL, "ns-shop", "catch-all", all))...)
+			for _, action := range grant.Actions {
+				asked := auth.Asked{Actions: []grant.Action{action}}
+				alone, aloneErr := send(t, w, tc.ci.Sign(tc.claims), asked)
+				p, err := send(t, beside, tc.ci.Sign(tc.claims), asked)
+				if p.Sender.Name != tc.want || alone.Sender.Name != tc.want {
+					t.Fatalf("%s: it reaches %q, and beside the policy of another team %q; want %q", action, alone.Sender.Name, p.Sender.Name, tc.want)
+				}
+				if tc.want != "" {
+					continue
+				}
+				if adviceOf(err) != adviceOf(aloneErr) || statusOf(t, err) != http.StatusForbidden || !strings.Contains(adviceOf(err), "POSTFLIGHT_TEAM") {
+					t.Errorf("%s: the answer is %q, and without the policy of another team %q", action, adviceOf(err), adviceOf(aloneErr))
+				}
+			}
+			if p, err := send(t, beside, tc.ci.Sign(tc.claims), auth.Asked{Team: "shop", Actions: notify.Actions}); p.Sender.Name != "ns-shop/catch-all" {
+				t.Errorf("the sender names the Team: %q, %v", p.Sender.Name, err)
+			}
+		})
+	}
+}
+
+// TestUnnamedTeamIsTheSameAnswer: whoever sends no header learns nothing of lists and policies of teams.
+func TestUnnamedTeamIsTheSameAnswer(t *testing.T) {
+	ci := tokens.NewGitHubServer(t)
+	release := func(s *v1alpha1.TrustPolicySpec) { s.Claims["ref"] = v1alpha1.ClaimValues{"refs/heads/release"} }
+	listed, unlisted := team("acme", "ns-acme", ci.Host()+"/acme/*"), team("acme", "ns-acme")
+	answers := map[string]bool{}
+	for _, objects := range [][]client.Object{
+		nil, {unlisted}, {listed}, {unlisted, policy(ci.URL, "ns-acme", "a")}, {unlisted, policy(ci.URL, "ns-acme", "a", release)},
+		{listed, policy(ci.URL, "ns-acme", "a", release)}, {unlisted, policy(ci.URL, "ns-acme", "a"), team("shop", "shop"), policy(ci.URL, "shop", "a")},
+	} {
+		w, _ := newWay(t, ci, objects...)
+		_, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), auth.Asked{Actions: notify.Actions})
+		answers[fmt.Sprint(statusOf(t, err), " ", adviceOf(err))] = true
+	}
+	if len(answers) != 1 {
+		t.Errorf("%d answers: %v", len(answers), answers)
 	}
 }
 
