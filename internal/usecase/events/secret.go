@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -48,9 +47,9 @@ type secrets struct {
 }
 
 type secret struct {
-	mu     sync.Mutex // held while it is read, so that others wait for the answer
-	value  []byte     // nil: it cannot be used
-	readAt time.Time  // the last answer; zero: none
+	turn   chan struct{} // full while it is read, so that others wait for the answer
+	value  []byte        // nil: it cannot be used
+	readAt time.Time     // the last answer; zero: none
 	asked  time.Time
 	failed error // of the last read
 }
@@ -65,9 +64,11 @@ func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
 
 // get returns ErrNotConfigured if there is no secret that can be used. With again, it was not the one with which an event was signed.
 func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, error) {
-	known := s.known.GetOrAdd(key.namespace, key, func() *secret { return &secret{} })
-	known.mu.Lock()
-	defer known.mu.Unlock()
+	known := s.known.GetOrAdd(key.namespace, key, func() *secret { return &secret{turn: make(chan struct{}, 1)} })
+	if err := known.wait(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer func() { <-known.turn }()
 	fresh := secretFresh
 	if again || known.failed != nil {
 		fresh = secretPause
@@ -87,6 +88,21 @@ func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, e
 		return nil, ErrNotConfigured
 	}
 	return known.value, nil
+}
+
+// wait returns an error only if the context ends before the turn of the caller comes.
+func (s *secret) wait(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *secrets) paceOf(namespace string) *rate.Limiter {
