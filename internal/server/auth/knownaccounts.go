@@ -75,4 +75,6 @@ func (k *knownAccounts) get(namespace string, id [sha256.Size]byte, now time.Tim
 	return found
 }
 
-func (k *knownAccounts) add(namespace string, id [sha256.Size]byte, a *knownAccount) { k.byToken.Add(namespace, id, a) }
+func (k *knownAccounts) add(namespace string, id [sha256.Size]byte, a *knownAccount) {
+	k.byToken.Add(namespace, id, a)
+}
