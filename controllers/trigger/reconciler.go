@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/core/suite"
@@ -148,6 +149,9 @@ func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
 func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete string) {
 	t.Status.ObservedGeneration = t.Generation
 	is := triggerReady(t, e, incomplete)
+	if warning := job.ScriptWarning(t); warning != "" && is.Status == metav1.ConditionTrue {
+		is.Message += " " + warning
+	}
 	is.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, is)
 	if is.Reason == reasonMatchInvalid || is.Reason == reasonScheduleInvalid { // only a change of the Trigger fixes it

@@ -1,4 +1,5 @@
-// Package fairness shares a process's capacity among teams: TeamLimiter refuses what is too much, Semaphore makes it wait.
+// Package fairness shares a process's capacity among teams: TeamLimiter refuses what is too much, Semaphore makes it wait, and Cache
+// forgets it.
 package fairness
 
 import "sync"

@@ -10,7 +10,7 @@ import (
 )
 
 // limiter matches where a limit is made, and its name.
-var limiter = regexp.MustCompile(`(?:fairness\.New(?:TeamLimiter|Semaphore|SharedSemaphore)|rate\.NewLimiter|NewPaces|make\(chan struct\{\}, )\(?([A-Za-z.]+)`)
+var limiter = regexp.MustCompile(`(?:fairness\.New(?:TeamLimiter|Semaphore|SharedSemaphore|Cache\[[^(]*\])|rate\.NewLimiter|NewPaces|make\(chan struct\{\}, )\(?([A-Za-z.]+)`)
 
 // TestEveryLimitIsListed: docs/operations/limits.md names each limit by what sets it in the code.
 func TestEveryLimitIsListed(t *testing.T) {

@@ -30,8 +30,11 @@ func NewClient(userAgent string) *http.Client {
 		}},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			req.URL.User = nil
-			if len(via) > maxRedirects {
+			switch {
+			case len(via) > maxRedirects:
 				return errRedirects
+			case !strings.EqualFold(req.URL.Hostname(), via[0].URL.Hostname()):
+				return &elsewhereError{req.URL.Hostname()}
 			}
 			return nil
 		},
@@ -39,6 +42,14 @@ func NewClient(userAgent string) *http.Client {
 }
 
 var errRedirects = fmt.Errorf("redirects more than %d times", maxRedirects)
+
+// elsewhereError refuses a redirect to another host, as probes of Kubernetes do: what is under test must not make a pod ask servers that only
+// the pod can reach, and show their answers.
+type elsewhereError struct{ host string }
+
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("redirects to another host, %s, which is not asked", plaintext.Line(e.host, maxQuote))
+}
 
 // named says in each request, also after redirects, who asks.
 type named struct {
@@ -61,9 +72,12 @@ func (p *Probe) ask(ctx context.Context) (problem string) {
 	}
 	req.Header.Set("Cache-Control", "no-cache") // proxies may have what was there before
 	res, err := p.Client.Do(req)
+	elsewhere, isElsewhere := errors.AsType[*elsewhereError](err)
 	switch {
 	case errors.Is(err, errRedirects):
 		return errRedirects.Error()
+	case isElsewhere:
+		return elsewhere.Error()
 	case err != nil:
 		return "did not answer: " + clause(err)
 	}
@@ -107,7 +121,7 @@ func (p *Probe) read(body io.Reader) (has, problem string) {
 	decoder.UseNumber()
 	var document any
 	if err := decoder.Decode(&document); err != nil {
-		return "", fmt.Sprintf("answered with what is no JSON: %q", plaintext.Line(string(text), maxQuote))
+		return "", noJSON(text)
 	}
 	pointer, err := jsonpointer.New(p.Pointer)
 	if err != nil {
@@ -124,6 +138,18 @@ func (p *Probe) read(body io.Reader) (has, problem string) {
 		return value.String(), ""
 	default:
 		return "", "has neither a string nor a number at " + p.Pointer
+	}
+}
+
+// noJSON quotes nothing: senders choose whom the pod asks, and more people see the message than may read what is there.
+func noJSON(text []byte) string {
+	switch text = bytes.TrimSpace(text); {
+	case len(text) == 0:
+		return "answered with nothing instead of JSON"
+	case text[0] == '<':
+		return "answered with HTML instead of JSON"
+	default:
+		return "answered with what is no JSON"
 	}
 }
 

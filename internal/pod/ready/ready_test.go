@@ -137,12 +137,13 @@ func TestWait(t *testing.T) {
 		},
 		"no JSON": {
 			reason: "A page for people.", answer: text("<!doctype html>\n<p>Hello"),
-			want: `answered with what is no JSON: "<!doctype html>; <p>Hello", for 1m.`,
+			want: "answered with HTML instead of JSON, for 1m.",
 		},
 		"no JSON, and hostile": {
-			reason: "Terminals interpret bytes.", answer: text("\x1b[31m"), want: "answered with what is no JSON: \"\", for 1m.",
+			reason: "Terminals interpret bytes.", answer: text("\x1b[31m"), want: "answered with what is no JSON, for 1m.",
 		},
-		"an empty answer":    {reason: "It is no JSON either.", answer: status(200), want: `answered with what is no JSON: "", for 1m.`},
+		"an empty answer":    {reason: "It is no JSON either.", answer: status(200), want: "answered with nothing instead of JSON, for 1m."},
+		"a secret":           {reason: "Messages have nothing of a body but the version.", answer: text("the password is hunter2"), want: "answered with what is no JSON, for 1m."},
 		"an interrupted one": {reason: "The server was stopped.", answer: broken, want: "did not finish its answer: unexpected EOF, for 1m."},
 		"another document": {
 			reason: "The pointer is wrong.", answer: text(`{"version": "1"}`), want: "has nothing at /build/commit, for 1m.",
@@ -303,6 +304,39 @@ func TestRequest(t *testing.T) {
 	}
 	if len(connections) != 6 || strings.Contains(lines.String(), "secret") || !strings.Contains(lines.String(), "is right 2 of 3 times") {
 		t.Errorf("%d connections, and the log\n%s", len(connections), &lines)
+	}
+}
+
+// TestRedirectElsewhere: an application cannot make the pod ask another server, and show what that says.
+func TestRedirectElsewhere(t *testing.T) {
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, `{"build": {"commit": "the password is hunter2"}}`)
+	}))
+	defer inside.Close()
+	elsewhere := strings.Replace(inside.URL, "127.0.0.1", "localhost", 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere+"/secret", http.StatusFound)
+	}))
+	defer server.Close()
+	err := aProbe(t, server.URL).Wait(t.Context())
+	check(t, err, server.URL+"/version", "redirects to another host, localhost, which is not asked, for 1m.", "Only the host of the Trigger is asked.")
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the other server was asked %d times", n)
+	}
+}
+
+// TestRedirectToAnotherPort of the same host, as from http to https.
+func TestRedirectToAnotherPort(t *testing.T) {
+	https := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { says(newCommit)(1, w, r) }))
+	defer https.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, https.URL, http.StatusMovedPermanently)
+	}))
+	defer server.Close()
+	if err := aProbe(t, server.URL).Wait(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -84,7 +84,8 @@ type API struct {
 	listing    *fairness.TeamLimiter
 	events     *fairness.TeamLimiter
 	signer     *podfiles.Signer
-	unverified *byteBudget
+	unverified *bodyBudget
+	reserved   *bodyBudget // of sources that verified an event lately
 	refusals   *refusals
 	earlier    *environments.Reader
 }
@@ -107,8 +108,8 @@ func New(c Config) (*API, error) {
 		collects:   fairness.NewSemaphore(c.Limits.Collecting),
 		listing:    fairness.NewTeamLimiter(c.Limits.Listing),
 		events:     fairness.NewTeamLimiter(c.Limits.Events),
-		unverified: newByteBudget(c.Limits.UnverifiedBytes),
-		refusals:   newRefusals(c.Clock),
+		unverified: newBodyBudget(c.Limits.UnverifiedBytes), reserved: newBodyBudget(c.Limits.UnverifiedBytes),
+		refusals: newRefusals(c.Clock),
 		signer: podfiles.New(podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}),

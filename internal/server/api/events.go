@@ -38,23 +38,33 @@ func (a *API) sourceEvent(w http.ResponseWriter, r *Request) error {
 	if a.Events == nil {
 		return errNoEvents
 	}
-	source, err := a.Events.Find(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // a sender that hangs up ends nothing
+	defer cancel()
+	source, err := a.Events.Find(ctx, r.PathValue("namespace"), r.PathValue("name"))
+	if err == nil {
+		err = a.Events.Ready(ctx, source)
+	}
 	if err != nil {
 		return eventFailure(err)
 	}
-	d, release, err := a.readEvent(w, r)
+	budget := a.unverified
+	if a.Events.Proven(source) {
+		budget = a.reserved
+	}
+	d, body, err := a.readEvent(w, r, budget, bodyOwner{source.Object.Namespace, source.Object.Name}, cancel)
 	if err != nil {
 		return err
 	}
-	defer release()
-	if err := a.Events.Verify(r.Context(), source, d); err != nil {
-		return a.notVerified(r, source.Object.Spec.Type, source.Object.Namespace+"/"+source.Object.Name, err)
+	defer body.release()
+	if err := a.Events.Verify(ctx, source, d); err != nil {
+		return a.notVerified(r, source.Object.Spec.Type, source.Object.Namespace+"/"+source.Object.Name, body, err)
 	}
+	body.keep()
 	if source.Team.Spec.Suspended {
 		a.eventsTaken(source.Object.Spec.Type, eventFailed)
 		return &failure{code: "team_suspended", message: "The team of this EventSource is suspended. Ask the operator of this service to enable it."}
 	}
-	return a.takeEvent(w, r, []events.Source{source}, d, release)
+	return a.takeEvent(w, r, []events.Source{source}, d, body.release)
 }
 
 // appEvent takes an event of the manager's GitHub App, for all teams that have the repository.
@@ -62,14 +72,15 @@ func (a *API) appEvent(w http.ResponseWriter, r *Request) error {
 	if a.Events == nil || !a.Events.TakesApp() {
 		return errNoEvents
 	}
-	d, release, err := a.readEvent(w, r)
+	d, body, err := a.readEvent(w, r, a.reserved, bodyOwner{}, func() {})
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer body.release()
 	if err := a.Events.VerifyApp(d); err != nil {
-		return a.notVerified(r, v1alpha1.EventsOfGitHub, "the GitHub App", err)
+		return a.notVerified(r, v1alpha1.EventsOfGitHub, "the GitHub App", body, err)
 	}
+	body.keep()
 	e, err := a.Events.DecodeApp(d)
 	if err != nil {
 		a.eventsTaken(v1alpha1.EventsOfGitHub, eventFailed)
@@ -88,13 +99,16 @@ func (a *API) appEvent(w http.ResponseWriter, r *Request) error {
 		writeJSON(w, "application/json", http.StatusOK, &httpapi.EventResult{Ignored: ignored})
 		return nil
 	}
-	return a.takeEvent(w, r, sources, d, release)
+	return a.takeEvent(w, r, sources, d, body.release)
 }
 
-func (a *API) notVerified(r *Request, of v1alpha1.EventSourceType, source string, err error) error {
-	if errors.Is(err, events.ErrNotVerified) {
+func (a *API) notVerified(r *Request, of v1alpha1.EventSourceType, source string, body *bodyRead, err error) error {
+	switch {
+	case errors.Is(err, events.ErrNotVerified):
 		a.refusals.log(r.Context(), source, err)
 		a.eventsTaken(of, eventNotVerified)
+	case body.lost():
+		return errManyEvents()
 	}
 	return eventFailure(err)
 }

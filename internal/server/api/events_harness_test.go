@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -42,9 +43,14 @@ type hub struct {
 
 func startHub(t *testing.T, objects ...client.Object) *hub {
 	t.Helper()
+	return startHubWith(t, interceptor.Funcs{}, objects...)
+}
+
+func startHubWith(t *testing.T, faults interceptor.Funcs, objects ...client.Object) *hub {
+	t.Helper()
 	u := &hub{}
 	objects = append(acme(), objects...)
-	u.harness = start(t, setup{objects: objects, config: func(c *Config) {
+	u.harness = start(t, setup{objects: objects, faults: faults, config: func(c *Config) {
 		receiver, err := events.New(events.Config{
 			Dispatcher: c.Dispatcher, Cache: c.Cache, Live: c.Live, Clock: c.Clock, ServerTime: func(t time.Time) time.Time { return t },
 			Formats: map[v1alpha1.EventSourceType]event.Format{

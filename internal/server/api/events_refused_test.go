@@ -92,9 +92,7 @@ func TestRefusedEvents(t *testing.T) {
 			if n := len(u.suites()); n != 0 {
 				t.Errorf("%d Suites", n)
 			}
-			if u.unverified.all != 0 || len(u.unverified.taken) != 0 {
-				t.Errorf("%d bytes are not given back", u.unverified.all)
-			}
+			u.nothingIsRead()
 		})
 	}
 }
@@ -198,37 +196,6 @@ func TestAppEventThatSomeTeamsFail(t *testing.T) {
 		if !found {
 			t.Errorf("no audit line of %s has the status %s: %s", team, code, u.audit)
 		}
-	}
-}
-
-// TestStalledEvents: bodies of strangers that never come whole take a bounded amount of memory, and none of that of other sources.
-func TestStalledEvents(t *testing.T) {
-	another := func(s *v1alpha1.EventSource) { s.Name = "another" }
-	u := startHub(t, source(), source(another), eventSecretOf(eventSecret), trigger("smoke"))
-	u.unverified = newByteBudget(4 * 3 * eventChunk)
-	body := payload(t, "deployment_status")
-	from, stalled := io.Pipe()
-	answered := make(chan *httptest.ResponseRecorder)
-	go func() {
-		w := httptest.NewRecorder()
-		u.ServeHTTP(w, deliver("deployment_status", body, func(r *http.Request) { r.Body, r.ContentLength = from, -1 }))
-		answered <- w
-	}()
-	if _, err := stalled.Write(bytes.Repeat([]byte(" "), eventChunk+1)); err != nil { // returns when it was read
-		t.Fatal(err)
-	}
-	if w := u.exchange(deliver("deployment_status", body)); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("beside a stalled one: %d %s", w.Code, w.Body)
-	}
-	if w := u.exchange(deliver("deployment_status", body, path("/api/events/acme/another"))); w.Code != http.StatusOK {
-		t.Errorf("of another source: %d %s", w.Code, w.Body)
-	}
-	_ = stalled.CloseWithError(io.ErrUnexpectedEOF)
-	if w := <-answered; w.Code != http.StatusBadRequest {
-		t.Errorf("the stalled one: %d %s", w.Code, w.Body)
-	}
-	if got := u.take(deliver("deployment_status", body)); len(got.Results) != 1 {
-		t.Errorf("after it: %+v", got)
 	}
 }
 

@@ -35,7 +35,7 @@ type Limits struct {
 	// Listing bounds the requests that list runs with those in the archive.
 	Listing int
 	// EventBytes bounds the body of an event, EventTimeout the time for it, and Events how many are answered at once. Of bodies whose
-	// signature is not checked yet, UnverifiedBytes are in memory.
+	// signature is not checked yet, UnverifiedBytes are in memory, and as much of sources that verified an event lately.
 	EventBytes, UnverifiedBytes int64
 	EventTimeout                time.Duration
 	Events                      int
@@ -92,7 +92,9 @@ func (l *Limits) setEvents() {
 	// Events take 10 to 30 KiB. That of a check run also has its summary and its text, each of up to 65,535 characters, which may take
 	// several bytes each. GitHub itself would send up to 25 MB, of events that start nothing.
 	l.EventBytes = 512 << 10
-	l.UnverifiedBytes = 16 << 20     // Of 500 usual events, or 32 of the largest. Strangers must send as much every EventTimeout to keep others out.
+	// Of 250 usual events, or 16 of the largest. To keep out a usual event of a source that takes nothing else, strangers must fill the
+	// shares of 250 namespaces with such sources, or send all of it while the event arrives.
+	l.UnverifiedBytes = 8 << 20
 	l.EventTimeout = 5 * time.Second // Senders give up after ten seconds, and half of these are for the answer.
 	l.Events = 64                    // 56 for one team. All of the largest take 32 MiB, usual ones 2 MiB.
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -160,6 +161,25 @@ func TestDryRun(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestExplainWarnsOfScripts: a dry run says in which container senders can run commands.
+func TestExplainWarnsOfScripts(t *testing.T) {
+	runs := func(command ...string) func(*v1alpha1.Trigger) {
+		return func(tr *v1alpha1.Trigger) {
+			tr.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Command: command}}
+		}
+	}
+	h := start(t, setup{objects: acme(trigger("bad", runs("sh", "-c", "curl $(URL)")), trigger("good", runs("sh", "-c", `curl "$URL"`)))})
+	for _, e := range decode[explainedReply](t, h.exchange(post(withSHA, query("dryRun=true")))).Explanations {
+		warned := false
+		for _, c := range e.Conditions {
+			warned = warned || c.Held && strings.Contains(c.Message, `The container "test" runs a shell with $(URL)`)
+		}
+		if warned != (e.TriggerID == "bad") || !e.Matched {
+			t.Errorf("%+v", e)
+		}
 	}
 }
 

@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/utils/lru"
-
 	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 const (
@@ -59,58 +58,23 @@ func (a *knownAccount) learn(r right, allowed bool, asked time.Time) {
 	a.rights[r] = decision{allowed, until}
 }
 
-// knownAccounts are by namespace, so that many tokens of one namespace displace only each other.
 type knownAccounts struct {
-	mu         sync.Mutex
-	count      int
-	namespaces map[string]*lru.Cache // *knownAccount by hash of the token; none is empty
+	byToken *fairness.Cache[[sha256.Size]byte, *knownAccount] // by hash
 }
 
-func newKnownAccounts() *knownAccounts { return &knownAccounts{namespaces: map[string]*lru.Cache{}} }
+func newKnownAccounts() *knownAccounts {
+	return &knownAccounts{fairness.NewCache[[sha256.Size]byte, *knownAccount](maxAccounts, maxAccountsOfNamespace)}
+}
 
 // get returns nil if the API server has to be asked.
 func (k *knownAccounts) get(namespace string, id [sha256.Size]byte, now time.Time) *knownAccount {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	of := k.namespaces[namespace]
-	if of == nil {
+	found, ok := k.byToken.Get(namespace, id)
+	if !ok || !now.Before(found.until) {
 		return nil
 	}
-	found, ok := of.Get(id)
-	if !ok || !now.Before(found.(*knownAccount).until) {
-		return nil
-	}
-	return found.(*knownAccount)
+	return found
 }
 
 func (k *knownAccounts) add(namespace string, id [sha256.Size]byte, a *knownAccount) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	of := k.namespaces[namespace]
-	if of == nil {
-		of = lru.New(maxAccountsOfNamespace)
-		k.namespaces[namespace] = of
-	}
-	before := of.Len()
-	of.Add(id, a)
-	k.count += of.Len() - before
-	for k.count > maxAccounts {
-		k.evict()
-	}
-}
-
-// evict forgets the token that the namespace with the most tokens has not used for longest.
-func (k *knownAccounts) evict() {
-	var largest string
-	most := 0
-	for namespace, of := range k.namespaces {
-		if n := of.Len(); n > most {
-			largest, most = namespace, n
-		}
-	}
-	k.namespaces[largest].RemoveOldest()
-	k.count--
-	if most == 1 {
-		delete(k.namespaces, largest)
-	}
+	k.byToken.Add(namespace, id, a)
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
@@ -78,6 +79,9 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 			}
 			if e.Skipped {
 				e = o.skipped(e.Trigger, matched)
+			}
+			if warning := job.ScriptWarning(e.Trigger); warning != "" { // no condition, but people look here
+				e.Criteria = append(e.Criteria, match.CriterionResult{Name: "jobTemplate", Held: true, Message: warning})
 			}
 			if !yield(e) {
 				return

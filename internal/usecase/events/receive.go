@@ -50,7 +50,7 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 		a.Ignored = e.Ignored
 	case !event.Covers(s.Object.Spec.Repositories, e.Repository):
 		a.Ignored = fmt.Sprintf("spec.repositories of the EventSource %s does not list the repository.", s.Object.Name)
-	case r.recent.has(key):
+	case r.recent.has(s.Object.Namespace, key):
 		a.Ignored = "An equal event was received within the last five minutes."
 	case e.Rerun != nil:
 		err = r.repeat(ctx, s, d, &a)
@@ -58,7 +58,7 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 		err = r.deployed(ctx, s, d, &a)
 	}
 	if err == nil && len(a.Result.Triggers)+len(a.Repeats) > 0 { // what starts nothing may come again after a change
-		r.recent.add(key)
+		r.recent.add(s.Object.Namespace, key)
 	}
 	return a, err
 }

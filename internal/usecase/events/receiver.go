@@ -97,19 +97,29 @@ func (r *Receiver) Find(ctx context.Context, namespace, name string) (Source, er
 	return Source{Object: source, Team: team}, nil
 }
 
+// provenFor is how long a source counts as one whose events come: longer than a week-end, or the holidays of a team.
+const provenFor = 7 * 24 * time.Hour
+
+// Proven reports whether the source has sent an event lately, to any replica.
+func (r *Receiver) Proven(s Source) bool {
+	last := s.Object.Status.LastEventTime
+	return last != nil && r.Clock.Now().Sub(last.Time) < provenFor
+}
+
+// Ready returns nil if events of the source can be verified. Strangers may call it: the API server is asked as seldom as by Verify.
+func (r *Receiver) Ready(ctx context.Context, s Source) error {
+	_, err := r.secret(ctx, s, false)
+	return err
+}
+
 // Verify returns nil if the source has sent the event.
 func (r *Receiver) Verify(ctx context.Context, s Source, d Delivery) error {
-	key := secretKey{namespace: s.Object.Namespace, name: s.Object.Spec.Secret.Name, key: s.Object.Spec.Secret.Key}
-	format := r.Formats[s.Object.Spec.Type]
 	for _, again := range []bool{false, true} {
-		secret, err := r.secrets.get(ctx, key, again)
+		secret, err := r.secret(ctx, s, again)
 		if err != nil {
 			return err
 		}
-		if format.SecretProblem(secret) != "" { // why is in the status of the EventSource
-			return ErrNotConfigured
-		}
-		err = format.Verify(secret, d.Header, d.Body, r.now())
+		err = r.Formats[s.Object.Spec.Type].Verify(secret, d.Header, d.Body, r.now())
 		if err == nil {
 			r.Used(s.Object)
 			return nil
@@ -119,6 +129,15 @@ func (r *Receiver) Verify(ctx context.Context, s Source, d Delivery) error {
 		}
 	}
 	return ErrNotVerified
+}
+
+func (r *Receiver) secret(ctx context.Context, s Source, again bool) ([]byte, error) {
+	named := s.Object.Spec.Secret
+	secret, err := r.secrets.get(ctx, secretKey{namespace: s.Object.Namespace, name: named.Name, key: named.Key}, again)
+	if err == nil && r.Formats[s.Object.Spec.Type].SecretProblem(secret) != "" { // why is in the status of the EventSource
+		return nil, ErrNotConfigured
+	}
+	return secret, err
 }
 
 // now is the time of the API server.

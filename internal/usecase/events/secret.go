@@ -2,17 +2,19 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
 const (
@@ -25,8 +27,14 @@ const (
 	// secretTimeout bounds a read: GitHub waits for ten seconds.
 	secretTimeout = 3 * time.Second
 	// maxSecrets bounds those in memory. Only secrets of EventSources get there; beyond that, they are read more often.
-	maxSecrets = 4096
+	maxSecrets            = 4096
+	maxSecretsOfNamespace = 200
+	// secretReadsPerSecond bounds the reads for a namespace, of which maxSecretsOfNamespace may come at once: forged events to so many sources
+	// cause as many, each after secretPause.
+	secretReadsPerSecond = 40
 )
+
+var errManyReads = errors.New("the EventSources of the namespace need more Secrets than are read for it")
 
 type secretKey struct{ namespace, name, key string }
 
@@ -34,28 +42,33 @@ type secretKey struct{ namespace, name, key string }
 type secrets struct {
 	live  client.Reader
 	clock clock.PassiveClock
-
-	mu    sync.Mutex
-	known map[secretKey]*secret
+	known *fairness.Cache[secretKey, *secret]
+	paces *fairness.Cache[struct{}, *rate.Limiter] // one of a namespace
 }
 
 type secret struct {
-	mu     sync.Mutex // held while it is read, so that others wait for the answer
-	value  []byte     // nil: it cannot be used
-	readAt time.Time  // the last answer; zero: none
+	turn   chan struct{} // full while it is read, so that others wait for the answer
+	value  []byte        // nil: it cannot be used
+	readAt time.Time     // the last answer; zero: none
 	asked  time.Time
 	failed error // of the last read
 }
 
 func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
-	return &secrets{live: live, clock: clock, known: map[secretKey]*secret{}}
+	return &secrets{
+		live: live, clock: clock,
+		known: fairness.NewCache[secretKey, *secret](maxSecrets, maxSecretsOfNamespace),
+		paces: fairness.NewCache[struct{}, *rate.Limiter](maxSecrets, 1),
+	}
 }
 
 // get returns ErrNotConfigured if there is no secret that can be used. With again, it was not the one with which an event was signed.
 func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, error) {
-	known := s.of(key)
-	known.mu.Lock()
-	defer known.mu.Unlock()
+	known := s.known.GetOrAdd(key.namespace, key, func() *secret { return &secret{turn: make(chan struct{}, 1)} })
+	if err := known.wait(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer func() { <-known.turn }()
 	fresh := secretFresh
 	if again || known.failed != nil {
 		fresh = secretPause
@@ -77,23 +90,33 @@ func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, e
 	return known.value, nil
 }
 
-func (s *secrets) of(key secretKey) *secret {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.known[key]
-	if known == nil {
-		if len(s.known) >= maxSecrets {
-			clear(s.known)
-		}
-		known = &secret{}
-		s.known[key] = known
+// wait returns an error only if the context ends before the turn of the caller comes.
+func (s *secret) wait(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	default:
 	}
-	return known
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *secrets) paceOf(namespace string) *rate.Limiter {
+	return s.paces.GetOrAdd(namespace, struct{}{}, func() *rate.Limiter {
+		return rate.NewLimiter(secretReadsPerSecond, maxSecretsOfNamespace)
+	})
 }
 
 // read returns nil for a secret that cannot be used. Why is in the status of the EventSource. It continues after a sender has hung up: its
 // answer is for others, too.
 func (s *secrets) read(ctx context.Context, key secretKey) ([]byte, error) {
+	if !s.paceOf(key.namespace).AllowN(s.clock.Now(), 1) {
+		return nil, errManyReads
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), secretTimeout)
 	defer cancel()
 	found := &corev1.Secret{}

@@ -114,24 +114,19 @@ func TestRecent(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	clock := clocktesting.NewFakePassiveClock(start)
 	r := newRecent(clock)
-	r.add("")
-	r.add("a")
-	if r.has("") || !r.has("a") || r.has("b") {
+	r.add("acme", "")
+	r.add("acme", "a")
+	if r.has("acme", "") || !r.has("acme", "a") || r.has("acme", "b") || r.has("other", "a") {
 		t.Error("an event without a key, or another one, is known; or an equal one is not")
 	}
-	clock.SetTime(start.Add(recentFor))
-	if r.has("a") {
-		t.Error("an equal event after five minutes is dropped")
-	}
 	for i := range 2 * maxRecent {
-		r.add(string(rune(i + 1)))
+		r.add("loud", string(rune(i+1)))
 	}
-	if len(r.until) != maxRecent {
-		t.Errorf("%d keys are remembered", len(r.until))
+	if !r.has("acme", "a") || r.until.Len() != maxRecentOfNamespace+1 {
+		t.Errorf("%d keys are remembered, and that of another team: %v", r.until.Len(), r.has("acme", "a"))
 	}
-	clock.SetTime(start.Add(2 * recentFor))
-	r.add("new")
-	if len(r.until) != 1 || !r.has("new") {
-		t.Errorf("%d keys are left of earlier", len(r.until))
+	clock.SetTime(start.Add(recentFor))
+	if r.has("acme", "a") {
+		t.Error("an equal event after five minutes is dropped")
 	}
 }

@@ -7,12 +7,15 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/fairness"
 )
+
+const maxCompiledOfNamespace = 256 // four times what a request evaluates
 
 // compiledPolicies keeps policies compiled, which takes a thousand times as long as comparing one with a token.
 type compiledPolicies struct {
-	mu    sync.Mutex
-	byUID map[types.UID]compiledPolicy
+	once  sync.Once
+	byUID *fairness.Cache[types.UID, compiledPolicy]
 }
 
 type compiledPolicy struct {
@@ -23,18 +26,12 @@ type compiledPolicy struct {
 
 // get is trust.Compile.
 func (c *compiledPolicies) get(p *v1alpha1.TrustPolicy) (*trust.Policy, error) {
-	c.mu.Lock()
-	known, ok := c.byUID[p.UID]
-	c.mu.Unlock()
+	c.once.Do(func() { c.byUID = fairness.NewCache[types.UID, compiledPolicy](maxCompiled, maxCompiledOfNamespace) })
+	known, ok := c.byUID.Get(p.Namespace, p.UID)
 	if ok && known.generation == p.Generation {
 		return known.policy, known.err
 	}
 	policy, err := trust.Compile(p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byUID == nil || len(c.byUID) >= maxCompiled {
-		c.byUID = map[types.UID]compiledPolicy{}
-	}
-	c.byUID[p.UID] = compiledPolicy{p.Generation, policy, err}
+	c.byUID.Add(p.Namespace, p.UID, compiledPolicy{p.Generation, policy, err})
 	return policy, err
 }

@@ -360,7 +360,7 @@ func TestCompiledPolicies(t *testing.T) {
 		q.UID = types.UID(fmt.Sprint(n))
 		_, _ = known.get(q)
 	}
-	if len(known.byUID) > maxCompiled {
-		t.Errorf("%d are kept", len(known.byUID))
+	if known.byUID.Len() > maxCompiledOfNamespace {
+		t.Errorf("%d are kept", known.byUID.Len())
 	}
 }
