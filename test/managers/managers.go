@@ -119,6 +119,16 @@ func (p *Process) Start() {
 	}()
 }
 
+// Ended reports whether a process that was started is gone without Kill or Wait, such as killed by the kernel.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Kill is kill -9: nothing is written, closed or handed over.
 func (p *Process) Kill() {
 	if p.cmd == nil {

@@ -266,7 +266,7 @@ func (w visitors) connect() net.Conn {
 }
 
 // notifyOnce uses a connection of its own.
-func notifyOnce(t *testing.T, url, key, body string) (answer, error) {
+func notifyOnce(t testing.TB, url, key, body string) (answer, error) {
 	t.Helper()
 	began := time.Now()
 	fresh := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
