@@ -26,8 +26,9 @@ func ScriptWarning(t *v1alpha1.Trigger) string {
 	for c := range Containers(&t.Spec.JobTemplate.Spec.Template.Spec) {
 		for _, name := range references(shellScript(c)) {
 			if senderDecides(t, c, name, map[string]bool{}) {
-				return fmt.Sprintf("The container %q runs a shell with $(%s): who notifies can run commands in it, because Kubernetes puts the value into the script. "+
-					"Write \"$%s\", with the quotes.", plaintext.Line(c.Name, maxName), plaintext.Line(name, maxName), plaintext.Line(name, maxName))
+				return fmt.Sprintf("The container %q runs a shell with $(%s): who notifies can run commands in it, "+
+					"because Kubernetes puts the value into the script. Write \"$%s\", with the quotes.",
+					plaintext.Line(c.Name, maxName), plaintext.Line(name, maxName), plaintext.Line(name, maxName))
 			}
 		}
 	}

@@ -43,8 +43,8 @@ func NewClient(userAgent string) *http.Client {
 
 var errRedirects = fmt.Errorf("redirects more than %d times", maxRedirects)
 
-// elsewhereError refuses a redirect to another host, as probes of Kubernetes do: what is under test must not make a pod ask servers that only
-// the pod can reach, and show their answers.
+// elsewhereError refuses a redirect to another host, as probes of Kubernetes do: an application must not make a pod ask servers that only
+// the pod reaches, and show their answers.
 type elsewhereError struct{ host string }
 
 func (e *elsewhereError) Error() string {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// bodyBudget bounds the memory of bodies that may be of strangers: only the whole body shows who has signed it. Of a full one, the namespace
-// that takes most loses what it has been sent for longest, so that each has its share, whatever is sent to others.
+// bodyBudget bounds the memory of bodies that may be of strangers: only the whole body shows who has signed it. When full, the namespace
+// that takes most loses its oldest body, so that each has its share, whatever is sent to others.
 type bodyBudget struct {
 	size int64
 

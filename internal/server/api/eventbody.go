@@ -19,8 +19,8 @@ func errManyEvents() error {
 	return overloaded("The server is reading as many events as it can. Deliver the event again.")
 }
 
-// readEvent reads a body of a sender that is not known yet, and calls cancel if others need its memory before the caller keeps it. The caller
-// must release the body unless there is an error.
+// readEvent reads a body of a sender that is not known yet, and calls cancel if others need its memory before the caller keeps it. Unless
+// there is an error, the caller must release the body.
 func (a *API) readEvent(w http.ResponseWriter, r *Request, budget *bodyBudget, owner bodyOwner, cancel context.CancelFunc) (
 	d events.Delivery, body *bodyRead, err error,
 ) {

@@ -95,6 +95,15 @@ func (s *stalledEvents) send(path string, bytes int) {
 	}
 }
 
+func (s *stalledEvents) answered() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, answers := range s.answers {
+		n += answers
+	}
+	return n
+}
+
 // end returns how many requests had which answer, after it has cut off those that have none.
 func (s *stalledEvents) end() map[int]int {
 	for _, body := range s.bodies {
