@@ -6,9 +6,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -66,44 +63,15 @@ func (d *Day) PlacesWithTests() (all []httpapi.Place) {
 	return all
 }
 
-// Only returns the day with some of its runs, such as those of this team and not of an earlier one of its name. Rankings of a place with
-// other runs are left out.
-func (d Day) Only(owned func(Run) bool) Day {
-	all := d
-	all.Runs, all.Places = []Run{}, []PlaceDay{}
-	kept := map[string]bool{}
-	for _, r := range d.Runs {
-		if owned(r) {
-			all.Runs = append(all.Runs, r)
-			kept[r.ID] = true
-		}
-	}
-	for _, p := range d.Places {
-		n := 0
-		for _, id := range p.Runs {
-			if kept[id] {
-				n++
-			}
-		}
-		if n < len(p.Runs) {
-			p.Failing, p.Slowest = nil, nil
-		}
-		if n > 0 {
-			all.Places = append(all.Places, p)
-		}
-	}
-	return all
-}
-
-// Only returns the test with its outcomes in some runs of the place, and whether there are any.
-func (t TestDay) Only(in *PlaceDay, runs map[string]Run) (only TestDay, any bool) {
+// only returns the test with its outcomes in runs of the place that the day has, and whether there are any.
+func (t TestDay) only(in *PlaceDay, d *IndexedDay) (only TestDay, any bool) {
 	only = t
 	only.Milliseconds, only.Failures = nil, nil
 	marks := []byte(t.Outcomes[:min(len(t.Outcomes), len(in.Runs))])
 	took := t.Milliseconds
 	for i, outcome := range marks {
 		measured := outcome != OutcomeNone && outcome != OutcomeSkipped && len(took) > 0
-		if runs[in.Runs[i]].ID == "" {
+		if d.byID[in.Runs[i]] == nil {
 			marks[i] = OutcomeNone
 		} else {
 			any = any || outcome != OutcomeNone
@@ -149,30 +117,12 @@ func (d *Day) Encode() []byte {
 	return b.Bytes()
 }
 
-// ReadDay reads the object of a day.
-func ReadDay(in io.Reader) (d Day, err error) {
-	unpacked, err := gzip.NewReader(in)
-	if err == nil {
-		var content []byte
-		if content, err = io.ReadAll(io.LimitReader(unpacked, maxRaw)); err == nil {
-			err = json.Unmarshal(content, &d)
-		}
-	}
-	if err == nil && d.Version != dayVersion {
-		err = fmt.Errorf("it has version %d", d.Version)
-	}
-	if err != nil {
-		return Day{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	return d, nil
-}
-
 func hash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:8])
 }
 
-func median(all []int64) int64 {
+func median[T int32 | int64](all []T) T {
 	if len(all) == 0 {
 		return 0
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,94 +33,164 @@ func Days(last time.Time, n int) []string {
 	return all
 }
 
-// InsightsOf sums up days, and compares them with as many before. Both are by day; a day without runs is missing.
-func InsightsOf(days, before []string, known map[string]*Day, s Selection) httpapi.Insights {
-	all := httpapi.Insights{
-		Days: len(days), Daily: []httpapi.InsightsDay{}, Ends: []httpapi.InsightsEnd{}, Places: []httpapi.Place{},
-		LeastReliable: []httpapi.TestStats{}, Slowest: []httpapi.SlowTest{},
+// InsightsBuilder sums up days, and compares them with as many before. It keeps no run.
+type InsightsBuilder struct {
+	days, before    []string
+	selection       Selection
+	daily           map[string]httpapi.InsightsDay
+	period, earlier sums
+	ends            endings
+	places          map[httpapi.Place]bool
+	reliability     Reliability
+	slow, was       slowness
+	slowest         []httpapi.SlowTest // of the period, as soon as it is over
+	cut             bool
+}
+
+// NewInsightsBuilder returns a builder for days and those before, the oldest first.
+func NewInsightsBuilder(days, before []string, s Selection) *InsightsBuilder {
+	return &InsightsBuilder{
+		days: days, before: before, selection: s, daily: map[string]httpapi.InsightsDay{}, ends: newEndings(),
+		places: map[httpapi.Place]bool{}, reliability: *NewReliability(s), slow: newSlowness(s), was: newSlowness(s),
 	}
-	var period []Run
-	for _, day := range days {
-		runs := selected(known[day], s)
-		period = append(period, runs...)
-		sum := sumUp([]string{day}, runs)
-		all.Daily = append(all.Daily, httpapi.InsightsDay{
-			Day: day, Passed: sum.Passed, Failed: sum.Failed, TimedOut: sum.TimedOut, Error: sum.Error, NoVerdict: sum.NoVerdict, Duration: sum.Duration,
-		})
+}
+
+// Add takes a day, the newest first.
+func (b *InsightsBuilder) Add(d *IndexedDay) {
+	if d.Day.Day < b.days[0] {
+		b.addEarlier(d)
+		return
 	}
-	all.Period = sumUp(days, period)
-	var earlier []Run
-	for _, day := range before {
-		earlier = append(earlier, selected(known[day], s)...)
+	var day sums
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		if !b.selection.Has(r.Place) {
+			continue
+		}
+		day.add(r)
+		b.period.add(r)
+		b.ends.add(r)
+		if !b.places[r.Place] && len(b.places) == MaxPlaces {
+			b.cut = true
+			continue
+		}
+		b.places[r.Place] = true
 	}
-	if len(earlier) > 0 {
-		sum := sumUp(before, earlier)
-		all.Before = &sum
+	b.daily[d.Day.Day] = day.day(d.Day.Day)
+	b.reliability.Add(d)
+	b.slow.add(d, nil)
+}
+
+func (b *InsightsBuilder) addEarlier(d *IndexedDay) {
+	if b.slowest == nil {
+		b.slowest = b.slow.tests()
 	}
-	all.Ends, all.Places = ends(period), placesOf(period)
-	all.LeastReliable = leastReliable(days, known, s, maxRanking)
-	all.Slowest = slowestOf(days, before, known, s)
+	for i := range d.Runs {
+		if r := &d.Runs[i]; b.selection.Has(r.Place) {
+			b.earlier.add(r)
+		}
+	}
+	b.was.add(d, b.slowest)
+}
+
+// Insights returns the sums. A day without runs is empty.
+func (b *InsightsBuilder) Insights() httpapi.Insights {
+	all := httpapi.Insights{Days: len(b.days), Period: b.period.of(b.days), Daily: []httpapi.InsightsDay{}, Ends: b.ends.most()}
+	for _, day := range b.days {
+		sum, found := b.daily[day]
+		if !found {
+			sum.Day = day
+		}
+		all.Daily = append(all.Daily, sum)
+	}
+	if b.earlier.Runs > 0 {
+		all.Before = new(b.earlier.of(b.before))
+	}
+	all.Places = slices.AppendSeq(make([]httpapi.Place, 0, len(b.places)), maps.Keys(b.places))
+	slices.SortFunc(all.Places, ComparePlaces)
+	all.LeastReliable = b.reliability.Tests()
+	all.LeastReliable = slices.Clone(all.LeastReliable[:min(len(all.LeastReliable), maxRanking)])
+	if all.Slowest = b.slowest; all.Slowest == nil {
+		all.Slowest = b.slow.tests()
+	}
+	b.was.compare(all.Slowest)
 	return all
 }
 
-func selected(d *Day, s Selection) (runs []Run) {
-	if d == nil {
-		return nil
-	}
-	for _, r := range d.Runs {
-		if s.Has(r.Place) {
-			runs = append(runs, r)
-		}
-	}
-	return runs
+// Cut reports whether there were more tests, or places, than an answer holds.
+func (b *InsightsBuilder) Cut() bool { return b.cut || b.reliability.Cut || b.slow.cut }
+
+// sums are the counts of runs. Times are in tenths of a second, as in a day.
+type sums struct {
+	httpapi.InsightsPeriod
+	duration, verdict, queue spread
 }
 
-func sumUp(days []string, runs []Run) httpapi.InsightsPeriod {
-	p := httpapi.InsightsPeriod{From: days[0], To: days[len(days)-1], Runs: len(runs)}
-	var duration, verdict, queue []float64
-	for _, r := range runs {
-		switch r.State {
-		case v1alpha1.ReasonPassed:
-			p.Passed++
-			p.Quarantined += int(min(r.Quarantined, 1))
-		case v1alpha1.ReasonFailed:
-			p.Failed++
-		case v1alpha1.ReasonTimedOut:
-			p.TimedOut++
-		case v1alpha1.ReasonError:
-			p.Error++
-		default:
-			p.NoVerdict++
-		}
-		if !r.Partial && (r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed) {
-			duration, verdict, queue = append(duration, r.DurationSeconds), append(verdict, r.VerdictSeconds), append(queue, r.QueueSeconds)
-		}
+func (s *sums) add(r *Run) {
+	s.Runs++
+	switch r.State {
+	case v1alpha1.ReasonPassed:
+		s.Passed++
+		s.Quarantined += int(min(r.Quarantined, 1))
+	case v1alpha1.ReasonFailed:
+		s.Failed++
+	case v1alpha1.ReasonTimedOut:
+		s.TimedOut++
+	case v1alpha1.ReasonError:
+		s.Error++
+	default:
+		s.NoVerdict++
 	}
+	if !r.Partial && (r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed) {
+		s.duration.add(r.DurationSeconds * 10)
+		s.verdict.add(r.VerdictSeconds * 10)
+		s.queue.add(r.QueueSeconds * 10)
+	}
+}
+
+func (s *sums) of(days []string) httpapi.InsightsPeriod {
+	p := s.InsightsPeriod
+	p.From, p.To = days[0], days[len(days)-1]
 	if verdicts := p.Passed + p.Failed + p.TimedOut + p.Error; verdicts > 0 {
 		p.PassRate = new(float64(p.Passed) / float64(verdicts))
 	}
-	p.Duration, p.Verdict, p.Queue = quantiles(duration), quantiles(verdict), quantiles(queue)
+	p.Duration, p.Verdict, p.Queue = inSeconds(s.duration), inSeconds(s.verdict), inSeconds(s.queue)
 	return p
 }
 
-// quantiles are values that occurred: the smallest that at least half, or 95%, do not exceed.
-func quantiles(all []float64) httpapi.Quantiles {
-	if len(all) == 0 {
-		return httpapi.Quantiles{}
+func (s *sums) day(day string) httpapi.InsightsDay {
+	return httpapi.InsightsDay{
+		Day: day, Passed: s.Passed, Failed: s.Failed, TimedOut: s.TimedOut, Error: s.Error, NoVerdict: s.NoVerdict,
+		Duration: inSeconds(s.duration),
 	}
-	slices.Sort(all)
-	at := func(percent int) float64 { return all[(len(all)*percent+99)/100-1] }
-	return httpapi.Quantiles{Count: len(all), Median: at(50), P95: at(95)}
 }
 
-// ends counts runs by how they ended. Rare reasons of a state are one.
-func ends(runs []Run) []httpapi.InsightsEnd {
-	counts := map[httpapi.InsightsEnd]int{}
-	for _, r := range runs {
-		counts[httpapi.InsightsEnd{State: r.State, Reason: r.Reason}]++
+func inSeconds(tenths spread) httpapi.Quantiles {
+	at := tenths.quantiles(50, 95)
+	return httpapi.Quantiles{Count: tenths.n, Median: float64(at[0]) / 10, P95: float64(at[1]) / 10}
+}
+
+// endings counts runs by how they ended. Rare reasons of a state are one.
+type endings struct {
+	counts map[httpapi.InsightsEnd]int
+	rest   map[string]int // by state
+}
+
+func newEndings() endings { return endings{map[httpapi.InsightsEnd]int{}, map[string]int{}} }
+
+func (e *endings) add(r *Run) {
+	end := httpapi.InsightsEnd{State: r.State, Reason: r.Reason}
+	if e.counts[end] == 0 && len(e.counts) == maxEndings {
+		e.rest[r.State]++
+		return
 	}
-	all := make([]httpapi.InsightsEnd, 0, len(counts))
-	for end, n := range counts {
+	e.counts[end]++
+}
+
+// most returns the most frequent endings, and the rest of each state as one.
+func (e *endings) most() []httpapi.InsightsEnd {
+	all := make([]httpapi.InsightsEnd, 0, len(e.counts))
+	for end, n := range e.counts {
 		end.Runs = n
 		all = append(all, end)
 	}
@@ -130,7 +201,7 @@ func ends(runs []Run) []httpapi.InsightsEnd {
 	if len(all) <= maxEnds {
 		return all
 	}
-	rest := map[string]int{}
+	rest := maps.Clone(e.rest)
 	for _, end := range all[maxEnds:] {
 		rest[end.State] += end.Runs
 	}
@@ -139,18 +210,5 @@ func ends(runs []Run) []httpapi.InsightsEnd {
 		all = append(all, httpapi.InsightsEnd{State: state, Reason: "other reasons", Runs: n})
 	}
 	slices.SortFunc(all, byRuns)
-	return all
-}
-
-func placesOf(runs []Run) []httpapi.Place {
-	seen := map[httpapi.Place]bool{}
-	all := []httpapi.Place{}
-	for _, r := range runs {
-		if !seen[r.Place] {
-			seen[r.Place] = true
-			all = append(all, r.Place)
-		}
-	}
-	slices.SortFunc(all, ComparePlaces)
 	return all
 }

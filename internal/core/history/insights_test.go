@@ -1,7 +1,9 @@
 package history_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +34,37 @@ func TestRunOf(t *testing.T) {
 	}
 }
 
+// insightsOf sums up days, which are read as from the archive.
+func insightsOf(days, before []string, known map[string]*history.Day, s history.Selection) httpapi.Insights {
+	b := history.NewInsightsBuilder(days, before, s)
+	for _, day := range slices.Backward(slices.Concat(before, days)) {
+		if d := known[day]; d != nil {
+			b.Add(readAgain(d))
+		}
+	}
+	return b.Insights()
+}
+
+func failingTests(days []string, known map[string]*history.Day, s history.Selection) []httpapi.TestStats {
+	r := history.NewReliability(s)
+	for _, day := range slices.Backward(days) {
+		if d := known[day]; d != nil {
+			r.Add(readAgain(d))
+		}
+	}
+	return r.Tests()
+}
+
+func readAgain(d *history.Day) *history.IndexedDay {
+	all, err := history.ReadParts(bytes.NewReader(d.Encode()), history.Parts{
+		Has: func(history.Run) bool { return true }, Bytes: 8 << 20, Rankings: true,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
 func TestInsights(t *testing.T) {
 	other := httpapi.Place{Namespace: "shop", Trigger: "e2e", Environment: "production"}
 	known := map[string]*history.Day{}
@@ -50,7 +83,7 @@ func TestInsights(t *testing.T) {
 	partial.Partial = true // what it takes tells nothing about others
 	add(tuesday.AddDate(0, 0, -2), of(smoke, "Failed", "", 90), partial)
 	days := history.Days(tuesday, 4)
-	got := history.InsightsOf(days[2:], days[:2], known, history.Selection{})
+	got := insightsOf(days[2:], days[:2], known, history.Selection{})
 	period := httpapi.InsightsPeriod{
 		From: "2026-11-23", To: "2026-11-24", Runs: 7, Passed: 3, Failed: 1, TimedOut: 1, Error: 1, NoVerdict: 1, PassRate: new(0.5),
 		Duration: httpapi.Quantiles{Count: 4, Median: 70, P95: 100}, Verdict: httpapi.Quantiles{Count: 4, Median: 80, P95: 110}, Queue: httpapi.Quantiles{Count: 4, Median: 10, P95: 10},
@@ -70,11 +103,11 @@ func TestInsights(t *testing.T) {
 	if len(got.Daily) != 2 || got.Daily[0].Day != "2026-11-23" || got.Daily[1].Passed != 2 || got.Daily[1].Error != 1 {
 		t.Errorf("%+v", got.Daily)
 	}
-	one := history.InsightsOf(days[2:], days[:2], known, history.Selection{Trigger: "e2e"})
+	one := insightsOf(days[2:], days[:2], known, history.Selection{Trigger: "e2e"})
 	if one.Period.Runs != 1 || one.Period.Error != 1 || one.Before != nil || one.Period.Duration.Count != 0 {
 		t.Errorf("%+v", one.Period)
 	}
-	none := history.InsightsOf(days[:1], days[1:2], nil, history.Selection{})
+	none := insightsOf(days[:1], days[1:2], nil, history.Selection{})
 	if none.Period.Runs != 0 || none.Period.PassRate != nil || none.Daily[0].Day != "2026-11-21" || none.LeastReliable == nil {
 		t.Errorf("%+v", none)
 	}
@@ -88,22 +121,26 @@ func TestRankings(t *testing.T) {
 		known[d.Day] = d
 	}
 	days := history.Days(tuesday, 2)
-	got := history.InsightsOf(days[1:], days[:1], known, history.Selection{})
+	got := insightsOf(days[1:], days[:1], known, history.Selection{})
 	if len(got.LeastReliable) != 1 || got.LeastReliable[0].Failed != 1 || got.LeastReliable[0].Flaky != 1 || got.LeastReliable[0].Runs != 3 || !got.LeastReliable[0].LastFailedAt.Equal(tuesday) {
 		t.Errorf("%+v", got.LeastReliable)
 	}
 	if len(got.Slowest) != 1 || got.Slowest[0].MedianMilliseconds != 200 || got.Slowest[0].Change == nil || *got.Slowest[0].Change != 0 {
 		t.Errorf("%+v", got.Slowest)
 	}
-	all := history.FailingTests(days, known, history.Selection{Environment: "staging"})
+	all := failingTests(days, known, history.Selection{Environment: "staging"})
 	if len(all) != 1 || all[0].Failed != 2 || all[0].Runs != 7 {
 		t.Errorf("%+v", all)
 	}
-	if other := history.FailingTests(days, known, history.Selection{Environment: "production"}); len(other) != 0 {
+	if other := failingTests(days, known, history.Selection{Environment: "production"}); len(other) != 0 {
 		t.Errorf("%+v", other)
 	}
 	stats := all[0]
-	history.Describe(&stats, seen(t, smoke, "cart", known["2026-11-23"], known["2026-11-24"]), true)
+	var last history.LastOutcomes
+	for _, d := range seen(t, smoke, "cart", known["2026-11-23"], known["2026-11-24"]) {
+		last.Add(d)
+	}
+	last.Describe(&stats, true)
 	if stats.Outcomes != "ppfpfrp" || stats.FailsSince != nil || stats.MedianMilliseconds != 200 || stats.File != "cart.spec.ts" {
 		t.Errorf("%+v", stats)
 	}

@@ -1,6 +1,9 @@
 package history
 
-import "github.com/postflight-dev/postflight/internal/core/junit"
+import (
+	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/notification"
+)
 
 const (
 	// Bounds of the tests of a run.
@@ -13,7 +16,12 @@ const (
 	maxMessage   = 1024           // in bytes, as in a status
 	maxText      = 4 << 10        // in bytes, as in a results document
 	maxMillis    = 7 * 24 * 3600 * 1000
-	maxCommitURL = 1024
+	maxCommitURL = 512 // a longer one is left out: half a URL leads nowhere. GitLab's longest paths fit
+	maxBranch    = 256 // in bytes: GitHub's longest, and more than a page shows
+	maxRunID     = 253 // in bytes, as a name in Kubernetes
+
+	// Bounds of notifications, which earlier versions kept.
+	maxRepository, maxSHA = notification.MaxTextBytes, notification.MaxSHABytes
 
 	// Bounds of a day.
 	maxResults  = 2_000_000 // tests times runs of a place, of which a day has the newest: one needs 5 bytes while the day is made
@@ -24,10 +32,26 @@ const (
 	maxSayings  = 5         // messages of a test that differ, and tell more than the fifth
 	maxSentence = 120       // of why a run ended in Error, in bytes: enough for a line of a table
 
+	maxItem     = 1 << 20   // bounds a run, or a test in a ranking with its outcomes, while a day is read, in bytes
+	maxTestLine = 256 << 10 // bounds a test of a place, beside what it needs for each run, in bytes: its texts, escaped
+	lineOfRun   = 20        // bytes of a test for each run: its outcome, its time, and its number in a failure
+
 	// Bounds of an answer.
 	maxLast    = 60 // runs of a test: two months of one a day, or an afternoon
 	maxRanking = 10 // of the least reliable, and of the slowest tests
 	maxEnds    = 12 // ways in which runs ended
+
+	// What an answer holds while it reads days: together 6 MiB at most.
+	maxSpread   = 1 << 15 // different values of which quantiles are exact: 54 minutes in tenths of a second
+	maxEndings  = 1000    // ways in which runs ended, before the rare ones are one
+	maxRanked   = 2 << 20 // bytes of tests that failed, of which those of the newest days count: 7,000 of ordinary names
+	maxSlowness = 3 << 19 // bytes of slow tests: those of 50 places, each day
+	maxSeen     = 4 << 20 // bytes of the history of a test: 200 places
+	statsCost   = 224     // of a test in a ranking, beside its texts, in bytes
+	seenCost    = 1024    // of a place in the history of a test, and a quarter of it of each run that is shown, beside texts, in bytes
+
+	// MaxPlaces bounds the Triggers and Environments of an answer.
+	MaxPlaces = 2000
 )
 
 // StripRuns is how many outcomes are shown beside the name of a test: what fits into a line.

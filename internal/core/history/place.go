@@ -240,50 +240,55 @@ func (p *PlaceDay) BlockOf(name string) (from, to int64, ok bool) {
 	return p.Blocks[i-1].At, to, true
 }
 
-// FindTest looks for a test in a block.
-func FindTest(block io.Reader, name string) (t TestDay, found bool, err error) {
-	unpacked, err := gzip.NewReader(block)
-	if err != nil {
-		return t, false, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	content, err := io.ReadAll(io.LimitReader(unpacked, maxRaw))
-	if err != nil {
-		return t, false, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
+// TestBytes is what reading tests of the place needs.
+func (p *PlaceDay) TestBytes() int { return maxTestLine + 3*lineOfRun*len(p.Runs) }
+
+// FindTest looks for a test in a block of the place.
+func (p *PlaceDay) FindTest(block io.Reader, name string) (t TestDay, found bool, err error) {
 	var start bytes.Buffer
 	encode(&start, struct {
 		Name string `json:"name"`
 	}{name})
-	begin := bytes.TrimSuffix(start.Bytes(), []byte("}\n"))
-	for line := range bytes.Lines(content) {
-		if bytes.HasPrefix(line, begin) && len(line) > len(begin) && line[len(begin)] == ',' {
-			err := json.Unmarshal(line, &t)
-			return t, err == nil, err
+	begin := append(bytes.TrimSuffix(start.Bytes(), []byte("}\n")), ',')
+	err = p.lines(block, func(line []byte) error {
+		if found || !bytes.HasPrefix(line, begin) {
+			return nil
 		}
-	}
-	return t, false, nil
+		found = true
+		return json.Unmarshal(line, &t)
+	})
+	return t, found, err
 }
 
-// ReadTests reads the tests of blocks with a text in their line, in any case, which is quicker than to read them all.
-func ReadTests(blocks io.Reader, text string, each func(TestDay)) error {
+// ReadTests reads the tests of the place with a text in their line, in any case, which is quicker than to read them all.
+func (p *PlaceDay) ReadTests(blocks io.Reader, text string, each func(TestDay)) error {
+	var quoted bytes.Buffer
+	encode(&quoted, strings.ToLower(text))
+	part := bytes.TrimSuffix(bytes.TrimPrefix(quoted.Bytes(), []byte(`"`)), []byte("\"\n"))
+	return p.lines(blocks, func(line []byte) error {
+		if !bytes.Contains(bytes.ToLower(line), part) {
+			return nil
+		}
+		var t TestDay
+		if err := json.Unmarshal(line, &t); err != nil {
+			return err
+		}
+		each(t)
+		return nil
+	})
+}
+
+func (p *PlaceDay) lines(blocks io.Reader, each func(line []byte) error) error {
 	unpacked, err := gzip.NewReader(blocks)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	var quoted bytes.Buffer
-	encode(&quoted, strings.ToLower(text))
-	part := bytes.TrimSuffix(bytes.TrimPrefix(quoted.Bytes(), []byte(`"`)), []byte("\"\n"))
 	lines := bufio.NewScanner(unpacked)
-	lines.Buffer(nil, maxRaw)
+	lines.Buffer(nil, maxTestLine+lineOfRun*len(p.Runs))
 	for lines.Scan() {
-		if !bytes.Contains(bytes.ToLower(lines.Bytes()), part) {
-			continue
-		}
-		var t TestDay
-		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
+		if err := each(lines.Bytes()); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
-		each(t)
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,41 +15,86 @@ type testKey struct {
 	name string
 }
 
-// leastReliable returns the tests that failed in the largest part of the runs of their place. Outcomes are left out: they need more reading.
-func leastReliable(days []string, known map[string]*Day, s Selection, limit int) []httpapi.TestStats {
-	all := FailingTests(days, known, s)
-	return all[:min(len(all), limit)]
+// Reliability counts how often tests failed or were repeated.
+type Reliability struct {
+	Cut bool // there were more than are counted
+
+	selection Selection
+	tests     map[testKey]*failures
+	runs      map[httpapi.Place]int // that ran all tests, and list them
+	bytes     int
 }
 
-// FailingTests returns the tests that failed or were repeated, the least reliable first. Runs are all of the place that list their tests.
-func FailingTests(days []string, known map[string]*Day, s Selection) []httpapi.TestStats {
-	stats := map[testKey]*httpapi.TestStats{}
-	runs := map[httpapi.Place]int{}
-	for _, day := range days {
-		d := known[day]
-		if d == nil {
+type failures struct {
+	file          string
+	failed, flaky int
+	last          *time.Time
+}
+
+// NewReliability returns a count of the tests of a selection.
+func NewReliability(s Selection) *Reliability {
+	return &Reliability{selection: s, tests: map[testKey]*failures{}, runs: map[httpapi.Place]int{}}
+}
+
+// Add takes a day, the newest first.
+func (r *Reliability) Add(d *IndexedDay) {
+	for i := range d.Places {
+		p := &d.Places[i]
+		if !r.selection.Has(p.Place) {
 			continue
 		}
-		at := d.times()
-		for i := range d.Places {
-			p := &d.Places[i]
-			if !s.Has(p.Place) {
-				continue
-			}
-			runs[p.Place] += whole(d, p)
-			for _, t := range p.Failing {
-				key := testKey{p.Place, t.Name}
-				if stats[key] == nil {
-					stats[key] = &httpapi.TestStats{Name: t.Name, Place: p.Place}
-				}
-				count(stats[key], p, t, at)
+		if _, known := r.runs[p.Place]; !known && len(r.runs) == MaxPlaces {
+			r.Cut = true
+			continue
+		}
+		r.runs[p.Place] += d.whole(p)
+		for _, t := range p.Failing {
+			if known := r.test(testKey{p.Place, t.Name}, t.File); known != nil {
+				known.count(d, p, t)
 			}
 		}
 	}
-	all := make([]httpapi.TestStats, 0, len(stats))
-	for key, t := range stats {
-		t.Runs = runs[key.Place]
-		all = append(all, *t)
+}
+
+// test returns nil if there is no room for another one.
+func (r *Reliability) test(key testKey, file string) *failures {
+	known := r.tests[key]
+	if known != nil {
+		return known
+	}
+	if r.bytes += statsCost + len(key.name) + len(file); r.bytes > maxRanked {
+		r.Cut = true
+		return nil
+	}
+	known = &failures{}
+	r.tests[key] = known
+	return known
+}
+
+func (f *failures) count(d *IndexedDay, p *PlaceDay, t FailingTest) {
+	f.file = cmp.Or(f.file, t.File)
+	last := -1
+	for i, outcome := range []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))]) {
+		switch outcome {
+		case OutcomeFailed:
+			f.failed++
+			last = i
+		case OutcomeFlaky:
+			f.flaky++
+		}
+	}
+	if last >= 0 && f.last == nil {
+		f.last = new(d.created(p.Runs[last]))
+	}
+}
+
+// Tests returns the tests, the least reliable first. Outcomes are left out: they need more reading.
+func (r *Reliability) Tests() []httpapi.TestStats {
+	all := make([]httpapi.TestStats, 0, len(r.tests))
+	for key, t := range r.tests {
+		all = append(all, httpapi.TestStats{
+			Name: key.name, File: t.file, Place: key.Place, Runs: r.runs[key.Place], Failed: t.failed, Flaky: t.flaky, LastFailedAt: t.last,
+		})
 	}
 	rate := func(t httpapi.TestStats) float64 {
 		return (float64(t.Failed) + float64(t.Flaky)/2) / float64(max(t.Runs, 1))
@@ -60,13 +106,9 @@ func FailingTests(days []string, known map[string]*Day, s Selection) []httpapi.T
 }
 
 // whole returns the number of runs of a place that ran all tests.
-func whole(d *Day, p *PlaceDay) (n int) {
-	partial := map[string]bool{}
-	for _, r := range d.Runs {
-		partial[r.ID] = r.Partial
-	}
+func (d *IndexedDay) whole(p *PlaceDay) (n int) {
 	for _, id := range p.Runs {
-		if isPartial, known := partial[id]; known && !isPartial {
+		if r := d.byID[id]; r != nil && !r.Partial {
 			n++
 		}
 	}
@@ -74,75 +116,87 @@ func whole(d *Day, p *PlaceDay) (n int) {
 }
 
 // HasWhole reports whether a place has a run on the day that ran all tests.
-func (d *Day) HasWhole(p *PlaceDay) bool { return whole(d, p) > 0 }
+func (d *IndexedDay) HasWhole(p *PlaceDay) bool { return d.whole(p) > 0 }
 
-func count(stats *httpapi.TestStats, p *PlaceDay, t FailingTest, at map[string]time.Time) {
-	stats.File = cmp.Or(t.File, stats.File)
-	for i, outcome := range []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))]) {
-		switch outcome {
-		case OutcomeFailed:
-			stats.Failed++
-			stats.LastFailedAt = new(at[p.Runs[i]])
-		case OutcomeFlaky:
-			stats.Flaky++
-		}
+// created is the zero time for a run that is not in the day.
+func (d *IndexedDay) created(id string) time.Time {
+	r := d.byID[id]
+	if r == nil {
+		return time.Time{}
 	}
+	at, _ := r.Created()
+	return at
 }
 
-// times are when the runs of the day were created.
-func (d *Day) times() map[string]time.Time {
-	all := make(map[string]time.Time, len(d.Runs))
-	for _, r := range d.Runs {
-		if at, err := r.Created(); err == nil {
-			all[r.ID] = at
-		}
-	}
-	return all
-}
-
-// slowestOf returns the tests with the largest median of the medians of their days, among the slowest of these.
-func slowestOf(days, before []string, known map[string]*Day, s Selection) []httpapi.SlowTest {
-	now, then := slowMedians(days, known, s), slowMedians(before, known, s)
-	all := make([]httpapi.SlowTest, 0, len(now))
-	for key, t := range now {
-		slow := httpapi.SlowTest{Name: key.name, File: t.file, Place: key.Place, MedianMilliseconds: median(t.medians)}
-		if was := then[key]; was != nil {
-			if earlier := median(was.medians); earlier > 0 {
-				slow.Change = new(float64(slow.MedianMilliseconds)/float64(earlier) - 1)
-			}
-		}
-		all = append(all, slow)
-	}
-	slices.SortFunc(all, func(a, b httpapi.SlowTest) int {
-		return cmp.Or(cmp.Compare(b.MedianMilliseconds, a.MedianMilliseconds), strings.Compare(a.Name, b.Name), ComparePlaces(a.Place, b.Place))
-	})
-	return all[:min(len(all), maxRanking)]
+// slowness has the medians of the slowest tests of days.
+type slowness struct {
+	selection Selection
+	all       map[testKey]*slowTest
+	bytes     int
+	cut       bool
 }
 
 type slowTest struct {
 	file    string
-	medians []int64
+	medians []int32 // of days
 }
 
-func slowMedians(days []string, known map[string]*Day, s Selection) map[testKey]*slowTest {
-	all := map[testKey]*slowTest{}
-	for _, day := range days {
-		d := known[day]
-		if d == nil {
+func newSlowness(s Selection) slowness { return slowness{selection: s, all: map[testKey]*slowTest{}} }
+
+// add takes a day, the newest first. If only is not nil, it counts only these tests.
+func (s *slowness) add(d *IndexedDay, only []httpapi.SlowTest) {
+	for i := range d.Places {
+		p := &d.Places[i]
+		if !s.selection.Has(p.Place) {
 			continue
 		}
-		for _, p := range d.Places {
-			if !s.Has(p.Place) {
+		for _, t := range p.Slowest {
+			key := testKey{p.Place, t.Name}
+			if only != nil && !slices.ContainsFunc(only, func(o httpapi.SlowTest) bool { return key == testKey{o.Place, o.Name} }) {
 				continue
 			}
-			for _, t := range p.Slowest {
-				key := testKey{p.Place, t.Name}
-				if all[key] == nil {
-					all[key] = &slowTest{}
-				}
-				all[key].file, all[key].medians = t.File, append(all[key].medians, t.Milliseconds)
+			if known := s.test(key, t.File); known != nil {
+				known.medians = append(known.medians, int32(min(max(t.Milliseconds, 0), math.MaxInt32)))
+				s.bytes += 4
 			}
 		}
 	}
-	return all
+}
+
+func (s *slowness) test(key testKey, file string) *slowTest {
+	known := s.all[key]
+	if known != nil {
+		return known
+	}
+	if s.bytes += statsCost + len(key.name) + len(file); s.bytes > maxSlowness {
+		s.cut = true
+		return nil
+	}
+	known = &slowTest{file: file}
+	s.all[key] = known
+	return known
+}
+
+// tests returns the tests with the largest median of the medians of their days.
+func (s *slowness) tests() []httpapi.SlowTest {
+	all := make([]httpapi.SlowTest, 0, len(s.all))
+	for key, t := range s.all {
+		all = append(all, httpapi.SlowTest{Name: key.name, File: t.file, Place: key.Place, MedianMilliseconds: int64(median(t.medians))})
+	}
+	slices.SortFunc(all, func(a, b httpapi.SlowTest) int {
+		return cmp.Or(cmp.Compare(b.MedianMilliseconds, a.MedianMilliseconds), strings.Compare(a.Name, b.Name), ComparePlaces(a.Place, b.Place))
+	})
+	return slices.Clone(all[:min(len(all), maxRanking)])
+}
+
+// compare sets the change of tests against these days.
+func (s *slowness) compare(tests []httpapi.SlowTest) {
+	for i := range tests {
+		t := &tests[i]
+		if was := s.all[testKey{t.Place, t.Name}]; was != nil {
+			if earlier := median(was.medians); earlier > 0 {
+				t.Change = new(float64(t.MedianMilliseconds)/float64(earlier) - 1)
+			}
+		}
+	}
 }

@@ -175,11 +175,9 @@ func RunOf(r httpapi.Run) Run {
 	h := Run{
 		ID: r.ID, Place: httpapi.Place{Namespace: r.Namespace, Trigger: r.Trigger, Environment: r.Environment},
 		CreatedAt: r.CreatedAt.UTC().Format(timeLayout), State: r.State, Reason: reason(r),
-		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, DurationSeconds: tenth(r.DurationSeconds), Partial: r.OnlyFailedOf != "",
+		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL, DurationSeconds: tenth(r.DurationSeconds), Partial: r.OnlyFailedOf != "",
 	}
-	if len(r.CommitURL) <= maxCommitURL {
-		h.CommitURL = r.CommitURL
-	}
+	h.bound()
 	received := r.CreatedAt
 	if r.ReceivedAt != nil {
 		received = *r.ReceivedAt
@@ -194,6 +192,24 @@ func RunOf(r httpapi.Run) Run {
 		h.Tests, h.Failed, h.Flaky, h.Quarantined = r.Results.Tests, r.Results.Failed, r.Results.Flaky, r.Results.Quarantined
 	}
 	return h
+}
+
+// bound cuts texts: a day of thousands of runs is read at once.
+func (r *Run) bound() {
+	r.ID, r.Branch = cut(r.ID, maxRunID), cut(r.Branch, maxBranch)
+	r.Repository, r.SHA = cut(r.Repository, maxRepository), cut(r.SHA, maxSHA)
+	if len(r.CommitURL) > maxCommitURL {
+		r.CommitURL = ""
+	}
+}
+
+// cut copies what is left, so that the long text is not kept in memory.
+func cut(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	const mark = "…"
+	return strings.ToValidUTF8(text[:max-len(mark)], "") + mark
 }
 
 // Created is when the Suite of the run was created.

@@ -2,49 +2,77 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
-// Seen are the days of a test in one place, the oldest first, with the runs of these days by id.
-type Seen struct {
-	Place httpapi.Place
-	Days  []SeenDay
-}
-
-// SeenDay is a test on a day in a place, with its outcomes in these runs.
+// SeenDay is a test on a day in a place, with its outcomes in runs that the day has.
 type SeenDay struct {
-	Test TestDay
-	In   *PlaceDay
-	Runs map[string]Run
+	test TestDay
+	in   *PlaceDay
+	day  *IndexedDay
 }
 
-// RunsByID of the day.
-func (d *Day) RunsByID() map[string]Run {
-	all := make(map[string]Run, len(d.Runs))
-	for _, r := range d.Runs {
-		all[r.ID] = r
+// See returns nil for a test that is in no run that the day has.
+func (d *IndexedDay) See(t TestDay, in *PlaceDay) *SeenDay {
+	only, any := t.only(in, d)
+	if !any {
+		return nil
 	}
-	return all
+	return &SeenDay{only, in, d}
 }
 
-// TestOf returns the history of a test, the places in which it fails first.
-func TestOf(name string, days int, seen []Seen) httpapi.TestHistory {
+// TestBuilder makes the history of a test. It keeps only the runs that it shows.
+type TestBuilder struct {
+	Cut bool // there were more places than an answer holds
+
+	places map[httpapi.Place]*testPlace
+	bytes  int
+}
+
+// NewTestBuilder returns an empty history.
+func NewTestBuilder() *TestBuilder { return &TestBuilder{places: map[httpapi.Place]*testPlace{}} }
+
+// Add takes a day in a place, the newest first.
+func (b *TestBuilder) Add(d SeenDay) {
+	all := d.outcomes()
+	if len(all) == 0 {
+		return
+	}
+	in := b.places[d.in.Place]
+	if in == nil {
+		if b.bytes > maxSeen {
+			b.Cut = true
+			return
+		}
+		in = &testPlace{newest: TestDay{Suite: d.test.Suite, File: d.test.File, Line: d.test.Line}}
+		in.TestInPlace = httpapi.TestInPlace{Place: d.in.Place, Last: []httpapi.TestRun{}}
+		b.places[d.in.Place] = in
+		b.bytes += seenCost
+	}
+	b.bytes += in.add(d, all)
+}
+
+// Has reports whether the test was in a place.
+func (b *TestBuilder) Has(p httpapi.Place) bool { return b.places[p] != nil }
+
+// History returns the history in these places, those in which the test fails first.
+func (b *TestBuilder) History(name string, days int, in func(httpapi.Place) bool) httpapi.TestHistory {
 	h := httpapi.TestHistory{Name: name, Days: days, Places: []httpapi.TestInPlace{}}
-	newest := time.Time{}
-	for _, s := range seen {
-		in := placeOf(s)
-		if len(in.Last) == 0 {
+	var newest httpapi.TestRun
+	for _, place := range slices.SortedFunc(maps.Keys(b.places), ComparePlaces) {
+		if !in(place) {
 			continue
 		}
-		h.Places = append(h.Places, in)
-		if last := s.Days[len(s.Days)-1].Test; in.Last[0].CreatedAt.After(newest) {
-			newest, h.Suite, h.File, h.Line = in.Last[0].CreatedAt, last.Suite, last.File, last.Line
+		p := b.places[place]
+		if p.Last[0].CreatedAt.After(newest.CreatedAt) {
+			newest, h.Suite, h.File, h.Line = p.Last[0], p.newest.Suite, p.newest.File, p.newest.Line
 		}
+		h.Places = append(h.Places, p.history())
 	}
 	slices.SortStableFunc(h.Places, func(a, b httpapi.TestInPlace) int {
 		return cmp.Or(failingFirst(a)-failingFirst(b), b.Failed*max(a.Runs, 1)-a.Failed*max(b.Runs, 1), ComparePlaces(a.Place, b.Place))
@@ -59,37 +87,82 @@ func failingFirst(t httpapi.TestInPlace) int {
 	return 1
 }
 
-func placeOf(s Seen) httpapi.TestInPlace {
-	in := httpapi.TestInPlace{Place: s.Place, Last: []httpapi.TestRun{}}
-	runs := runsOf(s)
-	var took []int64
-	previous := ""
-	for _, r := range runs {
-		switch r.State {
-		case httpapi.TestSkipped:
-			in.Skipped++
-			continue
-		case httpapi.TestFailed:
-			in.Failed++
-		case httpapi.TestFlaky:
-			in.Flaky++
-			in.Passed++
-		default:
-			in.Passed++
+// testPlace is what is known of a test in a place after some days, the newest first.
+type testPlace struct {
+	httpapi.TestInPlace
+	newest  TestDay
+	took    spread
+	later   string // verdict of the next run that did not skip the test
+	failing failingRow
+}
+
+// add returns how many bytes are kept of the day.
+func (p *testPlace) add(d SeenDay, all []outcome) (bytes int) {
+	for _, o := range slices.Backward(all) {
+		if len(p.Last) < maxLast {
+			r := d.run(o)
+			p.Last = append(p.Last, r)
+			bytes += seenCost/4 + len(r.Branch) + len(r.Message)
 		}
-		in.Runs++
-		took = append(took, r.Milliseconds)
-		now := verdict(r.State)
-		if previous != "" && now != previous {
-			in.Flips++
-		}
-		previous = now
+		p.count(o)
 	}
-	in.MedianMilliseconds = median(took)
-	in.Failing = failingSince(runs, s)
-	in.Failures = sayings(s)
-	slices.Reverse(runs)
-	in.Last = append(in.Last, runs[:min(len(runs), maxLast)]...)
+	p.failing.add(d, all)
+	return bytes + p.say(d)
+}
+
+func (p *testPlace) count(o outcome) {
+	switch o.state {
+	case httpapi.TestSkipped:
+		p.Skipped++
+		return
+	case httpapi.TestFailed:
+		p.Failed++
+	case httpapi.TestFlaky:
+		p.Flaky++
+		p.Passed++
+	default:
+		p.Passed++
+	}
+	p.Runs++
+	p.took.add(float64(o.milliseconds))
+	now := verdict(o.state)
+	if p.later != "" && now != p.later {
+		p.Flips++
+	}
+	p.later = now
+}
+
+// say counts what the test said. Messages of older days than those of the most recent five are not among these.
+func (p *testPlace) say(d SeenDay) (bytes int) {
+	full := len(p.Failures) >= maxSayings
+	for _, f := range d.test.Failures {
+		at := slices.IndexFunc(p.Failures, func(known httpapi.FailureText) bool { return known.Message == f.Message })
+		if at < 0 && full || len(f.Runs) == 0 {
+			continue
+		}
+		if at < 0 {
+			last := d.day.byID[d.in.Runs[f.Runs[len(f.Runs)-1]]]
+			at = len(p.Failures)
+			p.Failures = append(p.Failures, httpapi.FailureText{Message: f.Message, LastRun: last.ID, LastAt: d.day.created(last.ID)})
+			bytes += len(f.Message) + len(f.Text)
+		}
+		known := &p.Failures[at]
+		known.Times += len(f.Runs)
+		known.FirstAt = d.day.created(d.in.Runs[f.Runs[0]])
+		known.Text = cmp.Or(known.Text, f.Text)
+	}
+	slices.SortFunc(p.Failures, func(a, b httpapi.FailureText) int {
+		return cmp.Or(b.LastAt.Compare(a.LastAt), strings.Compare(a.Message, b.Message))
+	})
+	p.Failures = p.Failures[:min(len(p.Failures), maxSayings)]
+	return bytes
+}
+
+func (p *testPlace) history() httpapi.TestInPlace {
+	in := p.TestInPlace
+	in.MedianMilliseconds = p.took.quantiles(50)[0]
+	in.Failing = p.failing.since()
+	in.Failures = append([]httpapi.FailureText{}, p.Failures...)
 	return in
 }
 
@@ -101,26 +174,25 @@ func verdict(state string) string {
 	return httpapi.TestPassed
 }
 
-// runsOf returns the runs that the test was in, the oldest first.
-func runsOf(s Seen) (all []httpapi.TestRun) {
-	for _, d := range s.Days {
-		took := d.Test.Milliseconds
-		for i, outcome := range []byte(d.Test.Outcomes[:min(len(d.Test.Outcomes), len(d.In.Runs))]) {
-			state := stateOf(outcome)
-			if state == "" {
-				continue
-			}
-			r := testRun(d.Runs[d.In.Runs[i]], state)
-			if state != httpapi.TestSkipped && len(took) > 0 {
-				r.Milliseconds, took = took[0], took[1:]
-			}
-			for _, f := range d.Test.Failures {
-				if slices.Contains(f.Runs, i) {
-					r.Message = f.Message
-				}
-			}
-			all = append(all, r)
+// outcome is how a test did in a run of a place.
+type outcome struct {
+	run          int // index in the place
+	state        string
+	milliseconds int64
+}
+
+// outcomes are those of the runs that the test was in, the oldest first.
+func (d SeenDay) outcomes() (all []outcome) {
+	took := d.test.Milliseconds
+	for i, letter := range []byte(d.test.Outcomes[:min(len(d.test.Outcomes), len(d.in.Runs))]) {
+		o := outcome{run: i, state: stateOf(letter)}
+		if o.state == "" {
+			continue
 		}
+		if o.state != httpapi.TestSkipped && len(took) > 0 {
+			o.milliseconds, took = took[0], took[1:]
+		}
+		all = append(all, o)
 	}
 	return all
 }
@@ -134,102 +206,74 @@ func stateOf(outcome byte) string {
 	return ""
 }
 
-func testRun(r Run, state string) httpapi.TestRun {
+func (d SeenDay) run(o outcome) httpapi.TestRun {
+	r := d.day.byID[d.in.Runs[o.run]]
 	at, _ := r.Created()
-	return httpapi.TestRun{ID: r.ID, Place: r.Place, Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, CreatedAt: at, State: state}
+	run := httpapi.TestRun{
+		ID: r.ID, Place: r.Place, Repository: r.Repository, SHA: r.SHA, Branch: r.Branch,
+		CreatedAt: at, State: o.state, Milliseconds: o.milliseconds,
+	}
+	for _, f := range d.test.Failures {
+		if slices.Contains(f.Runs, o.run) {
+			run.Message = f.Message
+		}
+	}
+	return run
 }
 
-// failingSince returns the row of failures up to the last run, or nil.
-func failingSince(runs []httpapi.TestRun, s Seen) *httpapi.FailingSince {
-	var f httpapi.FailingSince
-	for _, r := range slices.Backward(runs) {
-		if r.State == httpapi.TestSkipped {
+// failingRow is the row of failures up to the last run.
+type failingRow struct {
+	httpapi.FailingSince
+	firstURL string // of the commit
+	over     bool
+}
+
+// add takes a day, the newest first.
+func (f *failingRow) add(d SeenDay, all []outcome) {
+	first := -1
+	for i, o := range slices.Backward(all) {
+		if f.over || o.state == httpapi.TestSkipped {
 			continue
 		}
-		if r.State != httpapi.TestFailed {
-			f.Before = &r
-			break
+		if o.state == httpapi.TestFailed {
+			f.Runs++
+			first = i
+			continue
 		}
-		f.First = r
-		f.Runs++
+		f.over = true
+		if f.Runs > 0 {
+			f.Before = new(d.run(o))
+		}
 	}
+	if first >= 0 {
+		f.First, f.firstURL = d.run(all[first]), d.day.byID[d.in.Runs[all[first].run]].CommitURL
+	}
+}
+
+// since returns nil if the last run did not fail.
+func (f *failingRow) since() *httpapi.FailingSince {
 	if f.Runs == 0 {
 		return nil
 	}
-	if f.Before != nil {
-		f.CompareURL = compareURL(s, *f.Before, f.First)
+	all := f.FailingSince
+	if all.Before != nil {
+		all.CompareURL = compareURL(f.firstURL, *all.Before, all.First)
 	}
-	return &f
+	return &all
 }
 
 // compareURL is made from the URL of a commit, as GitHub and GitLab have them.
-func compareURL(s Seen, before, first httpapi.TestRun) string {
+func compareURL(firstURL string, before, first httpapi.TestRun) string {
 	was, is := commitOf(before), commitOf(first)
 	if was.Revision == "" || is.Revision == "" || was.Same(is) || !commit.SameRepository(was.Repository, is.Repository) {
 		return ""
 	}
-	for _, d := range s.Days {
-		r, found := d.Runs[first.ID]
-		if base, isCommit := strings.CutSuffix(r.CommitURL, "/commit/"+first.SHA); found && isCommit {
-			return base + "/compare/" + before.SHA + "..." + first.SHA
-		}
+	if base, isCommit := strings.CutSuffix(firstURL, "/commit/"+first.SHA); isCommit {
+		return base + "/compare/" + before.SHA + "..." + first.SHA
 	}
 	return ""
 }
 
 func commitOf(r httpapi.TestRun) commit.Commit {
 	return commit.Commit{Repository: r.Repository, Revision: r.SHA}
-}
-
-// sayings are what the test said, the most recent first.
-func sayings(s Seen) []httpapi.FailureText {
-	byMessage := map[string]*httpapi.FailureText{}
-	for _, d := range s.Days {
-		for _, f := range d.Test.Failures {
-			said(byMessage, f, d)
-		}
-	}
-	all := make([]httpapi.FailureText, 0, len(byMessage))
-	for _, f := range byMessage {
-		all = append(all, *f)
-	}
-	slices.SortFunc(all, func(a, b httpapi.FailureText) int {
-		return cmp.Or(b.LastAt.Compare(a.LastAt), strings.Compare(a.Message, b.Message))
-	})
-	return all[:min(len(all), maxSayings)]
-}
-
-func said(byMessage map[string]*httpapi.FailureText, f Failure, d SeenDay) {
-	for _, i := range f.Runs {
-		r := d.Runs[d.In.Runs[i]]
-		at, _ := r.Created()
-		known := byMessage[f.Message]
-		if known == nil {
-			known = &httpapi.FailureText{Message: f.Message, FirstAt: at}
-			byMessage[f.Message] = known
-		}
-		known.Times++
-		known.LastAt, known.LastRun, known.Text = at, r.ID, cmp.Or(f.Text, known.Text)
-	}
-}
-
-// Describe adds the last outcomes to the figures of a test, and since when it fails, if that is among the days that were read or these are all.
-func Describe(stats *httpapi.TestStats, s Seen, all bool) {
-	var outcomes []byte
-	for _, d := range s.Days {
-		outcomes = append(outcomes, d.Test.Outcomes...)
-		stats.File = cmp.Or(d.Test.File, stats.File)
-	}
-	stats.Outcomes = string(outcomes[max(0, len(outcomes)-StripRuns):])
-	runs := runsOf(s)
-	var took []int64
-	for _, r := range runs {
-		if r.State != httpapi.TestSkipped {
-			took = append(took, r.Milliseconds)
-		}
-	}
-	stats.MedianMilliseconds = median(took)
-	if f := failingSince(runs, s); f != nil && (f.Before != nil || all) {
-		stats.FailsSince = &f.First.CreatedAt
-	}
 }

@@ -52,24 +52,38 @@ func dayOf(place httpapi.Place, day time.Time, first byte, name, outcomes string
 
 var contents = map[string][]byte{} // of the objects of places, by their hash
 
-func seen(t *testing.T, place httpapi.Place, name string, days ...*history.Day) history.Seen {
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// seen are the days of a test, the newest first.
+func seen(t fataler, place httpapi.Place, name string, days ...*history.Day) (all []history.SeenDay) {
 	t.Helper()
-	s := history.Seen{Place: place}
-	for _, d := range days {
-		p := &d.Places[0]
+	for _, d := range slices.Backward(days) {
+		day := d.Index()
+		p := day.Place(place)
 		from, to, ok := p.BlockOf(name)
 		if !ok {
 			continue
 		}
-		test, found, err := history.FindTest(bytes.NewReader(contents[p.Object][from:to]), name)
+		test, found, err := p.FindTest(bytes.NewReader(contents[p.Object][from:to]), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if found {
-			s.Days = append(s.Days, history.SeenDay{Test: test, In: p, Runs: d.RunsByID()})
+			all = append(all, *day.See(test, p))
 		}
 	}
-	return s
+	return all
+}
+
+func historyOf(name string, days int, seen []history.SeenDay) httpapi.TestHistory {
+	b := history.NewTestBuilder()
+	for _, d := range seen {
+		b.Add(d)
+	}
+	return b.History(name, days, func(httpapi.Place) bool { return true })
 }
 
 func TestHistoryOfATest(t *testing.T) {
@@ -97,7 +111,7 @@ func TestHistoryOfATest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test := "cart > keeps \"items\" <b>"
 			days := []*history.Day{dayOf(smoke, monday, 'a', test, tc.monday), dayOf(smoke, tuesday, 'k', test, tc.today)}
-			h := history.TestOf(test, 30, []history.Seen{seen(t, smoke, test, days...)})
+			h := historyOf(test, 30, seen(t, smoke, test, days...))
 			if len(h.Places) != 1 || h.File != "cart.spec.ts" {
 				t.Fatalf("%+v", h)
 			}
@@ -145,7 +159,7 @@ func TestCompare(t *testing.T) {
 			d := dayOf(smoke, tuesday, 'a', "cart", "pf")
 			d.Runs[0].Repository, d.Runs[1].Repository = tc.before, tc.first
 			d.Runs[0].SHA = cmp.Or(tc.sha, d.Runs[0].SHA)
-			url := history.TestOf("cart", 30, []history.Seen{seen(t, smoke, "cart", d)}).Places[0].Failing.CompareURL
+			url := historyOf("cart", 30, seen(t, smoke, "cart", d)).Places[0].Failing.CompareURL
 			if (url != "") != tc.want {
 				t.Errorf("compared at %q", url)
 			}
@@ -183,7 +197,7 @@ func TestEveryTestIsFound(t *testing.T) {
 			found := false
 			if from, to, ok := p.BlockOf(name); ok {
 				var err error
-				if got, found, err = history.FindTest(bytes.NewReader(content[from:to]), name); err != nil {
+				if got, found, err = p.FindTest(bytes.NewReader(content[from:to]), name); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -39,19 +40,20 @@ func newPastTests() *pastTests {
 	return &pastTests{day: history.NewDay(namespace, noon.Format(time.DateOnly), runs, []history.PlaceDay{summary}), content: content}
 }
 
-func (p *pastTests) Day(_ context.Context, team, day string) (history.Day, error) {
+func (p *pastTests) OpenDay(_ context.Context, team, day string) (io.ReadCloser, int64, error) {
 	if p.err == nil && (team != namespace || day != p.day.Day) {
-		return history.Day{}, fs.ErrNotExist
+		return nil, 0, fs.ErrNotExist
 	}
-	return p.day, p.err
+	content := p.day.Encode()
+	return io.NopCloser(bytes.NewReader(content)), int64(len(content)), p.err
 }
 
-func (p *pastTests) TestOn(_ context.Context, _, _ string, _ *history.PlaceDay, name string) (history.TestDay, bool, error) {
-	return history.FindTest(bytes.NewReader(p.content), name)
+func (p *pastTests) TestOn(_ context.Context, _, _ string, in *history.PlaceDay, name string) (history.TestDay, bool, error) {
+	return in.FindTest(bytes.NewReader(p.content), name)
 }
 
-func (p *pastTests) TestsOn(_ context.Context, _, _ string, _ *history.PlaceDay, text string, each func(history.TestDay)) error {
-	return history.ReadTests(bytes.NewReader(p.content), text, each)
+func (p *pastTests) TestsOn(_ context.Context, _, _ string, in *history.PlaceDay, text string, each func(history.TestDay)) error {
+	return in.ReadTests(bytes.NewReader(p.content), text, each)
 }
 
 func TestTests(t *testing.T) {

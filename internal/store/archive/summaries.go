@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"time"
@@ -130,9 +131,14 @@ func (a *Archive) dropUnused(ctx context.Context, team, day string, places []his
 	return a.Bucket.Delete(ctx, unused...)
 }
 
-// Day returns the summary of a day, such as 2026-11-21.
+// OpenDay opens the summary of a day, such as 2026-11-21.
+func (a *Archive) OpenDay(ctx context.Context, team, day string) (content io.ReadCloser, bytes int64, err error) {
+	return a.Bucket.Get(ctx, record.SummaryKey(team, day))
+}
+
+// Day returns the whole summary of a day.
 func (a *Archive) Day(ctx context.Context, team, day string) (history.Day, error) {
-	object, _, err := a.Bucket.Get(ctx, record.SummaryKey(team, day))
+	object, _, err := a.OpenDay(ctx, team, day)
 	if err != nil {
 		return history.Day{}, err
 	}
@@ -151,7 +157,7 @@ func (a *Archive) TestOn(ctx context.Context, team, day string, p *history.Place
 		return t, false, err
 	}
 	defer block.Close()
-	return history.FindTest(block, name)
+	return p.FindTest(block, name)
 }
 
 // TestsOn reads the tests in a place on a day that have a text in their line, by name.
@@ -161,7 +167,7 @@ func (a *Archive) TestsOn(ctx context.Context, team, day string, p *history.Plac
 		return err
 	}
 	defer object.Close()
-	return history.ReadTests(object, text, each)
+	return p.ReadTests(object, text, each)
 }
 
 // summaryDays returns the days that have a summary.

@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -20,77 +19,81 @@ var ErrNotFound = fmt.Errorf("no run of these days has this test: %w", fs.ErrNot
 
 // Insights sums up days, and compares them with as many before.
 func (r *Reader) Insights(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.Insights, error) {
-	ctx, end, err := r.begin(ctx, team.Name)
+	a, ctx, end, err := r.begin(ctx, team, q)
 	if err != nil {
 		return httpapi.Insights{}, err
 	}
 	defer end()
 	all := history.Days(r.clock.Now(), 2*q.days())
-	before, days := all[:q.days()], all[q.days():]
-	known, err := r.read(ctx, team, all)
+	sums := history.NewInsightsBuilder(all[q.days():], all[:q.days()], q.selection())
+	newest := slices.Clone(all)
+	slices.Reverse(newest)
+	known := places{}
+	err = a.sum(ctx, newest, func(day int, d *history.IndexedDay) {
+		sums.Add(d)
+		if day < q.days() {
+			a.cut = !known.add(day, d) || a.cut
+		}
+	})
 	if err != nil {
 		return httpapi.Insights{}, err
 	}
-	answer := history.InsightsOf(days, before, known.days, q.selection())
-	answer.Problem = known.problem()
-	err = r.details(ctx, team.Name, known.places(days, q.selection()), answer.LeastReliable)
-	return answer, err
+	a.cut = a.cut || sums.Cut()
+	answer := sums.Insights()
+	answer.Problem = a.problem()
+	return answer, a.details(ctx, newest, known, answer.LeastReliable)
 }
 
-// details adds the last outcomes to the figures of tests.
-func (r *Reader) details(ctx context.Context, team string, places []place, stats []httpapi.TestStats) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce / 2) // each of them reads two days at once
-	for i := range stats {
-		at := slices.IndexFunc(places, func(p place) bool { return p.Place == stats[i].Place })
-		if at < 0 {
-			continue
-		}
-		group.Go(func() error {
-			seen, all, err := r.seen(ctx, team, stats[i].Name, places[at], history.StripRuns)
-			if err == nil {
-				history.Describe(&stats[i], seen, all)
-			}
-			return err
-		})
-	}
-	return group.Wait()
+// sum calls add for each day, the newest first.
+func (a *answer) sum(ctx context.Context, days []string, add func(day int, d *history.IndexedDay)) error {
+	return a.each(ctx, days, history.Parts{Rankings: true}, func(_ context.Context, d *history.IndexedDay) (func(), error) {
+		return func() { add(slices.Index(days, d.Day.Day), d) }, nil
+	})
 }
 
 // List returns the tests that failed or were repeated, the least reliable first; with a search, also others that the last day with tests has.
 func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.TestList, error) {
-	ctx, end, err := r.begin(ctx, team.Name)
+	a, ctx, end, err := r.begin(ctx, team, q)
 	if err != nil {
 		return httpapi.TestList{}, err
 	}
 	defer end()
 	days := history.Days(r.clock.Now(), q.days())
-	known, err := r.read(ctx, team, days)
+	slices.Reverse(days)
+	known, counts := places{}, history.NewReliability(q.selection())
+	err = a.sum(ctx, days, func(day int, d *history.IndexedDay) {
+		counts.Add(d)
+		a.cut = !known.add(day, d) || a.cut
+	})
 	if err != nil {
 		return httpapi.TestList{}, err
 	}
-	places := known.places(days, q.selection())
-	all := history.FailingTests(days, known.days, q.selection())
-	all = slices.DeleteFunc(all, func(t httpapi.TestStats) bool { return !q.matches(t.Name) })
+	a.cut = a.cut || counts.Cut
+	all := slices.DeleteFunc(counts.Tests(), func(t httpapi.TestStats) bool { return !q.matches(t.Name) })
 	if q.Search != "" {
-		if all, err = r.search(ctx, team.Name, places, q, all); err != nil {
+		if all, err = a.search(ctx, days, known, all); err != nil {
 			return httpapi.TestList{}, err
 		}
 	}
-	list := httpapi.TestList{Days: q.days(), Tests: []httpapi.TestStats{}, Problem: known.problem()}
+	list := httpapi.TestList{Days: q.days(), Tests: []httpapi.TestStats{}, Problem: a.problem()}
 	from := min(q.offset(), len(all))
 	list.Tests = append(list.Tests, all[from:min(from+q.Limit, len(all))]...)
 	if from+q.Limit < len(all) {
 		list.Next = cursor(from + q.Limit)
 	}
-	return list, r.details(ctx, team.Name, places, list.Tests)
+	return list, a.details(ctx, days, known, list.Tests)
 }
 
-// maxFound bounds the tests that a search finds in a place: nobody looks through more.
-const maxFound = 1000
+const (
+	// maxFound bounds the tests that a search finds in a place: nobody looks through more.
+	maxFound = 1000
+
+	// foundBytes bounds all that it finds. Places have equal shares: a test has some 300 bytes.
+	foundBytes, foundCost = 3 << 19, 224
+)
 
 // search adds tests that passed, from the last day on which a place had tests.
-func (r *Reader) search(ctx context.Context, team string, places []place, q Query, failing []httpapi.TestStats) ([]httpapi.TestStats, error) {
+func (a *answer) search(ctx context.Context, days []string, known places, failing []httpapi.TestStats) ([]httpapi.TestStats, error) {
 	type key struct {
 		httpapi.Place
 		name string
@@ -99,90 +102,74 @@ func (r *Reader) search(ctx context.Context, team string, places []place, q Quer
 	for _, t := range failing {
 		listed[key{t.Place, t.Name}] = true
 	}
-	found := make([][]httpapi.TestStats, len(places))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, p := range places {
-		group.Go(func() error {
-			runs := 0
-			for _, d := range p.days {
-				runs += len(d.in.Runs)
+	last := map[string]map[httpapi.Place]bool{}
+	for _, p := range known {
+		day := days[p.lastWhole()]
+		if last[day] == nil {
+			last[day] = map[httpapi.Place]bool{}
+		}
+		last[day][p.Place] = true
+	}
+	found := map[httpapi.Place][]httpapi.TestStats{}
+	err := a.each(ctx, only(days, last), history.Parts{}, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
+		here := make([][]httpapi.TestStats, len(d.Places))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(readsAtOnce)
+		for i := range d.Places {
+			in := &d.Places[i]
+			if !last[d.Day.Day][in.Place] {
+				continue
 			}
-			last := p.lastWhole()
-			err := r.archive.TestsOn(ctx, team, last.day.Day, last.in, q.Search, func(t history.TestDay) {
-				_, own := t.Only(last.in, last.runs)
-				if own && len(found[i]) < maxFound && q.matches(t.Name) && !listed[key{p.Place, t.Name}] {
-					found[i] = append(found[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: p.Place, Runs: runs})
+			room, runs := foundBytes/len(known), known[in.Place].runs()
+			add := func(t history.TestDay) {
+				if d.See(t, in) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{in.Place, t.Name}] {
+					return
 				}
+				if room -= foundCost + len(t.Name) + len(t.File); room >= 0 {
+					here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: in.Place, Runs: runs})
+				}
+			}
+			group.Go(func() error {
+				return a.reading(ctx, in, func() error { return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, in, a.query.Search, add) })
 			})
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, history.ErrUnreadable) {
-				return nil // the day is being summarized again
+		}
+		return func() {
+			for i, tests := range here {
+				if len(tests) > 0 {
+					found[d.Places[i].Place] = tests
+				}
 			}
-			if err != nil {
-				return &ArchiveError{err}
-			}
-			return nil
-		})
+		}, group.Wait()
+	})
+	var passed []httpapi.TestStats
+	for _, p := range known.sorted() {
+		passed = append(passed, found[p.Place]...)
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	passed := slices.Concat(found...)
 	slices.SortStableFunc(passed, func(a, b httpapi.TestStats) int { return strings.Compare(a.Name, b.Name) })
-	return append(failing, passed...), nil
+	return append(failing, passed...), err
 }
 
 // Test returns the history of a test, in the places where it was on the last day that has tests, or else on any day.
 func (r *Reader) Test(ctx context.Context, team *v1alpha1.Team, name string, q Query) (httpapi.TestHistory, error) {
-	ctx, end, err := r.begin(ctx, team.Name)
+	a, ctx, end, err := r.begin(ctx, team, q)
 	if err != nil {
 		return httpapi.TestHistory{}, err
 	}
 	defer end()
 	days := history.Days(r.clock.Now(), q.days())
-	known, err := r.read(ctx, team, days)
-	if err != nil {
-		return httpapi.TestHistory{}, err
-	}
-	places := known.places(days, q.selection())
-	recent, err := r.inPlaces(ctx, team.Name, name, places)
-	if err == nil && len(recent) == 0 {
-		recent = places
-	}
-	var all []history.Seen
-	for _, p := range recent {
-		seen, _, seenErr := r.seen(ctx, team.Name, name, p, 0)
-		if err = errors.Join(err, seenErr); err != nil {
+	slices.Reverse(days)
+	s := testSearch{answer: a, name: name, builder: history.NewTestBuilder(), places: map[httpapi.Place]*presence{}}
+	// The first days show in which places the test is no longer, so that later ones are read for the others only.
+	for _, part := range [][]string{days[:1], days[1:min(4, len(days))], days[min(4, len(days)):]} {
+		if err := a.each(ctx, part, history.Parts{Commits: true, Blocks: true}, s.day); err != nil {
 			return httpapi.TestHistory{}, err
 		}
-		all = append(all, seen)
 	}
-	h := history.TestOf(name, q.days(), all)
-	h.Problem = known.problem()
+	a.cut = a.cut || s.builder.Cut
+	h := s.builder.History(name, q.days(), s.shown())
+	h.Problem = a.problem()
 	if len(h.Places) == 0 {
 		return h, ErrNotFound
 	}
-	return h, err
-}
-
-// inPlaces returns the places that had the test on the last day on which they ran all tests.
-func (r *Reader) inPlaces(ctx context.Context, team, name string, places []place) ([]place, error) {
-	had := make([]bool, len(places))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, p := range places {
-		group.Go(func() error {
-			seen, err := r.seenOn(ctx, team, name, p.lastWhole())
-			had[i] = seen != nil
-			return err
-		})
-	}
-	err := group.Wait()
-	var all []place
-	for i, p := range places {
-		if had[i] {
-			all = append(all, p)
-		}
-	}
-	return all, err
+	return h, nil
 }

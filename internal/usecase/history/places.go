@@ -1,7 +1,10 @@
 package history
 
 import (
+	"context"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/history"
@@ -13,46 +16,130 @@ type place struct {
 	days []placeDay
 }
 
+// placeDay is small, because 2,000 places have 90 of them.
 type placeDay struct {
-	day  *history.Day
-	in   *history.PlaceDay
-	runs map[string]history.Run
+	day  int16 // index among those that are read, the newest first
+	runs int32
+	all  bool // a run ran all tests
 }
 
-func (k *known) places(days []string, s history.Selection) []place {
-	byPlace := map[httpapi.Place]*place{}
-	for _, name := range slices.Backward(days) {
-		d := k.days[name]
-		if d == nil {
+// places are known after their days were added, the newest first.
+type places map[httpapi.Place]*place
+
+// add reports whether there is room for all of the day.
+func (all places) add(day int, d *history.IndexedDay) (fits bool) {
+	fits = true
+	for i := range d.Places {
+		in := &d.Places[i]
+		p := all[in.Place]
+		if p == nil && len(all) == history.MaxPlaces {
+			fits = false
 			continue
 		}
-		runs := d.RunsByID()
-		for i := range d.Places {
-			in := &d.Places[i]
-			if !s.Has(in.Place) {
-				continue
-			}
-			if byPlace[in.Place] == nil {
-				byPlace[in.Place] = &place{Place: in.Place}
-			}
-			p := byPlace[in.Place]
-			p.days = append(p.days, placeDay{d, in, runs})
+		if p == nil {
+			p = &place{Place: in.Place}
+			all[in.Place] = p
 		}
+		p.days = append(p.days, placeDay{int16(day), int32(len(in.Runs)), d.HasWhole(in)})
 	}
-	all := make([]place, 0, len(byPlace))
-	for _, p := range byPlace {
-		all = append(all, *p)
+	return fits
+}
+
+// sorted returns them by name.
+func (all places) sorted() []*place {
+	sorted := make([]*place, 0, len(all))
+	for _, p := range all {
+		sorted = append(sorted, p)
 	}
-	slices.SortFunc(all, func(a, b place) int { return history.ComparePlaces(a.Place, b.Place) })
-	return all
+	slices.SortFunc(sorted, func(a, b *place) int { return history.ComparePlaces(a.Place, b.Place) })
+	return sorted
 }
 
 // lastWhole returns the last day on which the place ran all tests, or else the last day.
-func (p place) lastWhole() placeDay {
+func (p *place) lastWhole() int {
 	for _, d := range p.days {
-		if d.day.HasWhole(d.in) {
-			return d
+		if d.all {
+			return int(d.day)
 		}
 	}
-	return p.days[0]
+	return int(p.days[0].day)
+}
+
+func (p *place) runs() (n int) {
+	for _, d := range p.days {
+		n += int(d.runs)
+	}
+	return n
+}
+
+// newest returns the last days with enough runs, two at a time, and whether these are all.
+func (p *place) newest(enough int) (days []int, all bool) {
+	runs := 0
+	for page := range slices.Chunk(p.days, 2) {
+		for _, d := range page {
+			days = append(days, int(d.day))
+			runs += int(d.runs)
+		}
+		if runs >= enough {
+			break
+		}
+	}
+	return days, len(days) == len(p.days)
+}
+
+// details adds the last outcomes to the figures of tests. It reads days again, because an answer keeps none: mostly one or two.
+func (a *answer) details(ctx context.Context, days []string, known places, stats []httpapi.TestStats) error {
+	all := make([]bool, len(stats))
+	wanted := map[string][]int{} // indexes of stats, by day
+	in := map[httpapi.Place]bool{}
+	for i := range stats {
+		p := known[stats[i].Place]
+		if p == nil {
+			continue
+		}
+		in[p.Place] = true
+		var last []int
+		last, all[i] = p.newest(history.StripRuns)
+		for _, day := range last {
+			wanted[days[day]] = append(wanted[days[day]], i)
+		}
+	}
+	found := make([]history.LastOutcomes, len(stats))
+	parts := history.Parts{Blocks: true, Has: func(r history.Run) bool { return in[r.Place] && a.has(r) }}
+	err := a.each(ctx, only(days, wanted), parts, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
+		seen := make([]*history.SeenDay, len(stats))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(readsAtOnce)
+		for _, i := range wanted[d.Day.Day] {
+			if in := d.Place(stats[i].Place); in != nil {
+				group.Go(func() (err error) {
+					seen[i], err = a.see(ctx, d, in, stats[i].Name)
+					return err
+				})
+			}
+		}
+		return func() {
+			for i, s := range seen {
+				if s != nil {
+					found[i].Add(*s)
+				}
+			}
+		}, group.Wait()
+	})
+	for i := range stats {
+		if known[stats[i].Place] != nil {
+			found[i].Describe(&stats[i], all[i])
+		}
+	}
+	return err
+}
+
+// only returns the days that are wanted, in their order.
+func only[T any](days []string, wanted map[string]T) (some []string) {
+	for _, day := range days {
+		if _, found := wanted[day]; found {
+			some = append(some, day)
+		}
+	}
+	return some
 }

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -20,7 +21,7 @@ import (
 
 // Archive has the summaries. Its errors are fs.ErrNotExist, history.ErrUnreadable, and temporary ones, the text of which is public.
 type Archive interface {
-	Day(ctx context.Context, team, day string) (history.Day, error)
+	OpenDay(ctx context.Context, team, day string) (content io.ReadCloser, bytes int64, err error)
 	TestOn(ctx context.Context, team, day string, p *history.PlaceDay, name string) (t history.TestDay, found bool, err error)
 	TestsOn(ctx context.Context, team, day string, p *history.PlaceDay, text string, each func(history.TestDay)) error
 }
@@ -28,7 +29,7 @@ type Archive interface {
 const (
 	readsAtOnce = 16 // of objects of an answer: with 10 ms each, 180 days take 120 ms
 
-	// answersAtOnce bounds the memory, and answersOfTeam that of one team: each answer holds the runs of up to 180 days, some 300 bytes each.
+	// answersAtOnce bounds the memory, and answersOfTeam that of one team: an answer keeps 6 MiB at most, beside days that are being read.
 	answersAtOnce, answersOfTeam = 4, 2
 )
 
@@ -38,11 +39,16 @@ type Reader struct {
 	clock   clock.PassiveClock
 	timeout time.Duration
 	turns   *fairness.Semaphore
+
+	days, tests *semaphore.Weighted // bytes
 }
 
 // NewReader returns a Reader. The timeout is for the archive, with the wait for other answers.
 func NewReader(a Archive, c clock.PassiveClock, timeout time.Duration) *Reader {
-	return &Reader{archive: a, clock: c, timeout: timeout, turns: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam)}
+	return &Reader{
+		archive: a, clock: c, timeout: timeout, turns: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam),
+		days: semaphore.NewWeighted(readBytes), tests: semaphore.NewWeighted(testBytes),
+	}
 }
 
 // ArchiveError means that the archive cannot be read. Everyone may read its text.
@@ -51,122 +57,186 @@ type ArchiveError struct{ Err error }
 func (e *ArchiveError) Error() string { return e.Err.Error() }
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
+// errBusy means that a turn did not come in time.
+var errBusy = &ArchiveError{errors.New("other questions are being answered")}
+
+// useDay takes from a day what an answer needs. What it returns is called in the order of days.
+type useDay func(context.Context, *history.IndexedDay) (add func(), err error)
+
+// answer is a question that is being answered.
+type answer struct {
+	*Reader
+	team       *v1alpha1.Team
+	query      Query
+	reads      *semaphore.Weighted // of tests
+	unreadable int                 // days
+	tooLarge   int                 // days
+	cut        bool                // there is more than an answer holds
+}
+
 // begin waits for a turn of the team. The caller calls end.
-func (r *Reader) begin(ctx context.Context, team string) (bounded context.Context, end func(), err error) {
+func (r *Reader) begin(ctx context.Context, team *v1alpha1.Team, q Query) (a *answer, bounded context.Context, end func(), err error) {
 	bounded, cancel := context.WithTimeout(ctx, r.timeout)
-	release, err := r.turns.Acquire(bounded, team)
+	release, err := r.turns.Acquire(bounded, team.Name)
 	if err != nil {
 		cancel()
-		return nil, nil, &ArchiveError{errors.New("other questions are being answered")}
+		return nil, nil, nil, errBusy
 	}
-	return bounded, func() { release(); cancel() }, nil
+	a = &answer{Reader: r, team: team, query: q, reads: semaphore.NewWeighted(readsAtOnce)}
+	return a, bounded, func() { release(); cancel() }, nil
 }
 
-// known are summaries by day, and what is missing of them.
-type known struct {
-	days    map[string]*history.Day
-	missing int // days that cannot be read
-}
-
-func (k *known) problem() string {
-	switch k.missing {
+// problem says what is missing.
+func (a *answer) problem() string {
+	var all []string
+	switch a.unreadable {
 	case 0:
-		return ""
 	case 1:
-		return "The summary of one day cannot be read. Its runs are missing here."
+		all = append(all, "The summary of one day cannot be read. Its runs are missing here.")
 	default:
-		return fmt.Sprintf("The summaries of %d days cannot be read. Their runs are missing here.", k.missing)
+		all = append(all, fmt.Sprintf("The summaries of %d days cannot be read. Their runs are missing here.", a.unreadable))
 	}
+	switch a.tooLarge {
+	case 0:
+	case 1:
+		all = append(all, "One day has more runs than an answer can read. They are missing here, and are still in the archive.")
+	default:
+		all = append(all, fmt.Sprintf("%d days have more runs than an answer can read. "+
+			"They are missing here, and are still in the archive.", a.tooLarge))
+	}
+	if a.cut {
+		all = append(all, "There are more tests, or Triggers and Environments, than an answer holds. "+
+			"Some of older days are missing in the lists. Choose fewer days or one Trigger.")
+	}
+	return strings.Join(all, " ")
 }
 
-// read returns the summaries of days, without what is older than the team.
-func (r *Reader) read(ctx context.Context, team *v1alpha1.Team, days []string) (*known, error) {
-	all := &known{days: map[string]*history.Day{}}
-	var mu sync.Mutex
+// has reports whether a run is selected, and not of an earlier team of the same name.
+func (a *answer) has(r history.Run) bool {
+	if !a.query.selection().Has(r.Place) {
+		return false
+	}
+	created, err := r.Created()
+	return err == nil && a.team.Owns(created)
+}
+
+// each reads days, the newest of which is first, several at once. It keeps none.
+func (a *answer) each(ctx context.Context, days []string, parts history.Parts, use useDay) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
+	take, add := firstTurn(), firstTurn()
 	for _, day := range days {
-		group.Go(func() error {
-			d, err := r.archive.Day(ctx, team.Name, day)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case errors.Is(err, history.ErrUnreadable):
-				all.missing++
-			case errors.Is(err, fs.ErrNotExist):
-			case err != nil:
-				return &ArchiveError{err}
-			default:
-				all.days[day] = own(team, d)
-			}
-			return nil
-		})
+		r := reading{answer: a, day: day, parts: parts, take: take, add: add}
+		group.Go(func() error { return r.read(ctx, use) })
+		take, add = take.next(), add.next()
 	}
-	return all, group.Wait()
+	return group.Wait()
 }
 
-// own leaves out runs of an earlier team of the same name.
-func own(team *v1alpha1.Team, d history.Day) *history.Day {
-	d = d.Only(func(r history.Run) bool {
-		created, err := r.Created()
-		return err == nil && team.Owns(created)
-	})
-	return &d
+// reading is a day that is being read.
+type reading struct {
+	*answer
+	day       string
+	parts     history.Parts
+	take, add turn // days take their bytes in order, so that none waits for bytes of one that waits for its turn
 }
 
-// seen reads the days of a test in a place, the newest first, until these have enough runs of the place, and returns them with the oldest
-// first, and whether they are all. With enough 0, it reads all.
-func (r *Reader) seen(ctx context.Context, team, name string, in place, enough int) (s history.Seen, all bool, err error) {
-	s.Place = in.Place
-	runs := 0
-	for page := range slices.Chunk(in.days, pageOf(enough)) {
-		found := make([]*history.SeenDay, len(page))
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(readsAtOnce)
-		for i, day := range page {
-			group.Go(func() (err error) {
-				found[i], err = r.seenOn(ctx, team, name, day)
-				return err
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return s, false, err
-		}
-		for i, d := range found {
-			if d != nil {
-				s.Days = append(s.Days, *d)
-			}
-			runs += len(page[i].in.Runs)
-		}
-		if all = page[len(page)-1].day == in.days[len(in.days)-1].day; enough > 0 && runs >= enough {
-			break
+func (r reading) read(ctx context.Context, use useDay) error {
+	content, stored, err := r.archive.OpenDay(ctx, r.team.Name, r.day)
+	if err != nil && !isMissing(err) {
+		return &ArchiveError{err}
+	}
+	bytes := int64(0)
+	if err == nil {
+		defer content.Close()
+		bytes = charge(stored)
+	}
+	if err := r.take.wait(ctx); err != nil {
+		return err
+	}
+	release, busy := acquire(ctx, r.days, bytes)
+	if busy != nil {
+		return busy
+	}
+	defer release()
+	r.take.done()
+	add := func() {}
+	if err == nil {
+		add, err = r.decode(ctx, content, bytes, use)
+	}
+	if err != nil {
+		if add = r.count(err); add == nil {
+			return err
 		}
 	}
-	slices.Reverse(s.Days)
-	return s, all, nil
-}
-
-// pageOf is how many days are read at once: one after the other if few are enough.
-func pageOf(enough int) int {
-	if enough > 0 {
-		return 2
+	if err := r.add.wait(ctx); err != nil {
+		return err
 	}
-	return MaxDays
+	add()
+	r.add.done()
+	return nil
 }
 
-func (r *Reader) seenOn(ctx context.Context, team, name string, d placeDay) (*history.SeenDay, error) {
-	t, found, err := r.archive.TestOn(ctx, team, d.day.Day, d.in, name)
+func (r reading) decode(ctx context.Context, content io.Reader, bytes int64, use useDay) (func(), error) {
+	parts := r.parts
+	parts.Bytes = int(bytes)
+	if parts.Has == nil {
+		parts.Has = r.has
+	}
+	d, err := history.ReadParts(content, parts)
+	if err != nil {
+		return nil, err
+	}
+	d.Day.Day = r.day
+	return use(ctx, d)
+}
+
+// count returns what counts a day that is missing, or nil for another error.
+func (r reading) count(err error) func() {
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, history.ErrUnreadable): // the day is being summarized again
-		return nil, nil
-	case err != nil:
-		return nil, &ArchiveError{err}
-	case !found:
-		return nil, nil
+	case errors.Is(err, history.ErrTooLarge):
+		return func() { r.tooLarge++ }
+	case errors.Is(err, history.ErrUnreadable):
+		return func() { r.unreadable++ }
+	case isMissing(err):
+		return func() {}
 	}
-	t, found = t.Only(d.in, d.runs)
-	if !found {
-		return nil, nil
+	return nil
+}
+
+// isMissing reports whether an object is not there, or is not what its key says. Other errors may pass.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, history.ErrUnreadable)
+}
+
+// see looks for a test in a place on a day. It returns nil if there is none.
+func (a *answer) see(ctx context.Context, d *history.IndexedDay, in *history.PlaceDay, name string) (*history.SeenDay, error) {
+	var t history.TestDay
+	found := false
+	err := a.reading(ctx, in, func() (err error) {
+		t, found, err = a.archive.TestOn(ctx, a.team.Name, d.Day.Day, in, name)
+		return err
+	})
+	if err != nil || !found {
+		return nil, err
 	}
-	return &history.SeenDay{Test: t, In: d.in, Runs: d.runs}, nil
+	return d.See(t, in), nil
+}
+
+// reading reads tests of a place, within bounds. While the day is being summarized again, there are none.
+func (a *answer) reading(ctx context.Context, in *history.PlaceDay, read func() error) error {
+	done, err := acquire(ctx, a.reads, 1)
+	if err != nil {
+		return err
+	}
+	defer done()
+	release, err := acquire(ctx, a.tests, min(int64(in.TestBytes()), testBytes))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := read(); err != nil && !isMissing(err) {
+		return &ArchiveError{err}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -26,15 +27,16 @@ type shelf struct {
 	fails map[string]error // by day
 }
 
-func (s *shelf) Day(_ context.Context, team, day string) (core.Day, error) {
+func (s *shelf) OpenDay(_ context.Context, team, day string) (io.ReadCloser, int64, error) {
 	if err := s.fails[day]; err != nil {
-		return core.Day{}, err
+		return nil, 0, err
 	}
 	d, found := s.days[team+" "+day]
 	if !found {
-		return d, fs.ErrNotExist
+		return nil, 0, fs.ErrNotExist
 	}
-	return d, nil
+	content := d.Encode()
+	return io.NopCloser(bytes.NewReader(content)), int64(len(content)), nil
 }
 
 func (s *shelf) TestOn(_ context.Context, _, _ string, p *core.PlaceDay, name string) (core.TestDay, bool, error) {
@@ -43,7 +45,7 @@ func (s *shelf) TestOn(_ context.Context, _, _ string, p *core.PlaceDay, name st
 	if !ok || !found {
 		return core.TestDay{}, false, fs.ErrNotExist
 	}
-	return core.FindTest(bytes.NewReader(content[from:to]), name)
+	return p.FindTest(bytes.NewReader(content[from:to]), name)
 }
 
 func (s *shelf) TestsOn(_ context.Context, _, _ string, p *core.PlaceDay, text string, each func(core.TestDay)) error {
@@ -51,7 +53,7 @@ func (s *shelf) TestsOn(_ context.Context, _, _ string, p *core.PlaceDay, text s
 	if !found {
 		return fs.ErrNotExist
 	}
-	return core.ReadTests(bytes.NewReader(content), text, each)
+	return p.ReadTests(bytes.NewReader(content), text, each)
 }
 
 // put adds a day of places, each with outcomes by test, and a run every hour.
@@ -236,5 +238,50 @@ func TestFormerTeam(t *testing.T) {
 	}
 	if i, err := r.Insights(t.Context(), team, history.Query{}); err != nil || i.Period.Runs != 1 || len(i.Slowest) > 1 || len(i.LeastReliable) != 0 {
 		t.Errorf("%v %+v", err, i)
+	}
+}
+
+// TestDayThatIsTooLarge: an answer leaves it out, and says so. The others are there.
+func TestDayThatIsTooLarge(t *testing.T) {
+	today := now.Truncate(24 * time.Hour)
+	s := newShelf()
+	s.put("acme", today, map[string]map[string]string{"smoke": {"a": "pf"}})
+	s.put("acme", today.AddDate(0, 0, -1), map[string]map[string]string{"smoke": {"a": "pp"}})
+	d := s.days["acme "+today.AddDate(0, 0, -1).Format(time.DateOnly)]
+	for i := range 40_000 {
+		d.Runs = append(d.Runs, core.Run{ID: fmt.Sprintf("smoke-%d", i), Place: d.Runs[0].Place, CreatedAt: d.Runs[0].CreatedAt, State: "Passed"})
+	}
+	s.days["acme "+d.Day] = d
+	r, team := reader(s)
+	const want = "One day has more runs than an answer can read. They are missing here, and are still in the archive."
+	if i, err := r.Insights(t.Context(), team, history.Query{}); err != nil || i.Period.Runs != 2 || i.Problem != want {
+		t.Errorf("%v, %d runs: %s", err, i.Period.Runs, i.Problem)
+	}
+	if h, err := r.Test(t.Context(), team, "a", history.Query{}); err != nil || h.Places[0].Runs != 2 || h.Problem != want {
+		t.Errorf("%v %+v", err, h)
+	}
+	if list, err := r.List(t.Context(), team, history.Query{Limit: 9, Search: "a"}); err != nil || len(list.Tests) != 1 || list.Tests[0].Runs != 2 || list.Problem != want {
+		t.Errorf("%v %+v", err, list)
+	}
+}
+
+// TestBudgetComesBack: whatever became of the days, the whole budget is free afterwards.
+func TestBudgetComesBack(t *testing.T) {
+	today := now.Truncate(24 * time.Hour)
+	s := newShelf()
+	for day := range 20 {
+		s.put("acme", today.AddDate(0, 0, -day), map[string]map[string]string{"smoke": {"a": "pf"}})
+	}
+	s.fails[today.AddDate(0, 0, -3).Format(time.DateOnly)] = fmt.Errorf("%w: it is cut", core.ErrUnreadable)
+	r, team := reader(s)
+	s.fails[today.AddDate(0, 0, -7).Format(time.DateOnly)] = errors.New("it refuses connections")
+	for range 200 { // with 256 KiB each, what the failed ones held would be the whole budget after 80
+		if _, err := r.Insights(t.Context(), team, history.Query{}); err == nil {
+			t.Fatal("the store failed, and there is an answer")
+		}
+	}
+	delete(s.fails, today.AddDate(0, 0, -7).Format(time.DateOnly))
+	if h, err := r.Test(t.Context(), team, "a", history.Query{}); err != nil || h.Places[0].Runs != 38 {
+		t.Errorf("%v %+v", err, h)
 	}
 }

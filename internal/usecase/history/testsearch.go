@@ -1,0 +1,87 @@
+package history
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/history"
+)
+
+// testSearch looks for a test in the places of days.
+type testSearch struct {
+	*answer
+	name    string
+	builder *history.TestBuilder
+
+	mu     sync.Mutex
+	places map[httpapi.Place]*presence
+	found  bool // some place has it
+}
+
+// presence is whether a place has the test on the last day on which it ran all tests, or else on the last day.
+type presence struct{ last, known, has bool }
+
+func (p *presence) is() bool { return p.known && p.has || !p.known && p.last }
+
+// day looks for the test in the places of a day. Days are added with the newest first.
+func (s *testSearch) day(ctx context.Context, d *history.IndexedDay) (add func(), err error) {
+	seen := make([]*history.SeenDay, len(d.Places))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i := range d.Places {
+		in := &d.Places[i]
+		if s.isOver(in.Place) {
+			continue
+		}
+		group.Go(func() (err error) {
+			seen[i], err = s.see(ctx, d, in, s.name)
+			return err
+		})
+	}
+	return func() { s.add(d, seen) }, group.Wait()
+}
+
+// isOver reports whether a place does not have the test any more, and another one does.
+func (s *testSearch) isOver(place httpapi.Place) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.places[place]
+	return s.found && p != nil && p.known && !p.has
+}
+
+func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range d.Places {
+		in := &d.Places[i]
+		p := s.places[in.Place]
+		if p == nil && len(s.places) == history.MaxPlaces {
+			s.cut = true
+			continue
+		}
+		if p == nil {
+			p = &presence{last: seen[i] != nil}
+			s.places[in.Place] = p
+		}
+		if !p.known && d.HasWhole(in) {
+			p.known, p.has = true, seen[i] != nil
+			s.found = s.found || p.has
+		}
+		if seen[i] != nil {
+			s.builder.Add(*seen[i])
+		}
+	}
+}
+
+// shown are the places that have the test, or all if none has.
+func (s *testSearch) shown() func(httpapi.Place) bool {
+	for _, p := range s.places {
+		if p.is() {
+			return func(place httpapi.Place) bool { return s.places[place].is() }
+		}
+	}
+	return func(httpapi.Place) bool { return true }
+}
