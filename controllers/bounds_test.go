@@ -65,7 +65,7 @@ func TestLargeTriggers(t *testing.T) {
 			w.create(aTrigger("after"))
 			w.isReady(w.ns, "after", "Watching")
 			if grown := int64(heap()) - int64(empty); grown > 16<<20 {
-				t.Errorf("40 Triggers of 1.3 MiB take %d MiB", grown>>20)
+				t.Fatalf("40 Triggers of 1.3 MiB take %d MiB", grown>>20)
 			}
 			for i := range 40 {
 				w.isReady(other, fmt.Sprintf("large-%02d", i), v1alpha1.ReasonTooLarge)
@@ -124,4 +124,46 @@ func TestTriggersBeforeTheirTeam(t *testing.T) {
 	w.isReady(w.ns, "small", v1alpha1.ReasonTooLarge)
 	w.hasTeam()
 	w.isReady(w.ns, "small", "Watching")
+}
+
+// TestManyVariables: the variables of a namespace's unfinished runs take 8 MiB of the cache at most, and the other runs still have them.
+func TestManyVariables(t *testing.T) {
+	w := emptyWorld(t)
+	team := w.hasTeam(func(t *v1alpha1.Team) { t.Spec.Suspended = true }) // no run ends
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	cached := w.runManager(w.cacheOptions()).GetCache()
+	const runs = 160
+	w.parallel(runs, func(i int) error {
+		s := w.arrives(aSuite(fmt.Sprintf("run-%03d", i), i, func(s *v1alpha1.Suite) {
+			s.Namespace = w.ns
+			s.Spec.Variables = v1alpha1.Variables{"LARGE": strings.Repeat("x", 30<<10), "MORE": strings.Repeat("y", 30<<10)}
+		}))
+		return w.Client.Create(context.Background(), s)
+	})
+	kept, omitted := 0, ""
+	w.eventually("the cache has all runs", func() string {
+		list := &v1alpha1.SuiteList{}
+		w.must(cached.List(context.Background(), list, client.InNamespace(w.ns)))
+		kept, omitted = 0, ""
+		for _, s := range list.Items {
+			if kept += len(s.Spec.Variables["LARGE"]) + len(s.Spec.Variables["MORE"]); len(s.Spec.Variables) == 0 {
+				omitted = s.Name
+			}
+		}
+		if len(list.Items) == runs {
+			return ""
+		}
+		return fmt.Sprintf("%d", len(list.Items))
+	})
+	if omitted == "" || kept > 8<<20 {
+		t.Fatalf("the cache has %d bytes of variables, and no run lacks them: %q", kept, omitted)
+	}
+	w.change(team, func(o client.Object) { o.(*v1alpha1.Team).Spec.Suspended = false })
+	j := w.hasJob(omitted)
+	for _, e := range j.Spec.Template.Spec.Containers[0].Env {
+		if e.Name == "LARGE" && len(e.Value) == 30<<10 {
+			return
+		}
+	}
+	t.Errorf("the Job of %s lacks its variables", omitted)
 }

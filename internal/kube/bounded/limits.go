@@ -23,6 +23,12 @@ const (
 	// otherBytes bounds the memory of a namespace's APIKeys, and of each other kind.
 	otherBytes = 1 << 20
 
+	// variableBytes bounds the memory of the variables of a namespace's runs that have not ended: 8 KiB each for a thousand.
+	variableBytes = 8 << 20
+
+	// foreignBytes bounds the annotations of a Suite that are not of Postflight; if they are longer, none is cached.
+	foreignBytes = 4 << 10
+
 	// trackedObjects bounds how many objects of a kind and namespace are known, cached or not: no status is written for more.
 	trackedObjects = 10_000
 

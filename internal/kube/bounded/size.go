@@ -11,6 +11,8 @@ func Size(obj any) int64 {
 	return int64(v.Type().Size()) + referenced(v)
 }
 
+func referencedBy(value any) int64 { return referenced(reflect.ValueOf(value)) }
+
 // referenced is the memory that a value refers to, without its own.
 func referenced(v reflect.Value) (bytes int64) {
 	switch v.Kind() {

@@ -2,7 +2,6 @@ package bounded
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +32,9 @@ func (l *Ledger) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscac
 			l.teams = &teams{owned: map[string]bool{}, known: make(chan struct{})}
 		}
 		return &teamSource{origin: from, ledger: l}
+	}
+	if _, ok := kind.(*v1alpha1.Suite); ok {
+		return newSuiteSource(from)
 	}
 	o, ok := kind.(client.Object)
 	if _, bounded := namespaceBytes(o); !ok || !bounded {
@@ -85,24 +87,45 @@ func (s *source) ListWithContext(ctx context.Context, _ metav1.ListOptions) (run
 	if err := s.ledger.awaitTeams(ctx); err != nil {
 		return nil, err
 	}
+	list, err := s.pages(ctx, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
+		obj, ok := o.(client.Object)
+		if ok {
+			strip(obj)
+		}
+		return ok && s.admit(obj)
+	})
+	if err == nil {
+		s.ledger.complete(s)
+	}
+	return list, err
+}
+
+// pages lists what keep says. It begins again if the pages expire.
+func (o origin) pages(ctx context.Context, begin func(), keep func(runtime.Object) bool) (runtime.Object, error) {
 	for restarts := 0; ; restarts++ {
-		list, err := s.listOnce(ctx)
+		begin()
+		list, err := o.allPages(ctx, keep)
 		if err == nil || !apierrors.IsResourceExpired(err) || restarts == maxRestarts {
 			return list, err
 		}
 	}
 }
 
-func (s *source) listOnce(ctx context.Context) (runtime.Object, error) {
-	s.ledger.begin(s)
+func (o origin) allPages(ctx context.Context, keep func(runtime.Object) bool) (runtime.Object, error) {
 	var kept []runtime.Object
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
-		page, err := s.origin.ListWithContext(ctx, options)
+		page, err := o.ListWithContext(ctx, options)
 		if err != nil {
 			return nil, err
 		}
-		if kept, err = s.keep(kept, page); err != nil {
+		err = meta.EachListItemWithAlloc(page, func(item runtime.Object) error {
+			if keep(item) {
+				kept = append(kept, item)
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 		of, err := meta.ListAccessor(page)
@@ -110,24 +133,9 @@ func (s *source) listOnce(ctx context.Context) (runtime.Object, error) {
 			return nil, err
 		}
 		if options.Continue = of.GetContinue(); options.Continue == "" {
-			s.ledger.complete(s)
 			return page, meta.SetList(page, kept)
 		}
 	}
-}
-
-func (s *source) keep(kept []runtime.Object, page runtime.Object) ([]runtime.Object, error) {
-	err := meta.EachListItemWithAlloc(page, func(o runtime.Object) error {
-		obj, ok := o.(client.Object)
-		if !ok {
-			return errors.New("a list has something that is no object")
-		}
-		if strip(obj); s.admit(obj) {
-			kept = append(kept, obj)
-		}
-		return nil
-	})
-	return kept, err
 }
 
 func (s *source) admit(obj client.Object) bool {
