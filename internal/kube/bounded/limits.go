@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// objectBytes bounds the memory of one object: fifty times that of a Trigger with two containers and twenty variables.
+	// objectBytes bounds the memory of one object: a hundred times that of a Trigger with two containers and twenty variables.
 	objectBytes = 512 << 10
 
 	// triggerBytes bounds the memory of a namespace's Triggers: 1,000 with a job template of two containers, which take 8 KiB each.
