@@ -61,28 +61,26 @@ func (l *Ledger) account(b *book, namespace string) *account {
 	return b.accounts[namespace]
 }
 
-// admit takes an object as it is now, and reports whether the cache is to have it, and whether it has had it.
-func (l *Ledger) admit(s *source, obj client.Object) (hold, held bool) {
+// admit takes an object as it is now, and reports whether the cache is to have it.
+func (l *Ledger) admit(s *source, obj client.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.admitLocked(s, obj)
 }
 
-func (l *Ledger) admitLocked(s *source, obj client.Object) (hold, held bool) {
+func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	a := l.account(s.book, obj.GetNamespace())
 	key := client.ObjectKeyFromObject(obj)
-	old := a.entries[key]
-	held = old != nil && old.held
 	e := &entry{
 		NamespacedName: key, from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
 		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj), told: told(obj),
 	}
 	if !a.put(e) {
-		return false, held
+		return false
 	}
-	hold = a.hold(e)
+	a.hold(e)
 	l.notice(a, s.book, e)
-	return hold, held
+	return e.held
 }
 
 // notice wakes those who have something to do after a change of an account.

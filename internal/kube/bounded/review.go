@@ -190,6 +190,5 @@ func (l *Ledger) restore(s *source, obj client.Object, deletions uint64) bool {
 	case e != nil && (e.held || e.version != obj.GetResourceVersion()):
 		return false
 	}
-	hold, _ := l.admitLocked(s, obj)
-	return hold
+	return l.admitLocked(s, obj)
 }

@@ -139,8 +139,7 @@ func (o origin) allPages(ctx context.Context, keep func(runtime.Object) bool) (r
 }
 
 func (s *source) admit(obj client.Object) bool {
-	hold, _ := s.ledger.admit(s, obj)
-	return hold
+	return s.ledger.admit(s, obj)
 }
 
 // WatchWithContext passes on what is admitted.

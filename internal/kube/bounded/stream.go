@@ -94,8 +94,8 @@ func (t *stream) admit(event watch.Event) []watch.Event {
 		t.source.ledger.forget(t.source, obj)
 		return []watch.Event{event}
 	}
-	switch hold, _ := t.source.ledger.admit(t.source, obj); {
-	case hold:
+	switch {
+	case t.source.admit(obj):
 		return []watch.Event{event}
 	case t.listed:
 		return []watch.Event{{Type: watch.Deleted, Object: stub(obj)}}
