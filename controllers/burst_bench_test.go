@@ -59,7 +59,7 @@ func BenchmarkBurst(b *testing.B) {
 func (w *world) burst() time.Duration {
 	w.t.Helper()
 	defer w.clear(w.ns)
-	mgr := w.runManager(controllers.CacheOptions())
+	mgr := w.runManager(controllers.CacheOptions(w.newBounds()))
 	defer w.stop()
 	began := time.Now()
 	w.suites("burst", burst)
@@ -98,7 +98,7 @@ func (w *world) standby() ctrl.Manager {
 		},
 	}
 	w.create(lease)
-	mgr := w.runManager(controllers.CacheOptions(), func(o *ctrl.Options) {
+	mgr := w.runManager(controllers.CacheOptions(w.newBounds()), func(o *ctrl.Options) {
 		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, lease.Name, w.ns
 		o.LeaderElectionConfig, o.LeaderElectionReleaseOnCancel = w.Config, true
 	})

@@ -12,13 +12,15 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/outcome"
 	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 )
 
-// CacheOptions cache no Jobs except those of Suites, no templates of Jobs, and no managed fields, which are often half of an object.
-func CacheOptions() cache.Options {
+// CacheOptions cache what bounds admits, no Jobs except those of Suites, no templates of Jobs, and no managed fields, which are often half of an object.
+func CacheOptions(bounds *bounded.Ledger) cache.Options {
 	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
 	utilruntime.Must(err)
 	return cache.Options{
+		NewInformer:      bounds.NewInformer,
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&batchv1.Job{}:    {Label: labels.NewSelector().Add(*ofSuites), Transform: transform(outcome.StripJob)},

@@ -108,7 +108,7 @@ func (w *world) complete(j *batchv1.Job) error {
 // fill waits until the cache has all Suites.
 func (w *world) fill(stored int) cache.Cache {
 	w.t.Helper()
-	options := controllers.CacheOptions()
+	options := controllers.CacheOptions(w.newBounds())
 	options.Scheme = w.Scheme
 	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}} // without the memory of other benchmarks
 	c, err := cache.New(w.config, options)

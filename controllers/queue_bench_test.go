@@ -37,7 +37,7 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 	w.hasTeam()
 	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("limited", atMost(slots)))
 	w.parallel(finished, func(i int) error { return w.finished(w.usual(fmt.Sprintf("finished-%05d", i), i), 0) })
-	mgr := w.runManager(controllers.CacheOptions())
+	mgr := w.runManager(controllers.CacheOptions(w.newBounds()))
 	defer w.stop()
 	w.parallel(waiting, func(i int) error {
 		name := fmt.Sprintf("waiting-%05d", i)

@@ -33,7 +33,7 @@ func queueCPU(b *testing.B, queued int) {
 	w.create(anEnvironment("staging"), aTrigger("smoke"))
 	clientArrives := cpuTime(func() { w.parallel(changed, w.createQueued("raw", 0)) })
 	clientDeletes := cpuTime(func() { w.parallel(changed, w.deleteQueued("raw")) })
-	w.runManager(controllers.CacheOptions())
+	w.runManager(controllers.CacheOptions(w.newBounds()))
 	defer w.stop()
 	w.parallel(queued+1, w.createQueued("queued", 1))
 	w.awaitStatuses(queued + 1)

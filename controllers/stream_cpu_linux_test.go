@@ -34,7 +34,7 @@ func streamCPU(b *testing.B, ended int) {
 	unmanaged := cpuTime(func() { w.parallel(arriving, w.createInStream("raw", "raw", 0)) })
 	w.parallel(ended, w.createInStream("ended", "main", 1))
 	w.parallel(ended, w.supersede("ended"))
-	mgr := w.runManager(controllers.CacheOptions())
+	mgr := w.runManager(controllers.CacheOptions(w.newBounds()))
 	defer w.stop()
 	w.parallel(1, w.createInStream("blocker", "blocker", 0))
 	w.awaitUnfinished(mgr, 2) // and the newest of the raw ones

@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/tenancy"
 	"github.com/postflight-dev/postflight/controllers/trigger"
 	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
@@ -42,6 +43,7 @@ type Config struct {
 	Deployments  deployed.Store      // nil: none is configured
 	Issuers      map[string][]string // whose tokens TrustPolicies may trust: their audiences by URL
 	Scope        scope.Scope         // as it limited the options of the manager
+	Bounds       *bounded.Ledger     // of CacheOptions
 	Trace        suite.SendTrace     // nil: traces are off
 	PodGoneAfter time.Duration       // see suite.Config
 	UntouchedFor time.Duration       // see suite.Config
@@ -69,6 +71,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	config.Archive.Evictions = evicted
 	err = errors.Join(
 		mgr.Add(evicted),
+		mgr.Add(&bounded.Reporter{Ledger: config.Bounds, Client: mgr.GetClient(), Clock: clock}),
 		suite.Add(mgr, suite.Config{
 			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests,
 			Documents: config.Documents, Handovers: handovers, Evictions: evicted,

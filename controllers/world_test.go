@@ -29,6 +29,7 @@ import (
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
@@ -66,6 +67,7 @@ type world struct {
 	reports     *reports                 // that the pods of runs upload; nil: there is no object store
 	deployments deployedcontroller.Store // nil: there is none
 	collector   *job.Collector           // of results; nil: there is none
+	bounds      *bounded.Ledger          // of the last manager's cache
 	began       time.Time                // when the first Suite of this test was received
 	stop        func()                   // the manager
 }
@@ -113,7 +115,7 @@ func (w *world) startManager(others ...string) {
 func (w *world) cacheOptions(others ...string) cache.Options {
 	own, err := labels.NewRequirement(corev1.LabelMetadataName, selection.In, append(others, w.ns))
 	w.must(err)
-	options := controllers.CacheOptions()
+	options := controllers.CacheOptions(w.newBounds())
 	options.ByObject[&v1alpha1.Team{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelTest: w.ns})}
 	options.ByObject[&corev1.Namespace{}] = cache.ByObject{Label: labels.NewSelector().Add(*own)}
 	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
@@ -121,6 +123,11 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 		options.DefaultNamespaces[ns] = cache.Config{}
 	}
 	return options
+}
+
+func (w *world) newBounds() *bounded.Ledger {
+	w.bounds = bounded.New()
+	return w.bounds
 }
 
 // controllers is what they are set up with.
@@ -136,7 +143,7 @@ func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
 		Documents: documents, Collector: cmp.Or(w.collector, collector),
 		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Tests: w.tests,
 		Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
-		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments,
+		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments, Bounds: w.bounds,
 	}
 }
 

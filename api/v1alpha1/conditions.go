@@ -62,6 +62,9 @@ const (
 
 	// ConditionReady is True on a Team, an APIKey, a Trigger or an Environment with workloads that works. If not, its reason says why.
 	ConditionReady = "Ready"
+
+	// ReasonTooLarge is the reason of Ready on an object that takes more memory than the manager has for it, and has no effect.
+	ReasonTooLarge = "TooLarge"
 )
 
 // The reasons of ConditionSucceeded: the states of a run.

@@ -40,6 +40,9 @@ const (
 	// variables of finished Suites in memory.
 	AnnotationVariablesDigest = "postflight.dev/variables-digest"
 
+	// AnnotationVariablesOmitted is on Suites in the manager's memory whose variables are only in the API server.
+	AnnotationVariablesOmitted = "postflight.dev/variables-omitted"
+
 	// AnnotationTimeout holds the time limit of a run, on its Job: its Trigger may change meanwhile.
 	AnnotationTimeout = "postflight.dev/timeout"
 

@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/version"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/lead"
 	"github.com/postflight-dev/postflight/internal/outbound/tracing"
@@ -45,6 +46,7 @@ type surroundings struct {
 	accounts clock.PassiveClock // for how long answers about ServiceAccounts count; nil: the API server's
 
 	rollouts *rollouts
+	bounds   *bounded.Ledger  // of the cache
 	journal  *archive.Journal // nil without a store
 }
 
@@ -73,12 +75,13 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	}
 	defer flush(in.traces)
 	in.rollouts = &rollouts{steady: in.steady}
+	in.bounds = bounded.New()
 	in.teams = fairness.NewLabels(o.metricsTeams)
 	in.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	if err := registerBuild(in.metrics); err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	mgr, err := ctrl.NewManager(config, managerOptions(o, in.bounds))
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
@@ -127,7 +130,7 @@ func setupReconciling(
 	return setupLead(mgr, o.leader, controllers.Config{
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: inputs, Image: image, Archive: records, Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
-		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope,
+		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope, Bounds: in.bounds,
 		Events: eventsOfApp(o), Issuers: issuer.Audiences(o.issuers),
 		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
@@ -173,10 +176,10 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-func managerOptions(o options) ctrl.Options {
+func managerOptions(o options, bounds *bounded.Ledger) ctrl.Options {
 	options := ctrl.Options{
 		Scheme:                  newScheme(),
-		Cache:                   controllers.CacheOptions(),
+		Cache:                   controllers.CacheOptions(bounds),
 		Client:                  controllers.ClientOptions(),
 		Metrics:                 metricsserver.Options{BindAddress: "0"}, // setupMetrics and setupProbes serve both
 		HealthProbeBindAddress:  "0",

@@ -222,7 +222,7 @@ func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, 
 	if err != nil || s == nil || s.Archived() {
 		return nil, nil, err
 	}
-	if s.Finished() { // the cache has dropped its variables
+	if s.Finished() || s.Annotations[v1alpha1.AnnotationVariablesOmitted] != "" { // the cache has dropped its variables
 		if s, err = reconcile.Get[v1alpha1.Suite](ctx, r.Live, run.Namespace, run.Name); err != nil || s == nil {
 			return nil, nil, err
 		}

@@ -82,6 +82,14 @@ var specOrAnnotationsChanged = predicate.Or(predicate.GenerationChangedPredicate
 // ignoreCreate is for Jobs, which the reconciler itself creates, and for Suites, which their queue enqueues.
 var ignoreCreate = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 
+// withVariables reads a run from the API server whose variables the cache lacks. It is nil if it is gone.
+func (r *Reconciler) withVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	if s.Annotations[v1alpha1.AnnotationVariablesOmitted] == "" {
+		return s, nil
+	}
+	return reconcile.Reread(ctx, r.Live, s)
+}
+
 // Reconcile observes, acts until nothing is left to do, and reports.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	defer r.nextStatus(req)
@@ -89,6 +97,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
 		r.starts.forget(req.NamespacedName)
 		return ctrl.Result{}, apierror.IgnoreNotFound(err)
+	}
+	s, err := r.withVariables(ctx, s)
+	if err != nil || s == nil {
+		return ctrl.Result{}, err
 	}
 	o, err := r.observe(ctx, s)
 	if err != nil {

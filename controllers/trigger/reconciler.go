@@ -21,7 +21,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/schedule"
 	"github.com/postflight-dev/postflight/internal/core/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -34,7 +33,8 @@ type Reconciler struct {
 	client.Client
 	Recorder events.EventRecorder
 
-	pace *reconcile.Pace
+	pace     *reconcile.Pace
+	problems problems
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
@@ -72,6 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
 	if was == nil && err == nil {
 		r.pace.Forget(req.NamespacedName)
+		r.problems.forget(req.NamespacedName)
 	}
 	if err != nil || was == nil {
 		return ctrl.Result{}, err
@@ -85,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	t := was.DeepCopy()
-	setTriggerReady(t, e, incomplete)
+	setTriggerReady(t, e, r.problems.of(t), incomplete)
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
 	if wait := r.wait(was, t); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -146,9 +147,9 @@ func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
 	}
 }
 
-func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete string) {
+func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incomplete string) {
 	t.Status.ObservedGeneration = t.Generation
-	is := triggerReady(t, e, incomplete)
+	is := triggerReady(t, e, invalid, incomplete)
 	if warning := job.ScriptWarning(t); warning != "" && is.Status == metav1.ConditionTrue {
 		is.Message += " " + warning
 	}
@@ -188,11 +189,10 @@ const (
 	reasonScheduleInvalid = "ScheduleInvalid"
 )
 
-func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, incomplete string) metav1.Condition {
-	_, err := match.Compile(t)
+func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incomplete string) metav1.Condition {
 	switch {
-	case err != nil:
-		return reconcile.NotReady(reasonMatchInvalid, err.Error())
+	case invalid != "":
+		return reconcile.NotReady(reasonMatchInvalid, invalid)
 	case schedule.Problem(t.Spec.Schedule) != "":
 		return reconcile.NotReady(reasonScheduleInvalid, schedule.Problem(t.Spec.Schedule))
 	case e == nil:

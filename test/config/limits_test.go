@@ -49,3 +49,27 @@ func TestEveryLimitIsListed(t *testing.T) {
 		t.Errorf("only %d limits were found", found)
 	}
 }
+
+var constant = regexp.MustCompile(`(?m)^\t([a-z]\w+)\s+= `)
+
+// TestEveryBoundIsListed: so are the bounds of what the manager caches of one namespace.
+func TestEveryBoundIsListed(t *testing.T) {
+	root := folder(t, "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operations", "limits.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(filepath.Join(root, "internal", "kube", "bounded", "limits.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := constant.FindAllStringSubmatch(string(code), -1)
+	if len(names) < 10 {
+		t.Errorf("only %d bounds were found", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(string(page), "`"+name[1]+"`") {
+			t.Errorf("docs/operations/limits.md does not list %s", name[1])
+		}
+	}
+}

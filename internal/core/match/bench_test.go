@@ -115,6 +115,8 @@ func filled(b *testing.B, of func(i int) option, count int) *Index {
 		}
 		x.Set(decoded)
 	}
+	for x.CompileNext() {
+	}
 	return x
 }
 

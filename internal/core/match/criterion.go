@@ -29,5 +29,7 @@ var definitions = []struct {
 	{"deploymentTypes", compileDeploymentTypes},
 	{"repositories", compileRepositories},
 	{"pullRequest", compilePullRequest},
-	{"expression", compileExpression},
+	{expressionField, compileExpression},
 }
+
+const expressionField = "expression"

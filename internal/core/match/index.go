@@ -12,16 +12,18 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/notification"
 )
 
-// Index holds the compiled Triggers of all namespaces. The zero Index is ready for concurrent use. Do not change Triggers that it returns.
+// Index holds the Triggers of all namespaces, and compiles them when they are needed, or by CompileNext. The zero Index is ready for
+// concurrent use. Do not change Triggers that it returns.
 type Index struct {
 	mu         sync.RWMutex
 	namespaces map[string]*namespaceIndex
+	turns      []string // the namespaces for CompileNext, in their order
 }
 
 type entry struct {
 	trigger *v1alpha1.Trigger
 	matcher *Matcher    // nil if there is a problem
-	problem error       // of Compile
+	problem error       // of Compile, apart from the expression
 	keys    []bucketKey // of the buckets that hold it
 }
 
@@ -34,6 +36,7 @@ type Explanation struct {
 }
 
 // Set adds or replaces a Trigger. Calls for the same Trigger must be in order. One that does not compile matches nothing; see Problem.
+// It does not compile expressions, which may take long.
 func (x *Index) Set(t *v1alpha1.Trigger) {
 	e := x.compile(t)
 	x.mu.Lock()
@@ -42,9 +45,13 @@ func (x *Index) Set(t *v1alpha1.Trigger) {
 		x.namespaces = map[string]*namespaceIndex{}
 	}
 	if x.namespaces[t.Namespace] == nil {
-		x.namespaces[t.Namespace] = &namespaceIndex{byName: map[string]*entry{}, buckets: map[bucketKey][]*entry{}}
+		x.namespaces[t.Namespace] = newNamespaceIndex()
 	}
-	x.namespaces[t.Namespace].set(e)
+	pending := e.matcher.isPending() // another goroutine may be compiling it
+	if x.namespaces[t.Namespace].set(e); pending {
+		x.namespaces[t.Namespace].pending[t.Name] = e
+		x.takeTurn(t.Namespace)
+	}
 }
 
 // compile runs outside the lock, because it may take long.
@@ -52,7 +59,7 @@ func (x *Index) compile(t *v1alpha1.Trigger) *entry {
 	if old := x.entry(t.Namespace, t.Name); old != nil && sameGeneration(old.trigger, t) {
 		return &entry{trigger: t, matcher: old.matcher, problem: old.problem}
 	}
-	m, err := Compile(t)
+	m, err := prepare(t)
 	return &entry{trigger: t, matcher: m, problem: err}
 }
 
@@ -86,8 +93,12 @@ func (x *Index) Match(namespace string, n *notification.Notification, stop func(
 	work := 0
 	for _, bucket := range x.candidates(namespace, a) {
 		for _, e := range bucket {
+			pending := e.matcher.isPending()
 			if e.matcher.matches(a) {
 				matched = append(matched, e.trigger)
+			}
+			if pending && !e.matcher.isPending() {
+				x.compiled(e)
 			}
 			if work += e.matcher.weight; work < stopEvery {
 				continue
@@ -118,7 +129,7 @@ func (x *Index) Explain(namespace string, n *notification.Notification, stop fun
 }
 
 func (e *entry) explain(n *notification.Notification) Explanation {
-	if broken, ok := errors.AsType[*CompileError](e.problem); ok {
+	if broken, ok := errors.AsType[*CompileError](cmp.Or(e.problem, e.matcher.compile())); ok {
 		return Explanation{Trigger: e.trigger, Criteria: []CriterionResult{{Name: broken.Criterion, Message: broken.Error()}}}
 	}
 	results := e.matcher.Explain(n)
@@ -129,9 +140,60 @@ func (e *entry) explain(n *notification.Notification) Explanation {
 // Problem returns why the Trigger does not compile; nil if it does or is unknown.
 func (x *Index) Problem(namespace, name string) error {
 	if e := x.entry(namespace, name); e != nil {
-		return e.problem
+		return cmp.Or(e.problem, e.matcher.compile())
 	}
 	return nil
+}
+
+// CompileNext compiles one expression, of each namespace in turn, and reports whether there was one. A notification that needs one earlier
+// compiles it itself.
+func (x *Index) CompileNext() bool {
+	e := x.next()
+	if e == nil {
+		return false
+	}
+	_ = e.matcher.compile() // Problem and Explain return it
+	x.compiled(e)
+	return true
+}
+
+func (x *Index) next() *entry {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for len(x.turns) > 0 {
+		namespace := x.turns[0]
+		x.turns = x.turns[1:]
+		p := x.namespaces[namespace]
+		if p == nil {
+			continue
+		}
+		for name, e := range p.pending {
+			if delete(p.pending, name); len(p.pending) > 0 {
+				x.takeTurn(namespace)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// takeTurn lines a namespace up, once.
+func (x *Index) takeTurn(namespace string) {
+	if !slices.Contains(x.turns, namespace) {
+		x.turns = append(x.turns, namespace)
+	}
+}
+
+// compiled moves a Trigger to the buckets of its expression, and drops one that is invalid from all.
+func (x *Index) compiled(e *entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := x.namespaces[e.trigger.Namespace]
+	if p == nil || p.byName[e.trigger.Name] != e {
+		return
+	}
+	delete(p.pending, e.trigger.Name)
+	p.set(&entry{trigger: e.trigger, matcher: e.matcher, problem: e.problem})
 }
 
 func (x *Index) entry(namespace, name string) *entry {

@@ -181,6 +181,8 @@ func TestIndexTriesFew(t *testing.T) {
 			for i := range count {
 				x.Set(trigger(fmt.Sprintf("t-%d", i), mix.trigger(i)))
 			}
+			for x.CompileNext() {
+			}
 			tried := 0
 			for _, bucket := range x.candidates(namespace, newActivation(mix.notification)) {
 				tried += len(bucket)

@@ -16,6 +16,7 @@ type Matcher struct {
 	criteria []namedCriterion // in the order in which they are explained
 	byWeight []criterion      // the same, the cheap ones first
 	weight   int              // of all criteria, in units of stopEvery
+	pending  *lazyExpression  // nil: there is no expression, or it was compiled from the beginning
 }
 
 type namedCriterion struct {
@@ -34,10 +35,16 @@ func (e *CompileError) Error() string {
 }
 
 // Compile prepares the conditions of a Trigger, which must not change while the Matcher is in use. Its error is a *CompileError.
-func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
+func Compile(t *v1alpha1.Trigger) (*Matcher, error) { return compileWith(t, compileExpression) }
+
+func compileWith(t *v1alpha1.Trigger, expression func(*v1alpha1.TriggerSpec) (criterion, error)) (*Matcher, error) {
 	m := &Matcher{weight: 1}
 	for _, d := range definitions {
-		c, err := recoverPanic(d.compile, &t.Spec)
+		compile := d.compile
+		if d.field == expressionField {
+			compile = expression
+		}
+		c, err := recoverPanic(compile, &t.Spec)
 		switch {
 		case err != nil:
 			return nil, &CompileError{Criterion: d.field, Reason: err.Error()}
@@ -45,6 +52,7 @@ func Compile(t *v1alpha1.Trigger) (*Matcher, error) {
 			m.criteria = append(m.criteria, namedCriterion{criterion: c, field: d.field})
 			m.byWeight = append(m.byWeight, c)
 			m.weight += c.weight()
+			m.pending, _ = c.(*lazyExpression)
 		}
 	}
 	slices.SortStableFunc(m.byWeight, func(a, b criterion) int { return cmp.Compare(a.weight(), b.weight()) })

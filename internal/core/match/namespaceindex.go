@@ -11,6 +11,11 @@ import (
 type namespaceIndex struct {
 	byName  map[string]*entry
 	buckets map[bucketKey][]*entry // ordered by name; replaced, never changed, so that readers need no lock
+	pending map[string]*entry      // those of byName whose expression is not compiled
+}
+
+func newNamespaceIndex() *namespaceIndex {
+	return &namespaceIndex{byName: map[string]*entry{}, buckets: map[bucketKey][]*entry{}, pending: map[string]*entry{}}
 }
 
 // bucketKey is a value that a field of the notification must have, as the field is compared.
@@ -49,6 +54,7 @@ func (x *namespaceIndex) delete(name string) {
 		return
 	}
 	delete(x.byName, name)
+	delete(x.pending, name)
 	for _, key := range old.keys {
 		x.buckets[key] = slices.DeleteFunc(slices.Clone(x.buckets[key]), func(e *entry) bool { return e == old })
 		if len(x.buckets[key]) == 0 {
@@ -59,7 +65,7 @@ func (x *namespaceIndex) delete(name string) {
 
 // chooseKeys returns the keys of the criterion whose buckets hold the fewest Triggers, and none for a Trigger that does not compile.
 func (x *namespaceIndex) chooseKeys(m *Matcher) []bucketKey {
-	if m == nil {
+	if m == nil || !m.isPending() && m.compile() != nil {
 		return nil
 	}
 	var choices [][]bucketKey

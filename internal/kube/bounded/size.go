@@ -5,11 +5,13 @@ import "reflect"
 // mapEntry is what a map keeps beside a key and a value, in bytes.
 const mapEntry = 16
 
-// Size is the memory that an object takes, in bytes. In JSON, an empty container takes 11 bytes, and a thousand in memory.
+// Size is the memory that an object takes, in bytes. In JSON, an empty container takes 11 bytes, and 400 in memory.
 func Size(obj any) int64 {
 	v := reflect.ValueOf(obj)
 	return int64(v.Type().Size()) + referenced(v)
 }
+
+func referencedBy(value any) int64 { return referenced(reflect.ValueOf(value)) }
 
 // referenced is the memory that a value refers to, without its own.
 func referenced(v reflect.Value) (bytes int64) {

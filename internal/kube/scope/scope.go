@@ -36,7 +36,7 @@ func (s Scope) Limit(options *ctrl.Options) {
 	for _, namespace := range s.Namespaces {
 		options.Cache.DefaultNamespaces[namespace] = cache.Config{}
 	}
-	options.Cache.NewInformer = s.newInformer
+	options.Cache.NewInformer = s.informers(options.Cache.NewInformer)
 	options.NewClient = s.newClient
 }
 
@@ -48,16 +48,22 @@ func (s Scope) Watched() []string {
 	return []string{corev1.NamespaceAll}
 }
 
-func (s Scope) newInformer(
-	source toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers,
-) toolscache.SharedIndexInformer {
-	switch kind.(type) {
-	case *v1alpha1.Team:
-		source = fixedTeams(s.Teams)
-	case *v1alpha1.TriggerClass:
-		source = noClasses{} // they are of the cluster, too
+// newInformer makes an informer; see cache.Options.
+type newInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
+
+func (s Scope) informers(next newInformer) newInformer {
+	if next == nil {
+		next = toolscache.NewSharedIndexInformer
 	}
-	return toolscache.NewSharedIndexInformer(source, kind, resync, indexers)
+	return func(source toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		switch kind.(type) {
+		case *v1alpha1.Team:
+			source = fixedTeams(s.Teams)
+		case *v1alpha1.TriggerClass:
+			source = noClasses{} // they are of the cluster, too
+		}
+		return next(source, kind, resync, indexers)
+	}
 }
 
 // fixedTeams are listed as the API server would, and never change.

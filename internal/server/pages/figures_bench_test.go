@@ -18,6 +18,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/pages"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -104,7 +105,7 @@ func storeRun(ctx context.Context, c client.Client, s *v1alpha1.Suite) error {
 // fromCluster makes pages read from the API server, through a cache like the manager's.
 func fromCluster(b *testing.B, server *apiserver.Server) option {
 	b.Helper()
-	o := controllers.CacheOptions()
+	o := controllers.CacheOptions(bounded.New())
 	o.Scheme = server.Scheme
 	objects, err := cache.New(server.Config, o)
 	if err != nil {

@@ -1,0 +1,62 @@
+// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so
+// that everything but its status sees it as one that does not exist.
+package bounded
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+const (
+	// objectBytes bounds the memory of one object: a hundred times that of a Trigger with two containers and twenty variables.
+	objectBytes = 512 << 10
+
+	// triggerBytes bounds the memory of a namespace's Triggers: 1,000 with a job template of two containers, which take 8 KiB each.
+	triggerBytes = 8 << 20
+
+	// environmentBytes bounds the memory of a namespace's Environments, of which a team with many pull requests has hundreds.
+	environmentBytes = 4 << 20
+
+	// otherBytes bounds the memory of a namespace's APIKeys, and of each other kind.
+	otherBytes = 1 << 20
+
+	// variableBytes bounds the memory of the variables of a namespace's runs that have not ended: 8 KiB each for a thousand.
+	variableBytes = 8 << 20
+
+	// foreignBytes bounds the annotations of a Suite that are not of Postflight; if they are longer, none is cached.
+	foreignBytes = 4 << 10
+
+	// trackedObjects bounds how many objects of a kind and namespace are known, cached or not: no status is written for more.
+	trackedObjects = 10_000
+
+	// reviewEvery bounds how often the objects of a kind are looked at again because others have left room, and reviewedAtOnce how many
+	// are read for one namespace before it is another one's turn.
+	reviewEvery    = time.Second
+	reviewedAtOnce = 50
+
+	// readWithin bounds reading them again.
+	readWithin = 30 * time.Second
+
+	// pageSize is how many objects are read at once: 20 of the largest that an API server stores take some 100 MiB.
+	pageSize = 20
+
+	// reportsPerSecond bounds the writes that say why an object is not cached.
+	reportsPerSecond = 10
+)
+
+// namespaceBytes is the bound for one kind and namespace. Namespaces without a Team share one.
+func namespaceBytes(kind client.Object) (bytes int64, bounded bool) {
+	switch kind.(type) {
+	case *v1alpha1.Trigger:
+		return triggerBytes, true
+	case *v1alpha1.Environment:
+		return environmentBytes, true
+	case *v1alpha1.APIKey, *v1alpha1.TrustPolicy, *v1alpha1.EventSource, *v1alpha1.Quarantine:
+		return otherBytes, true
+	default:
+		return 0, false
+	}
+}

@@ -1,0 +1,119 @@
+package bounded
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/apierror"
+)
+
+// Reporter writes into the status of objects that they are not cached. Their reconcilers do not see them.
+type Reporter struct {
+	Ledger *Ledger
+	Client client.Client
+	Clock  clock.PassiveClock
+}
+
+// reportAgain is how long after a failure writes are tried again.
+const reportAgain = 5 * time.Second
+
+// refusal is what a status is to say.
+type refusal struct {
+	kind       client.Object
+	account    *account
+	entry      *entry
+	generation int64
+	message    string
+}
+
+// Start implements manager.Runnable.
+func (r *Reporter) Start(ctx context.Context) error {
+	limiter := rate.NewLimiter(reportsPerSecond, 1)
+	for {
+		failed := false
+		for _, refused := range r.Ledger.refused() {
+			if limiter.Wait(ctx) != nil {
+				return nil
+			}
+			if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
+				failed = true
+				ctrl.LoggerFrom(ctx).Info("cannot report that an object is too large", "object", refused.entry.NamespacedName, "reason", err.Error())
+			}
+		}
+		var again <-chan time.Time
+		if failed {
+			again = time.After(reportAgain)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.Ledger.changed:
+		case <-again:
+		}
+	}
+}
+
+func (r *Reporter) write(ctx context.Context, is refusal) error {
+	obj := stubOf(is.kind)
+	obj.SetNamespace(is.entry.Namespace)
+	obj.SetName(is.entry.Name)
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": is.entry.uid},
+		"status": map[string]any{"conditions": []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTooLarge, Message: is.message,
+			ObservedGeneration: is.generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
+		}}},
+	})
+	if err != nil {
+		return err
+	}
+	err = r.Client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.DisableReadYourWritesConsistency)
+	if apierror.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write the status: %w", err)
+	}
+	r.Ledger.reported(is)
+	return nil
+}
+
+// refused returns the objects whose status is to be written.
+func (l *Ledger) refused() (all []refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range l.books {
+		for _, a := range b.accounts {
+			all = append(all, a.refusals(b)...)
+		}
+	}
+	return all
+}
+
+func (l *Ledger) reported(r refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.account.entries[r.entry.NamespacedName] == r.entry {
+		r.entry.told = r.message
+	}
+}
+
+// refusals takes one look at all objects: each by itself would compare it with all others.
+func (a *account) refusals(b *book) (all []refusal) {
+	sum := int64(0)
+	for _, e := range a.sorted() {
+		sum += a.counts(e)
+		wanted := sum <= a.bound && e.bytes <= objectBytes
+		if message := a.message(e, b.kind); !wanted && !e.held && e.told != message {
+			all = append(all, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: message})
+		}
+	}
+	return all
+}

@@ -1,0 +1,194 @@
+package bounded
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// reviews are the accounts whose objects are to be looked at again.
+type reviews struct {
+	wake chan struct{}
+
+	mu      sync.Mutex
+	pending map[*account]bool
+}
+
+func newReviews() *reviews {
+	return &reviews{wake: make(chan struct{}, 1), pending: map[*account]bool{}}
+}
+
+func (r *reviews) add(a *account) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending[a] = true
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *reviews) take() map[*account]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.pending
+	r.pending = map[*account]bool{}
+	return all
+}
+
+// review reads what could be in the cache again, until the stream ends.
+func (s *source) review(t *stream) {
+	for {
+		select {
+		case <-t.ctx.Done():
+			return
+		case <-s.reviews.wake:
+		}
+		for a := range s.reviews.take() {
+			if err := s.reviewAccount(t, a); err != nil && t.ctx.Err() == nil {
+				ctrl.LoggerFrom(t.ctx).Info("cannot read objects that could be cached again", "kind", s.book.kind, "namespace", a.namespace, "reason", err.Error())
+				s.reviews.add(a)
+			}
+		}
+		select {
+		case <-t.ctx.Done():
+			return
+		case <-time.After(reviewEvery):
+		}
+	}
+}
+
+func (s *source) reviewAccount(t *stream, a *account) error {
+	r := s.ledger.review(s, a)
+	for _, e := range r.excess {
+		t.submit(func() []watch.Event { return s.ledger.drop(s, a, e) })
+	}
+	if r.untracked {
+		return s.readAll(t, a)
+	}
+	for i, e := range r.missing {
+		if i == reviewedAtOnce {
+			s.reviews.add(a)
+			break
+		}
+		if err := s.read(t, a, fields.Set{"metadata.namespace": e.Namespace, "metadata.name": e.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *source) readAll(t *stream, a *account) error {
+	return s.read(t, a, fields.Set{"metadata.namespace": a.namespace})
+}
+
+// read submits what the API server has. Objects that are deleted meanwhile must not come back, so the account counts deletions.
+func (s *source) read(t *stream, a *account, which fields.Set) error {
+	deletions := s.ledger.deletionsOf(a)
+	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
+	defer cancel()
+	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: pageSize}
+	for {
+		page, err := s.origin.ListWithContext(ctx, options)
+		if err != nil {
+			return err
+		}
+		err = meta.EachListItemWithAlloc(page, func(o runtime.Object) error {
+			if obj, ok := o.(client.Object); ok {
+				strip(obj)
+				t.submit(func() []watch.Event { return t.restored(obj, deletions) })
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		of, err := meta.ListAccessor(page)
+		if err != nil || of.GetContinue() == "" {
+			return err
+		}
+		options.Continue = of.GetContinue()
+	}
+}
+
+// submit returns once the stream has done it, or has ended.
+func (t *stream) submit(found func() []watch.Event) {
+	select {
+	case t.do <- found:
+	case <-t.ctx.Done():
+	}
+}
+
+type review struct {
+	excess, missing []*entry
+	untracked       bool // some objects are to be found, too
+}
+
+func (l *Ledger) review(s *source, a *account) (r review) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	excess, missing := a.review()
+	r.excess, r.missing = of(s, excess), of(s, missing)
+	r.untracked = a.untracked && a.namespace != "" && len(a.entries) < trackedObjects
+	if r.untracked {
+		a.untracked = false
+	}
+	return r
+}
+
+func of(s *source, entries []*entry) (own []*entry) {
+	for _, e := range entries {
+		if e.from == s {
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+func (l *Ledger) deletionsOf(a *account) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return a.deletions
+}
+
+// drop removes an object from the cache whose room older ones need.
+func (l *Ledger) drop(s *source, a *account, e *entry) []watch.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.entries[e.NamespacedName] != e || !e.held || a.wants(e) {
+		return nil
+	}
+	a.release(e)
+	l.notice(a, s.book, e)
+	gone := stubOf(s.kind)
+	gone.SetNamespace(e.Namespace)
+	gone.SetName(e.Name)
+	gone.SetUID(e.uid)
+	gone.SetResourceVersion(e.version)
+	return []watch.Event{{Type: watch.Deleted, Object: gone}}
+}
+
+// restore reports whether an object goes into the cache that was read apart from the stream. What the stream has had since counts more.
+func (l *Ledger) restore(s *source, obj client.Object, deletions uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.account(s.book, obj.GetNamespace())
+	e := a.entries[client.ObjectKeyFromObject(obj)]
+	switch {
+	case e == nil && a.deletions != deletions:
+		a.untracked = true
+		l.wake(s.book, a)
+		return false
+	case e != nil && (e.held || e.version != obj.GetResourceVersion()):
+		return false
+	}
+	return l.admitLocked(s, obj)
+}

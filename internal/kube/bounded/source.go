@@ -1,0 +1,161 @@
+package bounded
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
+
+// NewInformer is for cache.Options. It makes an informer that gets no more of an object than the Ledger admits.
+func (l *Ledger) NewInformer(
+	lw toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
+	return toolscache.NewSharedIndexInformer(l.wrap(lw, kind), kind, resync, indexers)
+}
+
+func (l *Ledger) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscache.ListerWatcher {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := origin{ListerWatcherWithContext: toolscache.ToListerWatcherWithContext(lw), streams: !watchlist.DoesClientNotSupportWatchListSemantics(lw)}
+	if _, ok := kind.(*v1alpha1.Team); ok {
+		if l.teams == nil {
+			l.teams = &teams{owned: map[string]bool{}, known: make(chan struct{})}
+		}
+		return &teamSource{origin: from, ledger: l}
+	}
+	if _, ok := kind.(*v1alpha1.Suite); ok {
+		return newSuiteSource(from)
+	}
+	o, ok := kind.(client.Object)
+	if _, bounded := namespaceBytes(o); !ok || !bounded {
+		return lw
+	}
+	s := newSource(l, from, o)
+	l.sources = append(l.sources, s)
+	return s
+}
+
+// origin is the API server.
+type origin struct {
+	toolscache.ListerWatcherWithContext
+	streams bool
+}
+
+// List implements toolscache.ListerWatcher, which nothing calls that knows a context.
+func (o origin) List(options metav1.ListOptions) (runtime.Object, error) {
+	return o.ListWithContext(context.Background(), options)
+}
+
+// Watch implements toolscache.ListerWatcher, too.
+func (o origin) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	return o.WatchWithContext(context.Background(), options)
+}
+
+// IsWatchListSemanticsUnSupported tells a reflector whether a watch can begin with all objects.
+func (o origin) IsWatchListSemanticsUnSupported() bool { return !o.streams }
+
+// source is what an informer reads its objects from.
+type source struct {
+	origin
+	ledger  *Ledger
+	kind    client.Object
+	book    *book
+	reviews *reviews
+
+	list uint64 // its number; guarded by the Ledger
+}
+
+func newSource(l *Ledger, from origin, kind client.Object) *source {
+	return &source{origin: from, ledger: l, kind: kind, book: l.book(kind), reviews: newReviews()}
+}
+
+// maxRestarts bounds how often a list begins again whose pages have expired.
+const maxRestarts = 3
+
+// ListWithContext reads pages, and keeps of each only what is admitted: an API server that cannot stream sends all at once otherwise.
+func (s *source) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	if err := s.ledger.awaitTeams(ctx); err != nil {
+		return nil, err
+	}
+	list, err := s.pages(ctx, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
+		obj, ok := o.(client.Object)
+		if ok {
+			strip(obj)
+		}
+		return ok && s.admit(obj)
+	})
+	if err == nil {
+		s.ledger.complete(s)
+	}
+	return list, err
+}
+
+// pages lists what keep says. It begins again if the pages expire.
+func (o origin) pages(ctx context.Context, begin func(), keep func(runtime.Object) bool) (runtime.Object, error) {
+	for restarts := 0; ; restarts++ {
+		begin()
+		list, err := o.allPages(ctx, keep)
+		if err == nil || !apierrors.IsResourceExpired(err) || restarts == maxRestarts {
+			return list, err
+		}
+	}
+}
+
+func (o origin) allPages(ctx context.Context, keep func(runtime.Object) bool) (runtime.Object, error) {
+	var kept []runtime.Object
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := o.ListWithContext(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		err = meta.EachListItemWithAlloc(page, func(item runtime.Object) error {
+			if keep(item) {
+				kept = append(kept, item)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		of, err := meta.ListAccessor(page)
+		if err != nil {
+			return nil, err
+		}
+		if options.Continue = of.GetContinue(); options.Continue == "" {
+			return page, meta.SetList(page, kept)
+		}
+	}
+}
+
+func (s *source) admit(obj client.Object) bool {
+	return s.ledger.admit(s, obj)
+}
+
+// WatchWithContext passes on what is admitted.
+func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if err := s.ledger.awaitTeams(ctx); err != nil {
+		return nil, err
+	}
+	inner, err := s.origin.WatchWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	t := newStream(ctx, s, inner, options)
+	if !t.listed {
+		s.ledger.begin(s)
+	}
+	go t.run()
+	go s.review(t)
+	return t, nil
+}
