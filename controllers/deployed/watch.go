@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -42,6 +43,11 @@ type watch struct {
 type stub struct {
 	metav1.PartialObjectMetadata
 	bytes int64 // of the object; 0: nobody names it
+}
+
+// DeepCopyObject implements runtime.Object.
+func (s *stub) DeepCopyObject() runtime.Object {
+	return &stub{PartialObjectMetadata: *s.PartialObjectMetadata.DeepCopy(), bytes: s.bytes}
 }
 
 func stubOf(o *unstructured.Unstructured, bytes int64) *stub {
