@@ -53,7 +53,7 @@ func TestLargeTriggers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := emptyWorld(t)
 			w.hasTeam()
-			other := w.Server.Namespace(t)
+			other := w.Namespace(t)
 			if owned {
 				w.create(aTeam(other, ""))
 			}
@@ -97,7 +97,7 @@ func TestLargeTriggersAtStart(t *testing.T) {
 func TestRoomForTriggers(t *testing.T) {
 	w := emptyWorld(t)
 	w.hasTeam()
-	other := w.Server.Namespace(t)
+	other := w.Namespace(t)
 	w.create(aTeam(other, ""), anEnvironment("staging"))
 	w.startManager(other)
 	w.hasTriggers("large", 24, withBytes(400<<10))
@@ -116,7 +116,7 @@ func TestRoomForTriggers(t *testing.T) {
 // TestTriggersBeforeTheirTeam: Triggers without a Team share a bound, and have their own as soon as they have a Team.
 func TestTriggersBeforeTheirTeam(t *testing.T) {
 	w := emptyWorld(t)
-	full := w.Server.Namespace(t)
+	full := w.Namespace(t)
 	w.startManager(full)
 	w.hasTriggers("large", 24, in(full), withBytes(400<<10))
 	w.isReady(full, "large-23", v1alpha1.ReasonTooLarge)

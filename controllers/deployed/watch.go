@@ -47,7 +47,7 @@ type stub struct {
 
 // DeepCopyObject implements runtime.Object.
 func (s *stub) DeepCopyObject() runtime.Object {
-	return &stub{PartialObjectMetadata: *s.PartialObjectMetadata.DeepCopy(), bytes: s.bytes}
+	return &stub{PartialObjectMetadata: *s.DeepCopy(), bytes: s.bytes}
 }
 
 func stubOf(o *unstructured.Unstructured, bytes int64) *stub {

@@ -22,7 +22,7 @@ func TestKeptExpressions(t *testing.T) {
 		}
 		return e
 	}
-	kept := func(e *v1alpha1.Environment) bool { return k.of(e) == k.of(e) }
+	kept := func(e *v1alpha1.Environment) bool { first := k.of(e); return k.of(e) == first }
 	largest, second := environment("attacker", 0, 60<<10), environment("attacker", 1, 60<<10)
 	own := environment("acme", 0, 100)
 	if !kept(largest) || kept(second) || !kept(own) {

@@ -86,12 +86,11 @@ func (a *account) release(e *entry) {
 }
 
 // hold puts an object into the cache if it is to be there, and there is room now.
-func (a *account) hold(e *entry) bool {
+func (a *account) hold(e *entry) {
 	if !e.held && a.wants(e) && a.held+e.bytes <= a.bound {
 		e.held = true
 		a.held += e.bytes
 	}
-	return e.held
 }
 
 // wants reports whether an object is to be in the cache: it and all older ones fit.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -180,7 +181,7 @@ func TestForgedEventsDuringARead(t *testing.T) {
 			t.Errorf("beside forged events that wait: %d %s", w.Code, w.Body)
 		}
 	}
-	large := append(body, bytes.Repeat([]byte(" "), 400_000)...)
+	large := slices.Concat(body, bytes.Repeat([]byte(" "), 400_000))
 	if w := u.exchange(deliver("deployment_status", large)); w.Code != http.StatusOK {
 		t.Errorf("a large one: %d %s", w.Code, w.Body)
 	}

@@ -235,7 +235,7 @@ func TestWhoAmI(t *testing.T) {
 func TestTokensUploadForTheirTeam(t *testing.T) {
 	h := start(t, setup{
 		objects: acme(), config: func(c *Config) { c.Uploads = &signer{} },
-		ways:    []auth.Way{granting{"uploads": {Actions: []grant.Action{grant.Upload}}, "notifies": {Actions: []grant.Action{grant.Notify}}}},
+		ways: []auth.Way{granting{"uploads": {Actions: []grant.Action{grant.Upload}}, "notifies": {Actions: []grant.Action{grant.Notify}}}},
 	})
 	for _, file := range []string{"a.json", "other/a.json", "acme/a.json"} {
 		target := teamStoragePath + "?file=" + file
