@@ -62,16 +62,14 @@ func TestLargeWorkloads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.grant("ClusterRole", workloadsReader)
-	labels := map[string]string{}
-	for i := range 5000 {
-		labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 60)
-	}
 	var all []v1alpha1.Workload
 	for i := range 20 {
 		d := aDeployment(fmt.Sprintf("large-%02d", i), commit(1))
-		d.Labels = labels
 		w.create(d)
 		w.rollsOut(d)
+		w.must(w.Client.Get(context.Background(), client.ObjectKeyFromObject(d), d))
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: "Verbose", Status: "True", Message: strings.Repeat("x", 500<<10)})
+		w.must(w.Client.Status().Update(context.Background(), d))
 		all = append(all, v1alpha1.Workload{Name: d.Name, Repository: "acme/large"})
 	}
 	small := aDeployment("small", commit(2))
@@ -79,10 +77,11 @@ func TestLargeWorkloads(t *testing.T) {
 	w.rollsOut(small)
 	staging, nightly := anEnvironment("staging"), anEnvironment("nightly")
 	w.names(staging, all...)
-	w.ready(staging, "False", workloadsUnknown, "KiB of the manager's memory, and the workloads that Environments name in namespace "+w.ns+" may take 8192 together. Name fewer")
+	w.ready(staging, "False", workloadsUnknown, "KiB of the manager's memory, and the workloads that Environments of the namespace "+w.ns+" name may take 8192 together. Name fewer")
 	w.create(nightly)
 	w.names(nightly, v1alpha1.Workload{Name: "small", Repository: "acme/shop"})
 	w.has(nightly, commit(2)+" true")
-	w.names(staging, all[:3]...)
+	w.names(staging, all[17:]...) // which had no room
 	w.ready(staging, "True", workloadsRead, "")
+	w.has(staging, commit(1)+" true")
 }

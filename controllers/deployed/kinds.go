@@ -45,10 +45,38 @@ const (
 
 // find returns the resource of a source, or why there is none, as a sentence.
 func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
-	kind, found, err := k.get(s)
-	if !found && err == nil {
+	if k.mustLook(s) {
 		k.look(ctx)
-		kind, found, err = k.get(s)
+	}
+	return k.get(s)
+}
+
+// findSoon does not wait for the cluster: its error is errStarting while somebody asks.
+func (k *kinds) findSoon(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
+	if !k.mustLook(s) {
+		return k.get(s)
+	}
+	if ctx != nil && k.looking.TryLock() {
+		k.looking.Unlock()
+		go k.look(ctx)
+	}
+	return r, "", errStarting
+}
+
+// mustLook reports whether nothing is known of the kind.
+func (k *kinds) mustLook(s deployed.Source) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	_, found := k.known[s.GroupVersionKind]
+	return !found && !k.fresh()
+}
+
+func (k *kinds) get(s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	kind, found := k.known[s.GroupVersionKind]
+	if !found {
+		err = errors.Join(k.err, k.failed[s.GroupVersion()])
 	}
 	switch {
 	case found && !kind.namespaced:
@@ -60,15 +88,6 @@ func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVers
 	default:
 		return r, deployed.NoKind(s), nil
 	}
-}
-
-func (k *kinds) get(s deployed.Source) (kind resource, found bool, err error) {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	if kind, found = k.known[s.GroupVersionKind]; found || !k.fresh() {
-		return kind, found, nil
-	}
-	return kind, false, errors.Join(k.err, k.failed[s.GroupVersion()])
 }
 
 func (k *kinds) fresh() bool { return !k.last.IsZero() && k.clock.Since(k.last) < lookEvery }

@@ -28,16 +28,16 @@ func (c *cluster) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav
 	return nil, c.lists, c.err
 }
 
-func list(version string, resources ...metav1.APIResource) *metav1.APIResourceList {
+func listOf(version string, resources ...metav1.APIResource) *metav1.APIResourceList {
 	return &metav1.APIResourceList{GroupVersion: version, APIResources: resources}
 }
 
 // TestKinds: a kind that the cluster lacks is not looked for again and again, one that is installed is found, and an outage is no lack.
 func TestKinds(t *testing.T) {
-	apps := list("apps/v1", metav1.APIResource{Name: "deployments", Kind: "Deployment", Namespaced: true},
+	apps := listOf("apps/v1", metav1.APIResource{Name: "deployments", Kind: "Deployment", Namespaced: true},
 		metav1.APIResource{Name: "deployments/scale", Group: "autoscaling", Version: "v1", Kind: "Scale", Namespaced: true})
-	roles := list("rbac.authorization.k8s.io/v1", metav1.APIResource{Name: "clusterroles", Kind: "ClusterRole"})
-	rollouts := list("argoproj.io/v1alpha1", metav1.APIResource{Name: "rollouts", Kind: "Rollout", Namespaced: true})
+	roles := listOf("rbac.authorization.k8s.io/v1", metav1.APIResource{Name: "clusterroles", Kind: "ClusterRole"})
+	rollouts := listOf("argoproj.io/v1alpha1", metav1.APIResource{Name: "rollouts", Kind: "Rollout", Namespaced: true})
 	c, clock := &cluster{lists: []*metav1.APIResourceList{apps, roles}}, clocktesting.NewFakePassiveClock(time.Unix(0, 0))
 	k := &kinds{cluster: c, clock: clock}
 	find := func(version, kind string) string {

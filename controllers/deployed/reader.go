@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,7 +56,7 @@ const (
 	pageSize = 10
 
 	// readingsAtOnce are those of all teams, each with a page.
-	readingsAtOnce, readingsOfNamespace = 4, 2
+	readingsAtOnce, readingsOfNamespace = 8, 1
 )
 
 // NewReader returns a Reader with the clients of a manager.
@@ -82,8 +81,13 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 			r.leave(t)
 			return nil, shared.Err()
 		}
+		release, err := r.reading.Acquire(shared, e.Namespace)
 		r.asking.Forget(key) // those who ask from now on need a later reading
-		all, err := r.readUnlessFailed(shared, t, e)
+		var all []v1alpha1.TestedWorkload
+		if err == nil {
+			all, err = r.readUnlessFailed(shared, t, e)
+			release()
+		}
 		<-t.busy
 		r.leave(t)
 		return all, err
@@ -135,20 +139,11 @@ func (r *Reader) readUnlessFailed(ctx context.Context, t *turn, e *v1alpha1.Envi
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	all, err := r.readInTurn(ctx, e)
+	all, err := r.read(ctx, e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.failed, t.at = err, r.clock.Now()
 	return all, err
-}
-
-func (r *Reader) readInTurn(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
-	release, err := r.reading.Acquire(ctx, e.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return r.read(ctx, e)
 }
 
 func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
@@ -157,16 +152,17 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 		return nil, err
 	}
 	var all []deployed.Found
+	reading := reading{e, team, r.expressions.known(e)}
 	for _, w := range e.Spec.Workloads {
-		found, err := r.find(ctx, e, team, w, func(ctx context.Context, s deployed.Source, _ deployed.Selection) ([]*unstructured.Unstructured, string, error) {
-			return r.objects(ctx, s, w)
+		found, err := reading.find(w, func(s deployed.Source, selection deployed.Selection) ([]*unstructured.Unstructured, string, error) {
+			return r.objects(ctx, s, w, selection)
 		})
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
 	}
-	all = deployed.Compared(all) // a selector may find thousands, and each would cost a request
+	all = deployed.Compared(all) // each costs a request
 	for i := range all {
 		if all[i].Digests, err = r.digests(ctx, all[i].Object); err != nil {
 			return nil, err
@@ -176,7 +172,7 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 }
 
 // objects lists those that a workload means. The right to list is the one that the manager has for watching.
-func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Workload) (all []*unstructured.Unstructured, problem string, err error) {
+func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Workload, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
 	resource, problem, err := r.kinds.find(ctx, s)
 	if err != nil {
 		return nil, "", fmt.Errorf("it cannot be found out whether the cluster has the kind %s: %w", s.Kind, err)
@@ -188,7 +184,7 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 	if w.Selector != nil {
 		options = metav1.ListOptions{Limit: pageSize, LabelSelector: metav1.FormatLabelSelector(w.Selector)}
 	}
-	all, err = r.list(ctx, r.client.Resource(resource).Namespace(s.Namespace), options)
+	all, err = list(ctx, r.client.Resource(resource).Namespace(s.Namespace), options, selection)
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, deployed.MayNotRead(s), nil
@@ -200,19 +196,20 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 	return all, "", nil
 }
 
-// list keeps of each page what is read of its objects.
-func (r *Reader) list(ctx context.Context, objects dynamic.ResourceInterface, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
+// list returns the first objects that a selection has, by name: the API server lists them so. It keeps of each page what is read of them.
+func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection deployed.Selection) (all []*unstructured.Unstructured, err error) {
 	for {
-		page, err := objects.List(ctx, options)
+		page, err := from.List(ctx, options)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Items {
 			o := page.Items[i] // a pointer to it would keep the page
-			deployed.Slim(&o)
-			all = append(all, &o)
+			if deployed.Slim(&o); selection.Has(&o) {
+				all = append(all, &o)
+			}
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
+		if options.Continue = page.GetContinue(); options.Continue == "" || len(all) >= deployed.MaxCompared {
 			return all, nil
 		}
 	}
@@ -227,13 +224,12 @@ func (r *Reader) digests(ctx context.Context, o *unstructured.Unstructured) ([]v
 	if !found {
 		return nil, nil
 	}
-	pods := &corev1.PodList{}
-	err := r.live.List(ctx, pods, client.InNamespace(o.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}, client.Limit(podsRead))
-	if apierrors.IsForbidden(err) || err == nil && pods.Continue != "" {
+	pods, complete, err := podsOf(ctx, r.live, o.GetNamespace(), selector)
+	if apierrors.IsForbidden(err) || err == nil && !complete {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of the %s %s: %w", o.GetKind(), o.GetName(), err)
 	}
-	return deployed.Digests(pods.Items), nil
+	return deployed.Digests(pods), nil
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,8 +42,6 @@ const (
 
 	// startingEvery is how soon after its start a watch is looked at that found nothing.
 	startingEvery = time.Second
-
-	podsRead = 100 // of a workload: all have the same images, or the digest is not known
 )
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=environments/status,verbs=patch
@@ -59,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if was == nil || was.DeletionTimestamp != nil {
-		r.watches.want(ctx, req.NamespacedName, nil)
+		r.watches.want(req.NamespacedName, nil)
 		r.watches.expressions.forget(req.NamespacedName)
 		r.pace.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -156,7 +154,7 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 			return o, err
 		}
 	}
-	if o.Found, err = r.find(ctx, e, o.Team); err != nil {
+	if o.Found, err = r.find(e, o.Team); err != nil {
 		return o, err
 	}
 	for i := range o.Found {
@@ -168,11 +166,14 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 }
 
 // find returns the objects that count, and watches them.
-func (r *Reconciler) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team) (all []deployed.Found, err error) {
+func (r *Reconciler) find(e *v1alpha1.Environment, team *v1alpha1.Team) (all []deployed.Found, err error) {
 	defer r.turns.measure(e.Namespace)()
-	r.watches.want(ctx, client.ObjectKeyFromObject(e), interestsOf(e, team))
+	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
+	reading := reading{e, team, r.watches.expressions.of(e)}
 	for _, w := range e.Spec.Workloads {
-		found, err := r.watches.find(ctx, e, team, w, r.watches.read)
+		found, err := reading.find(w, func(s deployed.Source, selection deployed.Selection) ([]*unstructured.Unstructured, string, error) {
+			return r.watches.read(e, s, selection)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +186,7 @@ func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) interests {
 	all := interests{}
 	for _, w := range e.Spec.Workloads {
 		if s := deployed.SourceOf(e, w); deployed.Allowed(team, s, e, w.Name) == "" {
-			all[s] = append(all[s], w)
+			all[s] = append(all[s], deployed.SelectionFor(e, team, w))
 		}
 	}
 	return all
@@ -198,11 +199,10 @@ func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f dep
 	if spent(); !needed {
 		return nil
 	}
-	pods := &corev1.PodList{}
-	err := r.Pods.List(ctx, pods, client.InNamespace(o.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}, client.Limit(podsRead))
+	pods, _, err := podsOf(ctx, r.Pods, o.GetNamespace(), selector)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("the pods of a workload cannot be read", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name", o.GetName(), "problem", err.Error())
 		return nil
 	}
-	return deployed.Digests(pods.Items)
+	return deployed.Digests(pods)
 }

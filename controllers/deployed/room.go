@@ -4,96 +4,98 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 )
 
-// roomBytes bounds the memory of the workloads in a namespace that Environments name: a Deployment takes some 8 KiB, so these are 1,000.
+// roomBytes bounds the memory of the workloads that Environments of a namespace name: a Deployment takes some 8 KiB, so these are 1,000.
 const roomBytes = 8 << 20
 
-// rooms are the memory of the workloads of each namespace, whatever their kinds.
+// rooms are the memory of workloads, by the namespace of an Environment that names them, wherever they are.
 type rooms struct {
-	mu          sync.Mutex
-	byNamespace map[string]*room
+	mu      sync.Mutex
+	used    map[string]int64
+	refused map[string]bool // something had no room
 }
 
-type room struct {
-	used  int64
-	users int
+// share is what the objects of one source use.
+type share struct {
+	rooms  *rooms
+	byName map[string]use
+	closed bool
 }
 
-// account is what a watch uses of the room of its namespace.
-type account struct {
-	rooms     *rooms
+type use struct {
 	namespace string
-	bytes     map[types.UID]int64
-	closed    bool
+	bytes     int64
 }
 
-func newRooms() *rooms { return &rooms{byNamespace: map[string]*room{}} }
+func newRooms() *rooms { return &rooms{used: map[string]int64{}, refused: map[string]bool{}} }
 
-func (r *rooms) enter(namespace string) *account {
+func (r *rooms) enter() *share { return &share{rooms: r, byName: map[string]use{}} }
+
+// take reports whether one of the namespaces has room for an object, which may have been smaller.
+func (s *share) take(object string, bytes int64, namespaces []string) bool {
+	s.rooms.mu.Lock()
+	defer s.rooms.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.free(object)
+	for _, namespace := range namespaces {
+		if s.rooms.used[namespace]+bytes <= roomBytes {
+			s.rooms.used[namespace] += bytes
+			s.byName[object] = use{namespace, bytes}
+			return true
+		}
+		s.rooms.refused[namespace] = true
+	}
+	return false
+}
+
+// has reports whether a namespace would have room.
+func (r *rooms) has(namespace string, bytes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byNamespace[namespace] == nil {
-		r.byNamespace[namespace] = &room{}
-	}
-	r.byNamespace[namespace].users++
-	return &account{rooms: r, namespace: namespace, bytes: map[types.UID]int64{}}
+	return r.used[namespace]+bytes <= roomBytes
 }
 
-// take reports whether there is room for an object, which may have been smaller.
-func (a *account) take(uid types.UID, bytes int64) bool {
-	a.rooms.mu.Lock()
-	defer a.rooms.mu.Unlock()
-	if a.closed {
-		return false
-	}
-	a.free(uid)
-	own := a.rooms.byNamespace[a.namespace]
-	if own.used+bytes > roomBytes {
-		return false
-	}
-	own.used += bytes
-	a.bytes[uid] = bytes
-	return true
+// wereFull reports whether something had no room in a namespace since it was asked last.
+func (r *rooms) wereFull(namespace string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	full := r.refused[namespace]
+	delete(r.refused, namespace)
+	return full
 }
 
-// hasFor reports whether there would be room.
-func (a *account) hasFor(bytes int64) bool {
-	a.rooms.mu.Lock()
-	defer a.rooms.mu.Unlock()
-	return !a.closed && a.rooms.byNamespace[a.namespace].used+bytes <= roomBytes
+func (s *share) drop(object string) {
+	s.rooms.mu.Lock()
+	defer s.rooms.mu.Unlock()
+	s.free(object)
 }
 
-func (a *account) drop(uid types.UID) {
-	a.rooms.mu.Lock()
-	defer a.rooms.mu.Unlock()
-	if !a.closed {
-		a.free(uid)
+// leave gives back all, for ever.
+func (s *share) leave() {
+	s.rooms.mu.Lock()
+	defer s.rooms.mu.Unlock()
+	s.closed = true
+	for object := range s.byName {
+		s.free(object)
 	}
 }
 
-func (a *account) free(uid types.UID) {
-	a.rooms.byNamespace[a.namespace].used -= a.bytes[uid]
-	delete(a.bytes, uid)
+func (s *share) free(object string) {
+	u, found := s.byName[object]
+	if !found {
+		return
+	}
+	delete(s.byName, object)
+	if s.rooms.used[u.namespace] -= u.bytes; s.rooms.used[u.namespace] == 0 {
+		delete(s.rooms.used, u.namespace)
+	}
 }
 
-func (a *account) leave() {
-	a.rooms.mu.Lock()
-	defer a.rooms.mu.Unlock()
-	own := a.rooms.byNamespace[a.namespace]
-	for _, bytes := range a.bytes {
-		own.used -= bytes
-	}
-	if a.closed, a.bytes = true, nil; own.users == 1 {
-		delete(a.rooms.byNamespace, a.namespace)
-	}
-	own.users--
-}
-
-func tooLarge(s deployed.Source, o *stub) string {
-	return fmt.Sprintf("The %s %s takes %d KiB of the manager's memory, and the workloads that Environments name in namespace %s may take %d together. "+
-		"Name fewer, or make them smaller.", s.Kind, o.Name, o.bytes>>10, s.Namespace, roomBytes>>10)
+func tooLarge(s deployed.Source, o *stub, namespace string) string {
+	return fmt.Sprintf("The %s %s takes %d KiB of the manager's memory, and the workloads that Environments of the namespace %s name may take %d together. "+
+		"Name fewer, or make them smaller.", s.Kind, o.Name, o.bytes>>10, namespace, roomBytes>>10)
 }

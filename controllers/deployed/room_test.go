@@ -1,41 +1,38 @@
 package deployed
 
-import (
-	"fmt"
-	"testing"
+import "testing"
 
-	"k8s.io/apimachinery/pkg/types"
-)
-
-// TestRooms: the watches of a namespace share its room, another namespace has its own, and nothing is counted of what is gone.
+// TestRooms: all that Environments of a namespace name share its room, another namespace has its own, also for the same object, and nothing
+// is counted of what is gone.
 func TestRooms(t *testing.T) {
 	r := newRooms()
-	deployments, rollouts, others := r.enter("attacker"), r.enter("attacker"), r.enter("acme")
-	takes := func(want bool, a *account, uid types.UID, bytes int64) {
+	deployments, rollouts := r.enter(), r.enter()
+	takes := func(want bool, s *share, object string, bytes int64, namespaces ...string) {
 		t.Helper()
-		if fits := a.hasFor(bytes); fits && !want {
-			t.Errorf("%s: it has room for %d", uid, bytes)
-		}
-		if got := a.take(uid, bytes); got != want {
-			t.Errorf("%s takes %d: %t", uid, bytes, got)
+		if got := s.take(object, bytes, namespaces); got != want {
+			t.Errorf("%s takes %d: %t", object, bytes, got)
 		}
 	}
-	takes(true, deployments, "a", roomBytes/2)
-	takes(true, deployments, "a", roomBytes/2) // it was changed
-	takes(true, rollouts, "b", roomBytes/2)
-	takes(false, rollouts, "c", 1)
-	takes(true, others, "d", roomBytes)
-	takes(false, deployments, "a", roomBytes/2+1) // it has grown, and is not kept any more
-	takes(true, rollouts, "c", roomBytes/2)
-	rollouts.drop("b")
-	takes(true, deployments, "a", roomBytes/2)
+	takes(true, deployments, "a", roomBytes/2, "attacker")
+	takes(true, deployments, "a", roomBytes/2, "attacker") // it was changed
+	takes(true, rollouts, "a", roomBytes/2, "attacker")    // of another kind
+	if r.has("attacker", 1) || !r.has("acme", roomBytes) || r.wereFull("attacker") {
+		t.Error("before something has no room")
+	}
+	takes(false, rollouts, "c", 1, "attacker")
+	takes(true, rollouts, "c", roomBytes, "attacker", "acme")
+	if !r.wereFull("attacker") || r.wereFull("attacker") || r.wereFull("acme") {
+		t.Error("after something had no room")
+	}
+	takes(false, deployments, "a", roomBytes/2+1, "attacker") // it has grown, and is not kept any more
+	takes(true, rollouts, "d", roomBytes/2, "attacker")
+	rollouts.drop("a")
+	takes(true, deployments, "a", roomBytes/2, "attacker")
 	rollouts.leave()
-	takes(false, rollouts, "c", 1) // its last event comes late
+	takes(false, rollouts, "c", 1, "attacker") // its last event comes late
 	rollouts.drop("c")
-	takes(true, deployments, "e", roomBytes/2)
-	deployments.leave()
-	others.leave()
-	if len(r.byNamespace) != 0 {
-		t.Error(fmt.Sprint(r.byNamespace))
+	takes(true, deployments, "e", roomBytes/2, "attacker")
+	if deployments.leave(); len(r.used) != 0 {
+		t.Errorf("%v", r.used)
 	}
 }

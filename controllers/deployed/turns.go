@@ -2,6 +2,7 @@ package deployed
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +17,9 @@ const (
 
 	// pausePerSpent makes what one namespace computes a fifth of a processor at most, whatever its expressions and selectors cost.
 	pausePerSpent = 4
+
+	// manyNamespaces is when those are forgotten that nothing is known of any more: they may be gone.
+	manyNamespaces = 100
 )
 
 // turns let one Environment of a namespace be looked at at a time, and after what it cost, the namespace pauses.
@@ -91,7 +95,9 @@ func (t *turns) end(namespace string) {
 	case len(n.waiting) > 0:
 		t.queue.AddAfter(n.waiting[0], pause)
 		n.waiting = n.waiting[1:]
-	case pause < time.Millisecond:
-		delete(t.byNamespace, namespace) // it is over at once
+	case len(t.byNamespace) > manyNamespaces:
+		maps.DeleteFunc(t.byNamespace, func(_ string, n *namespaceTurn) bool {
+			return !n.busy && len(n.waiting) == 0 && !n.free.After(t.clock.Now())
+		})
 	}
 }

@@ -82,7 +82,11 @@ func TestTurns(t *testing.T) {
 	begins(true, "attacker", "a")
 	turns.end("attacker")
 	added()
-	if len(turns.byNamespace) != 0 {
+	for i := range manyNamespaces {
+		begins(true, fmt.Sprint("team-", i), "staging")
+		turns.end(fmt.Sprint("team-", i))
+	}
+	if len(turns.byNamespace) > manyNamespaces {
 		t.Errorf("%d namespaces are kept", len(turns.byNamespace))
 	}
 }

@@ -1,8 +1,11 @@
 package deployed
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,11 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -25,24 +27,34 @@ import (
 type watch struct {
 	source   deployed.Source
 	resource schema.GroupVersionResource
+	namers   *deployed.Namers // Environments
+	room     *share
 	informer cache.SharedIndexInformer
+	ctx      context.Context
 	stop     context.CancelFunc
-	room     *account
-	namers   *deployed.Namers // some
 
 	mu          sync.Mutex
-	began       time.Time
 	loaded      time.Duration // how long the first list took; 0: it is not complete
-	reloads     bool          // soon
+	reloads     bool          // another watch is about to take over
 	problem     error         // why the last request failed; nil: it did not
 	synced      string        // the resource version that the informer had then
 	first, last time.Time     // failures of a row
 }
 
-// stub is what is kept of an object that no Environment names, or that is too large.
+// stub is what is kept of an object that no Environment names, or that has no room.
 type stub struct {
 	metav1.PartialObjectMetadata
 	bytes int64 // of the object; 0: nobody names it
+}
+
+// maxStubLabels are enough for 20 labels. Selectors find objects with more only by those that are left.
+const maxStubLabels = 2 << 10
+
+func stubOf(o *unstructured.Unstructured, bytes int64) *stub {
+	s := &stub{bytes: bytes}
+	s.Name, s.Namespace, s.UID, s.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
+	s.Labels = deployed.SlimLabels(o.GetLabels(), maxStubLabels)
+	return s
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -50,33 +62,41 @@ func (s *stub) DeepCopyObject() runtime.Object {
 	return &stub{PartialObjectMetadata: *s.DeepCopy(), bytes: s.bytes}
 }
 
-func stubOf(o *unstructured.Unstructured, bytes int64) *stub {
-	s := &stub{bytes: bytes}
-	s.Name, s.Namespace, s.UID, s.ResourceVersion, s.Labels = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion(), o.GetLabels()
-	return s
+// begin starts a watch for those who name objects of the source.
+func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource, namers *deployed.Namers) *watch {
+	running := w.start(&watch{source: s, resource: resource, namers: namers, room: w.rooms.enter()})
+	go func() {
+		if running.wait(w.clock) {
+			w.notify(running, nil) // those that asked before wait for it
+		}
+	}()
+	return running
 }
 
-// begin starts a watch for those who name objects of it. It takes what the namespace has room for.
-func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource, namers *deployed.Namers) *watch {
-	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, resource, s.Namespace, 0, cache.Indexers{}, nil).Informer()
-	running := &watch{source: s, resource: resource, informer: informer, namers: namers, began: w.clock.Now(), room: w.rooms.enter(s.Namespace)}
-	_ = informer.SetTransform(running.keep) // it fails only if the informer has started
-	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+func (w *watches) start(running *watch) *watch {
+	running.informer = dynamicinformer.NewFilteredDynamicInformer(w.client, running.resource, running.source.Namespace, 0, cache.Indexers{}, nil).Informer()
+	_ = running.informer.SetTransform(running.keep) // it fails only if the informer has started
+	_ = running.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if running.failed(err, w.clock.Now()) {
 			w.notify(running, nil)
 		}
 	})
 	w.handle(running)
-	ctx, cancel := context.WithCancel(w.ctx)
-	running.stop = func() { cancel(); running.room.leave() }
-	go informer.RunWithContext(ctx)
-	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-			running.complete(w.clock.Now())
-			w.notify(running, nil) // those that asked before wait for it
-		}
-	}()
+	running.ctx, running.stop = context.WithCancel(w.ctx)
+	go running.informer.RunWithContext(running.ctx)
 	return running
+}
+
+// wait reports whether all objects were listed before the watch was stopped.
+func (r *watch) wait(clock clock.PassiveClock) bool {
+	began := clock.Now()
+	if !cache.WaitForCacheSync(r.ctx.Done(), r.informer.HasSynced) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loaded = max(1, clock.Since(began))
+	return true
 }
 
 func (w *watches) handle(running *watch) {
@@ -90,7 +110,7 @@ func (w *watches) handle(running *watch) {
 		},
 		DeleteFunc: func(o any) {
 			if object, ok := index.Object[metav1.Object](o); ok {
-				running.room.drop(object.GetUID())
+				running.room.drop(object.GetName())
 			}
 			notify(o)
 		},
@@ -109,35 +129,20 @@ func (r *watch) keep(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	if len(r.namers.Of(u)) == 0 {
-		r.room.drop(u.GetUID())
+	deployed.Slim(u)
+	namers := r.namers.Of(u)
+	if len(namers) == 0 {
+		r.room.drop(u.GetName())
 		return stubOf(u, 0), nil
 	}
-	deployed.Slim(u)
-	if bytes := bounded.Size(u); !r.room.take(u.GetUID(), bytes) {
+	var namespaces []string // in a stable order
+	for _, environment := range namers {
+		namespaces = append(namespaces, environment.Namespace)
+	}
+	if bytes := bounded.Size(u); !r.room.take(u.GetName(), bytes, slices.Compact(namespaces)) {
 		return stubOf(u, bytes), nil
 	}
 	return u, nil
-}
-
-func (r *watch) complete(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.loaded = max(1, now.Sub(r.began))
-}
-
-// set returns how many Environments use the watch.
-func (r *watch) set(environment types.NamespacedName, workloads []v1alpha1.Workload) int {
-	r.namers.Set(environment, selectionsOf(workloads))
-	return r.namers.Len()
-}
-
-func selectionsOf(workloads []v1alpha1.Workload) []deployed.Selection {
-	all := make([]deployed.Selection, 0, len(workloads))
-	for _, w := range workloads {
-		all = append(all, deployed.SelectionOf(w))
-	}
-	return all
 }
 
 // objects returns those that a selection may have: unstructured ones, and stubs.
@@ -152,17 +157,22 @@ func (r *watch) objects(selection deployed.Selection) []any {
 	return nil
 }
 
-// find returns the objects that a selection has, and the stub of one that is missing: it was not named when the watch saw it, or there was no
-// room.
+// find returns the first objects that a selection has, by name, and the stub of one among them that is missing: it was not named when the watch
+// saw it, or there was no room.
 func (r *watch) find(selection deployed.Selection) (all []*unstructured.Unstructured, missing *stub) {
+	var found []metav1.Object
 	for _, o := range r.objects(selection) {
+		if o := o.(metav1.Object); selection.Has(o) {
+			found = append(found, o)
+		}
+	}
+	slices.SortFunc(found, func(a, b metav1.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+	for _, o := range found[:min(len(found), deployed.MaxWorkloads+1)] {
 		switch o := o.(type) {
 		case *unstructured.Unstructured:
 			all = append(all, o)
 		case *stub:
-			if selection.Has(o) && (missing == nil || o.Name < missing.Name) {
-				missing = o
-			}
+			missing = cmp.Or(missing, o)
 		}
 	}
 	return all, missing

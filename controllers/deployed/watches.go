@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +39,7 @@ type watches struct {
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
 // interests are what an Environment names, by their sources.
-type interests map[deployed.Source][]v1alpha1.Workload
+type interests map[deployed.Source][]deployed.Selection
 
 func newWatches(workloads *Workloads, clock clock.PassiveClock) *watches {
 	return &watches{Workloads: workloads, clock: clock, rooms: newRooms(), sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName]interests{}}
@@ -50,6 +50,7 @@ func (w *watches) Start(ctx context.Context) error {
 	w.mu.Lock()
 	w.ctx = ctx
 	w.mu.Unlock()
+	w.kinds.look(ctx) // before somebody waits for it
 	<-ctx.Done()
 	return nil
 }
@@ -63,53 +64,82 @@ func (w *watches) feed(_ context.Context, q queue) error {
 }
 
 // want begins to watch what an Environment names, and stops watching what nobody names any more.
-func (w *watches) want(ctx context.Context, environment types.NamespacedName, wanted interests) {
-	resources := w.resources(ctx, wanted)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ctx == nil {
-		return // it starts soon, and read says so
-	}
-	before := w.wanted[environment]
-	changed := !reflect.DeepEqual(before, wanted)
-	if w.wanted[environment] = wanted; len(wanted) == 0 {
-		delete(w.wanted, environment)
-	}
-	for s, workloads := range wanted {
-		running := w.sources[s]
-		if resource, known := resources[s]; known && running == nil {
-			namers := deployed.NewNamers()
-			namers.Set(environment, selectionsOf(workloads))
-			w.sources[s] = w.begin(s, resource, namers)
-		}
-		if running != nil && changed {
-			w.tellOthers(environment, running)
-			running.set(environment, workloads)
-		}
-	}
-	for s := range before {
-		running := w.sources[s]
-		if running == nil || len(wanted[s]) > 0 {
-			continue
-		}
-		w.tellOthers(environment, running)
-		if left := running.set(environment, nil); left == 0 {
-			running.stop()
-			delete(w.sources, s)
+func (w *watches) want(environment types.NamespacedName, wanted interests) {
+	resources := w.resources(wanted)
+	all := w.exchange(environment, wanted, resources)
+	full := len(all) > 0 && w.rooms.wereFull(environment.Namespace)
+	for _, c := range all {
+		if w.tellOthers(environment, c); full {
+			w.reloadSoon(c.watch) // it may leave room for others
 		}
 	}
 }
 
-// tellOthers reconciles the other Environments of a namespace that use a source: what they share may have changed.
-func (w *watches) tellOthers(environment types.NamespacedName, running *watch) {
-	if w.queue == nil {
-		return
+// changed is a watch of which an Environment names other objects than before.
+type changed struct {
+	*watch
+	selections []deployed.Selection // before and now
+}
+
+func (w *watches) exchange(environment types.NamespacedName, wanted interests, resources map[deployed.Source]schema.GroupVersionResource) (all []changed) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx == nil {
+		return nil // it starts soon, and read says so
 	}
-	for _, other := range running.namers.All() {
-		if other.Namespace == environment.Namespace && other != environment {
-			w.queue.AddAfter(ctrl.Request{NamespacedName: other}, startingEvery)
+	before := w.wanted[environment]
+	if w.wanted[environment] = wanted; len(wanted) == 0 {
+		delete(w.wanted, environment)
+	}
+	for s, selections := range wanted {
+		running := w.sources[s]
+		if resource, known := resources[s]; known && running == nil {
+			namers := deployed.NewNamers()
+			namers.Set(environment, selections)
+			w.sources[s] = w.begin(s, resource, namers)
+		} else if running != nil && (!running.namers.Has(environment) || !reflect.DeepEqual(before[s], selections)) {
+			running.namers.Set(environment, selections)
+			all = append(all, changed{running, slices.Concat(before[s], selections)})
 		}
 	}
+	for s, selections := range before {
+		running := w.sources[s]
+		if running == nil || len(wanted[s]) > 0 {
+			continue
+		}
+		if running.namers.Set(environment, nil); running.namers.Len() > 0 {
+			all = append(all, changed{running, selections})
+			continue
+		}
+		running.stop()
+		running.room.leave()
+		delete(w.sources, s)
+	}
+	return all
+}
+
+// tellOthers reconciles the other Environments of a namespace that name the same objects: what they say of it may have changed.
+func (w *watches) tellOthers(environment types.NamespacedName, c changed) {
+	others := map[types.NamespacedName]bool{}
+	for _, selection := range c.selections {
+		objects, _ := c.find(selection)
+		for _, o := range objects {
+			for _, other := range c.namers.Of(o) {
+				others[other] = true
+			}
+		}
+	}
+	for other := range others {
+		if queue := w.requests(); queue != nil && other.Namespace == environment.Namespace && other != environment {
+			queue.AddAfter(ctrl.Request{NamespacedName: other}, startingEvery)
+		}
+	}
+}
+
+func (w *watches) requests() queue {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.queue
 }
 
 // namedBy returns the other Environments of a namespace that name an object. Those of other namespaces belong to other teams.
@@ -132,22 +162,27 @@ func (w *watches) source(s deployed.Source) *watch {
 	return w.sources[s]
 }
 
-// resources asks the API server for what it does not know, and leaves out what the cluster lacks.
-func (w *watches) resources(ctx context.Context, wanted interests) map[deployed.Source]schema.GroupVersionResource {
+// resources leaves out what the cluster lacks, or may lack.
+func (w *watches) resources(wanted interests) map[deployed.Source]schema.GroupVersionResource {
 	all := map[deployed.Source]schema.GroupVersionResource{}
 	for s := range wanted {
-		if resource, problem, err := w.kinds.find(ctx, s); problem == "" && err == nil {
+		if resource, problem, err := w.kinds.findSoon(w.context(), s); problem == "" && err == nil {
 			all[s] = resource
 		}
 	}
 	return all
 }
 
+// context is nil before Start.
+func (w *watches) context() context.Context {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.ctx
+}
+
 // notify reconciles the Environments that name an object; nil: all that use the watch.
 func (w *watches) notify(running *watch, o any) {
-	w.mu.RLock()
-	queue := w.queue
-	w.mu.RUnlock()
+	queue := w.requests()
 	if queue == nil {
 		return
 	}
@@ -160,16 +195,14 @@ func (w *watches) notify(running *watch, o any) {
 	}
 }
 
-// read returns the objects of a source that a workload may mean, or why they are not known, as a sentence.
-func (w *watches) read(ctx context.Context, s deployed.Source, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
-	w.mu.RLock()
-	running, started := w.sources[s], w.ctx != nil
-	w.mu.RUnlock()
+// read returns the first objects of a source that a selection has, or why they are not known, as a sentence.
+func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+	running := w.source(s)
 	switch {
-	case !started:
+	case w.context() == nil:
 		return nil, "", errStarting
 	case running == nil:
-		problem, err = w.unknown(ctx, s)
+		problem, err = w.unknown(s)
 		return nil, problem, err
 	}
 	if err := running.failure(w.clock.Now()); err != nil {
@@ -180,49 +213,25 @@ func (w *watches) read(ctx context.Context, s deployed.Source, selection deploye
 	}
 	all, missing := running.find(selection)
 	switch {
-	case missing == nil || len(all) > deployed.MaxWorkloads: // no more count, and they came first
+	case missing == nil:
 		return all, "", nil
-	case missing.bytes == 0 || running.room.hasFor(missing.bytes):
+	case missing.bytes == 0 || w.rooms.has(e.Namespace, missing.bytes):
 		w.reloadSoon(running)
 		return nil, "", errStarting
 	default:
-		return nil, tooLarge(s, missing), nil
+		return nil, tooLarge(s, missing, e.Namespace), nil
 	}
-}
-
-const (
-	// reloadAfter lets the Environments of a burst name their objects before these are read.
-	reloadAfter = time.Second
-
-	// reloadPause makes reading them at most a tenth of what a watch does, however often somebody names others.
-	reloadPause = 10
-)
-
-// reloadSoon begins a watch again, because some of its objects are missing.
-func (w *watches) reloadSoon(running *watch) {
-	running.mu.Lock()
-	defer running.mu.Unlock()
-	if running.reloads {
-		return
-	}
-	running.reloads = true
-	time.AfterFunc(max(reloadAfter, reloadPause*running.loaded), func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.sources[running.source] == running && w.ctx.Err() == nil {
-			running.stop()
-			w.sources[running.source] = w.begin(running.source, running.resource, running.namers)
-		}
-	})
 }
 
 // errStarting says that nothing is known yet.
 var errStarting = errors.New("the workloads are being read")
 
 // unknown says why there is no watch.
-func (w *watches) unknown(ctx context.Context, s deployed.Source) (problem string, err error) {
-	_, problem, err = w.kinds.find(ctx, s)
+func (w *watches) unknown(s deployed.Source) (problem string, err error) {
+	_, problem, err = w.kinds.findSoon(w.context(), s)
 	switch {
+	case errors.Is(err, errStarting):
+		return "", err
 	case err != nil:
 		return fmt.Sprintf("It cannot be found out whether the cluster has the kind %s: %s.", s.Kind, strings.TrimSuffix(err.Error(), ".")), nil
 	case problem == "":

@@ -1,7 +1,6 @@
 package deployed
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
@@ -36,28 +35,35 @@ func NewWorkloads(mgr ctrl.Manager, clock clock.PassiveClock) (*Workloads, error
 	return &Workloads{client: client, kinds: &kinds{cluster: cluster, clock: clock}, expressions: newKeptExpressions()}, nil
 }
 
-// readSource returns the objects of a source that a workload may mean, or why they are not known, as a sentence.
-type readSource func(context.Context, deployed.Source, deployed.Selection) (all []*unstructured.Unstructured, problem string, err error)
+// reading is of the workloads of one Environment.
+type reading struct {
+	environment *v1alpha1.Environment
+	team        *v1alpha1.Team // nil: there is none
+	expressions *deployed.Expressions
+}
+
+// lookup returns the objects of a source that a selection has, and perhaps others, or why they are not known, as a sentence.
+type lookup func(deployed.Source, deployed.Selection) (all []*unstructured.Unstructured, problem string, err error)
 
 // find returns what a workload means: objects, or a problem.
-func (w *Workloads) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, workload v1alpha1.Workload, read readSource) (all []deployed.Found, err error) {
-	f := deployed.Found{Workload: workload, Source: deployed.SourceOf(e, workload), Expressions: w.expressions.of(e)}
-	if f.Problem = deployed.Allowed(team, f.Source, e, workload.Name); f.Problem != "" {
+func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, err error) {
+	f := deployed.Found{Workload: w, Source: deployed.SourceOf(r.environment, w), Expressions: r.expressions}
+	if f.Problem = deployed.Allowed(r.team, f.Source, r.environment, w.Name); f.Problem != "" {
 		return []deployed.Found{f}, nil
 	}
-	selection := deployed.SelectionOf(workload)
-	objects, problem, err := read(ctx, f.Source, selection)
+	selection := deployed.SelectionFor(r.environment, r.team, w)
+	objects, problem, err := look(f.Source, selection)
 	if f.Problem = problem; err != nil || problem != "" {
 		return []deployed.Found{f}, err
 	}
 	for _, o := range objects {
-		if selection.Has(o) && deployed.Allowed(team, f.Source, e, o.GetName()) == "" {
+		if selection.Has(o) {
 			f.Object = o
 			all = append(all, f)
 		}
 	}
 	if len(all) == 0 {
-		f.Problem = deployed.NothingFound(workload, f.Source)
+		f.Problem = deployed.NothingFound(w, f.Source)
 		all = append(all, f)
 	}
 	return all, nil
@@ -85,7 +91,7 @@ func newKeptExpressions() *keptExpressions {
 	return &keptExpressions{byEnvironment: map[types.NamespacedName]kept{}, bytes: map[string]int{}}
 }
 
-// of returns those of an Environment. Beyond the bound of its namespace, they last for one reading.
+// of returns those of an Environment, which it keeps until forget. Beyond the bound of its namespace, they last for one reading.
 func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,6 +106,16 @@ func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
 		k.bytes[e.Namespace] += is.bytes
 	}
 	return is.expressions
+}
+
+// known returns those of an Environment, and keeps none.
+func (k *keptExpressions) known(e *v1alpha1.Environment) *deployed.Expressions {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if is, found := k.byEnvironment[types.NamespacedName{Namespace: e.Namespace, Name: e.Name}]; found && is.uid == e.UID && is.generation == e.Generation {
+		return is.expressions
+	}
+	return deployed.NewExpressions()
 }
 
 // forget is for an Environment that is gone.

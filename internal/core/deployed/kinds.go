@@ -54,6 +54,28 @@ func Allowed(team *v1alpha1.Team, source Source, e *v1alpha1.Environment, name s
 			}
 		}
 	}
+	return notAllowed(source, name)
+}
+
+// allowedNames are those of the objects of another namespace that Environments of the team may name; nil: all.
+func allowedNames(team *v1alpha1.Team, namespace string) []string {
+	names := []string{}
+	if team == nil {
+		return names
+	}
+	for _, other := range team.Spec.WorkloadNamespaces {
+		switch {
+		case other.Name != namespace:
+		case len(other.Workloads) == 0:
+			return nil
+		default:
+			names = append(names, other.Workloads...)
+		}
+	}
+	return names
+}
+
+func notAllowed(source Source, name string) string {
 	what := "namespace " + source.Namespace
 	if name != "" {
 		what = source.Kind + " " + name + " in " + what

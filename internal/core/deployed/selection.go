@@ -18,6 +18,7 @@ import (
 type Selection struct {
 	name     string
 	selector labels.Selector // nil: the object with the name
+	among    []string        // nil: the selector may find all objects
 }
 
 // SelectionOf returns that of a workload. The API server does not check the values of a selector: one that is invalid, or empty, selects nothing.
@@ -32,6 +33,16 @@ func SelectionOf(w v1alpha1.Workload) Selection {
 	return Selection{selector: selector}
 }
 
+// SelectionFor returns that of a workload of an Environment, without the objects that its team may not name. Others must not be looked at:
+// they would take the room of their team, or be mentioned in a message.
+func SelectionFor(e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) Selection {
+	s := SelectionOf(w)
+	if source := SourceOf(e, w); s.selector != nil && source.Namespace != e.Namespace {
+		s.among = allowedNames(team, source.Namespace)
+	}
+	return s
+}
+
 // Name returns that of the only object that the workload may mean, unless it selects by labels.
 func (s Selection) Name() (name string, byName bool) { return s.name, s.selector == nil }
 
@@ -40,11 +51,22 @@ func (s Selection) Has(o metav1.Object) bool {
 	if s.selector == nil {
 		return s.name == o.GetName()
 	}
-	return s.selector.Matches(labels.Set(o.GetLabels()))
+	return (s.among == nil || slices.Contains(s.among, o.GetName())) && s.selector.Matches(labels.Set(o.GetLabels()))
 }
 
-// label returns one that all selected objects have, if the selector says so.
+// names are those of the only objects that the workload may mean; nil: they are not known.
+func (s Selection) names() []string {
+	if s.selector == nil {
+		return []string{s.name}
+	}
+	return s.among
+}
+
+// label returns one that all selected objects have, if their names are not known, and the selector says so.
 func (s Selection) label() (l label, found bool) {
+	if s.names() != nil {
+		return label{}, false
+	}
 	requirements, _ := s.selector.Requirements()
 	for _, r := range requirements {
 		single := r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals || r.Operator() == selection.In
@@ -89,13 +111,23 @@ func (n *Namers) Set(environment types.NamespacedName, selections []Selection) {
 }
 
 func (n *Namers) add(environment types.NamespacedName, s Selection) {
-	own := n.others
-	if s.selector == nil {
-		own = entry(n.byName, s.name)
-	} else if l, found := s.label(); found {
-		own = entry(n.byLabel, l)
+	for _, own := range n.indexes(s) {
+		own[environment] = append(own[environment], s)
 	}
-	own[environment] = append(own[environment], s)
+}
+
+// indexes are where a Selection is looked up.
+func (n *Namers) indexes(s Selection) (all []namers) {
+	for _, name := range s.names() {
+		all = append(all, entry(n.byName, name))
+	}
+	if l, found := s.label(); found {
+		all = append(all, entry(n.byLabel, l))
+	}
+	if s.names() == nil && len(all) == 0 {
+		all = append(all, n.others)
+	}
+	return all
 }
 
 func entry[K comparable](index map[K]namers, key K) namers {
@@ -106,18 +138,16 @@ func entry[K comparable](index map[K]namers, key K) namers {
 }
 
 func (n *Namers) remove(environment types.NamespacedName, s Selection) {
-	if s.selector == nil {
-		leave(n.byName, s.name, environment)
-	} else if l, found := s.label(); found {
-		leave(n.byLabel, l, environment)
-	} else {
-		delete(n.others, environment)
+	for _, own := range n.indexes(s) {
+		delete(own, environment)
 	}
-}
-
-func leave[K comparable](index map[K]namers, key K, environment types.NamespacedName) {
-	if delete(index[key], environment); len(index[key]) == 0 {
-		delete(index, key)
+	for _, name := range s.names() {
+		if len(n.byName[name]) == 0 {
+			delete(n.byName, name)
+		}
+	}
+	if l, found := s.label(); found && len(n.byLabel[l]) == 0 {
+		delete(n.byLabel, l)
 	}
 }
 
@@ -126,9 +156,7 @@ func (n *Namers) Of(o metav1.Object) []types.NamespacedName {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	found := map[types.NamespacedName]bool{}
-	for environment := range n.byName[o.GetName()] {
-		found[environment] = true
-	}
+	n.byName[o.GetName()].find(o, found)
 	n.others.find(o, found)
 	for name, value := range o.GetLabels() {
 		n.byLabel[label{name, value}].find(o, found)
@@ -142,6 +170,13 @@ func (n namers) find(o metav1.Object, found map[types.NamespacedName]bool) {
 			found[environment] = true
 		}
 	}
+}
+
+// Has reports whether an Environment names objects of the source.
+func (n *Namers) Has(environment types.NamespacedName) bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.all[environment]) > 0
 }
 
 // Len is how many Environments name objects of the source.

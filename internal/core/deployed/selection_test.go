@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,51 @@ func TestNamers(t *testing.T) {
 	}
 	if check("at the end"); index.Len() != 0 || len(index.byName)+len(index.byLabel)+len(index.others) != 0 {
 		t.Errorf("left: %+v", index)
+	}
+}
+
+// TestSelectionFor: a selector in another namespace has only the objects that the team may name, as if there were no others.
+func TestSelectionFor(t *testing.T) {
+	team := func(names ...string) *v1alpha1.Team {
+		return &v1alpha1.Team{Spec: v1alpha1.TeamSpec{WorkloadNamespaces: []v1alpha1.WorkloadNamespace{{Name: "argocd", Workloads: names}}}}
+	}
+	all := labeled(map[string]string{"app": "web"})
+	all.Namespace = "argocd"
+	own := labeled(map[string]string{"app": "web"})
+	named := v1alpha1.Workload{Name: "shop", Namespace: "argocd"}
+	for name, tc := range map[string]struct {
+		team *v1alpha1.Team
+		of   v1alpha1.Workload
+		want string
+	}{
+		"some names":             {team("shop", "pay"), all, "shop"},
+		"the whole namespace":    {team(), all, "bank shop"},
+		"no team":                {nil, all, ""},
+		"its own namespace":      {team("shop"), own, "bank shop"},
+		"a name, without labels": {team("shop"), named, "shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, index, environment := SelectionFor(&anEnvironment, tc.team, tc.of), NewNamers(), types.NamespacedName{Name: "staging"}
+			index.Set(environment, []Selection{s})
+			var got, found []string
+			for _, name := range []string{"bank", "shop"} {
+				o := &unstructured.Unstructured{Object: fields{}}
+				o.SetName(name)
+				o.SetLabels(map[string]string{"app": "web"})
+				if s.Has(o) {
+					got = append(got, name)
+				}
+				if len(index.Of(o)) > 0 {
+					found = append(found, name)
+				}
+			}
+			if strings.Join(got, " ") != tc.want || !slices.Equal(got, found) {
+				t.Errorf("%q, and by the index %q", got, found)
+			}
+			if index.Set(environment, nil); len(index.byName)+len(index.byLabel)+len(index.others) != 0 {
+				t.Errorf("left: %+v", index.byName)
+			}
+		})
 	}
 }
 

@@ -13,11 +13,15 @@ import (
 func Slim(u *unstructured.Unstructured) {
 	u.SetManagedFields(nil)
 	u.SetAnnotations(slimAnnotations(u.GetAnnotations()))
+	u.SetLabels(SlimLabels(u.GetLabels(), maxAnnotationsBytes))
 	ofPods := []string{"spec", "template", "metadata", "annotations"}
 	if annotations, found, err := unstructured.NestedStringMap(u.Object, ofPods...); err == nil && found {
 		_ = unstructured.SetNestedStringMap(u.Object, slimAnnotations(annotations), ofPods...) // it was read from there
 	}
 	dropVariables(u.Object)
+	for _, inventory := range [][]string{{"status", "resources"}, {"status", "operationState", "syncResult", "resources"}} { // of an Application
+		unstructured.RemoveNestedField(u.Object, inventory...)
+	}
 	pod, found, err := unstructured.NestedMap(u.Object, "spec", "template", "spec")
 	if err != nil || !found {
 		return
@@ -41,15 +45,29 @@ const (
 )
 
 func slimAnnotations(all map[string]string) map[string]string {
+	for name, value := range all {
+		if strings.HasSuffix(name, "last-applied-configuration") || len(name)+len(value) > maxAnnotationBytes {
+			delete(all, name)
+		}
+	}
+	return SlimLabels(all, maxAnnotationsBytes)
+}
+
+// SlimLabels keeps the shortest that have so many bytes together. Kubernetes does not bound the number of labels.
+func SlimLabels(all map[string]string, max int) map[string]string {
 	size := func(name string) int { return len(name) + len(all[name]) }
 	shorter := func(a, b string) int { return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(a, b)) }
 	bytes := 0
+	for name := range all {
+		bytes += size(name)
+	}
+	if bytes <= max {
+		return all
+	}
+	bytes = 0
 	for _, name := range slices.SortedFunc(maps.Keys(all), shorter) {
-		own := size(name)
-		if strings.HasSuffix(name, "last-applied-configuration") || own > maxAnnotationBytes || bytes+own > maxAnnotationsBytes {
+		if bytes += size(name); bytes > max {
 			delete(all, name)
-		} else {
-			bytes += own
 		}
 	}
 	return all

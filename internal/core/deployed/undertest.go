@@ -12,16 +12,18 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/plaintext"
 )
 
+// MaxCompared is how many objects are compared, as many as the status of a Suite may have.
+const MaxCompared = 50
+
 const (
-	maxUnderTest = 50 // the bounds of the status of a Suite
-	maxChanged   = 2048
-	maxRevision  = 256
+	maxChanged  = 2048
+	maxRevision = 256
 )
 
 // Compared returns the objects that are compared, in their order.
 func Compared(found []Found) []Found {
 	all := sorted(found)
-	return all[:min(len(all), maxUnderTest)]
+	return all[:min(len(all), MaxCompared)]
 }
 
 // Versions returns what each object is at the moment, as the start of a run. Digests of what was found are those of its pods now; nil: they
@@ -75,7 +77,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 		if sameObject(start, is) != nil || is.Start == nil || is.Start.UID == "" {
 			continue
 		}
-		if len(u.Workloads) < maxUnderTest {
+		if len(u.Workloads) < MaxCompared {
 			is.Start, is.End = nil, is.Start
 			u.Workloads = append(u.Workloads, is)
 		}

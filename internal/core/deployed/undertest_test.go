@@ -110,7 +110,7 @@ func TestVersionsAreBounded(t *testing.T) {
 		many = append(many, found("acme/shop", aDeployment(fmt.Sprintf("web-%02d", i), shaA)))
 	}
 	got := Tested(Versions(many), Versions(append(many, seen(shaB, nil))))
-	if len(got.Workloads) != maxUnderTest || got.Workloads[0].Name != "web" && got.Workloads[0].Name != "web-00" {
+	if len(got.Workloads) != MaxCompared || got.Workloads[0].Name != "web" && got.Workloads[0].Name != "web-00" {
 		t.Errorf("%d, from %s", len(got.Workloads), got.Workloads[0].Name)
 	}
 }
@@ -178,11 +178,11 @@ func TestStillThere(t *testing.T) {
 // TestVersionsFit into the status, whatever others write into their objects.
 func TestVersionsFit(t *testing.T) {
 	var many []Found
-	for i := range 3 * maxUnderTest {
+	for i := range 3 * MaxCompared {
 		many = append(many, found("acme/shop", aDeployment(fmt.Sprintf("web-%03d", i), shaA, revision(strings.Repeat("1", 300)))))
 	}
 	all := Versions(many)
-	if len(all) != maxUnderTest || len(Compared(many)) != maxUnderTest || len(all[0].Start.Revision) > 256 {
+	if len(all) != MaxCompared || len(Compared(many)) != MaxCompared || len(all[0].Start.Revision) > 256 {
 		t.Errorf("%d, %d, %q", len(all), len(Compared(many)), all[0].Start.Revision)
 	}
 }

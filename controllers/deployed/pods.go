@@ -1,0 +1,38 @@
+package deployed
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const podsRead = 100 // of a workload: all have the same images, or the digest is not known
+
+// podsOf keeps of each pod what shows its images, and reports whether these are all.
+func podsOf(ctx context.Context, from client.Reader, namespace string, selector labels.Selector) (all []corev1.Pod, complete bool, err error) {
+	options := &client.ListOptions{Namespace: namespace, LabelSelector: selector, Limit: pageSize}
+	for len(all) < podsRead {
+		page := &corev1.PodList{}
+		if err := from.List(ctx, page, options); err != nil {
+			return nil, false, err
+		}
+		for i := range page.Items {
+			all = append(all, imagesOf(&page.Items[i]))
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return all, true, nil
+		}
+	}
+	return all, false, nil
+}
+
+func imagesOf(of *corev1.Pod) corev1.Pod {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: of.DeletionTimestamp}, Status: corev1.PodStatus{Phase: of.Status.Phase}}
+	for _, c := range of.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, ImageID: c.ImageID})
+	}
+	return pod
+}
