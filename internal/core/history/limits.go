@@ -42,13 +42,15 @@ const (
 	maxEnds    = 12 // ways in which runs ended
 
 	// What an answer holds while it reads days: together 6 MiB at most.
-	maxSpread   = 1 << 15 // different values of which quantiles are exact: 54 minutes in tenths of a second
-	maxEndings  = 1000    // ways in which runs ended, before the rare ones are one
-	maxRanked   = 2 << 20 // bytes of tests that failed, of which those of the newest days count: 7,000 of ordinary names
-	maxSlowness = 3 << 19 // bytes of slow tests: those of 50 places, each day
-	maxSeen     = 4 << 20 // bytes of the history of a test: 200 places
-	statsCost   = 224     // of a test in a ranking, beside its texts, in bytes
-	seenCost    = 1024    // of a place in the history of a test, and a quarter of it of each run that is shown, beside texts, in bytes
+	maxSpread       = 1 << 15 // different values of which quantiles are exact: 54 minutes in tenths of a second
+	maxSpreadIfFull = 64      // the same of a test in a place, once the answer has its 4 MiB
+	maxEndings      = 1000    // ways in which runs ended, before the rare ones are one
+	maxRanked       = 2 << 20 // bytes of tests that failed, of which those of the newest days count: 7,000 of ordinary names
+	maxSlowness     = 3 << 19 // bytes of slow tests: those of 50 places, each day
+	maxSeen         = 4 << 20 // bytes of the history of a test: 200 places
+	statsCost       = 224     // of a test in a ranking, beside its texts, in bytes
+	valueCost       = 24      // of a value of which quantiles are exact, in bytes
+	seenCost        = 1024    // of a place in the history of a test, and a quarter of it of each run that is shown, beside texts, in bytes
 
 	// MaxPlaces bounds the Triggers and Environments of an answer.
 	MaxPlaces = 2000

@@ -14,13 +14,16 @@ type spread struct {
 	n      int
 }
 
-func (s *spread) add(value float64) {
+func (s *spread) add(value float64) { s.addWithin(value, maxSpread) }
+
+// addWithin is add with another bound of different values.
+func (s *spread) addWithin(value float64, most int) {
 	if s.counts == nil {
 		s.counts, s.step = map[uint32]uint32{}, 1
 	}
 	s.counts[uint32(min(max(math.Round(value), 0), math.MaxUint32))/s.step]++
 	s.n++
-	for len(s.counts) > maxSpread {
+	for len(s.counts) > most {
 		coarse := map[uint32]uint32{}
 		for value, n := range s.counts {
 			coarse[value/2] += n

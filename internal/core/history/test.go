@@ -28,7 +28,7 @@ func (d *IndexedDay) See(t TestDay, in *PlaceDay) *SeenDay {
 
 // TestBuilder makes the history of a test. It keeps only the runs that it shows.
 type TestBuilder struct {
-	Cut bool // there were more places than an answer holds
+	Cut bool // there were more places, runs or messages than an answer holds
 
 	places map[httpapi.Place]*testPlace
 	bytes  int
@@ -43,10 +43,10 @@ func (b *TestBuilder) Add(d SeenDay) {
 	if len(all) == 0 {
 		return
 	}
-	in := b.places[d.in.Place]
+	in, full := b.places[d.in.Place], b.bytes > maxSeen
+	b.Cut = b.Cut || full && (in == nil || len(in.Last) < maxLast)
 	if in == nil {
-		if b.bytes > maxSeen {
-			b.Cut = true
+		if full {
 			return
 		}
 		in = &testPlace{newest: TestDay{Suite: d.test.Suite, File: d.test.File, Line: d.test.Line}}
@@ -54,11 +54,8 @@ func (b *TestBuilder) Add(d SeenDay) {
 		b.places[d.in.Place] = in
 		b.bytes += seenCost
 	}
-	b.bytes += in.add(d, all)
+	b.bytes += in.add(d, all, full)
 }
-
-// Has reports whether the test was in a place.
-func (b *TestBuilder) Has(p httpapi.Place) bool { return b.places[p] != nil }
 
 // History returns the history in these places, those in which the test fails first.
 func (b *TestBuilder) History(name string, days int, in func(httpapi.Place) bool) httpapi.TestHistory {
@@ -96,21 +93,23 @@ type testPlace struct {
 	failing failingRow
 }
 
-// add returns how many bytes are kept of the day.
-func (p *testPlace) add(d SeenDay, all []outcome) (bytes int) {
+// add returns how many bytes are kept of the day. If the history is full, the day only counts.
+func (p *testPlace) add(d SeenDay, all []outcome, full bool) (bytes int) {
+	values := len(p.took.counts)
 	for _, o := range slices.Backward(all) {
-		if len(p.Last) < maxLast {
+		if len(p.Last) < maxLast && !full {
 			r := d.run(o)
 			p.Last = append(p.Last, r)
 			bytes += seenCost/4 + len(r.Branch) + len(r.Message)
 		}
-		p.count(o)
+		p.count(o, full)
 	}
 	p.failing.add(d, all)
-	return bytes + p.say(d)
+	bytes += max(0, len(p.took.counts)-values) * valueCost
+	return bytes + p.say(d, full)
 }
 
-func (p *testPlace) count(o outcome) {
+func (p *testPlace) count(o outcome, full bool) {
 	switch o.state {
 	case httpapi.TestSkipped:
 		p.Skipped++
@@ -124,7 +123,11 @@ func (p *testPlace) count(o outcome) {
 		p.Passed++
 	}
 	p.Runs++
-	p.took.add(float64(o.milliseconds))
+	most := maxSpread
+	if full {
+		most = maxSpreadIfFull
+	}
+	p.took.addWithin(float64(o.milliseconds), most)
 	now := verdict(o.state)
 	if p.later != "" && now != p.later {
 		p.Flips++
@@ -133,8 +136,8 @@ func (p *testPlace) count(o outcome) {
 }
 
 // say counts what the test said. Messages of older days than those of the most recent five are not among these.
-func (p *testPlace) say(d SeenDay) (bytes int) {
-	full := len(p.Failures) >= maxSayings
+func (p *testPlace) say(d SeenDay, full bool) (bytes int) {
+	full = full || len(p.Failures) >= maxSayings
 	for _, f := range d.test.Failures {
 		at := slices.IndexFunc(p.Failures, func(known httpapi.FailureText) bool { return known.Message == f.Message })
 		if at < 0 && full || len(f.Runs) == 0 {

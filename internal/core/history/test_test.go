@@ -207,3 +207,29 @@ func TestEveryTestIsFound(t *testing.T) {
 		}
 	})
 }
+
+// TestHistoryOfManyPlaces: however many places have a test, and runs in each, an answer holds some megabytes, and counts all.
+func TestHistoryOfManyPlaces(t *testing.T) {
+	const test = "cart > keeps items"
+	b := history.NewTestBuilder()
+	older := strings.Repeat("p", 59)
+	for i, date := range []time.Time{tuesday, tuesday.AddDate(0, 0, -1)} {
+		outcomes := []string{"p", older}[i]
+		for n := range history.MaxPlaces {
+			place := httpapi.Place{Namespace: "acme", Trigger: fmt.Sprint("smoke-", n), Environment: "staging"}
+			for _, d := range seen(t, place, test, dayOf(place, date, 'a', test, outcomes)) {
+				b.Add(d)
+			}
+		}
+	}
+	kept := 0
+	h := b.History(test, 30, func(httpapi.Place) bool { return true })
+	for _, p := range h.Places {
+		if kept += len(p.Last); p.Runs != 60 || len(p.Last) == 0 {
+			t.Fatalf("%d runs, of which %d are kept", p.Runs, len(p.Last))
+		}
+	}
+	if kept > 20_000 || !b.Cut || len(h.Places) != history.MaxPlaces {
+		t.Errorf("%d runs of %d places are kept, cut: %t", kept, len(h.Places), b.Cut)
+	}
+}
