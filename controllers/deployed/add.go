@@ -21,6 +21,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
+// workers mostly wait for the API server. Each works for another namespace.
+const workers = 8
+
 // notifiedDelay lets the notifications of a burst be written together.
 const notifiedDelay = 500 * time.Millisecond
 
@@ -28,7 +31,7 @@ const notifiedDelay = 500 * time.Millisecond
 func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
-		watches: newWatches(workloads, clock), turns: newTurns(clock), pace: reconcile.NewPace(clock),
+		watches: newWatches(workloads, clock), turns: reconcile.NewTurns(clock), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {
 		return err
@@ -47,7 +50,7 @@ func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notif
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.environmentsOfTeam), reconcile.SpecChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		WatchesRawSource(source.Func(r.watches.feed)).
-		WatchesRawSource(source.Func(r.turns.feed)).
+		WatchesRawSource(source.Func(r.turns.Feed)).
 		WatchesRawSource(source.Func(r.ledger.feed)).
 		Complete(retry.Conflicts(r))
 }

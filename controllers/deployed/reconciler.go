@@ -31,7 +31,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 
 	watches *watches
-	turns   *turns
+	turns   *reconcile.Turns
 	pace    *reconcile.Pace
 	ledger  *ledger // nil: there is no store
 }
@@ -48,10 +48,10 @@ const (
 
 // Reconcile writes the status at once if a rollout has changed it, and otherwise at a pace that follows load.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if !r.turns.begin(req) {
+	if !r.turns.Begin(req) {
 		return ctrl.Result{}, nil
 	}
-	defer r.turns.end(req.Namespace)
+	defer r.turns.End(req.Namespace)
 	was, err := reconcile.Get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	is := was.DeepCopy()
 	var problems []string
-	spent := r.turns.measure(req.Namespace)
+	spent := r.turns.Measure(req.Namespace)
 	is.Status.Deployed, problems = deployed.Status(observed)
 	spent()
 	is.Status.Unarchived = r.unarchived(was, is)
@@ -167,7 +167,7 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 
 // find returns the objects that count, and watches them.
 func (r *Reconciler) find(e *v1alpha1.Environment, team *v1alpha1.Team) (all []deployed.Found, err error) {
-	defer r.turns.measure(e.Namespace)()
+	defer r.turns.Measure(e.Namespace)()
 	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
 	reading := reading{e, team, r.watches.expressions.of(e)}
 	for _, w := range e.Spec.Workloads {
@@ -194,7 +194,7 @@ func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) interests {
 
 // digests asks for the pods of a rollout when it is complete, and only once. Without an answer, they stay unknown.
 func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f deployed.Found) []v1alpha1.ImageDigest {
-	spent, o := r.turns.measure(e.Namespace), f.Object
+	spent, o := r.turns.Measure(e.Namespace), f.Object
 	selector, needed := deployed.PodsToRead(e, f)
 	if spent(); !needed {
 		return nil

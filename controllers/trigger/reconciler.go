@@ -13,8 +13,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/announce"
@@ -34,6 +36,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 
 	pace     *reconcile.Pace
+	turns    *reconcile.Turns
 	problems problems
 }
 
@@ -46,8 +49,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Environment))).
 		Watches(&v1alpha1.TriggerClass{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Class)), reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
+		WatchesRawSource(source.Func(r.turns.Feed)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(retry.Conflicts(r))
 }
+
+// workers mostly wait for the API server. Each works for another namespace, because an expression may take long to compile.
+const workers = 4
 
 // countDelay is how late a Trigger's status counts its runs, so that those of a burst are counted together.
 const countDelay = 2 * time.Second
@@ -69,6 +77,10 @@ func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler 
 
 // Reconcile writes the status: at once if the Trigger's condition or outcomes changed, otherwise at the pace of its counts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.turns.Begin(req) {
+		return ctrl.Result{}, nil
+	}
+	defer r.turns.End(req.Namespace)
 	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
 	if was == nil && err == nil {
 		r.pace.Forget(req.NamespacedName)
@@ -86,7 +98,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	t := was.DeepCopy()
+	spent := r.turns.Measure(req.Namespace)
 	setTriggerReady(t, e, r.problems.of(t), incomplete)
+	spent()
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
 	if wait := r.wait(was, t); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil

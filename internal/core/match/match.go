@@ -52,7 +52,9 @@ func compileWith(t *v1alpha1.Trigger, expression func(*v1alpha1.TriggerSpec) (cr
 			m.criteria = append(m.criteria, namedCriterion{criterion: c, field: d.field})
 			m.byWeight = append(m.byWeight, c)
 			m.weight += c.weight()
-			m.pending, _ = c.(*lazyExpression)
+			if lazy, ok := c.(*lazyExpression); ok {
+				m.pending = lazy
+			}
 		}
 	}
 	slices.SortStableFunc(m.byWeight, func(a, b criterion) int { return cmp.Compare(a.weight(), b.weight()) })

@@ -1,4 +1,4 @@
-package deployed
+package reconcile
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 // delayed remembers what is added later.
 type delayed struct {
-	queue
+	workqueue.TypedRateLimitingInterface[ctrl.Request]
 	all []string
 }
 
@@ -26,12 +26,12 @@ func request(namespace, name string) ctrl.Request {
 	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-func newTestTurns(t *testing.T) (*turns, *clocktesting.FakePassiveClock, *delayed) {
+func newTestTurns(t *testing.T) (*Turns, *clocktesting.FakePassiveClock, *delayed) {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-	q := &delayed{queue: workqueue.NewTypedRateLimitingQueue[ctrl.Request](nil)}
-	turns := newTurns(clock)
-	if err := turns.feed(t.Context(), q); err != nil {
+	q := &delayed{TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueue[ctrl.Request](nil)}
+	turns := NewTurns(clock)
+	if err := turns.Feed(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
 	return turns, clock, q
@@ -43,7 +43,7 @@ func TestTurns(t *testing.T) {
 	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
 	begins := func(want bool, namespace, name string) {
 		t.Helper()
-		if got := turns.begin(request(namespace, name)); got != want {
+		if got := turns.Begin(request(namespace, name)); got != want {
 			t.Errorf("%s/%s begins: %t", namespace, name, got)
 		}
 	}
@@ -59,32 +59,32 @@ func TestTurns(t *testing.T) {
 	begins(false, "attacker", "c")
 	begins(false, "attacker", "b") // again, because its workload changed
 	begins(true, "acme", "staging")
-	stop := turns.measure("attacker")
+	stop := turns.Measure("attacker")
 	pass(3 * time.Second)
 	stop()
 	pass(time.Hour) // writing and asking is not computing
-	turns.end("attacker")
-	turns.end("acme")
+	turns.End("attacker")
+	turns.End("acme")
 	added("attacker/b in 12s")
 	begins(true, "acme", "staging")
-	turns.end("acme")
+	turns.End("acme")
 	pass(2 * time.Second)
 	begins(false, "attacker", "a")
 	added("attacker/a in 10s")
 	pass(10 * time.Second)
 	begins(true, "attacker", "b")
 	begins(false, "attacker", "a")
-	turns.end("attacker")
+	turns.End("attacker")
 	added("attacker/c in 0s")
 	begins(true, "attacker", "c")
-	turns.end("attacker")
+	turns.End("attacker")
 	added("attacker/a in 0s")
 	begins(true, "attacker", "a")
-	turns.end("attacker")
+	turns.End("attacker")
 	added()
 	for i := range manyNamespaces {
 		begins(true, fmt.Sprint("team-", i), "staging")
-		turns.end(fmt.Sprint("team-", i))
+		turns.End(fmt.Sprint("team-", i))
 	}
 	if len(turns.byNamespace) > manyNamespaces {
 		t.Errorf("%d namespaces are kept", len(turns.byNamespace))

@@ -1,20 +1,17 @@
-package deployed
+package reconcile
 
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 const (
-	// workers mostly wait for the API server. Each works for another namespace.
-	workers = 8
-
 	// pausePerSpent makes what one namespace computes a fifth of a processor at most, whatever its expressions and selectors cost.
 	pausePerSpent = 4
 
@@ -22,48 +19,51 @@ const (
 	manyNamespaces = 100
 )
 
-// turns let one Environment of a namespace be looked at at a time, and after what it cost, the namespace pauses.
-type turns struct {
+// Turns let one object of a namespace be reconciled at a time, and after what it cost, the namespace pauses. Other namespaces do not wait,
+// unless as many as there are workers compute.
+type Turns struct {
 	clock clock.PassiveClock
 
 	mu          sync.Mutex
-	queue       queue // nil before feed
+	queue       workqueue.TypedRateLimitingInterface[ctrl.Request]
 	byNamespace map[string]*namespaceTurn
 }
 
 type namespaceTurn struct {
 	busy    bool
 	free    time.Time      // when the pause is over
-	spent   time.Duration  // by the one that is looked at
-	waiting []ctrl.Request // since it is busy, in order of arrival
+	spent   time.Duration  // since it is busy
+	waiting []ctrl.Request // in order of arrival
+	waits   map[ctrl.Request]bool
 }
 
-func newTurns(clock clock.PassiveClock) *turns {
-	return &turns{clock: clock, byNamespace: map[string]*namespaceTurn{}}
+// NewTurns returns Turns for one controller.
+func NewTurns(clock clock.PassiveClock) *Turns {
+	return &Turns{clock: clock, byNamespace: map[string]*namespaceTurn{}}
 }
 
-// feed is a source of requests.
-func (t *turns) feed(_ context.Context, q queue) error {
+// Feed is a source of requests, which the controller must watch.
+func (t *Turns) Feed(_ context.Context, q workqueue.TypedRateLimitingInterface[ctrl.Request]) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.queue = q
 	return nil
 }
 
-// begin reports whether it is the turn of an Environment. If not, it comes again by itself.
-func (t *turns) begin(req ctrl.Request) bool {
+// Begin reports whether it is the turn of an object. If not, its request comes again by itself.
+func (t *Turns) Begin(req ctrl.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.byNamespace[req.Namespace]
 	if n == nil {
-		n = &namespaceTurn{}
+		n = &namespaceTurn{waits: map[ctrl.Request]bool{}}
 		t.byNamespace[req.Namespace] = n
 	}
 	pause := n.free.Sub(t.clock.Now())
 	switch {
 	case n.busy:
-		if !slices.Contains(n.waiting, req) {
-			n.waiting = append(n.waiting, req)
+		if !n.waits[req] {
+			n.waits[req], n.waiting = true, append(n.waiting, req)
 		}
 	case pause > 0:
 		t.queue.AddAfter(req, pause)
@@ -74,8 +74,8 @@ func (t *turns) begin(req ctrl.Request) bool {
 	return false
 }
 
-// measure counts the time until stop as spent by a namespace.
-func (t *turns) measure(namespace string) (stop func()) {
+// Measure counts the time until stop as spent by a namespace, between Begin and End.
+func (t *Turns) Measure(namespace string) (stop func()) {
 	began := t.clock.Now()
 	return func() {
 		t.mu.Lock()
@@ -84,8 +84,8 @@ func (t *turns) measure(namespace string) (stop func()) {
 	}
 }
 
-// end lets the next one begin after the pause.
-func (t *turns) end(namespace string) {
+// End lets the next one begin after the pause.
+func (t *Turns) End(namespace string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.byNamespace[namespace]
@@ -93,6 +93,7 @@ func (t *turns) end(namespace string) {
 	n.busy, n.free = false, t.clock.Now().Add(pause)
 	switch {
 	case len(n.waiting) > 0:
+		delete(n.waits, n.waiting[0])
 		t.queue.AddAfter(n.waiting[0], pause)
 		n.waiting = n.waiting[1:]
 	case len(t.byNamespace) > manyNamespaces:
