@@ -158,3 +158,9 @@ func TestSize(t *testing.T) {
 	}
 	t.Logf("an ordinary Trigger takes %d bytes", before)
 }
+
+func refusedAs(message string) []metav1.Condition {
+	return []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTooLarge, Message: message, ObservedGeneration: 1,
+	}}
+}

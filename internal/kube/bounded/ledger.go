@@ -5,9 +5,11 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -70,10 +72,12 @@ func (l *Ledger) admit(s *source, obj client.Object) bool {
 
 func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	a := l.account(s.book, obj.GetNamespace())
-	key := client.ObjectKeyFromObject(obj)
 	e := &entry{
-		NamespacedName: key, from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
-		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj), told: told(obj),
+		NamespacedName: key(obj), from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
+		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj),
+	}
+	if message := told(obj); message != "" {
+		e.told = message == a.message(e, s.book.kind)
 	}
 	if !a.put(e) {
 		return false
@@ -83,12 +87,17 @@ func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	return e.held
 }
 
+// key is client.ObjectKeyFromObject, with one string for all objects of a namespace.
+func key(obj client.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: unique.Make(obj.GetNamespace()).Value(), Name: obj.GetName()}
+}
+
 // notice wakes those who have something to do after a change of an account.
 func (l *Ledger) notice(a *account, b *book, e *entry) {
-	if a.total > a.bound || a.wants(e) != e.held {
+	if a.full() || a.wants(e) != e.held {
 		l.wake(b, a)
 	}
-	if a.refused(e, b.kind) {
+	if a.refused(e) {
 		l.wakeReporter()
 	}
 }
@@ -114,7 +123,7 @@ func (l *Ledger) forget(s *source, obj client.Object) {
 	defer l.mu.Unlock()
 	a := l.account(s.book, obj.GetNamespace())
 	a.deletions++
-	full := a.total > a.bound || a.untracked
+	full := a.full() || a.untracked
 	if e := a.entries[client.ObjectKeyFromObject(obj)]; e != nil {
 		a.remove(e)
 	}
@@ -139,6 +148,7 @@ func (l *Ledger) claim(namespace string) {
 			}
 			held := e.held
 			shared.remove(e)
+			e.told = false // another reason
 			own.put(e)
 			if e.held = held; held {
 				own.held += e.bytes
@@ -148,6 +158,7 @@ func (l *Ledger) claim(namespace string) {
 		l.wake(b, own)
 		l.wake(b, shared)
 	}
+	l.wakeReporter()
 }
 
 func (l *Ledger) knowsTeams() {

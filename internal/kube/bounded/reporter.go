@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -101,18 +102,14 @@ func (l *Ledger) reported(r refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.account.entries[r.entry.NamespacedName] == r.entry {
-		r.entry.told = r.message
+		r.entry.told = true
 	}
 }
 
-// refusals takes one look at all objects: each by itself would compare it with all others.
 func (a *account) refusals(b *book) (all []refusal) {
-	sum := int64(0)
-	for _, e := range a.sorted() {
-		sum += a.counts(e)
-		wanted := sum <= a.bound && e.bytes <= objectBytes
-		if message := a.message(e, b.kind); !wanted && !e.held && e.told != message {
-			all = append(all, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: message})
+	for _, e := range slices.Concat(a.large, a.order[a.fit:]) {
+		if a.refused(e) {
+			all = append(all, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: a.message(e, b.kind)})
 		}
 	}
 	return all
