@@ -19,6 +19,7 @@ type entry struct {
 	revokes    bool // an APIKey that ends the use of others
 	bytes      int64
 	held       bool // it is in the cache
+	leftOut    bool // it was not when it was last looked at; it keeps that while a list is read, which begins with nothing held
 	told       bool // its Ready condition says why it is not
 	from       *source
 	list       uint64 // the number of the list of its source that had it last
@@ -36,6 +37,7 @@ type account struct {
 	fit       int   // so many of the first in order are to be in the cache
 	fitting   int64 // their memory
 	held      int64 // the memory of those in the cache
+	leftOut   int   // how many are
 	untracked bool  // there are more objects than entries
 	deletions uint64
 }
@@ -95,6 +97,7 @@ func (a *account) put(e *entry) bool {
 
 func (a *account) remove(e *entry) {
 	a.release(e)
+	a.leaveOut(e, false)
 	delete(a.entries, e.NamespacedName)
 	if e.tooLarge() {
 		a.large.remove(e)
@@ -127,6 +130,16 @@ func (a *account) release(e *entry) {
 		a.held -= e.bytes
 		e.held = false
 	}
+}
+
+func (a *account) leaveOut(e *entry, is bool) {
+	switch {
+	case is && !e.leftOut:
+		a.leftOut++
+	case !is && e.leftOut:
+		a.leftOut--
+	}
+	e.leftOut = is
 }
 
 // hold puts an object into the cache if it is to be there, and there is room now.

@@ -83,6 +83,7 @@ func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 		return false
 	}
 	a.hold(e)
+	a.leaveOut(e, !e.held)
 	l.notice(a, s.book, e)
 	return e.held
 }
@@ -146,10 +147,11 @@ func (l *Ledger) claim(namespace string) {
 			if key.Namespace != namespace {
 				continue
 			}
-			held := e.held
+			held, leftOut := e.held, e.leftOut
 			shared.remove(e)
 			e.told = false // another reason
 			own.put(e)
+			own.leaveOut(e, leftOut)
 			if e.held = held; held {
 				own.held += e.bytes
 			}

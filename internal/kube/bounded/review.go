@@ -167,6 +167,7 @@ func (l *Ledger) drop(s *source, a *account, e *entry) []watch.Event {
 		return nil
 	}
 	a.release(e)
+	a.leaveOut(e, true)
 	l.notice(a, s.book, e)
 	gone := stubOf(s.kind)
 	gone.SetNamespace(e.Namespace)
