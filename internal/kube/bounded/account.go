@@ -38,6 +38,7 @@ type account struct {
 	fitting   int64 // their memory
 	held      int64 // the memory of those in the cache
 	leftOut   int   // how many are
+	changed   bool  // some may be refused and not told
 	untracked bool  // there are more objects than entries
 	deletions uint64
 }
@@ -83,6 +84,7 @@ func (a *account) put(e *entry) bool {
 		a.remove(old)
 	}
 	a.entries[e.NamespacedName] = e
+	a.changed = true
 	if e.tooLarge() {
 		a.large.add(e)
 		return true

@@ -72,14 +72,14 @@ func TestToldOnce(t *testing.T) {
 	s := sourceOf(&stored{})
 	trigger := aTrigger(0, 1<<20)
 	s.admit(trigger)
-	refused := s.ledger.refused()
+	refused := s.ledger.refused(nil)
 	if len(refused) != 1 {
 		t.Fatalf("%d are refused, want 1", len(refused))
 	}
 	for message, want := range map[string]int{refused[0].message: 0, "It took 600 KiB.": 1} {
 		trigger.Status.Conditions = refusedAs(message)
 		s.admit(trigger)
-		if got := len(s.ledger.refused()); got != want {
+		if got := len(s.ledger.refused(nil)); got != want {
 			t.Errorf("after %q, %d are to be told, want %d", message, got, want)
 		}
 	}

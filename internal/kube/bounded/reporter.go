@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -41,18 +40,20 @@ type refusal struct {
 func (r *Reporter) Start(ctx context.Context) error {
 	limiter := rate.NewLimiter(reportsPerSecond, 1)
 	for {
-		failed := false
-		for _, refused := range r.Ledger.refused() {
-			if limiter.Wait(ctx) != nil {
-				return nil
-			}
-			if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
-				failed = true
-				ctrl.LoggerFrom(ctx).Info("cannot report that an object is too large", "object", refused.entry.NamespacedName, "reason", err.Error())
+		failed := map[*entry]bool{}
+		for round := r.Ledger.refused(failed); len(round) > 0; round = r.Ledger.refused(failed) {
+			for _, refused := range round {
+				if limiter.Wait(ctx) != nil {
+					return nil
+				}
+				if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
+					failed[refused.entry] = true
+					ctrl.LoggerFrom(ctx).Info("cannot report that an object is too large", "object", refused.entry.NamespacedName, "reason", err.Error())
+				}
 			}
 		}
 		var again <-chan time.Time
-		if failed {
+		if len(failed) > 0 {
 			again = time.After(reportAgain)
 		}
 		select {
@@ -86,16 +87,18 @@ func (r *Reporter) write(ctx context.Context, is refusal) error {
 	return nil
 }
 
-// refused returns the objects whose status is to be written.
-func (l *Ledger) refused() (all []refusal) {
+// refused returns an object of each account whose status is to be written, so that those of one team delay no other's.
+func (l *Ledger) refused(failed map[*entry]bool) (round []refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range l.books {
 		for _, a := range b.accounts {
-			all = append(all, a.refusals(b)...)
+			if e := a.firstRefused(failed); e != nil {
+				round = append(round, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: a.message(e, b.kind)})
+			}
 		}
 	}
-	return all
+	return round
 }
 
 func (l *Ledger) reported(r refusal) {
@@ -106,11 +109,18 @@ func (l *Ledger) reported(r refusal) {
 	}
 }
 
-func (a *account) refusals(b *book) (all []refusal) {
-	for _, e := range slices.Concat(a.large, a.order[a.fit:]) {
-		if a.refused(e) {
-			all = append(all, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: a.message(e, b.kind)})
+// firstRefused does not look through an account in which nothing has changed since all were told.
+func (a *account) firstRefused(failed map[*entry]bool) *entry {
+	if !a.changed {
+		return nil
+	}
+	for _, q := range []queue{a.order[a.fit:], a.large} {
+		for _, e := range q {
+			if a.refused(e) && !failed[e] {
+				return e
+			}
 		}
 	}
-	return all
+	a.changed = len(failed) > 0
+	return nil
 }

@@ -136,6 +136,9 @@ func (l *Ledger) review(s *source, a *account) (r review) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	excess, missing := a.review()
+	if a.full() {
+		l.wakeReporter() // an older object may have taken the room of one that was not cached yet
+	}
 	r.excess, r.missing = of(s, excess), of(s, missing)
 	r.untracked = a.untracked && a.namespace != "" && len(a.entries) < trackedObjects
 	if r.untracked {
@@ -168,6 +171,7 @@ func (l *Ledger) drop(s *source, a *account, e *entry) []watch.Event {
 	}
 	a.release(e)
 	a.leaveOut(e, true)
+	a.changed = true
 	l.notice(a, s.book, e)
 	gone := stubOf(s.kind)
 	gone.SetNamespace(e.Namespace)
