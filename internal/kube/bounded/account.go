@@ -32,15 +32,29 @@ type account struct {
 	bound     int64
 	namespace string // "" for all namespaces without a Team
 	entries   map[types.NamespacedName]*entry
-	large     queue // of these, those that are too large by themselves
-	order     queue // all others
-	fit       int   // so many of the first in order are to be in the cache
-	fitting   int64 // their memory
-	held      int64 // the memory of those in the cache
-	leftOut   int   // how many are
-	changed   bool  // some may be refused and not told
-	untracked bool  // there are more objects than entries
+	large     queue               // of these, those that are too large by themselves
+	order     queue               // all others
+	fit       int                 // so many of the first in order are to be in the cache
+	fitting   int64               // their memory
+	held      int64               // the memory of those in the cache
+	leftOut   int                 // how many are
+	changed   bool                // some may be refused and not told
+	untracked map[*source]*search // those that have more objects than entries
 	deletions uint64
+}
+
+// search is how far a source has read a namespace again, to find the objects that have no entries.
+type search struct {
+	rest      string // of the list; "": it has not begun
+	deletions uint64 // of the account, when it began
+}
+
+// seek begins a search, perhaps from the beginning.
+func (a *account) seek(s *source) {
+	if a.untracked == nil {
+		a.untracked = map[*source]*search{}
+	}
+	a.untracked[s] = &search{}
 }
 
 func newAccount(namespace string, bound int64) *account {
@@ -77,7 +91,7 @@ func before(a, b *entry) int {
 func (a *account) put(e *entry) bool {
 	old := a.entries[e.NamespacedName]
 	if old == nil && len(a.entries) >= trackedObjects {
-		a.untracked = true
+		a.seek(e.from)
 		return false
 	}
 	if old != nil {

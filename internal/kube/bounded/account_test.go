@@ -50,13 +50,14 @@ func fits(a *account, e *entry) bool {
 // TestEntriesAreSmall: of an object that is not cached, only what identifies it is kept, and the name of its namespace once.
 func TestEntriesAreSmall(t *testing.T) {
 	s := sourceOf(&stored{})
+	s.ledger.teams = &teams{owned: map[string]bool{"acme": true}, known: make(chan struct{})}
 	for i := range 2 {
 		trigger := aTrigger(i, 1<<20)
 		trigger.Namespace = strings.Clone(trigger.Namespace)
 		trigger.Status.Conditions = refusedAs(strings.Repeat("x", 300))
 		s.admit(trigger)
 	}
-	all := s.book.accounts[""].large
+	all := s.book.accounts["acme"].large
 	for _, e := range all {
 		if bytes := int(unsafe.Sizeof(*e)) + len(e.Name) + len(e.uid) + len(e.version); bytes > 250 {
 			t.Errorf("an entry takes %d bytes", bytes)

@@ -1,11 +1,11 @@
 package bounded
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"strings"
 	"sync"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +73,7 @@ func (l *Ledger) admit(s *source, obj client.Object) bool {
 func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	a := l.account(s.book, obj.GetNamespace())
 	e := &entry{
-		NamespacedName: key(obj), from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
+		NamespacedName: a.key(obj), from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
 		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj),
 	}
 	if message := told(obj); message != "" {
@@ -88,9 +88,9 @@ func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	return e.held
 }
 
-// key is client.ObjectKeyFromObject, with one string for all objects of a namespace.
-func key(obj client.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: unique.Make(obj.GetNamespace()).Value(), Name: obj.GetName()}
+// key is client.ObjectKeyFromObject, with one string for all objects of a Team's namespace.
+func (a *account) key(obj client.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(a.namespace, obj.GetNamespace()), Name: obj.GetName()}
 }
 
 // notice wakes those who have something to do after a change of an account.
@@ -124,7 +124,7 @@ func (l *Ledger) forget(s *source, obj client.Object) {
 	defer l.mu.Unlock()
 	a := l.account(s.book, obj.GetNamespace())
 	a.deletions++
-	full := a.full() || a.untracked
+	full := a.full() || len(a.untracked) > 0
 	if e := a.entries[client.ObjectKeyFromObject(obj)]; e != nil {
 		a.remove(e)
 	}
@@ -149,14 +149,16 @@ func (l *Ledger) claim(namespace string) {
 			}
 			held, leftOut := e.held, e.leftOut
 			shared.remove(e)
-			e.told = false // another reason
+			e.told, e.Namespace = false, own.namespace // another reason, and one string for all
 			own.put(e)
 			own.leaveOut(e, leftOut)
 			if e.held = held; held {
 				own.held += e.bytes
 			}
 		}
-		own.untracked = shared.untracked
+		for s := range shared.untracked {
+			own.seek(s)
+		}
 		l.wake(b, own)
 		l.wake(b, shared)
 	}

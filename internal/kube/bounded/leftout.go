@@ -1,8 +1,6 @@
 package bounded
 
 import (
-	"slices"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/match"
 )
@@ -13,17 +11,19 @@ func (l *Ledger) LeftOutTriggers(namespace string) (left match.LeftOut) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.account(l.book(&v1alpha1.Trigger{}), namespace)
-	left.Unknown = a.untracked
+	left.Unknown = len(a.untracked) > 0
 	if a.leftOut == 0 {
 		return left
 	}
-	for _, e := range slices.Concat(a.order, a.large) {
-		switch {
-		case !e.leftOut || e.Namespace != namespace:
-		case len(left.Names) == match.MaxLeftOut:
-			left.Others++
-		default:
-			left.Names = append(left.Names, e.Name)
+	for _, q := range []queue{a.order, a.large} {
+		for _, e := range q {
+			switch {
+			case !e.leftOut || e.Namespace != namespace:
+			case len(left.Names) == match.MaxLeftOut:
+				left.Others++
+			default:
+				left.Names = append(left.Names, e.Name)
+			}
 		}
 	}
 	return left

@@ -69,7 +69,7 @@ func TestLeftOutOfATeam(t *testing.T) {
 	if diff := cmp.Diff(want, s.ledger.LeftOutTriggers("acme")); diff != "" {
 		t.Error(diff)
 	}
-	s.book.accounts["acme"].untracked = true
+	s.book.accounts["acme"].seek(s)
 	want.Unknown = true
 	if diff := cmp.Diff(want, s.ledger.LeftOutTriggers("acme")); diff != "" {
 		t.Error(diff)
