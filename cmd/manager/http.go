@@ -161,7 +161,7 @@ func setupDispatcher(
 		return nil, nil, err
 	}
 	dispatcher, err := dispatch.New(dispatch.Config{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers,
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers, LeftOut: in.bounds.LeftOutTriggers,
 		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.steady,
 		Tracer: in.traces.Tracer(), Journal: in.journalOfDispatcher(),
 	})

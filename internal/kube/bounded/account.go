@@ -18,25 +18,62 @@ type entry struct {
 	created    time.Time
 	revokes    bool // an APIKey that ends the use of others
 	bytes      int64
-	held       bool   // it is in the cache
-	told       string // the message of its Ready condition, if that says that it is not
+	held       bool // it is in the cache
+	leftOut    bool // it was not when it was last looked at; it keeps that while a list is read, which begins with nothing held
+	told       bool // its Ready condition says why it is not
 	from       *source
 	list       uint64 // the number of the list of its source that had it last
 }
+
+func (e *entry) tooLarge() bool { return e.bytes > objectBytes }
 
 // account is for the objects of a kind that share a bound.
 type account struct {
 	bound     int64
 	namespace string // "" for all namespaces without a Team
 	entries   map[types.NamespacedName]*entry
-	held      int64 // the memory of those in the cache
-	total     int64 // of all that could be there
-	untracked bool  // there are more objects than entries
+	large     queue               // of these, those that are too large by themselves
+	order     queue               // all others
+	fit       int                 // so many of the first in order are to be in the cache
+	fitting   int64               // their memory
+	held      int64               // the memory of those in the cache
+	leftOut   int                 // how many are
+	changed   bool                // some may be refused and not told
+	untracked map[*source]*search // those that have more objects than entries
 	deletions uint64
+}
+
+// search is how far a source has read a namespace again, to find the objects that have no entries.
+type search struct {
+	rest      string // of the list; "": it has not begun
+	deletions uint64 // of the account, when it began
+}
+
+// seek begins a search, perhaps from the beginning.
+func (a *account) seek(s *source) {
+	if a.untracked == nil {
+		a.untracked = map[*source]*search{}
+	}
+	a.untracked[s] = &search{}
 }
 
 func newAccount(namespace string, bound int64) *account {
 	return &account{bound: bound, namespace: namespace, entries: map[types.NamespacedName]*entry{}}
+}
+
+// queue is sorted.
+type queue []*entry
+
+func (q *queue) add(e *entry) (place int) {
+	i, _ := slices.BinarySearchFunc(*q, e, before)
+	*q = slices.Insert(*q, i, e)
+	return i
+}
+
+func (q *queue) remove(e *entry) (place int) {
+	i, _ := slices.BinarySearchFunc(*q, e, before)
+	*q = slices.Delete(*q, i, i+1)
+	return i
 }
 
 // before orders objects: the oldest are cached, in every replica the same ones.
@@ -50,39 +87,75 @@ func before(a, b *entry) int {
 	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func (a *account) counts(e *entry) int64 {
-	if e.bytes > objectBytes {
-		return 0
-	}
-	return e.bytes
-}
-
 // put adds or replaces an object, and reports whether it has an entry.
 func (a *account) put(e *entry) bool {
 	old := a.entries[e.NamespacedName]
 	if old == nil && len(a.entries) >= trackedObjects {
-		a.untracked = true
+		a.seek(e.from)
 		return false
 	}
 	if old != nil {
 		a.remove(old)
 	}
 	a.entries[e.NamespacedName] = e
-	a.total += a.counts(e)
+	a.changed = true
+	if e.tooLarge() {
+		a.large.add(e)
+		return true
+	}
+	if a.order.add(e) < a.fit {
+		a.fit++
+		a.fitting += e.bytes
+	}
+	a.adjust()
 	return true
 }
 
 func (a *account) remove(e *entry) {
 	a.release(e)
-	a.total -= a.counts(e)
+	a.leaveOut(e, false)
 	delete(a.entries, e.NamespacedName)
+	if e.tooLarge() {
+		a.large.remove(e)
+		return
+	}
+	if a.order.remove(e) < a.fit {
+		a.fit--
+		a.fitting -= e.bytes
+	}
+	a.adjust()
 }
+
+// adjust moves the end of what fits, past as many objects as have the size of what has changed.
+func (a *account) adjust() {
+	for a.fitting > a.bound {
+		a.fit--
+		a.fitting -= a.order[a.fit].bytes
+	}
+	for a.fit < len(a.order) && a.fitting+a.order[a.fit].bytes <= a.bound {
+		a.fitting += a.order[a.fit].bytes
+		a.fit++
+	}
+}
+
+// full reports whether objects wait for room.
+func (a *account) full() bool { return a.fit < len(a.order) }
 
 func (a *account) release(e *entry) {
 	if e.held {
 		a.held -= e.bytes
 		e.held = false
 	}
+}
+
+func (a *account) leaveOut(e *entry, is bool) {
+	switch {
+	case is && !e.leftOut:
+		a.leftOut++
+	case !is && e.leftOut:
+		a.leftOut--
+	}
+	e.leftOut = is
 }
 
 // hold puts an object into the cache if it is to be there, and there is room now.
@@ -95,50 +168,28 @@ func (a *account) hold(e *entry) {
 
 // wants reports whether an object is to be in the cache: it and all older ones fit.
 func (a *account) wants(e *entry) bool {
-	if e.bytes > objectBytes {
-		return false
-	}
-	if a.total <= a.bound {
-		return true
-	}
-	sum := e.bytes
-	for _, o := range a.entries {
-		if before(o, e) < 0 {
-			sum += a.counts(o)
-		}
-	}
-	return sum <= a.bound
+	return !e.tooLarge() && (!a.full() || before(e, a.order[a.fit]) < 0)
 }
 
 // review returns what is in the cache and must not be, and what is not and could.
 func (a *account) review() (excess, missing []*entry) {
-	sum := int64(0)
-	for _, e := range a.sorted() {
-		sum += a.counts(e)
-		wanted := sum <= a.bound && e.bytes <= objectBytes
-		switch {
-		case e.held && !wanted:
-			excess = append(excess, e)
-		case wanted && !e.held:
+	for _, e := range a.order[:a.fit] {
+		if !e.held {
 			missing = append(missing, e)
+		}
+	}
+	for _, e := range a.order[a.fit:] {
+		if e.held {
+			excess = append(excess, e)
 		}
 	}
 	return excess, missing
 }
 
-func (a *account) sorted() []*entry {
-	all := make([]*entry, 0, len(a.entries))
-	for _, e := range a.entries {
-		all = append(all, e)
-	}
-	slices.SortFunc(all, before)
-	return all
-}
-
 // message says why an object is not cached.
 func (a *account) message(e *entry, kind string) string {
 	switch {
-	case e.bytes > objectBytes:
+	case e.tooLarge():
 		return fmt.Sprintf("The %s has no effect, because it takes %d KiB of the manager's memory, and %d are allowed. "+
 			"Make it smaller, or divide it.", kind, e.bytes>>10, objectBytes>>10)
 	case a.namespace == "":
@@ -151,6 +202,4 @@ func (a *account) message(e *entry, kind string) string {
 }
 
 // refused reports whether an object is out of the cache and its status does not say why.
-func (a *account) refused(e *entry, kind string) bool {
-	return !e.held && !a.wants(e) && e.told != a.message(e, kind)
-}
+func (a *account) refused(e *entry) bool { return !e.held && !e.told && !a.wants(e) }

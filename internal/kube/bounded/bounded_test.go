@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -32,18 +34,30 @@ func aTrigger(number, bytes int) *v1alpha1.Trigger {
 // stored is an API server that answers in pages.
 type stored struct {
 	triggers []*v1alpha1.Trigger
-	largest  int64 // page that was asked for; 0: unlimited
+	largest  int64    // page that was asked for; 0: unlimited
+	asked    []string // for which namespace, by page; "" is for all
+	fails    func(page int) bool
 	fed      chan watch.Event
 }
 
 func (s *stored) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	s.largest = max(s.largest, options.Limit)
+	which, _ := fields.ParseSelector(options.FieldSelector)
+	namespace, _ := which.RequiresExactMatch("metadata.namespace")
+	name, _ := which.RequiresExactMatch("metadata.name")
+	s.asked = append(s.asked, namespace)
+	if s.fails != nil && s.fails(len(s.asked)) {
+		return nil, errors.New("no")
+	}
 	from := 0
 	if options.Continue != "" {
 		_, _ = fmt.Sscan(options.Continue, &from)
 	}
 	list := &v1alpha1.TriggerList{ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 	for i := from; i < len(s.triggers); i++ {
+		if t := s.triggers[i]; namespace != "" && t.Namespace != namespace || name != "" && t.Name != name {
+			continue
+		}
 		if int64(len(list.Items)) == options.Limit {
 			list.Continue = fmt.Sprint(i)
 			break
@@ -81,8 +95,13 @@ func TestListIsPaged(t *testing.T) {
 	if held := s.ledger.Held(&v1alpha1.Trigger{}); held > triggerBytes {
 		t.Errorf("%d bytes are kept, and %d are allowed", held, triggerBytes)
 	}
-	if refused := s.ledger.refused(); len(refused) != 30 {
-		t.Errorf("%d are to be told, want 30", len(refused))
+	told := 0
+	for round := s.ledger.refused(nil); len(round) > 0; round = s.ledger.refused(nil) {
+		s.ledger.reported(round[0])
+		told++
+	}
+	if told != 30 {
+		t.Errorf("%d are to be told, want 30", told)
 	}
 }
 
@@ -157,4 +176,10 @@ func TestSize(t *testing.T) {
 		t.Errorf("an empty Trigger is counted as %d bytes", got)
 	}
 	t.Logf("an ordinary Trigger takes %d bytes", before)
+}
+
+func refusedAs(message string) []metav1.Condition {
+	return []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTooLarge, Message: message, ObservedGeneration: 1,
+	}}
 }

@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -70,25 +72,33 @@ func (l *Ledger) admit(s *source, obj client.Object) bool {
 
 func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	a := l.account(s.book, obj.GetNamespace())
-	key := client.ObjectKeyFromObject(obj)
 	e := &entry{
-		NamespacedName: key, from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
-		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj), told: told(obj),
+		NamespacedName: a.key(obj), from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
+		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj),
+	}
+	if message := told(obj); message != "" {
+		e.told = message == a.message(e, s.book.kind)
 	}
 	if !a.put(e) {
 		return false
 	}
 	a.hold(e)
+	a.leaveOut(e, !e.held)
 	l.notice(a, s.book, e)
 	return e.held
 }
 
+// key is client.ObjectKeyFromObject, with one string for all objects of a Team's namespace.
+func (a *account) key(obj client.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(a.namespace, obj.GetNamespace()), Name: obj.GetName()}
+}
+
 // notice wakes those who have something to do after a change of an account.
 func (l *Ledger) notice(a *account, b *book, e *entry) {
-	if a.total > a.bound || a.wants(e) != e.held {
+	if a.full() || a.wants(e) != e.held {
 		l.wake(b, a)
 	}
-	if a.refused(e, b.kind) {
+	if a.refused(e) {
 		l.wakeReporter()
 	}
 }
@@ -114,7 +124,7 @@ func (l *Ledger) forget(s *source, obj client.Object) {
 	defer l.mu.Unlock()
 	a := l.account(s.book, obj.GetNamespace())
 	a.deletions++
-	full := a.total > a.bound || a.untracked
+	full := a.full() || len(a.untracked) > 0
 	if e := a.entries[client.ObjectKeyFromObject(obj)]; e != nil {
 		a.remove(e)
 	}
@@ -137,17 +147,22 @@ func (l *Ledger) claim(namespace string) {
 			if key.Namespace != namespace {
 				continue
 			}
-			held := e.held
+			held, leftOut := e.held, e.leftOut
 			shared.remove(e)
+			e.told, e.Namespace = false, own.namespace // another reason, and one string for all
 			own.put(e)
+			own.leaveOut(e, leftOut)
 			if e.held = held; held {
 				own.held += e.bytes
 			}
 		}
-		own.untracked = shared.untracked
+		for s := range shared.untracked {
+			own.seek(s)
+		}
 		l.wake(b, own)
 		l.wake(b, shared)
 	}
+	l.wakeReporter()
 }
 
 func (l *Ledger) knowsTeams() {

@@ -1,5 +1,5 @@
 // Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so
-// that everything but its status sees it as one that does not exist.
+// that everything sees it as one that does not exist, except its status, and notifications, which a Trigger that is not cached may match.
 package bounded
 
 import (
@@ -32,16 +32,18 @@ const (
 	// trackedObjects bounds how many objects of a kind and namespace are known, cached or not: no status is written for more.
 	trackedObjects = 10_000
 
-	// reviewEvery bounds how often the objects of a kind are looked at again because others have left room, and reviewedAtOnce how many
-	// are read for one namespace before it is another one's turn.
+	// reviewEvery bounds how often the objects of a kind are looked at again because others have left room, reviewedAtOnce how many are
+	// read one by one for a namespace before it is another one's turn, and searchedAtOnce how many are read in pages to find more.
 	reviewEvery    = time.Second
 	reviewedAtOnce = 50
+	searchedAtOnce = 200
 
-	// readWithin bounds reading them again.
+	// readWithin bounds each of these reads.
 	readWithin = 30 * time.Second
 
-	// pageSize is how many objects are read at once: 20 of the largest that an API server stores take some 100 MiB.
-	pageSize = 20
+	// pageSize is how many objects are read at once. Memory is not text: a Trigger of 1.4 MB with 85,000 empty containers takes 40 MiB, and a
+	// page of such ones 400 MiB, unless the schema bounds the length of its lists.
+	pageSize = 10
 
 	// reportsPerSecond bounds the writes that say why an object is not cached.
 	reportsPerSecond = 10

@@ -40,18 +40,20 @@ type refusal struct {
 func (r *Reporter) Start(ctx context.Context) error {
 	limiter := rate.NewLimiter(reportsPerSecond, 1)
 	for {
-		failed := false
-		for _, refused := range r.Ledger.refused() {
-			if limiter.Wait(ctx) != nil {
-				return nil
-			}
-			if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
-				failed = true
-				ctrl.LoggerFrom(ctx).Info("cannot report that an object is too large", "object", refused.entry.NamespacedName, "reason", err.Error())
+		failed := map[*entry]bool{}
+		for round := r.Ledger.refused(failed); len(round) > 0; round = r.Ledger.refused(failed) {
+			for _, refused := range round {
+				if limiter.Wait(ctx) != nil {
+					return nil
+				}
+				if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
+					failed[refused.entry] = true
+					ctrl.LoggerFrom(ctx).Info("cannot report that an object is too large", "object", refused.entry.NamespacedName, "reason", err.Error())
+				}
 			}
 		}
 		var again <-chan time.Time
-		if failed {
+		if len(failed) > 0 {
 			again = time.After(reportAgain)
 		}
 		select {
@@ -85,35 +87,40 @@ func (r *Reporter) write(ctx context.Context, is refusal) error {
 	return nil
 }
 
-// refused returns the objects whose status is to be written.
-func (l *Ledger) refused() (all []refusal) {
+// refused returns an object of each account whose status is to be written, so that those of one team delay no other's.
+func (l *Ledger) refused(failed map[*entry]bool) (round []refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range l.books {
 		for _, a := range b.accounts {
-			all = append(all, a.refusals(b)...)
+			if e := a.firstRefused(failed); e != nil {
+				round = append(round, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: a.message(e, b.kind)})
+			}
 		}
 	}
-	return all
+	return round
 }
 
 func (l *Ledger) reported(r refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.account.entries[r.entry.NamespacedName] == r.entry {
-		r.entry.told = r.message
+		r.entry.told = true
 	}
 }
 
-// refusals takes one look at all objects: each by itself would compare it with all others.
-func (a *account) refusals(b *book) (all []refusal) {
-	sum := int64(0)
-	for _, e := range a.sorted() {
-		sum += a.counts(e)
-		wanted := sum <= a.bound && e.bytes <= objectBytes
-		if message := a.message(e, b.kind); !wanted && !e.held && e.told != message {
-			all = append(all, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: message})
+// firstRefused does not look through an account in which nothing has changed since all were told.
+func (a *account) firstRefused(failed map[*entry]bool) *entry {
+	if !a.changed {
+		return nil
+	}
+	for _, q := range []queue{a.order[a.fit:], a.large} {
+		for _, e := range q {
+			if a.refused(e) && !failed[e] {
+				return e
+			}
 		}
 	}
-	return all
+	a.changed = len(failed) > 0
+	return nil
 }

@@ -71,52 +71,65 @@ func (s *source) reviewAccount(t *stream, a *account) error {
 	for _, e := range r.excess {
 		t.submit(func() []watch.Event { return s.ledger.drop(s, a, e) })
 	}
-	if r.untracked {
-		return s.readAll(t, a)
-	}
 	for i, e := range r.missing {
 		if i == reviewedAtOnce {
 			s.reviews.add(a)
 			break
 		}
-		if err := s.read(t, a, fields.Set{"metadata.namespace": e.Namespace, "metadata.name": e.Name}); err != nil {
+		if err := s.readOne(t, a, e); err != nil {
 			return err
 		}
 	}
+	if r.search == nil {
+		return nil
+	}
+	return s.find(t, a, r.search)
+}
+
+func (s *source) readOne(t *stream, a *account, e *entry) error {
+	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
+	defer cancel()
+	which := fields.Set{"metadata.namespace": e.Namespace, "metadata.name": e.Name}
+	_, err := s.readPage(ctx, t, which, search{deletions: s.ledger.deletionsOf(a)})
+	return err
+}
+
+// find reads the next pages of a namespace.
+func (s *source) find(t *stream, a *account, found *search) error {
+	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
+	defer cancel()
+	for range searchedAtOnce / pageSize {
+		rest, err := s.readPage(ctx, t, fields.Set{"metadata.namespace": a.namespace}, *found)
+		if more := s.ledger.proceed(s, a, found, rest, err); err != nil || !more {
+			return err
+		}
+	}
+	s.reviews.add(a)
 	return nil
 }
 
-func (s *source) readAll(t *stream, a *account) error {
-	return s.read(t, a, fields.Set{"metadata.namespace": a.namespace})
-}
-
-// read submits what the API server has. Objects that are deleted meanwhile must not come back, so the account counts deletions.
-func (s *source) read(t *stream, a *account, which fields.Set) error {
-	deletions := s.ledger.deletionsOf(a)
-	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
-	defer cancel()
-	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: pageSize}
-	for {
-		page, err := s.origin.ListWithContext(ctx, options)
-		if err != nil {
-			return err
-		}
-		err = meta.EachListItemWithAlloc(page, func(o runtime.Object) error {
-			if obj, ok := o.(client.Object); ok {
-				strip(obj)
-				t.submit(func() []watch.Event { return t.restored(obj, deletions) })
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		of, err := meta.ListAccessor(page)
-		if err != nil || of.GetContinue() == "" {
-			return err
-		}
-		options.Continue = of.GetContinue()
+// readPage submits what the API server has. Objects that are deleted meanwhile must not come back, so the account counts deletions.
+func (s *source) readPage(ctx context.Context, t *stream, which fields.Set, from search) (rest string, err error) {
+	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: pageSize, Continue: from.rest}
+	page, err := s.origin.ListWithContext(ctx, options)
+	if err != nil {
+		return "", err
 	}
+	err = meta.EachListItemWithAlloc(page, func(o runtime.Object) error {
+		if obj, ok := o.(client.Object); ok {
+			strip(obj)
+			t.submit(func() []watch.Event { return t.restored(obj, from.deletions) })
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	of, err := meta.ListAccessor(page)
+	if err != nil {
+		return "", err
+	}
+	return of.GetContinue(), nil
 }
 
 // submit returns once the stream has done it, or has ended.
@@ -129,19 +142,42 @@ func (t *stream) submit(found func() []watch.Event) {
 
 type review struct {
 	excess, missing []*entry
-	untracked       bool // some objects are to be found, too
+	search          *search // some objects are to be found, too; or nil
 }
 
 func (l *Ledger) review(s *source, a *account) (r review) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	excess, missing := a.review()
+	if a.full() {
+		l.wakeReporter() // an older object may have taken the room of one that was not cached yet
+	}
 	r.excess, r.missing = of(s, excess), of(s, missing)
-	r.untracked = a.untracked && a.namespace != "" && len(a.entries) < trackedObjects
-	if r.untracked {
-		a.untracked = false
+	if a.namespace != "" && len(a.entries) < trackedObjects {
+		r.search = a.untracked[s]
+	}
+	if r.search != nil && r.search.rest == "" {
+		r.search.deletions = a.deletions
 	}
 	return r
+}
+
+// proceed notes how far a search is, unless it has to begin again, and reports whether it continues now.
+func (l *Ledger) proceed(s *source, a *account, done *search, rest string, err error) (more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case a.untracked[s] != done:
+		return false
+	case err != nil: // the list may have expired
+		a.seek(s)
+		return false
+	case rest == "":
+		delete(a.untracked, s)
+		return false
+	}
+	done.rest = rest
+	return true
 }
 
 func of(s *source, entries []*entry) (own []*entry) {
@@ -167,6 +203,8 @@ func (l *Ledger) drop(s *source, a *account, e *entry) []watch.Event {
 		return nil
 	}
 	a.release(e)
+	a.leaveOut(e, true)
+	a.changed = true
 	l.notice(a, s.book, e)
 	gone := stubOf(s.kind)
 	gone.SetNamespace(e.Namespace)
@@ -184,7 +222,7 @@ func (l *Ledger) restore(s *source, obj client.Object, deletions uint64) bool {
 	e := a.entries[client.ObjectKeyFromObject(obj)]
 	switch {
 	case e == nil && a.deletions != deletions:
-		a.untracked = true
+		a.seek(s)
 		l.wake(s.book, a)
 		return false
 	case e != nil && (e.held || e.version != obj.GetResourceVersion()):

@@ -59,7 +59,7 @@ func firstEnvironment(r dispatch.Result) *environment {
 			return newEnvironment(t.Environment)
 		}
 	}
-	if len(r.Triggers) == 0 {
+	if len(r.Triggers) == 0 || r.Triggers[0].Environment.Name == "" { // that of a Trigger that was left out is not known
 		return nil
 	}
 	return newEnvironment(r.Triggers[0].Environment)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/core/match"
 	"github.com/postflight-dev/postflight/internal/core/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/fairness"
@@ -39,6 +40,8 @@ type Config struct {
 	Inputs Inputs
 
 	Triggers Matcher
+	// LeftOut returns the Triggers of a namespace that Triggers lacks because of their size; nil: it has all.
+	LeftOut func(namespace string) match.LeftOut
 	// Journal is told of each notification that was dispatched; nil: nobody is.
 	Journal Journal
 	// Budget is how long after its receipt a notification is still tried.
@@ -162,10 +165,14 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if err := o.checkEnvironments(triggers); err != nil {
 		return Result{}, err
 	}
+	left, err := o.findLeftOut()
+	if err != nil {
+		return Result{}, err
+	}
 	o.ttls = longestTTLs(triggers)
-	result := Result{Triggers: o.ensureSuites(ctx, triggers)}
+	result := Result{Triggers: append(o.ensureSuites(ctx, triggers), leftOutResults(left)...)}
 	if r.Mode == DryRun {
-		result.Explanations = o.explanations(ctx, triggers)
+		result.Explanations = o.explanations(ctx, triggers, left)
 	}
 	err = o.failure(result)
 	if err == nil { // otherwise it is sent again

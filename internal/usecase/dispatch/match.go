@@ -64,8 +64,24 @@ func (o *operation) acquire(ctx context.Context) (release func(), err error) {
 	return o.matching.Acquire(ctx, o.Team.Name)
 }
 
-// explanations release the slot between Triggers, so that a slow client delays no other. After the budget, they say only what matched.
-func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
+// explanations end with the Triggers that were left out.
+func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigger, left match.LeftOut) iter.Seq[match.Explanation] {
+	return func(yield func(match.Explanation) bool) {
+		for e := range o.explanationsOfIndex(ctx, matched) {
+			if !yield(e) {
+				return
+			}
+		}
+		for _, e := range left.Explanations() {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// explanationsOfIndex release the slot between Triggers, so that a slow client delays no other. After the budget, they say only what matched.
+func (o *operation) explanationsOfIndex(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
 	return func(yield func(match.Explanation) bool) {
 		budget := o.newTimeBudget(ctx)
 		release := o.resume(ctx, budget)

@@ -13,7 +13,7 @@ import (
 
 // Result is what came of a notification.
 type Result struct {
-	Triggers     []TriggerResult             // those that match, ordered by name
+	Triggers     []TriggerResult             // those that match, ordered by name, and then those that were left out
 	Explanations iter.Seq[match.Explanation] // of a dry run: of all Triggers, each made when it is read
 }
 

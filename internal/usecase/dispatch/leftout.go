@@ -1,0 +1,36 @@
+package dispatch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/match"
+)
+
+// findLeftOut is called after matching: what the index lost meanwhile is known to be left out by then. A schedule concerns one Trigger only.
+func (o *operation) findLeftOut() (match.LeftOut, error) {
+	if o.LeftOut == nil || o.Origin.trigger != nil {
+		return match.LeftOut{}, nil
+	}
+	left := o.LeftOut(o.namespace)
+	switch {
+	case len(left.Names) == 0 && left.Unknown:
+		return left, &Error{Kind: Overloaded, Message: "The server has not read all Triggers of the team yet, because there are very many, " +
+			"so it is not known which of them match, and no run was created. Send the notification again in a few seconds."}
+	case len(left.Names) > 0 && len(o.Grant.Environments) > 0: // a name would tell of what the sender may not reach
+		return left, &Error{Kind: Forbidden, Message: fmt.Sprintf("You may notify the Environments %s only, and which Environments this reaches "+
+			"is not known: some Triggers of the team take too much of the manager's memory. Nothing was changed. "+
+			"Ask your team for smaller Triggers; their condition Ready says which.", strings.Join(o.Grant.Environments, ", "))}
+	}
+	return left, nil
+}
+
+// leftOutResults keep a gate from being green without the tests of these Triggers.
+func leftOutResults(left match.LeftOut) []TriggerResult {
+	results := make([]TriggerResult, len(left.Names))
+	for i, name := range left.Names {
+		results[i] = TriggerResult{Trigger: name, Decision: Failed, Reason: left.Reason(i), Environment: &v1alpha1.Environment{}}
+	}
+	return results
+}
