@@ -45,6 +45,9 @@ const (
 	// page of such ones 400 MiB, unless the schema bounds the length of its lists.
 	pageSize = 10
 
+	// suitePageSize is the same of Suites, whose schema bounds what is large: 200 with 64 KiB of variables take some 15 MiB.
+	suitePageSize = 200
+
 	// reportsPerSecond bounds the writes that say why an object is not cached.
 	reportsPerSecond = 10
 )

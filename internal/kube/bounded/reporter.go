@@ -46,6 +46,9 @@ func (r *Reporter) Start(ctx context.Context) error {
 				if limiter.Wait(ctx) != nil {
 					return nil
 				}
+				if !r.Ledger.stillRefused(refused) {
+					continue
+				}
 				if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
 					failed[refused.entry] = true
 					ctrl.LoggerFrom(ctx).Info("cannot report that an object is too large", "object", refused.entry.NamespacedName, "reason", err.Error())
@@ -99,6 +102,13 @@ func (l *Ledger) refused(failed map[*entry]bool) (round []refusal) {
 		}
 	}
 	return round
+}
+
+// stillRefused is false for an object that was changed, or is cached by now: its reconciler writes what holds.
+func (l *Ledger) stillRefused(r refusal) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return r.account.entries[r.entry.NamespacedName] == r.entry && r.account.refused(r.entry)
 }
 
 func (l *Ledger) reported(r refusal) {

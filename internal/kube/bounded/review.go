@@ -53,9 +53,12 @@ func (s *source) review(t *stream) {
 		case <-s.reviews.wake:
 		}
 		for a := range s.reviews.take() {
-			if err := s.reviewAccount(t, a); err != nil && t.ctx.Err() == nil {
+			err := s.reviewAccount(t, a)
+			if err != nil && t.ctx.Err() == nil {
 				ctrl.LoggerFrom(t.ctx).Info("cannot read objects that could be cached again", "kind", s.book.kind, "namespace", a.namespace, "reason", err.Error())
-				s.reviews.add(a)
+			}
+			if err != nil || t.ctx.Err() != nil {
+				s.reviews.add(a) // for the next stream, if this one has ended
 			}
 		}
 		select {
@@ -69,7 +72,7 @@ func (s *source) review(t *stream) {
 func (s *source) reviewAccount(t *stream, a *account) error {
 	r := s.ledger.review(s, a)
 	for _, e := range r.excess {
-		t.submit(func() []watch.Event { return s.ledger.drop(s, a, e) })
+		t.submit(func() []watch.Event { return t.marked(s.ledger.drop(s, a, e)) })
 	}
 	for i, e := range r.missing {
 		if i == reviewedAtOnce {

@@ -87,7 +87,7 @@ func (s *source) ListWithContext(ctx context.Context, _ metav1.ListOptions) (run
 	if err := s.ledger.awaitTeams(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.pages(ctx, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
+	list, err := s.pages(ctx, pageSize, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
 		obj, ok := o.(client.Object)
 		if ok {
 			strip(obj)
@@ -101,19 +101,19 @@ func (s *source) ListWithContext(ctx context.Context, _ metav1.ListOptions) (run
 }
 
 // pages lists what keep says. It begins again if the pages expire.
-func (o origin) pages(ctx context.Context, begin func(), keep func(runtime.Object) bool) (runtime.Object, error) {
+func (o origin) pages(ctx context.Context, size int64, begin func(), keep func(runtime.Object) bool) (runtime.Object, error) {
 	for restarts := 0; ; restarts++ {
 		begin()
-		list, err := o.allPages(ctx, keep)
+		list, err := o.allPages(ctx, size, keep)
 		if err == nil || !apierrors.IsResourceExpired(err) || restarts == maxRestarts {
 			return list, err
 		}
 	}
 }
 
-func (o origin) allPages(ctx context.Context, keep func(runtime.Object) bool) (runtime.Object, error) {
+func (o origin) allPages(ctx context.Context, size int64, keep func(runtime.Object) bool) (runtime.Object, error) {
 	var kept []runtime.Object
-	options := metav1.ListOptions{Limit: pageSize}
+	options := metav1.ListOptions{Limit: size}
 	for {
 		page, err := o.ListWithContext(ctx, options)
 		if err != nil {

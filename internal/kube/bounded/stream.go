@@ -94,14 +94,10 @@ func (t *stream) admit(event watch.Event) []watch.Event {
 		t.source.ledger.forget(t.source, obj)
 		return []watch.Event{event}
 	}
-	switch {
-	case t.source.admit(obj):
+	if t.source.admit(obj) {
 		return []watch.Event{event}
-	case t.listed:
-		return []watch.Event{{Type: watch.Deleted, Object: stub(obj)}}
-	default:
-		return nil
 	}
+	return []watch.Event{{Type: watch.Deleted, Object: stub(obj)}}
 }
 
 func (t *stream) bookmark(obj client.Object) {
@@ -114,15 +110,22 @@ func (t *stream) bookmark(obj client.Object) {
 	}
 }
 
-// restored returns the events of an object that is to be in the cache again, and was read apart from the stream. The bookmark makes the
-// reflector continue where the stream is.
+// restored returns the events of an object that is to be in the cache again, and was read apart from the stream.
 func (t *stream) restored(obj client.Object, deletions uint64) []watch.Event {
 	if version(obj.GetResourceVersion()) > t.position || !t.source.ledger.restore(t.source, obj, deletions) {
 		return nil // the stream will have it, or has had something newer
 	}
+	return t.marked([]watch.Event{{Type: watch.Modified, Object: obj}})
+}
+
+// marked adds a bookmark to events that did not come by the stream: the reflector continues where that is, not at the version of their objects.
+func (t *stream) marked(events []watch.Event) []watch.Event {
+	if len(events) == 0 || t.position == 0 {
+		return events
+	}
 	mark := stubOf(t.source.kind)
 	mark.SetResourceVersion(strconv.FormatUint(t.position, 10))
-	return []watch.Event{{Type: watch.Modified, Object: obj}, {Type: watch.Bookmark, Object: mark}}
+	return append(events, watch.Event{Type: watch.Bookmark, Object: mark})
 }
 
 func version(text string) uint64 {

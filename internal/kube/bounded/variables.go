@@ -36,7 +36,7 @@ func (s *suiteSource) begin() {
 
 // ListWithContext reads pages.
 func (s *suiteSource) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-	return s.pages(ctx, s.begin, func(o runtime.Object) bool {
+	return s.pages(ctx, suitePageSize, s.begin, func(o runtime.Object) bool {
 		s.admit(o)
 		return true
 	})
