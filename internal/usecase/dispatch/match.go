@@ -71,6 +71,10 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 		release := o.resume(ctx, budget)
 		defer func() { release() }()
 		for e := range o.Triggers.Explain(o.namespace, o.Notification, budget.spent) {
+			warning := ""
+			if !e.Skipped {
+				warning = job.ScriptWarning(e.Trigger)
+			}
 			budget.pause()
 			release()
 			release = func() {}
@@ -80,7 +84,7 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 			if e.Skipped {
 				e = o.skipped(e.Trigger, matched)
 			}
-			if warning := job.ScriptWarning(e.Trigger); warning != "" { // no condition, but people look here
+			if warning != "" { // no condition, but people look here
 				e.Criteria = append(e.Criteria, match.CriterionResult{Name: "jobTemplate", Held: true, Message: warning})
 			}
 			if !yield(e) {
