@@ -252,15 +252,6 @@ func strip(obj client.Object) {
 
 const ownAnnotations = "postflight.dev/"
 
-func foreignAnnotations(all map[string]string) (bytes int) {
-	for name, value := range all {
-		if !strings.HasPrefix(name, ownAnnotations) {
-			bytes += len(name) + len(value)
-		}
-	}
-	return bytes
-}
-
 // stub is what identifies an object.
 func stub(of client.Object) client.Object {
 	o := stubOf(of)

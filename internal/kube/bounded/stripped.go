@@ -2,107 +2,103 @@ package bounded
 
 import (
 	"context"
-	"sync"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
-// suiteSource leaves out the variables of unfinished Suites beyond the bound of a namespace, whoever created them. Those who need them
-// read these Suites from the API server.
-type suiteSource struct {
+// strippedSource passes on all objects, whoever created them, without what is beyond the bound of a namespace. Those who need that read these
+// objects from the API server.
+type strippedSource struct {
 	origin
-
-	mu   sync.Mutex
-	held map[string]int64               // by namespace
-	of   map[types.NamespacedName]int64 // of each Suite whose variables are cached
+	shares shares
+	strip  func(*shares, client.Object)
 }
 
-func newSuiteSource(from origin) *suiteSource {
-	s := &suiteSource{origin: from}
-	s.begin()
+func newStrippedSource(from origin, strip func(*shares, client.Object)) *strippedSource {
+	s := &strippedSource{origin: from, strip: strip}
+	s.shares.begin()
 	return s
 }
 
-func (s *suiteSource) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held, s.of = map[string]int64{}, map[types.NamespacedName]int64{}
-}
-
 // ListWithContext reads pages.
-func (s *suiteSource) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-	return s.pages(ctx, s.begin, func(o runtime.Object) bool {
+func (s *strippedSource) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return s.pages(ctx, options, s.shares.begin, func(o runtime.Object) bool {
 		s.admit(o)
 		return true
 	})
 }
 
-// WatchWithContext follows the Suites.
-func (s *suiteSource) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+// WatchWithContext follows the objects.
+func (s *strippedSource) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	inner, err := s.origin.WatchWithContext(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		s.begin()
+		s.shares.begin()
 	}
 	return watch.Filter(inner, func(event watch.Event) (watch.Event, bool) {
 		switch event.Type {
 		case watch.Added, watch.Modified:
 			s.admit(event.Object)
 		case watch.Deleted:
-			if suite, ok := event.Object.(*v1alpha1.Suite); ok {
-				s.forget(suite)
+			if o, ok := event.Object.(client.Object); ok {
+				s.shares.forget(client.ObjectKeyFromObject(o))
 			}
 		}
 		return event, true
 	}), nil
 }
 
-func (s *suiteSource) forget(suite *v1alpha1.Suite) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.release(types.NamespacedName{Namespace: suite.Namespace, Name: suite.Name})
-}
-
-func (s *suiteSource) release(name types.NamespacedName) {
-	if bytes, ok := s.of[name]; ok {
-		s.held[name.Namespace] -= bytes
-		delete(s.of, name)
-	}
-	if s.held[name.Namespace] == 0 {
-		delete(s.held, name.Namespace)
+func (s *strippedSource) admit(o runtime.Object) {
+	if obj, ok := o.(client.Object); ok {
+		s.strip(&s.shares, obj)
 	}
 }
 
-func (s *suiteSource) admit(o runtime.Object) {
-	suite, ok := o.(*v1alpha1.Suite)
+// admitSuite leaves out the variables of unfinished Suites beyond the bound.
+func admitSuite(held *shares, o client.Object) {
+	s, ok := o.(*v1alpha1.Suite)
 	if !ok {
 		return
 	}
-	suite.ManagedFields = nil
-	delete(suite.Annotations, v1alpha1.AnnotationVariablesOmitted)
-	if foreign := foreignAnnotations(suite.Annotations); foreign > foreignBytes {
-		strip(suite)
+	stripSuite(s)
+	var bytes int64
+	if !s.Finished() && len(s.Spec.Variables) > 0 { // the cache has none of a finished one
+		bytes = referencedBy(s.Spec.Variables)
 	}
-	name := types.NamespacedName{Namespace: suite.Namespace, Name: suite.Name}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.release(name)
-	if suite.Finished() || len(suite.Spec.Variables) == 0 { // the cache has none of a finished one
+	if !held.take(client.ObjectKeyFromObject(s), bytes, variableBytes) {
+		s.Spec.Variables = nil
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationVariablesOmitted, "true")
+	}
+}
+
+// admitJob leaves out what Jobs remember of their start beyond the bound.
+func admitJob(held *shares, o client.Object) {
+	j, ok := o.(*batchv1.Job)
+	if !ok {
 		return
 	}
-	bytes := referencedBy(suite.Spec.Variables)
-	if s.held[suite.Namespace]+bytes > variableBytes {
-		suite.Spec.Variables = nil
-		metav1.SetMetaDataAnnotation(&suite.ObjectMeta, v1alpha1.AnnotationVariablesOmitted, "true")
+	*j = *outcome.StripJob(j)
+	delete(j.Annotations, v1alpha1.AnnotationMemoryOmitted)
+	bytes := referencedBy(j.Spec.Template.Spec.InitContainers)
+	for _, name := range outcome.LargeAnnotations {
+		bytes += int64(len(j.Annotations[name]))
+	}
+	if held.take(types.NamespacedName{Namespace: j.Namespace, Name: j.Name}, bytes, jobBytes) {
 		return
 	}
-	s.of[name] = bytes
-	s.held[suite.Namespace] += bytes
+	j.Spec.Template.Spec.InitContainers = nil
+	for _, name := range outcome.LargeAnnotations {
+		delete(j.Annotations, name)
+	}
+	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationMemoryOmitted, "true")
 }
