@@ -5,8 +5,8 @@ import "cmp"
 // maxOther bounds a list or a map of a jobTemplate that is not in maxItems: no pod that a kubelet starts has as many of anything.
 const maxOther = 1024
 
-// maxItems bounds lists of a jobTemplate. An item of four bytes, such as a container without a name, takes up to 400 in memory, so that the size
-// of an object does not bound what it takes. Kubelets start fewer containers in all of their pods: 110 pods are the default.
+// maxItems bounds lists of a jobTemplate. An item of a few bytes, such as a container, takes up to 400 in memory, so that the
+// size of an object does not bound what it takes. Kubelets start fewer containers in all of their pods: 110 pods are the default.
 var maxItems = map[string]int{
 	"containers": 64, "initContainers": 64, "ephemeralContainers": 64, "env": 1024, "envFrom": 256, "volumes": 256, "volumeMounts": 256,
 	"sources": 64, // of a projected volume

@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/outcome"
 )
 
-// strippedSource passes on all objects, whoever created them, without what is beyond the bound of a namespace. Those who need that read these
-// objects from the API server.
+// strippedSource passes on all objects, whoever created them, without what is beyond the bound of a namespace. Those who need that read
+// these objects from the API server.
 type strippedSource struct {
 	origin
 	shares shares

@@ -18,7 +18,7 @@ var suiteKeys = []string{
 	v1alpha1.AnnotationScheduledFor, v1alpha1.AnnotationDeployedAt, v1alpha1.AnnotationTraceparent,
 }
 
-// stripSuite drops the metadata that Postflight does not read. The memory of none of it is bounded, but by the size of an object.
+// stripSuite drops the metadata that Postflight does not read. Only the size of an object bounds it.
 func stripSuite(s *v1alpha1.Suite) {
 	s.ObjectMeta = metav1.ObjectMeta{
 		Name: s.Name, Namespace: s.Namespace, UID: s.UID, ResourceVersion: s.ResourceVersion, Generation: s.Generation,
