@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -124,6 +127,123 @@ func TestTriggersBeforeTheirTeam(t *testing.T) {
 	w.isReady(w.ns, "small", v1alpha1.ReasonTooLarge)
 	w.hasTeam()
 	w.isReady(w.ns, "small", "Watching")
+}
+
+// TestLargeSuitesAndJobs: what others write into the metadata of 150 Suites and 80 Jobs costs a manager little memory, and runs end.
+func TestLargeSuitesAndJobs(t *testing.T) {
+	w := emptyWorld(t)
+	w.hasTeam()
+	other := w.Namespace(t)
+	w.create(aTeam(other, "", func(t *v1alpha1.Team) { t.Spec.Suspended = true }), anEnvironment("staging"), aTrigger("smoke"))
+	cached := w.runManager(w.cacheOptions(other)).GetCache()
+	w.isReady(w.ns, "smoke", "Watching")
+	empty := heap()
+	const suites, jobs = 150, 80
+	large := strings.Repeat("x", 120<<10)
+	w.parallel(suites, func(i int) error {
+		s := w.arrives(aSuite(fmt.Sprintf("large-%03d", i), i, func(s *v1alpha1.Suite) {
+			s.Namespace, s.Labels = other, manyLabels(1000)
+			s.Annotations = map[string]string{"postflight.dev/x": large, v1alpha1.AnnotationCanceledBy: large}
+		}))
+		return w.Client.Create(context.Background(), s)
+	})
+	w.parallel(jobs, func(i int) error {
+		s := aSuite(fmt.Sprintf("job-%03d", i), i)
+		s.Namespace, s.UID = other, "none"
+		j := jobOf(s)
+		j.OwnerReferences, j.Spec.Suspend = nil, new(true)
+		j.Annotations = map[string]string{v1alpha1.AnnotationUnderTest: large, v1alpha1.AnnotationStopRequested: large}
+		return w.Client.Create(context.Background(), j)
+	})
+	w.eventually("the cache has all", func() string {
+		runs, remembered := &v1alpha1.SuiteList{}, &batchv1.JobList{}
+		w.must(cached.List(context.Background(), runs, client.InNamespace(other)))
+		w.must(cached.List(context.Background(), remembered, client.InNamespace(other)))
+		if len(runs.Items) == suites && len(remembered.Items) == jobs {
+			return ""
+		}
+		return fmt.Sprintf("%d Suites, %d Jobs", len(runs.Items), len(remembered.Items))
+	})
+	grown := int64(heap()) - int64(empty)
+	t.Logf("the heap has grown by %d KiB", grown>>10)
+	if grown > 24<<20 {
+		t.Errorf("%d Suites and %d Jobs take %d MiB", suites, jobs, grown>>20)
+	}
+	s := aSuite("mine", 0, func(s *v1alpha1.Suite) {
+		s.Labels, s.Finalizers = manyLabels(500), []string{"shop.example.com/keep"}
+		s.Annotations = map[string]string{"postflight.dev/x": large, "shop.example.com/ticket": "SHOP-7"}
+		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: w.ns, UID: "n"}}
+	})
+	w.create(s)
+	was := s.DeepCopy()
+	w.runs("mine")
+	w.passes("mine")
+	is := w.reaches("mine", v1alpha1.ReasonPassed, "")
+	metadata := func(s *v1alpha1.Suite) []any { return []any{s.Labels, s.Annotations, s.Finalizers, s.OwnerReferences} }
+	if diff := cmp.Diff(metadata(was), metadata(is)); diff != "" {
+		t.Errorf("the run has changed the metadata of the Suite: -was +is\n%.2000s", diff)
+	}
+	w.change(is, func(o client.Object) { o.SetFinalizers(nil) })
+}
+
+func manyLabels(n int) map[string]string {
+	all := map[string]string{}
+	for i := range n {
+		all[fmt.Sprintf("shop.example.com/label-%04d", i)] = "x"
+	}
+	return all
+}
+
+// TestJobsBeyondTheirShare: a run whose Job finds no room in the cache still knows what the Job remembers.
+func TestJobsBeyondTheirShare(t *testing.T) {
+	w := emptyWorld(t)
+	w.hasTeam()
+	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	cached := w.runManager(w.cacheOptions()).GetCache()
+	w.parallel(80, func(i int) error {
+		s := aSuite(fmt.Sprintf("job-%03d", i), i)
+		s.Namespace, s.UID = w.ns, "none"
+		j := jobOf(s)
+		j.OwnerReferences, j.Spec.Suspend = nil, new(true)
+		j.Annotations = map[string]string{v1alpha1.AnnotationUnderTest: strings.Repeat("x", 120<<10)}
+		return w.Client.Create(context.Background(), j)
+	})
+	w.eventually("the share is used up", func() string {
+		list := &batchv1.JobList{}
+		w.must(cached.List(context.Background(), list, client.InNamespace(w.ns)))
+		for _, j := range list.Items {
+			if j.Annotations[v1alpha1.AnnotationMemoryOmitted] != "" {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%d Jobs", len(list.Items))
+	})
+	s := aSuite("mine", 0)
+	w.create(s)
+	j := w.hasJob("mine")
+	w.change(j, func(o client.Object) {
+		o.SetAnnotations(map[string]string{
+			v1alpha1.AnnotationTimeout: "30m",
+			v1alpha1.AnnotationUnderTest: `[{"kind":"Deployment","namespace":"shop","name":"web","start":{"revision":"` + strings.Repeat("7", 100) + `"}},` +
+				strings.Repeat(" ", 120<<10) + `{"kind":"Deployment","namespace":"shop","name":"api","start":{"revision":"7"}}]`,
+		})
+	})
+	w.eventually("the cache lacks what the Job remembers", func() string {
+		w.must(cached.Get(context.Background(), w.key("mine"), j))
+		if j.Annotations[v1alpha1.AnnotationMemoryOmitted] != "" {
+			return ""
+		}
+		return fmt.Sprint(len(j.Annotations))
+	})
+	w.runs("mine")
+	w.passes("mine")
+	w.eventually("what was under test is known", func() string {
+		w.must(w.Client.Get(context.Background(), w.key("mine"), s))
+		if u := s.Status.UnderTest; s.Finished() && u != nil && len(u.Workloads) == 2 {
+			return ""
+		}
+		return fmt.Sprintf("%+v", s.Status)
+	})
 }
 
 // TestManyVariables: the variables of a namespace's unfinished runs take 8 MiB of the cache at most, and the other runs still have them.

@@ -35,6 +35,9 @@ func TestEnvironmentValidation(t *testing.T) {
 		"URLLongest":           {"2,048 bytes", set("spec/url", "https://e.com/"+text(2034)), ""},
 		"URLTooLong":           {"2,049 bytes", set("spec/url", "https://e.com/"+text(2035)), "Too long"},
 		"VariablesFrom":        {"Secrets and ConfigMaps", set("spec/variablesFrom", list{fields{"secretRef": fields{"name": "a"}}, fields{"configMapRef": fields{"name": "b"}, "prefix": "B_"}}), ""},
+		"VariablesFromLong":    {"253 characters are a name", set("spec/variablesFrom", list{fields{"secretRef": fields{"name": text(253)}, "prefix": text(253)}}), ""},
+		"VariablesFromTooLong": {"254", set("spec/variablesFrom", list{fields{"configMapRef": fields{"name": text(254)}}}), "Too long"},
+		"VariablesFromPrefix":  {"254", set("spec/variablesFrom", list{fields{"secretRef": fields{"name": "a"}, "prefix": text(254)}}), "Too long"},
 		"VariablesFromTooMany": {"17", set("spec/variablesFrom", repeat(fields{"secretRef": fields{"name": "a"}}, 17)), "must have at most 16 items"},
 		"Booked":               {"one run at a time", set("spec/maxConcurrentSuites", 1), ""},
 		"NoLimit":              {"0 is no limit", set("spec/maxConcurrentSuites", 0), ""},
@@ -95,6 +98,15 @@ func TestWorkloadValidation(t *testing.T) {
 		"Least":             {"a Deployment of the namespace", one(nil), ""},
 		"Whole":             {"every field", one(fields{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "namespace": "argocd", "repository": "acme/shop", "hostingService": "GitLab", "notify": true, "sha": fields{"annotation": "a"}, "branch": fields{"value": "main"}, "deploymentType": fields{"expression": "object.kind"}}), ""},
 		"Selector":          {"several objects", without(fields{"selector": labels}), ""},
+		"Labels64":          {"64 labels", without(fields{"selector": selectLabels(64)}), ""},
+		"Labels65":          {"65", without(fields{"selector": selectLabels(65)}), "must have at most 64 items"},
+		"LabelLong":         {"64 characters are no value of a label", without(fields{"selector": fields{"matchLabels": fields{"app": text(64)}}}), "Too long"},
+		"Requirements64":    {"64, of 64 values of 63 characters each", without(fields{"selector": selectOne(text(63), 64, 64)}), ""},
+		"Requirements65":    {"65", without(fields{"selector": selectOne("a", 65, 1)}), "must have at most 64 items"},
+		"Values65":          {"65", without(fields{"selector": selectOne("a", 1, 65)}), "must have at most 64 items"},
+		"ValueLong":         {"64 characters are no value of a label", without(fields{"selector": selectOne(text(64), 1, 1)}), "Too long"},
+		"KeyLongest":        {"a prefix of 253, and 63", without(fields{"selector": fields{"matchExpressions": list{fields{"key": text(317), "operator": "Exists"}}}}), ""},
+		"KeyTooLong":        {"318", without(fields{"selector": fields{"matchExpressions": list{fields{"key": text(318), "operator": "Exists"}}}}), "Too long"},
 		"Both":              {"which one would decide?", one(fields{"selector": labels}), either},
 		"Neither":           {"all of a kind is never meant", without(fields{"kind": "Deployment"}), either},
 		"NameEmpty":         {"an empty value is not the same as none", one(fields{"name": ""}), "spec.workloads[0].name"},
@@ -142,6 +154,18 @@ func TestWorkloadValidation(t *testing.T) {
 		rows[kind] = row{"its version is known", one(fields{"kind": kind}), ""}
 	}
 	submit(t, environment, rows)
+}
+
+func selectLabels(n int) fields {
+	all := fields{}
+	for _, name := range named(n) {
+		all[name["name"].(string)] = "x"
+	}
+	return fields{"matchLabels": all}
+}
+
+func selectOne(value string, requirements, values int) fields {
+	return fields{"matchExpressions": repeat(fields{"key": "app", "operator": "In", "values": repeat(value, values)}, requirements)}
 }
 
 func repeat(item any, n int) list {

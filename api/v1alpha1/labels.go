@@ -43,6 +43,9 @@ const (
 	// AnnotationVariablesOmitted is on Suites in the manager's memory whose variables are only in the API server.
 	AnnotationVariablesOmitted = "postflight.dev/variables-omitted"
 
+	// AnnotationMemoryOmitted is on Jobs in the manager's memory that lack what they remember of their start: it is only in the API server.
+	AnnotationMemoryOmitted = "postflight.dev/memory-omitted"
+
 	// AnnotationTimeout holds the time limit of a run, on its Job: its Trigger may change meanwhile.
 	AnnotationTimeout = "postflight.dev/timeout"
 

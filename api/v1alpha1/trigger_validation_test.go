@@ -1,6 +1,8 @@
 package v1alpha1_test
 
 import (
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -10,6 +12,66 @@ var jobTemplate = fields{"spec": fields{"template": fields{"spec": fields{
 }}}}
 
 var trigger = kind("Trigger", fields{"environment": "staging", "jobTemplate": jobTemplate})
+
+// TestJobTemplateBounds: an object of few bytes cannot take much memory.
+func TestJobTemplateBounds(t *testing.T) {
+	pod := func(path string, value any) edit { return set("spec/jobTemplate/spec/template/spec/"+path, value) }
+	containers := func(n int, more fields) (all list) {
+		for _, name := range named(n) {
+			c := fields{"name": name["name"], "image": "test"}
+			maps.Copy(c, more)
+			all = append(all, c)
+		}
+		return all
+	}
+	env := func(n int) edit {
+		return pod("containers", containers(1, fields{"env": lists(named(n))}))
+	}
+	labels := func(n int) edit {
+		all := fields{}
+		for _, name := range named(n) {
+			all[name["name"].(string)] = "x"
+		}
+		return set("spec/jobTemplate/spec/template/metadata", fields{"labels": all})
+	}
+	sources := func(n int) edit {
+		return pod("volumes", list{fields{"name": "all", "projected": fields{"sources": repeat(fields{}, n)}}})
+	}
+	rows := map[string]row{
+		"Containers":            {"64", pod("containers", containers(64, nil)), ""},
+		"ContainersTooMany":     {"65", pod("containers", containers(65, nil)), "must have at most 64 items"},
+		"InitContainersTooMany": {"65", pod("initContainers", containers(65, nil)), "must have at most 64 items"},
+		"Ephemeral":             {"a template cannot have any", pod("ephemeralContainers", containers(65, nil)), "must have at most 64 items"},
+		"Env":                   {"1,024", env(1024), ""},
+		"EnvTooMany":            {"1,025", env(1025), "must have at most 1024 items"},
+		"Volumes":               {"256", pod("volumes", lists(named(256))), ""},
+		"VolumesTooMany":        {"257", pod("volumes", lists(named(257))), "must have at most 256 items"},
+		"Sources":               {"64", sources(64), ""},
+		"SourcesTooMany":        {"65", sources(65), "must have at most 64 items"},
+		"Labels":                {"1,024", labels(1024), ""},
+		"LabelsTooMany":         {"1,025", labels(1025), "must have at most 1024 items"},
+		"Tolerations":           {"1,024", pod("tolerations", repeat(fields{}, 1024)), ""},
+		"TolerationsTooMany":    {"1,025", pod("tolerations", repeat(fields{}, 1025)), "must have at most 1024 items"},
+		"Script":                {"the bound of an object is enough for texts", pod("containers", list{fields{"name": "a", "command": list{"sh", "-c", text(200_000)}}}), ""},
+	}
+	submit(t, trigger, rows)
+	submit(t, kind("TriggerClass", fields{"jobTemplate": jobTemplate}), rows)
+}
+
+// named are items of lists that are maps in fact.
+func named(n int) (all []fields) {
+	for i := range n {
+		all = append(all, fields{"name": fmt.Sprintf("n%d", i)})
+	}
+	return all
+}
+
+func lists(all []fields) (items list) {
+	for _, item := range all {
+		items = append(items, item)
+	}
+	return items
+}
 
 func TestTriggerValidation(t *testing.T) {
 	submit(t, trigger, map[string]row{

@@ -76,7 +76,8 @@ func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job
 	defer cancel()
 	j, err = reconcile.Get[batchv1.Job](cacheCtx, r, s.Namespace, s.Name)
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
-	live := late || (err == nil && j == nil && s.Status.JobName != "")
+	incomplete := err == nil && j != nil && j.Annotations[v1alpha1.AnnotationMemoryOmitted] != ""
+	live := late || incomplete || (err == nil && j == nil && s.Status.JobName != "")
 	if live {
 		j, err = reconcile.Get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
 	}

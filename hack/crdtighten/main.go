@@ -1,6 +1,6 @@
 // Crdtighten makes the CRDs in a folder reject what Go cannot decode: one such object would fail every watch and list of its kind, and
-// controller-gen's schemas of times, Quantities and numbers accept some. It also drops foreign descriptions, so that each CRD fits into the
-// annotation of a client-side apply.
+// controller-gen's schemas of times, Quantities and numbers accept some. It bounds what Kubernetes' own types do not, and drops foreign
+// descriptions, so that each CRD fits into the annotation of a client-side apply.
 package main
 
 import (
@@ -57,6 +57,7 @@ func rewrite(file string) error {
 	if err := tighten(crd); err != nil {
 		return err
 	}
+	limit(crd)
 	shorten(crd)
 	text, err = yaml.Marshal(crd)
 	if err != nil {

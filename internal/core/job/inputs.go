@@ -88,10 +88,26 @@ func fetchEnv(in Inputs) []corev1.EnvVar {
 	if in.CA != "" {
 		env = append(env, corev1.EnvVar{Name: FetchCAVariable, Value: escape(in.CA)})
 	}
-	for i, file := range in.Files {
+	return append(env, fileEnv(in.Files)...)
+}
+
+func fileEnv(files []File) (env []corev1.EnvVar) {
+	for i, file := range files {
 		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("%s%d", FetchFileVariable, i), Value: escape(encode(file))})
 	}
 	return env
+}
+
+// StrippedFetcher returns what InputsOf reads of a Job, without the signed URLs; nil if the Job has no inputs.
+func StrippedFetcher(j *batchv1.Job) []corev1.Container {
+	if FetcherOf(j) == nil {
+		return nil
+	}
+	var files []File
+	for _, file := range InputsOf(j) {
+		files = append(files, File{Path: file.Path, ETag: file.ETag, Size: file.Size})
+	}
+	return []corev1.Container{{Name: FetchContainer, Env: fileEnv(files)}}
 }
 
 func encode(file File) string { // cannot fail: a File is strings and a number

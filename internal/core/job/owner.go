@@ -14,5 +14,13 @@ func Refers(owner *metav1.OwnerReference, kind schema.GroupKind) bool {
 	return owner != nil && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == kind
 }
 
+// maxOwner is more than any Suite or Environment needs, in bytes. The API server bounds no field of an owner.
+const maxOwner = 1 << 10
+
+// SmallOwner reports whether an owner may be cached.
+func SmallOwner(o *metav1.OwnerReference) bool {
+	return len(o.APIVersion)+len(o.Kind)+len(o.Name)+len(o.UID) <= maxOwner
+}
+
 // Unlabeled reports whether somebody removed the label by which the cache of Jobs is filtered.
 func Unlabeled(j *batchv1.Job) bool { return j.Labels[v1alpha1.LabelSuite] == "" }

@@ -2,7 +2,9 @@ package job
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +90,37 @@ func TestScriptWarning(t *testing.T) {
 		got := ScriptWarning(trigger)
 		if (got != "") != (tc.want != "") || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %s: %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
+// TestScriptWarningIsLinear: a Trigger below the size of an object must not stop the workers of the controller for all teams.
+func TestScriptWarningIsLinear(t *testing.T) {
+	const chained = 2000
+	var env []corev1.EnvVar
+	for i := range chained {
+		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("A%d", i), Value: strings.Repeat(fmt.Sprintf("$(A%d)", i+1), 30)})
+	}
+	for name, command := range map[string][]string{
+		"a million references":        {"sh", "-c", strings.Repeat("$(A0)", 1_000_000)},
+		"a million names of shells":   slices.Repeat([]string{"sh"}, 1_000_000),
+		"a million dollars":           {"sh", "-c", strings.Repeat("$", 1_000_000)},
+		"variables that are the same": {"sh", "-c", "$(A0)$(A1)$(A2)"},
+	} {
+		c := &corev1.Container{Name: "tests", Command: command, Env: env}
+		asked := 0
+		v := newScriptVariables(c.Env, func(string) bool { asked++; return false })
+		for name := range references(shellScript(c)) {
+			v.decided(name)
+		}
+		if asked > chained+1 {
+			t.Errorf("%s: %d variables are looked at, want each of %d once", name, asked, chained+1)
+		}
+		trigger := newTrigger(func(tr *v1alpha1.Trigger) {
+			pod(tr).Containers[0], tr.Spec.AllowVariables = *c, []string{}
+		})
+		if got := ScriptWarning(trigger); got != "" {
+			t.Errorf("%s: %q, want no warning", name, got)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// maxAnnotation is half of what the API server allows for all annotations of an object. Workloads of many containers lose their digests, so
+// MaxAnnotation is half of what the API server allows for all annotations of an object. Workloads of many containers lose their digests, so
 // that only their revisions and commits are compared.
-const maxAnnotation = 128 << 10
+const MaxAnnotation = 128 << 10
 
 // WithUnderTest lets a Job remember what the Environment had when it was created.
 func WithUnderTest(j *batchv1.Job, workloads []v1alpha1.TestedWorkload) *batchv1.Job {
@@ -20,7 +20,7 @@ func WithUnderTest(j *batchv1.Job, workloads []v1alpha1.TestedWorkload) *batchv1
 		return j
 	}
 	text, _ := json.Marshal(workloads) // strings and numbers cannot fail
-	if len(text) > maxAnnotation {
+	if len(text) > MaxAnnotation {
 		text, _ = json.Marshal(withoutDigests(workloads))
 	}
 	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationUnderTest, string(text))

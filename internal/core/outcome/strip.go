@@ -1,6 +1,9 @@
 package outcome
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"unique"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,7 +22,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 			ResourceVersion: j.ResourceVersion, Generation: j.Generation,
 			CreationTimestamp: j.CreationTimestamp, DeletionTimestamp: j.DeletionTimestamp,
 			Annotations:     keptAnnotations(j),
-			OwnerReferences: j.OwnerReferences,
+			OwnerReferences: keptOwner(j),
 		},
 		Spec: batchv1.JobSpec{
 			ActiveDeadlineSeconds: job.DeadlineSeconds(job.TimeLimit(j)),
@@ -56,22 +59,34 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if j.Annotations[v1alpha1.AnnotationQuarantines] != "" {
 		keepExcusable(e, j)
 	}
-	if c := job.FetcherOf(j); c != nil {
-		e.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: c.Name, Env: c.Env}}
-	}
+	e.Spec.Template.Spec.InitContainers = job.StrippedFetcher(j)
 	if job.KeepsResults(&j.Spec.Template.Spec) {
 		e.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: job.ResultsVolume}}
 	}
 	return e
 }
 
-// keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache.
+// LargeAnnotations hold what a Job remembers of its start.
+var LargeAnnotations = []string{v1alpha1.AnnotationUnderTest, v1alpha1.AnnotationQuarantines, v1alpha1.AnnotationRepeatsFailed}
+
+// smallAnnotations hold a word, a number or a time.
+var smallAnnotations = []string{
+	v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationFewerTests,
+	v1alpha1.AnnotationMemoryOmitted,
+}
+
+// maxSmall bounds the other annotations, in bytes.
+const maxSmall = 64
+
+// maxLarge bounds each of LargeAnnotations, in bytes: 20 Quarantines take 3 KiB, and 400 failed tests 4 KiB.
+var maxLarge = map[string]int{
+	v1alpha1.AnnotationUnderTest: job.MaxAnnotation, v1alpha1.AnnotationQuarantines: 8 << 10, v1alpha1.AnnotationRepeatsFailed: 8 << 10,
+}
+
+// keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache. What is longer than anything that Postflight
+// writes is cut, and counts as written by somebody else: it cannot be parsed.
 func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
-	for _, name := range []string{
-		v1alpha1.AnnotationStopRequested, v1alpha1.AnnotationRequire, v1alpha1.AnnotationMinTests, v1alpha1.AnnotationFewerTests,
-		v1alpha1.AnnotationUnderTest,
-		v1alpha1.AnnotationQuarantines, v1alpha1.AnnotationRepeatsFailed,
-	} {
+	for _, name := range slices.Concat(smallAnnotations, LargeAnnotations) {
 		value, ok := j.Annotations[name]
 		if !ok {
 			continue
@@ -79,15 +94,28 @@ func keptAnnotations(j *batchv1.Job) (kept map[string]string) {
 		if kept == nil {
 			kept = map[string]string{}
 		}
+		if most := cmp.Or(maxLarge[name], maxSmall); len(value) > most {
+			value = strings.Clone(value[:most])
+		}
 		kept[name] = value
 	}
 	return kept
 }
 
+// keptOwner is the controller: nothing else of the owners is read.
+func keptOwner(j *batchv1.Job) []metav1.OwnerReference {
+	owner := metav1.GetControllerOf(j)
+	if owner == nil || !job.SmallOwner(owner) {
+		return nil
+	}
+	return []metav1.OwnerReference{*owner}
+}
+
 // keepExcusable keeps what unexcused needs of a Job, in the cache.
 func keepExcusable(e, j *batchv1.Job) {
 	e.Spec.Completions, e.Spec.Parallelism = j.Spec.Completions, j.Spec.Parallelism
-	for _, c := range j.Spec.Template.Spec.Containers {
+	all := j.Spec.Template.Spec.Containers
+	for _, c := range all[:min(len(all), 2)] { // it matters which one it is, or that there are several
 		e.Spec.Template.Spec.Containers = append(e.Spec.Template.Spec.Containers, corev1.Container{Name: c.Name})
 	}
 }

@@ -88,7 +88,7 @@ func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	return e.held
 }
 
-// key is client.ObjectKeyFromObject, with one string for all objects of a Team's namespace.
+// key identifies an object, with one string for all objects of a Team's namespace.
 func (a *account) key(obj client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(a.namespace, obj.GetNamespace()), Name: obj.GetName()}
 }
@@ -266,15 +266,6 @@ func strip(obj client.Object) {
 }
 
 const ownAnnotations = "postflight.dev/"
-
-func foreignAnnotations(all map[string]string) (bytes int) {
-	for name, value := range all {
-		if !strings.HasPrefix(name, ownAnnotations) {
-			bytes += len(name) + len(value)
-		}
-	}
-	return bytes
-}
 
 // stub is what identifies an object.
 func stub(of client.Object) client.Object {

@@ -26,8 +26,14 @@ const (
 	// variableBytes bounds the memory of the variables of a namespace's runs that have not ended: 8 KiB each for a thousand.
 	variableBytes = 8 << 20
 
-	// foreignBytes bounds the annotations of a Suite that are not of Postflight; if they are longer, none is cached.
+	// foreignBytes bounds the labels of a Suite that are not of Postflight, and its annotations; if they are longer, none is cached.
 	foreignBytes = 4 << 10
+
+	// valueBytes bounds a label or annotation of a Suite: four times the longest that a manager writes, an Idempotency-Key.
+	valueBytes = 1 << 10
+
+	// jobBytes bounds the memory of what a namespace's Jobs remember of their start: 1 KiB each, of four workloads, for 8,000.
+	jobBytes = 8 << 20
 
 	// trackedObjects bounds how many objects of a kind and namespace are known, cached or not: no status is written for more.
 	trackedObjects = 10_000
@@ -47,6 +53,9 @@ const (
 
 	// suitePageSize is the same of Suites, whose schema bounds what is large: 200 with 64 KiB of variables take some 15 MiB.
 	suitePageSize = 200
+
+	// jobPageSize is the same of Jobs, which have large templates: an ordinary one has 10 KiB.
+	jobPageSize = 50
 
 	// reportsPerSecond bounds the writes that say why an object is not cached.
 	reportsPerSecond = 10

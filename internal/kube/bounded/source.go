@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +35,10 @@ func (l *Ledger) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscac
 		return &teamSource{origin: from, ledger: l}
 	}
 	if _, ok := kind.(*v1alpha1.Suite); ok {
-		return newSuiteSource(from)
+		return newStrippedSource(from, suitePageSize, admitSuite)
+	}
+	if _, ok := kind.(*batchv1.Job); ok {
+		return newStrippedSource(from, jobPageSize, admitJob)
 	}
 	o, ok := kind.(client.Object)
 	if _, bounded := namespaceBytes(o); !ok || !bounded {
@@ -83,11 +87,11 @@ func newSource(l *Ledger, from origin, kind client.Object) *source {
 const maxRestarts = 3
 
 // ListWithContext reads pages, and keeps of each only what is admitted: an API server that cannot stream sends all at once otherwise.
-func (s *source) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if err := s.ledger.awaitTeams(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.pages(ctx, pageSize, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
+	list, err := s.pages(ctx, options, pageSize, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
 		obj, ok := o.(client.Object)
 		if ok {
 			strip(obj)
@@ -101,19 +105,20 @@ func (s *source) ListWithContext(ctx context.Context, _ metav1.ListOptions) (run
 }
 
 // pages lists what keep says. It begins again if the pages expire.
-func (o origin) pages(ctx context.Context, size int64, begin func(), keep func(runtime.Object) bool) (runtime.Object, error) {
+func (o origin) pages(
+	ctx context.Context, of metav1.ListOptions, size int64, begin func(), keep func(runtime.Object) bool,
+) (runtime.Object, error) {
 	for restarts := 0; ; restarts++ {
 		begin()
-		list, err := o.allPages(ctx, size, keep)
+		list, err := o.allPages(ctx, metav1.ListOptions{LabelSelector: of.LabelSelector, Limit: size}, keep)
 		if err == nil || !apierrors.IsResourceExpired(err) || restarts == maxRestarts {
 			return list, err
 		}
 	}
 }
 
-func (o origin) allPages(ctx context.Context, size int64, keep func(runtime.Object) bool) (runtime.Object, error) {
+func (o origin) allPages(ctx context.Context, options metav1.ListOptions, keep func(runtime.Object) bool) (runtime.Object, error) {
 	var kept []runtime.Object
-	options := metav1.ListOptions{Limit: size}
 	for {
 		page, err := o.ListWithContext(ctx, options)
 		if err != nil {

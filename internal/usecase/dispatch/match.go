@@ -87,6 +87,10 @@ func (o *operation) explanationsOfIndex(ctx context.Context, matched []*v1alpha1
 		release := o.resume(ctx, budget)
 		defer func() { release() }()
 		for e := range o.Triggers.Explain(o.namespace, o.Notification, budget.spent) {
+			warning := ""
+			if !e.Skipped {
+				warning = job.ScriptWarning(e.Trigger)
+			}
 			budget.pause()
 			release()
 			release = func() {}
@@ -96,7 +100,7 @@ func (o *operation) explanationsOfIndex(ctx context.Context, matched []*v1alpha1
 			if e.Skipped {
 				e = o.skipped(e.Trigger, matched)
 			}
-			if warning := job.ScriptWarning(e.Trigger); warning != "" { // no condition, but people look here
+			if warning != "" { // no condition, but people look here
 				e.Criteria = append(e.Criteria, match.CriterionResult{Name: "jobTemplate", Held: true, Message: warning})
 			}
 			if !yield(e) {
