@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -125,7 +126,7 @@ func (s *source) readPage(ctx context.Context, t *stream, which fields.Set, from
 		}
 		return nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, t.ctx.Err()); err != nil { // a stream that has ended takes nothing
 		return "", err
 	}
 	of, err := meta.ListAccessor(page)

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // reviewing is a source of which a namespace has hundreds of objects that are not tracked, and others have one each that has become small.
@@ -96,4 +97,39 @@ func TestSearchIsOfASource(t *testing.T) {
 			t.Errorf("%d were found, want 600", found)
 		}
 	})
+}
+
+// TestReviewOutlivesItsStream: what a stream did not finish, the next one does.
+func TestReviewOutlivesItsStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &stored{}
+		s := reviewing(server, 5)
+		for range 30 {
+			s.runFor(t, 1)
+		}
+		held := 0
+		for _, a := range s.book.accounts {
+			for _, e := range a.entries {
+				if e.held {
+					held++
+				}
+			}
+		}
+		if held != 605 {
+			t.Errorf("%d are cached, want 605", held)
+		}
+	})
+}
+
+// TestDroppedAtThePlaceOfTheStream: a reflector whose watch ends continues where the stream was, not at the version of what was dropped.
+func TestDroppedAtThePlaceOfTheStream(t *testing.T) {
+	s := sourceOf(&stored{})
+	stream := newStream(t.Context(), s, watch.NewProxyWatcher(make(chan watch.Event)), metav1.ListOptions{ResourceVersion: "100000"})
+	events := stream.marked([]watch.Event{{Type: watch.Deleted, Object: aTrigger(1, 0)}})
+	if len(events) != 2 || events[1].Type != watch.Bookmark || events[1].Object.(client.Object).GetResourceVersion() != "100000" {
+		t.Errorf("%+v", events)
+	}
+	if events := stream.marked(nil); len(events) != 0 {
+		t.Errorf("%+v", events)
+	}
 }

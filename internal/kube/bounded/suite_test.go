@@ -82,7 +82,7 @@ func TestKeptKeys(t *testing.T) {
 // hostile has everything that an author can make large of an object's metadata.
 func hostile() metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
-		Namespace: "acme", Name: "run", SelfLink: large(), Labels: map[string]string{}, Annotations: map[string]string{}, Finalizers: []string{large()},
+		Namespace: "acme", Name: "run", Labels: map[string]string{}, Annotations: map[string]string{}, Finalizers: []string{large()},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: large()}},
 	}
 	for i := range 1000 {
