@@ -89,10 +89,10 @@ func TestGitHubStep(t *testing.T) {
 	}{
 		"nothing given": {code: "0", args: []string{"notify", "--timeout", "2h", "-o", "json"}, outcome: "started"},
 		"all given": {
-			env: []string{"INPUT_TYPE=staging", "INPUT_DEPLOYMENT_URL=https://x", "INPUT_BRANCH=a b;$(id)", "INPUT_SHA=abc", "INPUT_DEDUPLICATION_KEY=k",
+			env: []string{"INPUT_TEAM=demo/github", "INPUT_TYPE=staging", "INPUT_DEPLOYMENT_URL=https://x", "INPUT_BRANCH=a b;$(id)", "INPUT_SHA=abc", "INPUT_DEDUPLICATION_KEY=k",
 				"INPUT_EPHEMERAL=true", "INPUT_WAIT=true", "INPUT_FOLLOW=true", "INPUT_ALLOW_NO_MATCH=true", "INPUT_RERUN=true", "INPUT_ACCEPT_DIFFERENT=true", "INPUT_JUNIT=report.xml", "GITHUB_STEP_SUMMARY=summary.md", "INPUT_TIMEOUT=5m", "INPUT_VARIABLES=A=1 2\nB=\"x\"\r\n\n"},
 			code: "0",
-			args: []string{"notify", "--timeout", "5m", "-o", "json", "--type", "staging", "--deployment-url", "https://x", "--branch", "a b;$(id)", "--sha", "abc",
+			args: []string{"notify", "--timeout", "5m", "-o", "json", "--team", "demo/github", "--type", "staging", "--deployment-url", "https://x", "--branch", "a b;$(id)", "--sha", "abc",
 				"--deduplication-key", "k", "--ephemeral", "--wait", "--follow", "--allow-no-match", "--rerun", "--accept-different", "--junit", "report.xml", "--summary", "summary.md", "--variable", "A=1 2", "--variable", `B="x"`},
 			outcome: "passed",
 		},

@@ -6,6 +6,7 @@ arguments=(--timeout "${INPUT_TIMEOUT:-2h}" -o json)
 given() { if [ -n "$2" ]; then arguments+=("$1" "$2"); fi; }
 flag() { if [ "$2" = true ]; then arguments+=("$1"); fi; }
 
+given --team "${INPUT_TEAM:-}"
 given --type "${INPUT_TYPE:-}"
 given --deployment-url "${INPUT_DEPLOYMENT_URL:-}"
 given --branch "${INPUT_BRANCH:-}"
