@@ -43,6 +43,9 @@ func (r *rollouts) dispatch(ctx context.Context, request dispatch.Request) (o de
 		return o, false
 	}
 	for _, t := range result.Triggers {
+		if t.LeftOut {
+			return o, false // nobody else notifies once it is not
+		}
 		switch t.Decision {
 		case dispatch.Created:
 			o.Started = append(o.Started, t.SuiteID)

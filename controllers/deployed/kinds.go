@@ -39,6 +39,9 @@ const (
 	// lookEvery is the least pause between looks. It is less than retryEvery, so that each retry of an Environment may look again.
 	lookEvery = 10 * time.Second
 
+	// lookAgain is the same after a failure.
+	lookAgain = time.Second
+
 	// lookTimeout is for an API server, or a server of its extensions, that hangs.
 	lookTimeout = 5 * time.Second
 )
@@ -53,7 +56,7 @@ func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVers
 
 // findSoon does not wait for the cluster: its error is errStarting while somebody asks.
 func (k *kinds) findSoon(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
-	if !k.mustLook(s) {
+	if k.hasLooked() && !k.mustLook(s) {
 		return k.get(s)
 	}
 	if ctx != nil && k.looking.TryLock() {
@@ -61,6 +64,13 @@ func (k *kinds) findSoon(ctx context.Context, s deployed.Source) (r schema.Group
 		go k.look(ctx)
 	}
 	return r, "", errStarting
+}
+
+// hasLooked is false until the cluster has answered.
+func (k *kinds) hasLooked() bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.known != nil
 }
 
 // mustLook reports whether nothing is known of the kind.
@@ -90,7 +100,13 @@ func (k *kinds) get(s deployed.Source) (r schema.GroupVersionResource, problem s
 	}
 }
 
-func (k *kinds) fresh() bool { return !k.last.IsZero() && k.clock.Since(k.last) < lookEvery }
+func (k *kinds) fresh() bool {
+	pause := lookEvery
+	if k.err != nil {
+		pause = lookAgain
+	}
+	return !k.last.IsZero() && k.clock.Since(k.last) < pause
+}
 
 // look asks the cluster, unless somebody else just has.
 func (k *kinds) look(ctx context.Context) {
@@ -102,7 +118,7 @@ func (k *kinds) look(ctx context.Context) {
 	if fresh {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout) // the answer is for others, too
 	defer cancel()
 	_, lists, err := k.cluster.ServerGroupsAndResourcesWithContext(ctx)
 	k.mu.Lock()

@@ -7,9 +7,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 )
 
-const podsRead = 100 // of a workload: all have the same images, or the digest is not known
+const (
+	podsRead = 100 // of a workload: all have the same images, or the digest is not known
+
+	maxPageSize   = 40       // of ordinary objects
+	ordinaryBytes = 64 << 10 // of a workload or pod, in memory: most have less
+)
 
 // podsOf keeps of each pod what shows its images, and reports whether these are all.
 func podsOf(ctx context.Context, from client.Reader, namespace string, selector labels.Selector) (all []corev1.Pod, complete bool, err error) {
@@ -25,8 +32,17 @@ func podsOf(ctx context.Context, from client.Reader, namespace string, selector 
 		if options.Continue = page.Continue; options.Continue == "" {
 			return all, true, nil
 		}
+		options.Limit = min(nextPage(options.Limit, page), podsRead-int64(len(all)))
 	}
 	return all, false, nil
+}
+
+// nextPage doubles a page whose objects were of ordinary size.
+func nextPage(limit int64, page any) int64 {
+	if bounded.Size(page) > limit*ordinaryBytes {
+		return pageSize
+	}
+	return min(2*limit, maxPageSize)
 }
 
 func imagesOf(of *corev1.Pod) corev1.Pod {

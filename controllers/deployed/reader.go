@@ -2,6 +2,7 @@ package deployed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -56,7 +57,10 @@ const (
 	pageSize = 10
 
 	// readingsAtOnce are those of all teams, each with a page.
-	readingsAtOnce, readingsOfNamespace = 8, 1
+	readingsAtOnce, readingsOfNamespace = 8, 2
+
+	// readingWait is how long a run waits for others of its namespace: it holds a worker, which those of other teams need, and comes again.
+	readingWait = 500 * time.Millisecond
 )
 
 // NewReader returns a Reader with the clients of a manager.
@@ -81,7 +85,7 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 			r.leave(t)
 			return nil, shared.Err()
 		}
-		release, err := r.reading.Acquire(shared, e.Namespace)
+		release, err := r.acquire(shared, e.Namespace)
 		r.asking.Forget(key) // those who ask from now on need a later reading
 		var all []v1alpha1.TestedWorkload
 		if err == nil {
@@ -105,6 +109,15 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 		}
 		return own, nil
 	}
+}
+
+func (r *Reader) acquire(ctx context.Context, namespace string) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, readingWait)
+	defer cancel()
+	if release, err = r.reading.Acquire(ctx, namespace); err != nil {
+		return nil, errors.New("what runs in other Environments of the team is being read")
+	}
+	return release, nil
 }
 
 func (r *Reader) turn(key string) *turn {
@@ -212,6 +225,7 @@ func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.Li
 		if options.Continue = page.GetContinue(); options.Continue == "" || len(all) >= deployed.MaxCompared {
 			return all, nil
 		}
+		options.Limit = nextPage(options.Limit, page)
 	}
 }
 

@@ -70,10 +70,10 @@ func (p podPages) List(_ context.Context, list client.ObjectList, all ...client.
 
 // TestReaderReadsFew: of thousands that a selector finds, no more pages are read than count.
 func TestReaderReadsFew(t *testing.T) {
-	for objects, want := range map[int]int{0: 1, 3: 1, 10: 1, 11: 2, 10_000: deployed.MaxCompared / pageSize} {
+	for objects, want := range map[int]int{0: 1, 3: 1, 10: 1, 11: 2, 10_000: 3} {
 		p := &pages{objects: objects}
 		all, err := list(t.Context(), dynamicPages{pages: p}, metav1.ListOptions{Limit: pageSize}, byLabel("web"))
-		if err != nil || len(all) != min(objects, deployed.MaxCompared) || p.asked != want {
+		if err != nil || len(all) != min(objects, 70) || p.asked != want {
 			t.Errorf("%d objects: %d after %d pages: %v", objects, len(all), p.asked, err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestPodsOf(t *testing.T) {
 	for pods, want := range map[int]struct {
 		asked    int
 		complete bool
-	}{0: {1, true}, 3: {1, true}, 25: {3, true}, 100: {10, true}, 5000: {10, false}} {
+	}{0: {1, true}, 3: {1, true}, 25: {2, true}, 100: {4, true}, 5000: {4, false}} {
 		p := &pages{objects: pods}
 		all, complete, err := podsOf(t.Context(), podPages{pages: p}, "shop", labels.Everything())
 		if err != nil || len(all) != min(pods, podsRead) || p.asked != want.asked || complete != want.complete {
@@ -93,5 +93,25 @@ func TestPodsOf(t *testing.T) {
 		if pods > 0 && (len(all[0].Spec.Containers) > 0 || len(deployed.Digests(all)) != 1) {
 			t.Errorf("%+v", all[0])
 		}
+	}
+}
+
+// TestNextPage: only pages of objects that have an ordinary size become larger.
+func TestNextPage(t *testing.T) {
+	large := anObject("large", "web")
+	large.SetAnnotations(map[string]string{"a": string(make([]byte, 1<<20))})
+	for name, tc := range map[string]struct {
+		page []unstructured.Unstructured
+		want int64
+	}{
+		"ordinary":  {[]unstructured.Unstructured{*anObject("web", "web")}, 2 * pageSize},
+		"one large": {[]unstructured.Unstructured{*anObject("web", "web"), *large}, pageSize},
+	} {
+		if got := nextPage(pageSize, &unstructured.UnstructuredList{Items: tc.page}); got != tc.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if got := nextPage(maxPageSize, &unstructured.UnstructuredList{}); got != maxPageSize {
+		t.Errorf("the largest: %d", got)
 	}
 }

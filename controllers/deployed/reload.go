@@ -1,6 +1,10 @@
 package deployed
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 const (
 	// reloadAfter lets the Environments of a burst name their objects before these are read.
@@ -22,6 +26,30 @@ func (w *watches) reloadSoon(running *watch) {
 	}
 	running.reloads = true
 	time.AfterFunc(max(reloadAfter, reloadPause*running.loaded), func() { w.reload(running) })
+}
+
+// reloadStale frees the room of objects that nobody names any more.
+func (w *watches) reloadStale() {
+	w.mu.RLock()
+	all := slices.Collect(maps.Values(w.sources))
+	w.mu.RUnlock()
+	for _, running := range all {
+		if running.isStale() {
+			w.reloadSoon(running)
+		}
+	}
+}
+
+func (r *watch) setStale(is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stale = is
+}
+
+func (r *watch) isStale() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stale
 }
 
 func (w *watches) reload(running *watch) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/postflight-dev/postflight/internal/core/deployed"
 )
 
@@ -12,9 +14,8 @@ const roomBytes = 8 << 20
 
 // rooms are the memory of workloads, by the namespace of an Environment that names them, wherever they are.
 type rooms struct {
-	mu      sync.Mutex
-	used    map[string]int64
-	refused map[string]bool // something had no room
+	mu   sync.Mutex
+	used map[string]int64
 }
 
 // share is what the objects of one source use.
@@ -25,16 +26,17 @@ type share struct {
 }
 
 type use struct {
+	uid       types.UID
 	namespace string
 	bytes     int64
 }
 
-func newRooms() *rooms { return &rooms{used: map[string]int64{}, refused: map[string]bool{}} }
+func newRooms() *rooms { return &rooms{used: map[string]int64{}} }
 
 func (r *rooms) enter() *share { return &share{rooms: r, byName: map[string]use{}} }
 
 // take reports whether one of the namespaces has room for an object, which may have been smaller.
-func (s *share) take(object string, bytes int64, namespaces []string) bool {
+func (s *share) take(object string, uid types.UID, bytes int64, namespaces []string) bool {
 	s.rooms.mu.Lock()
 	defer s.rooms.mu.Unlock()
 	if s.closed {
@@ -44,10 +46,9 @@ func (s *share) take(object string, bytes int64, namespaces []string) bool {
 	for _, namespace := range namespaces {
 		if s.rooms.used[namespace]+bytes <= roomBytes {
 			s.rooms.used[namespace] += bytes
-			s.byName[object] = use{namespace, bytes}
+			s.byName[object] = use{uid, namespace, bytes}
 			return true
 		}
-		s.rooms.refused[namespace] = true
 	}
 	return false
 }
@@ -59,19 +60,13 @@ func (r *rooms) has(namespace string, bytes int64) bool {
 	return r.used[namespace]+bytes <= roomBytes
 }
 
-// wereFull reports whether something had no room in a namespace since it was asked last.
-func (r *rooms) wereFull(namespace string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	full := r.refused[namespace]
-	delete(r.refused, namespace)
-	return full
-}
-
-func (s *share) drop(object string) {
+// drop does nothing if another object has the name by now.
+func (s *share) drop(object string, uid types.UID) {
 	s.rooms.mu.Lock()
 	defer s.rooms.mu.Unlock()
-	s.free(object)
+	if s.byName[object].uid == uid {
+		s.free(object)
+	}
 }
 
 // leave gives back all, for ever.

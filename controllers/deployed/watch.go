@@ -34,32 +34,37 @@ type watch struct {
 	stop     context.CancelFunc
 
 	mu          sync.Mutex
-	loaded      time.Duration // how long the first list took; 0: it is not complete
-	reloads     bool          // another watch is about to take over
-	problem     error         // why the last request failed; nil: it did not
-	synced      string        // the resource version that the informer had then
-	first, last time.Time     // failures of a row
+	fetched     map[string]uint64 // versions of objects that were not read by the informer, which may be behind them
+	stale       bool              // it may keep objects that nobody names any more
+	loaded      time.Duration     // how long the first list took; 0: it is not complete
+	reloads     bool              // another watch is about to take over
+	problem     error             // why the last request failed; nil: it did not
+	synced      string            // the resource version that the informer had then
+	first, last time.Time         // failures of a row
 }
 
 // stub is what is kept of an object that no Environment names, or that has no room.
 type stub struct {
 	metav1.PartialObjectMetadata
 	bytes int64 // of the object; 0: nobody names it
+	cut   bool  // it had more labels
 }
 
-// maxStubLabels are enough for 20 labels. Selectors find objects with more only by those that are left.
+// maxStubLabels are enough for 20 labels. A selector that an Environment gets later finds an object with more after its next change.
 const maxStubLabels = 2 << 10
 
 func stubOf(o *unstructured.Unstructured, bytes int64) *stub {
 	s := &stub{bytes: bytes}
 	s.Name, s.Namespace, s.UID, s.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
+	all := len(o.GetLabels())
 	s.Labels = deployed.SlimLabels(o.GetLabels(), maxStubLabels)
+	s.cut = len(s.Labels) < all
 	return s
 }
 
 // DeepCopyObject implements runtime.Object.
 func (s *stub) DeepCopyObject() runtime.Object {
-	return &stub{PartialObjectMetadata: *s.DeepCopy(), bytes: s.bytes}
+	return &stub{PartialObjectMetadata: *s.DeepCopy(), bytes: s.bytes, cut: s.cut}
 }
 
 // begin starts a watch for those who name objects of the source.
@@ -110,7 +115,7 @@ func (w *watches) handle(running *watch) {
 		},
 		DeleteFunc: func(o any) {
 			if object, ok := index.Object[metav1.Object](o); ok {
-				running.room.drop(object.GetName())
+				running.room.drop(object.GetName(), object.GetUID())
 			}
 			notify(o)
 		},
@@ -129,17 +134,20 @@ func (r *watch) keep(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
+	if newer := r.newer(u); newer != nil {
+		return newer, nil
+	}
 	deployed.Slim(u)
 	namers := r.namers.Of(u)
 	if len(namers) == 0 {
-		r.room.drop(u.GetName())
+		r.room.drop(u.GetName(), u.GetUID())
 		return stubOf(u, 0), nil
 	}
 	var namespaces []string // in a stable order
 	for _, environment := range namers {
 		namespaces = append(namespaces, environment.Namespace)
 	}
-	if bytes := bounded.Size(u); !r.room.take(u.GetName(), bytes, slices.Compact(namespaces)) {
+	if bytes := bounded.Size(u); !r.room.take(u.GetName(), u.GetUID(), bytes, slices.Compact(namespaces)) {
 		return stubOf(u, bytes), nil
 	}
 	return u, nil
@@ -161,8 +169,10 @@ func (r *watch) objects(selection deployed.Selection) []any {
 // saw it, or there was no room.
 func (r *watch) find(selection deployed.Selection) (all []*unstructured.Unstructured, missing *stub) {
 	var found []metav1.Object
+	_, byName := selection.Name()
 	for _, o := range r.objects(selection) {
-		if o := o.(metav1.Object); selection.Has(o) {
+		s, isStub := o.(*stub)
+		if o := o.(metav1.Object); selection.Has(o) && (byName || !isStub || !s.cut) {
 			found = append(found, o)
 		}
 	}

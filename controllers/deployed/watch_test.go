@@ -150,3 +150,57 @@ func TestStubsAreSmall(t *testing.T) {
 		t.Errorf("%d bytes are kept", kept)
 	}
 }
+
+// TestFetchedObject: what was fetched is not replaced by what the informer reads late, and not kept of an object that is gone.
+func TestFetchedObject(t *testing.T) {
+	w := newTestWatches(t)
+	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment})
+	running := w.sources[deployments]
+	running.stop()
+	version := func(v string) *unstructured.Unstructured {
+		o := anObject("web", "web")
+		o.SetResourceVersion(v)
+		return o
+	}
+	if o, known := running.put(version("20")); o != nil || !known {
+		t.Errorf("it is gone, and %v is kept", o)
+	}
+	if err := running.informer.GetStore().Add(stubOf(version("10"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if o, known := running.put(version("20")); o == nil || !known {
+		t.Error("it is not kept")
+	}
+	for _, step := range []struct{ reads, keeps string }{{"15", "20"}, {"20", "20"}, {"21", "21"}} {
+		is, err := running.keep(version(step.reads))
+		if err != nil || is.(*unstructured.Unstructured).GetResourceVersion() != step.keeps {
+			t.Errorf("%s: %v %v", step.reads, is, err)
+		}
+	}
+}
+
+// TestLabelsThatWereCut: a stub without all its labels is not taken for one that lacks them.
+func TestLabelsThatWereCut(t *testing.T) {
+	w := newTestWatches(t)
+	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment})
+	running := w.sources[deployments]
+	running.stop()
+	o := anObject("large", "api")
+	labels := map[string]string{"zone-of-the-load-balancer": strings.Repeat("x", 63)}
+	for i := range 100 {
+		labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 20)
+	}
+	o.SetLabels(labels)
+	if err := running.informer.GetStore().Add(stubOf(o, 0)); err != nil {
+		t.Fatal(err)
+	}
+	without := deployed.SelectionOf(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "zone-of-the-load-balancer", Operator: metav1.LabelSelectorOpDoesNotExist},
+	}}})
+	if _, missing := running.find(without); missing != nil {
+		t.Errorf("%s is missing", missing.Name)
+	}
+	if _, missing := running.find(deployed.SelectionOf(v1alpha1.Workload{Name: "large"})); missing == nil {
+		t.Error("nobody reads it by its name")
+	}
+}

@@ -66,12 +66,9 @@ func (w *watches) feed(_ context.Context, q queue) error {
 // want begins to watch what an Environment names, and stops watching what nobody names any more.
 func (w *watches) want(environment types.NamespacedName, wanted interests) {
 	resources := w.resources(wanted)
-	all := w.exchange(environment, wanted, resources)
-	full := len(all) > 0 && w.rooms.wereFull(environment.Namespace)
-	for _, c := range all {
-		if w.tellOthers(environment, c); full {
-			w.reloadSoon(c.watch) // it may leave room for others
-		}
+	for _, c := range w.exchange(environment, wanted, resources) {
+		c.setStale(true)
+		w.tellOthers(environment, c)
 	}
 }
 
@@ -215,12 +212,19 @@ func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection dep
 	switch {
 	case missing == nil:
 		return all, "", nil
-	case missing.bytes == 0 || w.rooms.has(e.Namespace, missing.bytes):
-		w.reloadSoon(running)
-		return nil, "", errStarting
-	default:
-		return nil, tooLarge(s, missing, e.Namespace), nil
+	case missing.bytes > 0 && !w.rooms.has(e.Namespace, missing.bytes):
+		w.reloadStale()
+		return all, tooLarge(s, missing, e.Namespace), nil
 	}
+	if name, byName := selection.Name(); byName {
+		if object, fetched := w.fetch(running, name); object != nil {
+			return []*unstructured.Unstructured{object}, "", nil
+		} else if fetched {
+			return nil, "", nil
+		}
+	}
+	w.reloadSoon(running)
+	return nil, "", errStarting
 }
 
 // errStarting says that nothing is known yet.

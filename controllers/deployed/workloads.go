@@ -42,7 +42,7 @@ type reading struct {
 	expressions *deployed.Expressions
 }
 
-// lookup returns the objects of a source that a selection has, and perhaps others, or why they are not known, as a sentence.
+// lookup returns the objects of a source that a selection has, and perhaps others, and why not all are known, as a sentence.
 type lookup func(deployed.Source, deployed.Selection) (all []*unstructured.Unstructured, problem string, err error)
 
 // find returns what a workload means: objects, or a problem.
@@ -53,20 +53,20 @@ func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, e
 	}
 	selection := deployed.SelectionFor(r.environment, r.team, w)
 	objects, problem, err := look(f.Source, selection)
-	if f.Problem = problem; err != nil || problem != "" {
-		return []deployed.Found{f}, err
-	}
 	for _, o := range objects {
 		if selection.Has(o) {
-			f.Object = o
-			all = append(all, f)
+			own := f
+			own.Object = o
+			all = append(all, own)
 		}
 	}
-	if len(all) == 0 {
+	if f.Problem = problem; problem == "" && len(all) == 0 {
 		f.Problem = deployed.NothingFound(w, f.Source)
+	}
+	if f.Problem != "" {
 		all = append(all, f)
 	}
-	return all, nil
+	return all, err
 }
 
 // maxExpressionBytes are those of a namespace that are kept compiled, which takes some 2.5 MiB: one Environment has 60 KiB at most, and a

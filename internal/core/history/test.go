@@ -44,7 +44,7 @@ func (b *TestBuilder) Add(d SeenDay) {
 		return
 	}
 	in, full := b.places[d.in.Place], b.bytes > maxSeen
-	b.Cut = b.Cut || full && (in == nil || len(in.Last) < maxLast)
+	b.Cut = b.Cut || full
 	if in == nil {
 		if full {
 			return

@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,6 +19,21 @@ type LeftOut struct {
 
 // MaxLeftOut bounds the Names.
 const MaxLeftOut = 5
+
+// Union has those of both. What was left out before matching, and is not any more, may have missed it.
+func (l LeftOut) Union(other LeftOut) LeftOut {
+	all := LeftOut{Names: slices.Clone(l.Names), Others: max(l.Others, other.Others), Unknown: l.Unknown || other.Unknown}
+	for _, name := range other.Names {
+		switch {
+		case slices.Contains(all.Names, name):
+		case len(all.Names) < MaxLeftOut:
+			all.Names = append(all.Names, name)
+		default:
+			all.Others = max(all.Others, 1)
+		}
+	}
+	return all
+}
 
 // Reason says of the Trigger i what to do.
 func (l LeftOut) Reason(i int) string {

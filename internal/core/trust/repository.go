@@ -77,6 +77,8 @@ func (c *Claims) branches() []string {
 		return []string{ref}
 	case !c.isOfCodeHost(repositoryOfGitHub):
 		return nil
+	case isBranch && head != "" && c.String("event_name") == "pull_request": // it was merged: the branch is its base
+		return []string{branch, head}
 	case isBranch:
 		return []string{branch}
 	case isPull && head != "":

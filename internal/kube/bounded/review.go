@@ -75,19 +75,18 @@ func (s *source) reviewAccount(t *stream, a *account) error {
 	for _, e := range r.excess {
 		t.submit(func() []watch.Event { return t.marked(s.ledger.drop(s, a, e)) })
 	}
+	var failed error
 	for i, e := range r.missing {
 		if i == reviewedAtOnce {
 			s.reviews.add(a)
 			break
 		}
-		if err := s.readOne(t, a, e); err != nil {
-			return err
-		}
+		failed = cmp.Or(failed, s.readOne(t, a, e)) // it keeps no others from being read
 	}
 	if r.search == nil {
-		return nil
+		return failed
 	}
-	return s.find(t, a, r.search)
+	return cmp.Or(failed, s.find(t, a, r.search))
 }
 
 func (s *source) readOne(t *stream, a *account, e *entry) error {

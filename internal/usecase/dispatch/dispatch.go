@@ -158,6 +158,7 @@ func (d *Dispatcher) newOperation(r Request) *operation {
 func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	o := d.newOperation(r)
 	defer o.retrier.release()
+	before := o.leftOut()
 	triggers, err := o.match(ctx)
 	if err != nil {
 		return Result{}, err
@@ -165,7 +166,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if err := o.checkEnvironments(triggers); err != nil {
 		return Result{}, err
 	}
-	left, err := o.findLeftOut()
+	left, err := o.findLeftOut(before)
 	if err != nil {
 		return Result{}, err
 	}

@@ -8,12 +8,18 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/match"
 )
 
-// findLeftOut is called after matching: what the index lost meanwhile is known to be left out by then. A schedule concerns one Trigger only.
-func (o *operation) findLeftOut() (match.LeftOut, error) {
+// leftOut returns nothing for a schedule, which concerns one Trigger.
+func (o *operation) leftOut() match.LeftOut {
 	if o.LeftOut == nil || o.Origin.trigger != nil {
-		return match.LeftOut{}, nil
+		return match.LeftOut{}
 	}
-	left := o.LeftOut(o.namespace)
+	return o.LeftOut(o.namespace)
+}
+
+// findLeftOut is called after matching, with what was left out before it: the index loses Triggers later, and gets them later, than the answer
+// of LeftOut changes.
+func (o *operation) findLeftOut(before match.LeftOut) (match.LeftOut, error) {
+	left := before.Union(o.leftOut())
 	switch {
 	case len(left.Names) == 0 && left.Unknown:
 		return left, &Error{Kind: Overloaded, Message: "The server has not read all Triggers of the team yet, because there are very many, " +
@@ -30,7 +36,7 @@ func (o *operation) findLeftOut() (match.LeftOut, error) {
 func leftOutResults(left match.LeftOut) []TriggerResult {
 	results := make([]TriggerResult, len(left.Names))
 	for i, name := range left.Names {
-		results[i] = TriggerResult{Trigger: name, Decision: Failed, Reason: left.Reason(i), Environment: &v1alpha1.Environment{}}
+		results[i] = TriggerResult{Trigger: name, Decision: Failed, LeftOut: true, Reason: left.Reason(i), Environment: &v1alpha1.Environment{}}
 	}
 	return results
 }

@@ -38,6 +38,7 @@ type TriggerResult struct {
 	Differs     []v1alpha1.Difference // of a Duplicate: how the deployment that it tests is another one
 	Reason      string                // of the others, as a sentence
 	Environment *v1alpha1.Environment // of the run; it has no UID if it does not exist
+	LeftOut     bool                  // Failed, because the Trigger is too large to be known
 }
 
 func newResult(t *v1alpha1.Trigger) TriggerResult {

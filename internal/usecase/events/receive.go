@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/postflight-dev/postflight/internal/core/event"
 	"github.com/postflight-dev/postflight/internal/core/event/judge"
@@ -57,7 +58,8 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 	default:
 		err = r.deployed(ctx, s, d, &a)
 	}
-	if err == nil && len(a.Result.Triggers)+len(a.Repeats) > 0 { // what starts nothing may come again after a change
+	leftOut := slices.ContainsFunc(a.Result.Triggers, func(t dispatch.TriggerResult) bool { return t.LeftOut })
+	if err == nil && !leftOut && len(a.Result.Triggers)+len(a.Repeats) > 0 { // what starts nothing may come again after a change
 		r.recent.add(s.Object.Namespace, key)
 	}
 	return a, err
