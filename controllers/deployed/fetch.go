@@ -4,25 +4,26 @@ import (
 	"context"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 )
 
-// fetch reads an object that somebody names since a moment, so that nobody has to wait for a list. It returns false if that is necessary.
+// fetch reads an object that somebody names since a moment, so that nobody has to wait for a list of all. It returns false if that is
+// necessary. The manager may list workloads, and need not have the right to get them.
 func (w *watches) fetch(running *watch, name string) (object *unstructured.Unstructured, fetched bool) {
 	ctx, cancel := context.WithTimeout(running.ctx, readTimeout)
 	defer cancel()
-	o, err := w.client.Resource(running.resource).Namespace(running.source.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
+	found, err := w.client.Resource(running.resource).Namespace(running.source.Namespace).List(ctx, options)
+	switch {
+	case err != nil:
+		return nil, false
+	case len(found.Items) == 0:
 		return nil, true // the watch is about to say so
 	}
-	if err != nil {
-		return nil, false
-	}
-	o.SetGroupVersionKind(running.source.GroupVersionKind)
-	return running.put(o)
+	return running.put(&found.Items[0])
 }
 
 // put keeps an object as if the informer had read it.
