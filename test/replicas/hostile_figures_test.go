@@ -47,8 +47,9 @@ func (s series) at(share float64) time.Duration {
 func (s series) median() time.Duration  { return s.at(0.5) }
 func (s series) slowest() time.Duration { return s.at(1) }
 
-// figures are what a team gets: the answers to its notifications and events, the first statuses of its Environments, and its pages.
-type figures struct{ notifications, events, statuses, pages series }
+// figures are what a team gets: the answers to its notifications and events, the first statuses of its Environments, its pages, and the answers
+// to tokens of its CI jobs.
+type figures struct{ notifications, events, statuses, pages, tokens series }
 
 // String has times in milliseconds.
 func (f figures) String() string {
@@ -56,7 +57,7 @@ func (f figures) String() string {
 	for _, k := range []struct {
 		name string
 		series
-	}{{"notification", f.notifications}, {"event", f.events}, {"status", f.statuses}, {"page", f.pages}} {
+	}{{"notification", f.notifications}, {"event", f.events}, {"status", f.statuses}, {"page", f.pages}, {"token", f.tokens}} {
 		all = append(all, fmt.Sprintf("%[1]s_requests=%[2]d %[1]s_failures=%[3]d %[1]s_median_ms=%[4]d %[1]s_slowest_ms=%[5]d",
 			k.name, k.requests(), len(k.failures), k.median().Milliseconds(), k.slowest().Milliseconds()))
 	}
@@ -66,7 +67,7 @@ func (f figures) String() string {
 // checkAnswers compares no times: nothing may have failed.
 func (f figures) checkAnswers(t *testing.T) {
 	t.Helper()
-	for name, s := range map[string]series{"notifications": f.notifications, "events": f.events, "statuses": f.statuses, "pages": f.pages} {
+	for name, s := range map[string]series{"notifications": f.notifications, "events": f.events, "statuses": f.statuses, "pages": f.pages, "tokens": f.tokens} {
 		if n := len(s.failures); n > 0 {
 			t.Errorf("%d of %d %s failed, the first so: %s", n, s.requests(), name, s.failures[0])
 		}

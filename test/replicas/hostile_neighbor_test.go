@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/test/codehost"
 	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/tokens"
 )
 
 // neighbor is a team that does what teams do, while another one attacks.
@@ -27,6 +28,7 @@ type neighbor struct {
 	*team
 	r       *replica
 	browser *http.Client // signed in
+	ci      *tokens.Issuer
 
 	numbers atomic.Int64
 }
@@ -34,7 +36,8 @@ type neighbor struct {
 // newNeighbor has a workload, an Environment that names it, and a webhook of its repository.
 func newNeighbor(t *testing.T, s *apiserver.Server) *neighbor {
 	t.Helper()
-	n := &neighbor{team: newTeam(t, s)}
+	n := &neighbor{team: newTeam(t, s), ci: tokens.NewIssuer(t)}
+	n.trusts(n.ci, "repository_id", "4711")
 	n.unbind()
 	n.binds("postflight-workloads-reader")
 	n.binds("postflight-credentials-reader")
@@ -70,8 +73,8 @@ func (n *neighbor) awaitServed(t *testing.T, r *replica) {
 	t.Helper()
 	n.r = r
 	n.awaitKnown([]*replica{r})
-	poll.Until(t, "the manager takes events", func() string {
-		if err := n.event(); err != nil {
+	poll.Until(t, "the manager takes events, and tokens", func() string {
+		if err := errors.Join(n.event(), n.token()); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -101,6 +104,7 @@ func (n *neighbor) measure(d time.Duration) (f figures) {
 		{&f.events, 500 * time.Millisecond, n.event},
 		{&f.statuses, time.Second, n.status},
 		{&f.pages, 500 * time.Millisecond, n.page},
+		{&f.tokens, time.Second, n.token},
 	} {
 		all.Go(func() { *u.into = repeat(stop, u.pause, u.request) })
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // TestHostileTeam runs the manager with the memory limit of its container. A team does at once what its key and the role edit let it
-// do: costly expressions, a long history, large objects, and events that stall. Another team must not notice, and the process must
+// do: costly expressions, a long history, large objects, events that stall, and a TrustPolicy for the jobs of the other team. Another team must not notice, and the process must
 // survive. In the gate, there are fewer large objects, and no times are compared.
 func TestHostileTeam(t *testing.T) {
 	s := apiserver.Alone(t)
@@ -29,9 +29,11 @@ func TestHostileTeam(t *testing.T) {
 	freeLead(t, s)
 	bad, good, load := newAttacker(t, s), newNeighbor(t, s), newHostileLoad()
 	bad.keepHistory(bucket, load.days)
+	bad.trusts(good.ci, "repository_owner_id", "12") // and so all jobs of the other team
 	r := startWith(t, managers.Options{
 		Kubeconfig: kubeconfigOf(t, s.Manager(t)), Within: memory.run(),
-		Env: []string{"KUBE_CACHE_MUTATION_DETECTOR=false"}, // or it would keep two of each object
+		Flags: []string{listIssuer(t, good.ci)},
+		Env:   []string{"KUBE_CACHE_MUTATION_DETECTOR=false"}, // or it would keep two of each object
 	})
 	r.AwaitReady()
 	good.awaitServed(t, r)
