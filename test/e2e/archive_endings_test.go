@@ -73,7 +73,7 @@ func (tm *team) endings() map[string]ending {
 		"fails":       {settings: []setting{runs("echo broken; exit 3")}, state: v1alpha1.ReasonFailed, log: "broken\n"},
 		"times-out":   {settings: stopped, stop: tm.shortenTimeout, state: v1alpha1.ReasonTimedOut, log: cleaned},
 		"canceled":    {settings: stopped, stop: cancel, state: v1alpha1.ReasonCanceled, log: cleaned},
-		"superseded":  {settings: stopped, stop: tm.supersede, state: v1alpha1.ReasonSuperseded, log: cleaned},
+		"superseded":  {settings: append(slices.Clone(stopped), environment("production")), stop: tm.supersede, state: v1alpha1.ReasonSuperseded, log: cleaned},
 		"stubborn":    {settings: []setting{runs(stubborn), grace(2)}, stop: cancel, state: v1alpha1.ReasonCanceled, log: "busy\n"},
 		"evicted":     {settings: deleted, stop: evict, state: v1alpha1.ReasonError, log: cleaned},
 		"pod-deleted": {settings: deleted, stop: kubectl("delete", "pod", "--wait=false", "-l", v1alpha1.LabelSuite+"=RUN"), state: v1alpha1.ReasonError, log: cleaned},
@@ -146,7 +146,7 @@ func (tm *team) checkArchived(a *archive.Archive, name, id string, e ending) {
 	}
 }
 
-// supersede creates a newer run of the same stream.
+// supersede creates a newer run of the same stream, which must have no other runs that are to pass: their commit is replaced.
 func (tm *team) supersede(id string) {
 	tm.t.Helper()
 	older := tm.suite(id)

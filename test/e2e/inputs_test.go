@@ -162,8 +162,9 @@ func TestStoreStopped(t *testing.T) {
 		t.Errorf("readiness: the store's detail is %d, %v; the manager's sum is ready: %v", probe.status, err, m.ready())
 	}
 	variables := map[string]string{"RUN_INPUT_PATH": "app.apk"}
-	patient := tm.run(m, notification{"branch": "patient", "variables": variables})
-	hasty := tm.run(m, notification{"branch": "hasty", "variables": variables})
+	both := sha() // another commit would be deployed while the first one is tested
+	patient := tm.run(m, notification{"branch": "patient", "sha": both, "variables": variables})
+	hasty := tm.run(m, notification{"branch": "hasty", "sha": both, "variables": variables})
 
 	waits := func(s *v1alpha1.Suite) bool {
 		return s.State() == v1alpha1.ReasonQueued && strings.Contains(message(s), "Waiting for the store of the input files")
