@@ -118,7 +118,7 @@ func (b *InsightsBuilder) Insights() httpapi.Insights {
 }
 
 // Cut reports whether there were more tests, or places, than an answer holds.
-func (b *InsightsBuilder) Cut() bool { return b.cut || b.reliability.Cut || b.slow.cut }
+func (b *InsightsBuilder) Cut() bool { return b.cut || b.reliability.Cut() || b.slow.table.cut }
 
 // sums are the counts of runs. Times are in tenths of a second, as in a day.
 type sums struct {

@@ -15,15 +15,39 @@ type testKey struct {
 	name string
 }
 
+// testTable has what is known of each test, within a bound.
+type testTable[V any] struct {
+	all        map[testKey]*V
+	bytes, max int
+	cut        bool // there was no room for a test
+}
+
+func newTestTable[V any](max int) testTable[V] { return testTable[V]{all: map[testKey]*V{}, max: max} }
+
+// entry adds a test that is new. It returns nil if there is no room for it.
+func (t *testTable[V]) entry(key testKey, file string) *V {
+	known := t.all[key]
+	if known != nil {
+		return known
+	}
+	if t.bytes += statsCost + len(key.name) + len(file); t.bytes > t.max {
+		t.cut = true
+		return nil
+	}
+	known = new(V)
+	t.all[key] = known
+	return known
+}
+
 // Reliability counts how often tests failed or were repeated.
 type Reliability struct {
-	Cut bool // there were more than are counted
-
 	selection Selection
-	tests     map[testKey]*failures
+	tests     testTable[failures]
 	runs      map[httpapi.Place]int // that ran all tests, and list them
-	bytes     int
 }
+
+// Cut reports whether there were more tests, or places, than are counted.
+func (r *Reliability) Cut() bool { return r.tests.cut }
 
 type failures struct {
 	file          string
@@ -33,7 +57,7 @@ type failures struct {
 
 // NewReliability returns a count of the tests of a selection.
 func NewReliability(s Selection) *Reliability {
-	return &Reliability{selection: s, tests: map[testKey]*failures{}, runs: map[httpapi.Place]int{}}
+	return &Reliability{selection: s, tests: newTestTable[failures](maxRanked), runs: map[httpapi.Place]int{}}
 }
 
 // Add takes a day, the newest first.
@@ -44,31 +68,16 @@ func (r *Reliability) Add(d *IndexedDay) {
 			continue
 		}
 		if _, known := r.runs[p.Place]; !known && len(r.runs) == MaxPlaces {
-			r.Cut = true
+			r.tests.cut = true
 			continue
 		}
 		r.runs[p.Place] += d.whole(p)
 		for _, t := range p.Failing {
-			if known := r.test(testKey{p.Place, t.Name}, t.File); known != nil {
+			if known := r.tests.entry(testKey{p.Place, t.Name}, t.File); known != nil {
 				known.count(d, p, t)
 			}
 		}
 	}
-}
-
-// test returns nil if there is no room for another one.
-func (r *Reliability) test(key testKey, file string) *failures {
-	known := r.tests[key]
-	if known != nil {
-		return known
-	}
-	if r.bytes += statsCost + len(key.name) + len(file); r.bytes > maxRanked {
-		r.Cut = true
-		return nil
-	}
-	known = &failures{}
-	r.tests[key] = known
-	return known
 }
 
 func (f *failures) count(d *IndexedDay, p *PlaceDay, t FailingTest) {
@@ -90,8 +99,8 @@ func (f *failures) count(d *IndexedDay, p *PlaceDay, t FailingTest) {
 
 // Tests returns the tests, the least reliable first. Outcomes are left out: they need more reading.
 func (r *Reliability) Tests() []httpapi.TestStats {
-	all := make([]httpapi.TestStats, 0, len(r.tests))
-	for key, t := range r.tests {
+	all := make([]httpapi.TestStats, 0, len(r.tests.all))
+	for key, t := range r.tests.all {
 		all = append(all, httpapi.TestStats{
 			Name: key.name, File: t.file, Place: key.Place, Runs: r.runs[key.Place], Failed: t.failed, Flaky: t.flaky, LastFailedAt: t.last,
 		})
@@ -131,9 +140,7 @@ func (d *IndexedDay) created(id string) time.Time {
 // slowness has the medians of the slowest tests of days.
 type slowness struct {
 	selection Selection
-	all       map[testKey]*slowTest
-	bytes     int
-	cut       bool
+	table     testTable[slowTest]
 }
 
 type slowTest struct {
@@ -141,7 +148,9 @@ type slowTest struct {
 	medians []int32 // of days
 }
 
-func newSlowness(s Selection) slowness { return slowness{selection: s, all: map[testKey]*slowTest{}} }
+func newSlowness(s Selection) slowness {
+	return slowness{selection: s, table: newTestTable[slowTest](maxSlowness)}
+}
 
 // add takes a day, the newest first. If only is not nil, it counts only these tests.
 func (s *slowness) add(d *IndexedDay, only []httpapi.SlowTest) {
@@ -155,32 +164,21 @@ func (s *slowness) add(d *IndexedDay, only []httpapi.SlowTest) {
 			if only != nil && !slices.ContainsFunc(only, func(o httpapi.SlowTest) bool { return key == testKey{o.Place, o.Name} }) {
 				continue
 			}
-			if known := s.test(key, t.File); known != nil {
+			if known := s.table.entry(key, t.File); known != nil {
+				if len(known.medians) == 0 {
+					known.file = t.File // of the newest day
+				}
 				known.medians = append(known.medians, int32(min(max(t.Milliseconds, 0), math.MaxInt32)))
-				s.bytes += 4
+				s.table.bytes += 4
 			}
 		}
 	}
 }
 
-func (s *slowness) test(key testKey, file string) *slowTest {
-	known := s.all[key]
-	if known != nil {
-		return known
-	}
-	if s.bytes += statsCost + len(key.name) + len(file); s.bytes > maxSlowness {
-		s.cut = true
-		return nil
-	}
-	known = &slowTest{file: file}
-	s.all[key] = known
-	return known
-}
-
 // tests returns the tests with the largest median of the medians of their days.
 func (s *slowness) tests() []httpapi.SlowTest {
-	all := make([]httpapi.SlowTest, 0, len(s.all))
-	for key, t := range s.all {
+	all := make([]httpapi.SlowTest, 0, len(s.table.all))
+	for key, t := range s.table.all {
 		all = append(all, httpapi.SlowTest{Name: key.name, File: t.file, Place: key.Place, MedianMilliseconds: int64(median(t.medians))})
 	}
 	slices.SortFunc(all, func(a, b httpapi.SlowTest) int {
@@ -193,7 +191,7 @@ func (s *slowness) tests() []httpapi.SlowTest {
 func (s *slowness) compare(tests []httpapi.SlowTest) {
 	for i := range tests {
 		t := &tests[i]
-		if was := s.all[testKey{t.Place, t.Name}]; was != nil {
+		if was := s.table.all[testKey{t.Place, t.Name}]; was != nil {
 			if earlier := median(was.medians); earlier > 0 {
 				t.Change = new(float64(t.MedianMilliseconds)/float64(earlier) - 1)
 			}

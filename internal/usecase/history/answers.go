@@ -68,7 +68,7 @@ func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) (httpap
 	if err != nil {
 		return httpapi.TestList{}, err
 	}
-	a.cut = a.cut || counts.Cut
+	a.cut = a.cut || counts.Cut()
 	all := slices.DeleteFunc(counts.Tests(), func(t httpapi.TestStats) bool { return !q.matches(t.Name) })
 	if q.Search != "" {
 		if all, err = a.search(ctx, days, known, all); err != nil {
