@@ -44,7 +44,7 @@ func (r *rollouts) dispatch(ctx context.Context, request dispatch.Request) (o de
 	}
 	for _, t := range result.Triggers {
 		if t.LeftOut {
-			return o, false // nobody else notifies once it is not
+			return o, false // no pipeline sends it again once the Trigger fits
 		}
 		switch t.Decision {
 		case dispatch.Created:

@@ -54,7 +54,7 @@ func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVers
 	return k.get(s)
 }
 
-// findSoon does not wait for the cluster: its error is errStarting while somebody asks.
+// findSoon is find without waiting for the cluster. Until the cluster has answered, it returns errStarting.
 func (k *kinds) findSoon(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
 	if k.hasLooked() && !k.mustLook(s) {
 		return k.get(s)
@@ -108,7 +108,7 @@ func (k *kinds) fresh() bool {
 	return !k.last.IsZero() && k.clock.Since(k.last) < pause
 }
 
-// look asks the cluster, unless somebody else just has.
+// look asks the cluster for its kinds, unless the last answer is fresh.
 func (k *kinds) look(ctx context.Context) {
 	k.looking.Lock()
 	defer k.looking.Unlock()

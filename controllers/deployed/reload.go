@@ -10,7 +10,7 @@ const (
 	// reloadAfter lets the Environments of a burst name their objects before these are read.
 	reloadAfter = time.Second
 
-	// reloadPause makes reading them a sixth of what a watch does at most, however often somebody names others.
+	// reloadPause is how many times as long as a list takes the watch waits before the next one: lists take a sixth of its time at most.
 	reloadPause = 5
 
 	// reloadTimeout is for API servers that do not answer: the next who misses an object tries again.

@@ -246,7 +246,7 @@ func (o *Options) trustPolicies(ctx context.Context, in installation) ([]doctor.
 	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHubURL(in.deployment))), nil
 }
 
-// gitHubURL is that of the manager's own GitHub.
+// gitHubURL returns the API of GitHub that the manager uses.
 func gitHubURL(d *appsv1.Deployment) string {
 	return cmp.Or(doctor.Flag(d, "github-url"), "https://api.github.com")
 }
