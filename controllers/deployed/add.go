@@ -31,7 +31,7 @@ const notifiedDelay = 500 * time.Millisecond
 func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
-		watches: newWatches(workloads, clock), turns: reconcile.NewTurns(clock), pace: reconcile.NewPace(clock),
+		watches: newWatches(workloads, clock), turns: reconcile.NewTurns(), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {
 		return err

@@ -10,6 +10,6 @@ import (
 
 // Add registers the reconciler with a manager.
 func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
-	r := &Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("postflight"), pace: reconcile.NewPace(clock), turns: reconcile.NewTurns(clock)}
+	r := &Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("postflight"), pace: reconcile.NewPace(clock), turns: reconcile.NewTurns()}
 	return r.SetupWithManager(mgr)
 }

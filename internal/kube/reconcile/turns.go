@@ -37,9 +37,9 @@ type namespaceTurn struct {
 	waits   map[ctrl.Request]bool
 }
 
-// NewTurns returns Turns for one controller.
-func NewTurns(clock clock.PassiveClock) *Turns {
-	return &Turns{clock: clock, byNamespace: map[string]*namespaceTurn{}}
+// NewTurns returns Turns for one controller. They use the steady clock of the process: a step of another one would count as spent.
+func NewTurns() *Turns {
+	return &Turns{clock: clock.RealClock{}, byNamespace: map[string]*namespaceTurn{}}
 }
 
 // Feed is a source of requests, which the controller must watch.

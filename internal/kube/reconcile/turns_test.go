@@ -30,7 +30,8 @@ func newTestTurns(t *testing.T) (*Turns, *clocktesting.FakePassiveClock, *delaye
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
 	q := &delayed{TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueue[ctrl.Request](nil)}
-	turns := NewTurns(clock)
+	turns := NewTurns()
+	turns.clock = clock
 	if err := turns.Feed(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
