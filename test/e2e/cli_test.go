@@ -107,6 +107,7 @@ func TestCommandLine(t *testing.T) {
 		t.Errorf("%v: %s", err, report)
 	}
 	tm.awaitArchived(cli.id)
+	cli.awaitServer()
 	steps := []struct {
 		name string
 		test func(*cliTest, *testing.T)
@@ -125,6 +126,19 @@ func TestCommandLine(t *testing.T) {
 			step.test(&of, t)
 		})
 	}
+}
+
+// awaitServer waits until the server's cache has what the API server has of the run: it may be behind on a busy machine.
+func (cli *cliTest) awaitServer() {
+	cli.t.Helper()
+	poll.Until(cli.t, "the server says that the run is archived", func() string {
+		out, _ := cli.key.run(0, "runs", "show", cli.id, "-o", "json")
+		var run struct{ Archive struct{ Done bool } }
+		if err := json.Unmarshal([]byte(out), &run); err != nil || !run.Archive.Done {
+			return out
+		}
+		return ""
+	})
 }
 
 // bothWays: only the server knows the page of a run.

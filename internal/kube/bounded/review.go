@@ -103,6 +103,9 @@ func (s *source) find(t *stream, a *account, found *search) error {
 	defer cancel()
 	for range searchedAtOnce / pageSize {
 		rest, err := s.readPage(ctx, t, fields.Set{"metadata.namespace": a.namespace}, *found)
+		if err != nil && t.ctx.Err() != nil {
+			return err // the next stream reads this page again
+		}
 		if more := s.ledger.proceed(s, a, found, rest, err); err != nil || !more {
 			return err
 		}
