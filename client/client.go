@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 

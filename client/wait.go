@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
