@@ -1,4 +1,4 @@
-package controllers_test
+package announce_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -20,30 +21,30 @@ import (
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := newAnnounceWorld(t)
-	w.create(aSuite("passes", 0))
-	w.runs("passes")
+	w.Create(build.Suite("passes", 0))
+	w.Runs("passes")
 	w.hears("passes", "queued", "started")
-	w.passes("passes")
+	w.Passes("passes")
 	w.hears("passes", "queued", "started", "passed")
 	w.notified("passes", v1alpha1.ReasonDelivered, "told to: webhook events.")
-	w.create(aSuite("fails", 1))
-	w.runs("fails")
-	w.exits("fails", 1)
+	w.Create(build.Suite("fails", 1))
+	w.Runs("fails")
+	w.Exits("fails", 1)
 	w.hears("fails", "queued", "started", "failed")
 	w.notified("fails", v1alpha1.ReasonDelivered, "told to: webhook events, Slack.")
-	w.create(aSuite("canceled", 2))
-	w.runs("canceled")
-	w.cancel("canceled", "jo")
-	w.stops("canceled")
+	w.Create(build.Suite("canceled", 2))
+	w.Runs("canceled")
+	w.Cancel("canceled", "jo")
+	w.Stops("canceled")
 	w.hears("canceled", "queued", "started", "canceled")
-	w.create(aSuite("recovers", 3))
-	w.runs("recovers")
-	w.passes("recovers")
-	w.create(aSuite("stays", 4))
-	w.reaches("recovers", v1alpha1.ReasonPassed, "")
+	w.Create(build.Suite("recovers", 3))
+	w.Runs("recovers")
+	w.Passes("recovers")
+	w.Create(build.Suite("stays", 4))
+	w.Reaches("recovers", v1alpha1.ReasonPassed, "")
 	w.notified("recovers", v1alpha1.ReasonDelivered, "told to: webhook events, Slack.")
-	w.runs("stays")
-	w.passes("stays")
+	w.Runs("stays")
+	w.Passes("stays")
 	w.notified("stays", v1alpha1.ReasonDelivered, "told to: webhook events.")
 	w.chatHears("smoke failed in staging", "smoke recovered in staging")
 	if _, repeats := w.hook.got("stays"); repeats > 0 {
@@ -70,23 +71,23 @@ func TestEvents(t *testing.T) {
 func TestRecoveryOfADeletedRun(t *testing.T) {
 	t.Parallel()
 	w := newAnnounceWorld(t)
-	w.create(aSuite("fails", 0))
-	w.runs("fails")
-	w.exits("fails", 1)
+	w.Create(build.Suite("fails", 0))
+	w.Runs("fails")
+	w.Exits("fails", 1)
 	w.chatHears("failed")
-	w.eventually("the Trigger remembers it", func() string {
+	w.Eventually("the Trigger remembers it", func() string {
 		tr := &v1alpha1.Trigger{}
-		w.must(w.Client.Get(context.Background(), w.key("smoke"), tr))
+		w.Must(w.Client.Get(context.Background(), w.Key("smoke"), tr))
 		if len(tr.Status.Outcomes) == 1 && tr.Status.Outcomes[0].State == v1alpha1.ReasonFailed {
 			return ""
 		}
 		return fmt.Sprintf("%+v", tr.Status.Outcomes)
 	})
-	w.must(w.Client.Delete(context.Background(), &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "fails"}}))
-	w.gone(&v1alpha1.Suite{}, "fails")
-	w.create(aSuite("passes", 1))
-	w.runs("passes")
-	w.passes("passes")
+	w.Must(w.Client.Delete(context.Background(), &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "fails"}}))
+	w.Gone(&v1alpha1.Suite{}, "fails")
+	w.Create(build.Suite("passes", 1))
+	w.Runs("passes")
+	w.Passes("passes")
 	w.chatHears("failed", "recovered")
 }
 
@@ -122,13 +123,13 @@ func TestFaultsOfReceivers(t *testing.T) {
 			t.Parallel()
 			w := newAnnounceWorld(t)
 			w.hook.failing(tc.fault(w.hook))
-			w.create(aSuite("run", 0))
-			w.runs("run")
-			w.exits("run", 1)
-			w.reaches("run", v1alpha1.ReasonFailed, "")
+			w.Create(build.Suite("run", 0))
+			w.Runs("run")
+			w.Exits("run", 1)
+			w.Reaches("run", v1alpha1.ReasonFailed, "")
 			w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook events lacks the event Queued: ")
 			s := w.notified("run", v1alpha1.ReasonNotifyFailed, tc.message)
-			w.eventually("an event says so", func() string {
+			w.Eventually("an event says so", func() string {
 				for _, e := range w.notes(s.Name) {
 					if strings.Contains(e, tc.message) {
 						return ""
@@ -150,17 +151,17 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	w := newAnnounceWorld(t)
 	w.hook.failing(answers(410))
-	w.create(aSuite("first", 0))
+	w.Create(build.Suite("first", 0))
 	w.notified("first", v1alpha1.ReasonPending, "")
 	asked := w.hook.asked()
 	w.hook.failing(nil)
-	w.runs("first")
-	w.passes("first")
+	w.Runs("first")
+	w.Passes("first")
 	w.notified("first", v1alpha1.ReasonGone, "The webhook events answered 410 Gone")
 	if n := w.hook.asked() - asked; n > 0 {
 		t.Errorf("it got %d more requests", n)
 	}
-	w.create(aSuite("second", 1))
+	w.Create(build.Suite("second", 1))
 	w.hears("second", "queued")
 }
 
@@ -172,16 +173,16 @@ func TestHangingReceiver(t *testing.T) {
 	other := w.otherTeam(its)
 	w.hook.failing(w.hook.hangs)
 	for i := range 40 { // more than the manager has workers
-		w.create(aSuite(fmt.Sprint("run-", i), i))
+		w.Create(build.Suite(fmt.Sprint("run-", i), i))
 	}
-	w.eventually("the webhook hangs", func() string {
+	w.Eventually("the webhook hangs", func() string {
 		if w.hook.asked() > 0 {
 			return ""
 		}
 		return "nobody asked"
 	})
-	w.create(aSuite("run", 0, func(s *v1alpha1.Suite) { s.Namespace = other }))
-	w.eventually("the other team hears of its run", func() string {
+	w.Create(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Namespace = other }))
+	w.Eventually("the other team hears of its run", func() string {
 		got, _ := its.got("run")
 		return cmp.Diff([]string{"queued"}, got)
 	})
@@ -196,16 +197,16 @@ func TestAnotherLeaderTells(t *testing.T) {
 	const runs = 3
 	w := newAnnounceWorld(t)
 	for i := range runs {
-		w.create(aSuite(fmt.Sprint("run-", i), i))
-		w.runs(fmt.Sprint("run-", i))
+		w.Create(build.Suite(fmt.Sprint("run-", i), i))
+		w.Runs(fmt.Sprint("run-", i))
 		w.hears(fmt.Sprint("run-", i), "queued", "started")
 		w.remembers(fmt.Sprint("run-", i), v1alpha1.EventStarted)
 	}
-	w.stop()
+	w.Stop()
 	for i := range runs {
-		w.exits(fmt.Sprint("run-", i), 1)
+		w.Exits(fmt.Sprint("run-", i), 1)
 	}
-	w.startManager()
+	w.StartManager()
 	for i := range runs {
 		w.hears(fmt.Sprint("run-", i), "queued", "started", "failed")
 		w.notified(fmt.Sprint("run-", i), v1alpha1.ReasonDelivered, "")
@@ -219,15 +220,15 @@ func TestAnotherLeaderTells(t *testing.T) {
 func TestLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	w := newAnnounceWorld(t)
-	w.create(aSuite("run", 0))
-	w.runs("run")
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
 	w.remembers("run", v1alpha1.EventStarted)
-	w.wire.refuse("fieldManager=postflight-announce")
-	w.passes("run")
+	w.Wire.Refuse("fieldManager=postflight-announce")
+	w.Passes("run")
 	w.hears("run", "queued", "started", "passed")
-	w.stop()
-	w.wire.refuse("")
-	w.startManager()
+	w.Stop()
+	w.Wire.Refuse("")
+	w.StartManager()
 	w.notified("run", v1alpha1.ReasonDelivered, "")
 	got, repeats := w.hook.got("run")
 	if diff := cmp.Diff([]string{"queued", "started", "passed"}, got); diff != "" || repeats != 1 {
@@ -239,21 +240,21 @@ func TestLeaderIsKilled(t *testing.T) {
 func TestReceiverIsAddedLater(t *testing.T) {
 	t.Parallel()
 	w := newAnnounceWorld(t)
-	w.create(aTrigger("late"))
-	w.create(aSuite("before", 0, of("late")))
-	w.runs("before")
-	w.exits("before", 1)
+	w.Create(build.Trigger("late"))
+	w.Create(build.Suite("before", 0, build.OfTrigger("late")))
+	w.Runs("before")
+	w.Exits("before", 1)
 	w.notified("before", v1alpha1.ReasonDelivered, "told to: webhook events.")
-	w.clock.moveOn(4 * time.Second) // times in a status are whole seconds
+	w.Clock.MoveOn(4 * time.Second) // times in a status are whole seconds
 	late := &v1alpha1.Trigger{}
-	w.must(w.Client.Get(context.Background(), w.key("late"), late))
+	w.Must(w.Client.Get(context.Background(), w.Key("late"), late))
 	was := late.DeepCopy()
 	tellsChat(late)
-	w.must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
+	w.Must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
 	w.knowsReceivers("late")
-	w.create(aSuite("after", 1, of("late")))
-	w.runs("after")
-	w.exits("after", 1)
+	w.Create(build.Suite("after", 1, build.OfTrigger("late")))
+	w.Runs("after")
+	w.Exits("after", 1)
 	w.notified("after", v1alpha1.ReasonDelivered, "Slack")
 	w.chatHears("late failed in staging")
 }

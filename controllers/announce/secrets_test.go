@@ -1,4 +1,4 @@
-package controllers_test
+package announce_test
 
 import (
 	"context"
@@ -14,34 +14,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // TestReceiverSecrets: what a Secret lacks is in the condition of the Team, and of the runs; the runs go on.
 func TestReceiverSecrets(t *testing.T) {
 	t.Parallel()
 	w := newAnnounceWorld(t, withWebhook("lost", "lost"), withWebhook("ungranted", "ungranted"))
-	w.create(aSecret("ungranted", w.hook.secret()))
+	w.Create(build.Secret("ungranted", w.hook.secret()))
 	w.isReady("WebhookUnusable", "The webhook lost gets no events: The manager may not read the Secret lost.")
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	w.passes("run")
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	w.Passes("run")
 	w.hears("run", "queued", "started", "passed")
 	w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook lost lacks the event Queued: The manager may not read the Secret lost. Allow it with a RoleBinding")
 	w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook ungranted lacks the event Queued: The manager may not read the Secret ungranted")
 	team := &v1alpha1.Team{}
-	w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
+	w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
 	was := team.DeepCopy()
 	team.Spec.Webhooks = team.Spec.Webhooks[:1]
-	w.must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
+	w.Must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
 	w.isReady("Active", "")
 	w.notified("run", v1alpha1.ReasonDelivered, "told to: webhook events.")
 }
 
 func (w *announceWorld) isReady(reason, message string) {
-	w.t.Helper()
-	w.eventually("the Team is "+reason, func() string {
+	w.T.Helper()
+	w.Eventually("the Team is "+reason, func() string {
 		team := &v1alpha1.Team{}
-		w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
+		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
 		c := meta.FindStatusCondition(team.Status.Conditions, v1alpha1.ConditionReady)
 		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
 			return ""
@@ -58,13 +59,13 @@ func TestNotificationsNameNoReceiver(t *testing.T) {
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer evil.Close()
 	w := newAnnounceWorld(t, withWebhook("inside", "postflight-github"))
-	w.create(aSecret("postflight-github", map[string][]byte{"secret": w.hook.secret()["secret"], "url": []byte("https://169.254.169.254/latest/meta-data/")}))
-	w.create(aSuite("run", 0, func(s *v1alpha1.Suite) {
+	w.Create(build.Secret("postflight-github", map[string][]byte{"secret": w.hook.secret()["secret"], "url": []byte("https://169.254.169.254/latest/meta-data/")}))
+	w.Create(build.Suite("run", 0, func(s *v1alpha1.Suite) {
 		s.Spec.Deployment = v1alpha1.Deployment{Branch: evil.URL, SHA: evil.URL, URL: evil.URL, CommitURL: evil.URL, Repository: evil.URL}
 		s.Spec.Variables = v1alpha1.Variables{"WEBHOOK_URL": evil.URL, "SLACK_WEBHOOK_URL": evil.URL}
 	}))
-	w.runs("run")
-	w.exits("run", 1)
+	w.Runs("run")
+	w.Exits("run", 1)
 	w.hears("run", "queued", "started", "failed")
 	w.chatHears("smoke failed")
 	w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook inside lacks the event Queued: Its address is in a private network")
@@ -76,15 +77,15 @@ func TestNotificationsNameNoReceiver(t *testing.T) {
 
 // hidesSecrets: neither an address nor a key of a receiver is in the objects that people read.
 func (w *announceWorld) hidesSecrets(run string) {
-	w.t.Helper()
+	w.T.Helper()
 	s := &v1alpha1.Suite{}
-	w.must(w.Client.Get(context.Background(), w.key(run), s))
+	w.Must(w.Client.Get(context.Background(), w.Key(run), s))
 	text, err := json.Marshal(s)
-	w.must(err)
+	w.Must(err)
 	all := string(text) + strings.Join(w.notes(run), " ")
 	for _, secret := range []string{"t0ken", "/chat", w.hook.URL, "whsec_", "169.254"} {
 		if strings.Contains(all, secret) {
-			w.t.Errorf("%q is in %s", secret, all)
+			w.T.Errorf("%q is in %s", secret, all)
 		}
 	}
 }

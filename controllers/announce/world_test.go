@@ -1,4 +1,4 @@
-package controllers_test
+package announce_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -22,11 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
-	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/report/announce"
-	"github.com/postflight-dev/postflight/internal/outbound"
-	"github.com/postflight-dev/postflight/internal/webhook"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // listener is a webhook of a team, and at /chat one of Slack. It checks every signature, fails on demand, and keeps what it
@@ -167,28 +164,21 @@ func (l *listener) said() []string {
 
 // announceWorld has a Team with the webhook "events", a Trigger "smoke" that tells a chat, and the grant of the team.
 type announceWorld struct {
-	*world
+	*world.World
 	hook *listener
 }
 
 func newAnnounceWorld(t testing.TB, change ...func(*v1alpha1.Team)) *announceWorld {
 	t.Helper()
-	w := &announceWorld{world: emptyWorld(t), hook: listen(t)}
-	w.tells = toLoopback()
-	w.hasTeam(append([]func(*v1alpha1.Team){withWebhook("events", "postflight-webhook")}, change...)...)
-	w.create(anEnvironment("staging"), aTrigger("smoke", tellsChat))
-	w.create(aSecret("postflight-webhook", w.hook.secret()), aSecret("postflight-slack", map[string][]byte{"url": []byte(w.hook.URL + "/chat")}))
-	w.grant("ClusterRole", "postflight-credentials-reader")
-	w.startManager()
+	w := &announceWorld{World: world.Empty(t), hook: listen(t)}
+	w.Announce = world.ToLoopback()
+	w.HasTeam(append([]func(*v1alpha1.Team){withWebhook("events", "postflight-webhook")}, change...)...)
+	w.Create(build.Environment("staging"), build.Trigger("smoke", tellsChat))
+	w.Create(build.Secret("postflight-webhook", w.hook.secret()), build.Secret("postflight-slack", map[string][]byte{"url": []byte(w.hook.URL + "/chat")}))
+	w.Grant("ClusterRole", "postflight-credentials-reader")
+	w.StartManager()
 	w.knowsReceivers("smoke")
 	return w
-}
-
-func toLoopback() announcecontroller.Config {
-	return announcecontroller.Config{
-		Options: report.Options{PublicURL: "https://ci.example.com"},
-		Sender:  webhook.New(outbound.Public([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})),
-	}
 }
 
 func withWebhook(name, secret string, events ...v1alpha1.RunEvent) func(*v1alpha1.Team) {
@@ -203,11 +193,11 @@ func tellsChat(t *v1alpha1.Trigger) {
 
 // knowsReceivers waits until the manager has seen the receivers of the Team and of a Trigger.
 func (w *announceWorld) knowsReceivers(trigger string) {
-	w.t.Helper()
-	w.eventually("the receivers are known", func() string {
+	w.T.Helper()
+	w.Eventually("the receivers are known", func() string {
 		team, t := &v1alpha1.Team{}, &v1alpha1.Trigger{}
-		w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
-		w.must(w.Client.Get(context.Background(), w.key(trigger), t))
+		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
+		w.Must(w.Client.Get(context.Background(), w.Key(trigger), t))
 		if len(team.Status.Webhooks) != len(team.Spec.Webhooks) || (t.Status.NotifiedSince == nil) != (t.Spec.Notify == nil) {
 			return fmt.Sprintf("%+v %+v", team.Status, t.Status)
 		}
@@ -217,8 +207,8 @@ func (w *announceWorld) knowsReceivers(trigger string) {
 
 // hears waits until the webhook has the events of a run, and no others.
 func (w *announceWorld) hears(run string, events ...string) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("the webhook hears that %s is %q", run, events), func() string {
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("the webhook hears that %s is %q", run, events), func() string {
 		got, _ := w.hook.got(run)
 		return cmp.Diff(events, got)
 	})
@@ -226,8 +216,8 @@ func (w *announceWorld) hears(run string, events ...string) {
 
 // chatHears waits until the chat has messages with the texts, and no others.
 func (w *announceWorld) chatHears(texts ...string) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("the chat hears %q", texts), func() string {
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("the chat hears %q", texts), func() string {
 		said := w.hook.said()
 		if len(said) == len(texts) && !slices.ContainsFunc(said, func(text string) bool {
 			return !slices.ContainsFunc(texts, func(part string) bool { return strings.Contains(text, part) })
@@ -240,10 +230,10 @@ func (w *announceWorld) chatHears(texts ...string) {
 
 // notified waits until the condition Notified of a run has a reason, and its message a text.
 func (w *announceWorld) notified(name, reason, message string) *v1alpha1.Suite {
-	w.t.Helper()
+	w.T.Helper()
 	s := &v1alpha1.Suite{}
-	w.eventually(fmt.Sprintf("the receivers of %s are told: %s, %q", name, reason, message), func() string {
-		w.must(w.Client.Get(context.Background(), w.key(name), s))
+	w.Eventually(fmt.Sprintf("the receivers of %s are told: %s, %q", name, reason, message), func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionNotified)
 		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
 			return ""
@@ -255,10 +245,10 @@ func (w *announceWorld) notified(name, reason, message string) *v1alpha1.Suite {
 
 // remembers waits until the status of a run says that the webhook accepted an event.
 func (w *announceWorld) remembers(name string, event v1alpha1.RunEvent) {
-	w.t.Helper()
+	w.T.Helper()
 	s := &v1alpha1.Suite{}
-	w.eventually(fmt.Sprintf("the status of %s says %s", name, event), func() string {
-		w.must(w.Client.Get(context.Background(), w.key(name), s))
+	w.Eventually(fmt.Sprintf("the status of %s says %s", name, event), func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
 		if announce.DeliveryTo(s, announce.Receiver{Name: "webhook/events"}).Event == event {
 			return ""
 		}
@@ -268,9 +258,9 @@ func (w *announceWorld) remembers(name string, event v1alpha1.RunEvent) {
 
 // notes are those of the events about a run.
 func (w *announceWorld) notes(run string) (notes []string) {
-	w.t.Helper()
+	w.T.Helper()
 	list := &eventsv1.EventList{}
-	w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
 	for _, e := range list.Items {
 		if e.Regarding.Kind == "Suite" && e.Regarding.Name == run {
 			notes = append(notes, e.Note)
@@ -281,16 +271,16 @@ func (w *announceWorld) notes(run string) (notes []string) {
 
 // otherTeam adds a Team with a webhook of its own to the manager, and returns its namespace.
 func (w *announceWorld) otherTeam(its *listener) string {
-	w.t.Helper()
-	ns := w.Namespace(w.t)
-	binding := aGrant("ClusterRole", "postflight-credentials-reader")
-	objects := []client.Object{anEnvironment("staging"), aTrigger("smoke"), aSecret("postflight-webhook", its.secret()), binding}
+	w.T.Helper()
+	ns := w.Namespace(w.T)
+	binding := build.Grant("ClusterRole", "postflight-credentials-reader")
+	objects := []client.Object{build.Environment("staging"), build.Trigger("smoke"), build.Secret("postflight-webhook", its.secret()), binding}
 	for _, o := range objects {
 		o.SetNamespace(ns)
 	}
-	w.create(aTeam(ns, "", withWebhook("events", "postflight-webhook")))
-	w.create(objects...)
-	w.stop()
-	w.startManager(ns)
+	w.Create(build.Team(ns, "", withWebhook("events", "postflight-webhook")))
+	w.Create(objects...)
+	w.Stop()
+	w.StartManager(ns)
 	return ns
 }

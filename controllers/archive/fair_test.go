@@ -1,4 +1,4 @@
-package controllers_test
+package archive_test
 
 import (
 	"context"
@@ -11,33 +11,35 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tier"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestTeamsShareTheArchive: a team that ends many runs at once hardly delays the record of another team's run.
 func TestTeamsShareTheArchive(t *testing.T) {
 	t.Parallel()
 	const many, workers = 30, 4
-	w := newArchiveWorld(t, says)
-	w.stop()
-	release := w.shelf.hold()
+	w := world.WithArchive(t, world.PrintsName)
+	w.Stop()
+	release := w.Archive.Hold()
 	other := w.Namespace(t)
-	w.create(aTeam(other, ""))
-	w.parallel(many, func(i int) error { return w.ended(aSuite(fmt.Sprintf("busy-%03d", i), i), w.ns) })
-	w.startManager(other)
-	w.arePending(many)
-	w.must(w.ended(aSuite("single", 0), other))
-	w.arePending(many + 1)
+	w.Create(build.Team(other, ""))
+	w.Parallel(many, func(i int) error { return ended(w, build.Suite(fmt.Sprintf("busy-%03d", i), i), w.NS) })
+	w.StartManager(other)
+	arePending(w, many)
+	w.Must(ended(w, build.Suite("single", 0), other))
+	arePending(w, many+1)
 	release()
-	w.eventually("the other team's run is archived", func() string {
-		if _, ok := w.shelf.record("single"); !ok {
+	w.Eventually("the other team's run is archived", func() string {
+		if _, ok := w.Archive.Record("single"); !ok {
 			return "it is not"
 		}
 		return ""
 	})
-	w.shelf.mu.Lock()
-	defer w.shelf.mu.Unlock()
-	position := slices.Index(w.shelf.order, "single")
+	w.Archive.Mu.Lock()
+	defer w.Archive.Mu.Unlock()
+	position := slices.Index(w.Archive.Order, "single")
 	fmt.Printf("ARCHIVE_FAIRNESS runs_of_busy_team=%d archived_before_the_other=%d\n", many, position)
 	most := 2 * workers // those that were held, and those that began with it
 	if tier.Gate() {
@@ -49,11 +51,11 @@ func TestTeamsShareTheArchive(t *testing.T) {
 }
 
 // arePending waits until so many runs wait for the archive, as the metrics of the manager say.
-func (w *world) arePending(runs float64) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("%.0f runs wait for the archive", runs), func() string {
-		families, err := w.metrics.Gather()
-		w.must(err)
+func arePending(w *world.World, runs float64) {
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("%.0f runs wait for the archive", runs), func() string {
+		families, err := w.Metrics.Gather()
+		w.Must(err)
 		for _, family := range families {
 			if family.GetName() == "postflight_archive_pending" && family.GetMetric()[0].GetGauge().GetValue() == runs {
 				return ""
@@ -64,9 +66,9 @@ func (w *world) arePending(runs float64) {
 }
 
 // ended creates a Suite that has ended without pods. It replaces what a manager that runs may have written meanwhile.
-func (w *world) ended(s *v1alpha1.Suite, namespace string) error {
+func ended(w *world.World, s *v1alpha1.Suite, namespace string) error {
 	s.Namespace = namespace
-	if err := w.Client.Create(context.Background(), w.arrives(s)); err != nil {
+	if err := w.Client.Create(context.Background(), w.Arrives(s)); err != nil {
 		return err
 	}
 	created := s.DeepCopy()

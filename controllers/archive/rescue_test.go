@@ -1,4 +1,4 @@
-package controllers_test
+package archive_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // node is a kubelet of containers that print until they stop, and whose logs are gone then.
@@ -73,11 +75,11 @@ func (n *node) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // running says that the container of a pod runs.
-func (w *world) running(name string) *corev1.Pod {
-	w.t.Helper()
+func running(w *world.World, name string) *corev1.Pod {
+	w.T.Helper()
 	p := &corev1.Pod{}
-	w.must(w.Client.Get(context.Background(), w.key(name+"-pod"), p))
-	w.status(p, func() {
+	w.Must(w.Client.Get(context.Background(), w.Key(name+"-pod"), p))
+	w.Status(p, func() {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 		}}
@@ -86,9 +88,9 @@ func (w *world) running(name string) *corev1.Pod {
 }
 
 // follows waits until a log is being followed.
-func (w *world) follows(n *node, connections int) {
-	w.t.Helper()
-	w.eventually("the log is followed", func() string {
+func follows(w *world.World, n *node, connections int) {
+	w.T.Helper()
+	w.Eventually("the log is followed", func() string {
 		if got := n.following(); got < connections {
 			return fmt.Sprintf("by %d connections", got)
 		}
@@ -97,25 +99,25 @@ func (w *world) follows(n *node, connections int) {
 }
 
 // losesPod deletes the pod of a run while it prints, and waits until so many connections have followed its log.
-func (w *world) losesPod(name string, n *node, connections int) {
-	w.t.Helper()
-	w.runs(name)
-	w.must(w.Client.Delete(context.Background(), w.running(name)))
-	w.follows(n, connections)
+func losesPod(w *world.World, name string, n *node, connections int) {
+	w.T.Helper()
+	w.Runs(name)
+	w.Must(w.Client.Delete(context.Background(), running(w, name)))
+	follows(w, n, connections)
 	n.stop()
-	w.podStops(name)
-	w.exitsWithoutPod(name)
+	w.PodStops(name)
+	exitsWithoutPod(w, name)
 }
 
 // rescued checks that the archive has the whole log, although the pod is gone.
-func (w *world) rescued(name string) {
-	w.t.Helper()
-	w.archivedAs(name, v1alpha1.ReasonSaved, "")
-	if text, written := w.shelf.log(name+"-pod", "test"); text != "begun\nended\n" || written != 1 {
-		w.t.Errorf("the log of %s is %q, saved %d times", name, text, written)
+func rescued(w *world.World, name string) {
+	w.T.Helper()
+	w.ArchivedAs(name, v1alpha1.ReasonSaved, "")
+	if text, written := w.Archive.Log(name+"-pod", "test"); text != "begun\nended\n" || written != 1 {
+		w.T.Errorf("the log of %s is %q, saved %d times", name, text, written)
 	}
-	if rec, _ := w.shelf.record(name); len(rec.Logs) != 1 || rec.Logs[0].Problem != "" || rec.Logs[0].Bytes != int64(len("begun\nended\n")) {
-		w.t.Errorf("the record of %s says %+v", name, rec.Logs)
+	if rec, _ := w.Archive.Record(name); len(rec.Logs) != 1 || rec.Logs[0].Problem != "" || rec.Logs[0].Bytes != int64(len("begun\nended\n")) {
+		w.T.Errorf("the record of %s says %+v", name, rec.Logs)
 	}
 }
 
@@ -123,27 +125,27 @@ func (w *world) rescued(name string) {
 func TestDeletedPod(t *testing.T) {
 	t.Parallel()
 	n := newNode()
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("run", 0))
-	w.losesPod("run", n, 1)
-	w.rescued("run")
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("run", 0))
+	losesPod(w, "run", n, 1)
+	rescued(w, "run")
 }
 
 // TestDeletedPodAndSlowStore: the kubelet does not wait until the store has said which logs it has.
 func TestDeletedPodAndSlowStore(t *testing.T) {
 	t.Parallel()
 	n := newNode()
-	w := newArchiveWorld(t, n.ServeHTTP)
-	release := w.shelf.hold()
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	w.must(w.Client.Delete(context.Background(), w.running("run")))
-	w.follows(n, 1)
+	w := world.WithArchive(t, n.ServeHTTP)
+	release := w.Archive.Hold()
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	w.Must(w.Client.Delete(context.Background(), running(w, "run")))
+	follows(w, n, 1)
 	n.stop()
-	w.podStops("run")
+	w.PodStops("run")
 	release()
-	w.exitsWithoutPod("run")
-	w.rescued("run")
+	exitsWithoutPod(w, "run")
+	rescued(w, "run")
 }
 
 // TestDeletedPodThatIsQuiet: the kubelet does not answer before the container prints something, which may take longer
@@ -152,14 +154,14 @@ func TestDeletedPodThatIsQuiet(t *testing.T) {
 	t.Parallel()
 	n := newNode()
 	n.quiet = true
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	w.must(w.Client.Delete(context.Background(), w.running("run")))
-	w.follows(n, 2)
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	w.Must(w.Client.Delete(context.Background(), running(w, "run")))
+	follows(w, n, 2)
 	n.stop()
-	w.eventually("the log is saved", func() string {
-		if text, _ := w.shelf.log("run-pod", "test"); text != "ended\n" {
+	w.Eventually("the log is saved", func() string {
+		if text, _ := w.Archive.Log("run-pod", "test"); text != "ended\n" {
 			return fmt.Sprintf("it is %q", text)
 		}
 		return ""
@@ -170,50 +172,50 @@ func TestDeletedPodThatIsQuiet(t *testing.T) {
 func TestDeletedPodThatStarts(t *testing.T) {
 	t.Parallel()
 	n := newNode()
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	before := w.wire.count("GET pods")
-	w.must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "run-pod"}}))
-	w.eventually("the manager has read the pod", func() string {
-		if w.wire.count("GET pods") == before {
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	before := w.Wire.Count("GET pods")
+	w.Must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "run-pod"}}))
+	w.Eventually("the manager has read the pod", func() string {
+		if w.Wire.Count("GET pods") == before {
 			return "it has not"
 		}
 		return ""
 	})
-	w.running("run")
-	w.follows(n, 1)
+	running(w, "run")
+	follows(w, n, 1)
 	n.stop()
-	w.podStops("run")
-	w.exitsWithoutPod("run")
-	w.rescued("run")
+	w.PodStops("run")
+	exitsWithoutPod(w, "run")
+	rescued(w, "run")
 }
 
 // exitsWithoutPod fails a Job whose pod is gone.
-func (w *world) exitsWithoutPod(name string) {
-	w.t.Helper()
-	w.must(w.Client.Delete(context.Background(), w.hasJob(name), client.PropagationPolicy(metav1.DeletePropagationBackground)))
-	w.reaches(name, v1alpha1.ReasonError, "was deleted before it ended")
+func exitsWithoutPod(w *world.World, name string) {
+	w.T.Helper()
+	w.Must(w.Client.Delete(context.Background(), w.HasJob(name), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.Reaches(name, v1alpha1.ReasonError, "was deleted before it ended")
 }
 
 // TestDeletedRun: the Job is deleted, and the manager is killed while the log is followed. The next one begins anew.
 func TestDeletedRun(t *testing.T) {
 	t.Parallel()
 	n := newNode()
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	p := w.running("run")
-	w.must(w.Client.Delete(context.Background(), w.hasJob("run"), client.PropagationPolicy(metav1.DeletePropagationBackground)))
-	w.must(w.Client.Delete(context.Background(), p))
-	w.follows(n, 1)
-	w.stop()
-	w.startManager()
-	w.follows(n, 2)
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	p := running(w, "run")
+	w.Must(w.Client.Delete(context.Background(), w.HasJob("run"), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.Must(w.Client.Delete(context.Background(), p))
+	follows(w, n, 1)
+	w.Stop()
+	w.StartManager()
+	follows(w, n, 2)
 	n.stop()
-	w.podStops("run")
-	w.reaches("run", v1alpha1.ReasonError, "was deleted before it ended")
-	w.rescued("run")
+	w.PodStops("run")
+	w.Reaches("run", v1alpha1.ReasonError, "was deleted before it ended")
+	rescued(w, "run")
 }
 
 // TestConnectionBreaks: the log goes on where it was, although the API server makes a broken connection to a kubelet
@@ -222,58 +224,58 @@ func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	n := newNode()
 	n.breaks = 1
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("run", 0))
-	w.losesPod("run", n, 2)
-	w.rescued("run")
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("run", 0))
+	losesPod(w, "run", n, 2)
+	rescued(w, "run")
 }
 
 // TestEvictedPod: the kubelet says so by an event alone until the containers have stopped.
 func TestEvictedPod(t *testing.T) {
 	t.Parallel()
 	n := newNode()
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	p := w.running("run")
-	w.create(&eventsv1.Event{
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	p := running(w, "run")
+	w.Create(&eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: "run-pod.evicted"}, EventTime: metav1.NowMicro(), Type: corev1.EventTypeWarning,
 		Reason: "Evicted", Action: "Evicting", Note: "The node was low on resource: ephemeral-storage.",
-		ReportingController: "kubelet", ReportingInstance: w.node,
-		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: w.ns, Name: p.Name, UID: p.UID},
+		ReportingController: "kubelet", ReportingInstance: w.NodeName,
+		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: w.NS, Name: p.Name, UID: p.UID},
 	})
-	w.follows(n, 1)
+	follows(w, n, 1)
 	n.stop()
-	w.exits("run", 137)
-	w.rescued("run")
+	w.Exits("run", 137)
+	rescued(w, "run")
 }
 
 // TestPodOfAnArchivedRun: the deletion of an old run reads nothing again.
 func TestPodOfAnArchivedRun(t *testing.T) {
 	t.Parallel()
 	n := newNode()
-	w := newArchiveWorld(t, n.ServeHTTP)
-	w.create(aSuite("old", 0), aSuite("new", 0))
+	w := world.WithArchive(t, n.ServeHTTP)
+	w.Create(build.Suite("old", 0), build.Suite("new", 0))
 	for _, name := range []string{"old", "new"} {
-		w.runs(name)
-		w.running(name)
+		w.Runs(name)
+		running(w, name)
 	}
-	w.exits("old", 1)
-	w.archivedAs("old", v1alpha1.ReasonSaved, "")
+	w.Exits("old", 1)
+	w.ArchivedAs("old", v1alpha1.ReasonSaved, "")
 	old := &corev1.Pod{}
-	w.must(w.Client.Get(context.Background(), w.key("old-pod"), old))
-	w.status(old, func() { old.Status.Phase = corev1.PodRunning })
-	w.must(w.Client.Delete(context.Background(), old))
-	w.must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "new-pod"}}))
-	w.follows(n, 1)
+	w.Must(w.Client.Get(context.Background(), w.Key("old-pod"), old))
+	w.Status(old, func() { old.Status.Phase = corev1.PodRunning })
+	w.Must(w.Client.Delete(context.Background(), old))
+	w.Must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "new-pod"}}))
+	follows(w, n, 1)
 	n.stop()
-	w.podStops("new")
-	w.exitsWithoutPod("new")
-	w.rescued("new") // long after the manager has seen that the old one is deleted
+	w.PodStops("new")
+	exitsWithoutPod(w, "new")
+	rescued(w, "new") // long after the manager has seen that the old one is deleted
 	if got := n.following(); got != 1 {
 		t.Errorf("%d logs were followed, want that of the new run", got)
 	}
-	if _, written := w.shelf.log("old-pod", "test"); written != 1 {
+	if _, written := w.Archive.Log("old-pod", "test"); written != 1 {
 		t.Errorf("the log of the old run was saved %d times", written)
 	}
 }

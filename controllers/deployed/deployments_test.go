@@ -1,4 +1,4 @@
-package controllers_test
+package deployed_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // deploymentShelf is a store of deployments in memory, which a test may close.
@@ -67,19 +69,19 @@ func (s *deploymentShelf) has(environment string) string {
 // Environment is noted.
 func TestDeploymentsAreArchived(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t)
+	w := world.Empty(t)
 	shelf := &deploymentShelf{lines: map[string]record.Deployment{}}
-	w.deployments = shelf
-	w.hasTeam()
-	w.grant("ClusterRole", workloadsReader)
-	staging, d := anEnvironment("staging"), aDeployment("web", commit(1))
+	w.Deployments = shelf
+	w.HasTeam()
+	w.Grant("ClusterRole", world.WorkloadsReader)
+	staging, d := build.Environment("staging"), build.Deployment("web", build.Commit(1))
 	staging.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: "acme/shop"}}
-	w.create(d, staging)
-	w.startManager()
-	w.rollsOut(d)
+	w.Create(d, staging)
+	w.StartManager()
+	w.RollsOut(d)
 	archived := func(want string) {
 		t.Helper()
-		w.eventually("the archive has "+want, func() string {
+		w.Eventually("the archive has "+want, func() string {
 			if is := shelf.has("staging"); is != want {
 				return "it has: " + is
 			}
@@ -89,9 +91,9 @@ func TestDeploymentsAreArchived(t *testing.T) {
 	archived("11 with 1")
 	to := func(n int) {
 		t.Helper()
-		w.change(d, func(o client.Object) { isOf(o.(*appsv1.Deployment), commit(n)) })
-		w.rollsOut(d)
-		w.has(staging, commit(n)+" true")
+		w.Change(d, func(o client.Object) { build.SetCommit(o.(*appsv1.Deployment), build.Commit(n)) })
+		w.RollsOut(d)
+		w.HasDeployed(staging, build.Commit(n)+" true")
 	}
 	to(2)
 	archived("11 with 1, 22 with 1")
@@ -102,24 +104,24 @@ func TestDeploymentsAreArchived(t *testing.T) {
 	shelf.close(errors.New("it refuses connections"))
 	to(3)
 	to(4)
-	w.has(staging, commit(4)+" true")
-	if all := staging.Status.Unarchived; len(all) != 1 || all[0].SHA != commit(3) || all[0].ReportedBy != v1alpha1.ReportedByWorkload {
+	w.HasDeployed(staging, build.Commit(4)+" true")
+	if all := staging.Status.Unarchived; len(all) != 1 || all[0].SHA != build.Commit(3) || all[0].ReportedBy != v1alpha1.ReportedByWorkload {
 		t.Errorf("the status keeps %+v", all)
 	}
-	w.stop()
+	w.Stop()
 	shelf.close(nil)
-	w.startManager()
+	w.StartManager()
 	archived("11 with 1, 22 with 1, 33 with 0, 44 with 1")
-	w.eventually("the status keeps nothing", func() string {
-		w.must(w.Client.Get(context.Background(), w.key("staging"), staging))
+	w.Eventually("the status keeps nothing", func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key("staging"), staging))
 		if len(staging.Status.Unarchived) > 0 {
 			return fmt.Sprintf("%+v", staging.Status.Unarchived)
 		}
 		return ""
 	})
 
-	w.must(w.Client.Delete(context.Background(), staging))
-	w.eventually("the end is noted", func() string {
+	w.Must(w.Client.Delete(context.Background(), staging))
+	w.Eventually("the end is noted", func() string {
 		shelf.mu.Lock()
 		defer shelf.mu.Unlock()
 		if len(shelf.ended) != 1 || !strings.HasSuffix(shelf.ended[0], "/staging") {

@@ -1,4 +1,4 @@
-package controllers_test
+package deployed_test
 
 import (
 	"context"
@@ -13,25 +13,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestWorkloadsOfAnotherTeam: anyone who can edit an Environment learns nothing of another team's workloads, whatever kind they have and however they
 // are named, although the manager may read them: not what they run, and not whether they exist.
 func TestWorkloadsOfAnotherTeam(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t)
+	w := world.Empty(t)
 	bank, shared := w.Namespace(t), w.Namespace(t)
-	w.hasTeam(func(t *v1alpha1.Team) {
+	w.HasTeam(func(t *v1alpha1.Team) {
 		t.Spec.WorkloadNamespaces = []v1alpha1.WorkloadNamespace{{Name: shared, Workloads: []string{"ours"}}}
 	})
 	for _, ns := range []string{bank, shared} {
-		binding := aGrant("ClusterRole", workloadsReader)
+		binding := build.Grant("ClusterRole", world.WorkloadsReader)
 		binding.Namespace = ns
-		w.create(binding)
-		w.create(foreignWorkloads(ns)...)
+		w.Create(binding)
+		w.Create(foreignWorkloads(ns)...)
 	}
-	w.create(aTrigger("smoke"))
-	w.startManager()
+	w.Create(build.Trigger("smoke"))
+	w.StartManager()
 	ways := map[string]func(*v1alpha1.Workload){
 		"name":   func(x *v1alpha1.Workload) { x.Name = "vault" },
 		"absent": func(x *v1alpha1.Workload) { x.Name = "nobody" },
@@ -47,19 +49,19 @@ func TestWorkloadsOfAnotherTeam(t *testing.T) {
 		for ns, of := range map[string]string{bank: "bank", shared: "shared"} {
 			says := map[string]string{}
 			for way, by := range ways {
-				e := anEnvironment(strings.ToLower(fmt.Sprintf("%s-%s-%s", kind, of, way)))
+				e := build.Environment(strings.ToLower(fmt.Sprintf("%s-%s-%s", kind, of, way)))
 				named := v1alpha1.Workload{Kind: kind, Namespace: ns, Repository: "acme/shop"}
 				by(&named)
 				e.Spec.Workloads = []v1alpha1.Workload{named}
-				w.create(e)
-				w.ready(e, "False", workloadsUnknown, "")
-				s := aSuite(e.Name, 0, at(e.Name))
-				w.create(s)
-				w.runs(s.Name)
-				w.passes(s.Name)
-				run := w.reaches(s.Name, v1alpha1.ReasonPassed, "")
-				text, err := json.Marshal([]any{e.Status, run.Status, w.notes(e)})
-				w.must(err)
+				w.Create(e)
+				w.Ready(e, "False", world.WorkloadsUnknown, "")
+				s := build.Suite(e.Name, 0, build.InEnvironment(e.Name))
+				w.Create(s)
+				w.Runs(s.Name)
+				w.Passes(s.Name)
+				run := w.Reaches(s.Name, v1alpha1.ReasonPassed, "")
+				text, err := json.Marshal([]any{e.Status, run.Status, notes(w, e)})
+				w.Must(err)
 				if strings.Contains(string(text), "9999999") || strings.Contains(string(text), "s3cr3t") {
 					t.Errorf("%s tells of another team: %s", e.Name, text)
 				}
@@ -76,8 +78,8 @@ func TestWorkloadsOfAnotherTeam(t *testing.T) {
 func foreignWorkloads(ns string) []client.Object {
 	meta := metav1.ObjectMeta{Namespace: ns, Name: "vault", Labels: map[string]string{"app": "vault", "code": "s3cr3t"}}
 	selector := &metav1.LabelSelector{MatchLabels: meta.Labels}
-	pods := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels, Annotations: map[string]string{"postflight.dev/sha": commit(9)}}}
-	pods.Spec.Containers = []corev1.Container{{Name: "web", Image: "registry.example.com/vault:" + commit(9)}}
+	pods := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels, Annotations: map[string]string{"postflight.dev/sha": build.Commit(9)}}}
+	pods.Spec.Containers = []corev1.Container{{Name: "web", Image: "registry.example.com/vault:" + build.Commit(9)}}
 	return []client.Object{
 		&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: pods}},
 		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: pods}},
@@ -88,17 +90,17 @@ func foreignWorkloads(ns string) []client.Object {
 // TestForeignWorkloadsCanBeRead: the test above would pass as well if nothing could be read.
 func TestForeignWorkloadsCanBeRead(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t)
-	w.hasTeam()
-	w.grant("ClusterRole", workloadsReader)
-	w.create(foreignWorkloads(w.ns)...)
-	w.startManager()
+	w := world.Empty(t)
+	w.HasTeam()
+	w.Grant("ClusterRole", world.WorkloadsReader)
+	w.Create(foreignWorkloads(w.NS)...)
+	w.StartManager()
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-		e := anEnvironment(strings.ToLower(kind))
-		w.create(e)
-		w.names(e, v1alpha1.Workload{Kind: kind, Name: "vault", SHA: &v1alpha1.WorkloadValue{Expression: "object.metadata.labels['code']"}})
-		w.eventually(kind+" is read", func() string {
-			w.must(w.Client.Get(context.Background(), w.key(e.Name), e))
+		e := build.Environment(strings.ToLower(kind))
+		w.Create(e)
+		w.NamesWorkloads(e, v1alpha1.Workload{Kind: kind, Name: "vault", SHA: &v1alpha1.WorkloadValue{Expression: "object.metadata.labels['code']"}})
+		w.Eventually(kind+" is read", func() string {
+			w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
 			if len(e.Status.Deployed) == 0 || e.Status.Deployed[0].Workloads[0].SHA != "s3cr3t" {
 				return fmt.Sprintf("%+v", e.Status.Deployed)
 			}

@@ -1,4 +1,4 @@
-package controllers_test
+package deployed_test
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,82 +15,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
-	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
-// bell is a Notifier that takes down what it is called with.
-type bell struct {
-	mu     sync.Mutex
-	rings  []ring
-	answer func(ctx context.Context, number int) bool // numbers count from 1; nil: it succeeds
-}
-
-type ring struct{ sha, key string }
-
-func (b *bell) Notify(
-	ctx context.Context, team *v1alpha1.Team, n *notification.Notification, r deployedcontroller.Rollout,
-) (deployedcontroller.Outcome, bool) {
-	b.mu.Lock()
-	b.rings = append(b.rings, ring{n.SHA, r.Key})
-	number, answer := len(b.rings), b.answer
-	b.mu.Unlock()
-	if team == nil || r.Environment != "staging" {
-		return deployedcontroller.Outcome{}, false
-	}
-	return deployedcontroller.Outcome{Started: []string{fmt.Sprintf("run-%d", number)}}, answer == nil || answer(ctx, number)
-}
-
-func (b *bell) answers(answer func(ctx context.Context, number int) bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.answer = answer
-}
-
-func (b *bell) all() []ring {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.rings)
-}
-
-// commits is what was notified, in order.
-func (b *bell) commits() (all []string) {
-	for _, r := range b.all() {
-		all = append(all, r.sha)
-	}
-	return all
-}
-
 // notifyingWorld has a Deployment web of commit 1, which an Environment has seen complete.
-func notifyingWorld(t *testing.T) (w *world, staging *v1alpha1.Environment, web *appsv1.Deployment) {
+func notifyingWorld(t *testing.T) (w *world.World, staging *v1alpha1.Environment, web *appsv1.Deployment) {
 	t.Helper()
-	w = emptyWorld(t)
-	w.bell = &bell{}
-	w.hasTeam()
-	w.grant("ClusterRole", workloadsReader)
-	staging, web = anEnvironment("staging"), aDeployment("web", commit(1))
-	w.create(staging, web)
-	w.startManager()
-	w.rollsOut(web)
-	w.names(staging, v1alpha1.Workload{Name: "web", Repository: "acme/shop", Notify: true})
-	w.has(staging, commit(1)+" true")
+	w = world.Empty(t)
+	w.Notifier = &world.Notifier{}
+	w.HasTeam()
+	w.Grant("ClusterRole", world.WorkloadsReader)
+	staging, web = build.Environment("staging"), build.Deployment("web", build.Commit(1))
+	w.Create(staging, web)
+	w.StartManager()
+	w.RollsOut(web)
+	w.NamesWorkloads(staging, v1alpha1.Workload{Name: "web", Repository: "acme/shop", Notify: true})
+	w.HasDeployed(staging, build.Commit(1)+" true")
 	return w, staging, web
 }
 
-// rollsOutCommit a minute after whatever was before.
-func (w *world) rollsOutCommit(d *appsv1.Deployment, n int) {
-	w.t.Helper()
-	w.clock.moveOn(time.Minute)
-	w.change(d, func(o client.Object) { isOf(o.(*appsv1.Deployment), commit(n)) })
-	w.rollsOut(d)
-}
-
 // notified waits until the status says so of a commit.
-func (w *world) notified(e *v1alpha1.Environment, n int, want v1alpha1.RolloutNotification) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("the notification of %s is %q", commit(n), want), func() string {
-		w.must(w.Client.Get(context.Background(), w.key(e.Name), e))
-		if d := e.Status.Deployed[0]; d.SHA != commit(n) || d.Notification != want {
+func notified(w *world.World, e *v1alpha1.Environment, n int, want v1alpha1.RolloutNotification) {
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("the notification of %s is %q", build.Commit(n), want), func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
+		if d := e.Status.Deployed[0]; d.SHA != build.Commit(n) || d.Notification != want {
 			return fmt.Sprintf("%s %q", d.SHA, d.Notification)
 		}
 		return ""
@@ -99,14 +48,14 @@ func (w *world) notified(e *v1alpha1.Environment, n int, want v1alpha1.RolloutNo
 }
 
 // looksAgain waits until the manager has looked at the Environment once more.
-func (w *world) looksAgain(e *v1alpha1.Environment) {
-	w.t.Helper()
-	w.change(e, func(o client.Object) {
+func looksAgain(w *world.World, e *v1alpha1.Environment) {
+	w.T.Helper()
+	w.Change(e, func(o client.Object) {
 		named := &o.(*v1alpha1.Environment).Spec.Workloads[0]
 		named.Branch = &v1alpha1.WorkloadValue{Value: fmt.Sprintf("b%d", o.GetGeneration())}
 	})
-	w.eventually("the manager has seen the change of the Environment", func() string {
-		w.must(w.Client.Get(context.Background(), w.key(e.Name), e))
+	w.Eventually("the manager has seen the change of the Environment", func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
 		if e.Status.ObservedGeneration != e.Generation {
 			return fmt.Sprintf("%d of %d", e.Status.ObservedGeneration, e.Generation)
 		}
@@ -115,10 +64,10 @@ func (w *world) looksAgain(e *v1alpha1.Environment) {
 }
 
 // notes are those of the events of an Environment.
-func (w *world) notes(e *v1alpha1.Environment) (all []string) {
-	w.t.Helper()
+func notes(w *world.World, e *v1alpha1.Environment) (all []string) {
+	w.T.Helper()
 	list := &eventsv1.EventList{}
-	w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
 	for _, event := range list.Items {
 		if event.Regarding.Kind == "Environment" && event.Regarding.Name == e.Name {
 			all = append(all, event.Type+" "+event.Reason+": "+event.Note)
@@ -133,52 +82,52 @@ func (w *world) notes(e *v1alpha1.Environment) (all []string) {
 func TestRolloutsAreNotified(t *testing.T) {
 	t.Parallel()
 	w, staging, web := notifyingWorld(t)
-	w.notified(staging, 1, "")
-	w.rollsOutCommit(web, 2)
-	w.notified(staging, 2, v1alpha1.NotificationSent)
-	w.clock.moveOn(time.Minute)
-	w.change(web, func(o client.Object) {
+	notified(w, staging, 1, "")
+	w.RollsOutCommit(web, 2)
+	notified(w, staging, 2, v1alpha1.NotificationSent)
+	w.Clock.MoveOn(time.Minute)
+	w.Change(web, func(o client.Object) {
 		o.(*appsv1.Deployment).Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
 	})
-	w.has(staging, commit(2)+" false")
-	w.rollsOut(web)
-	w.has(staging, commit(2)+" true")
-	w.rollsOutCommit(web, 1)
-	w.notified(staging, 1, v1alpha1.NotificationSent)
+	w.HasDeployed(staging, build.Commit(2)+" false")
+	w.RollsOut(web)
+	w.HasDeployed(staging, build.Commit(2)+" true")
+	w.RollsOutCommit(web, 1)
+	notified(w, staging, 1, v1alpha1.NotificationSent)
 
-	w.create(aSuite("run", 0))
-	w.must(w.Client.DeleteAllOf(context.Background(), &v1alpha1.Suite{}, client.InNamespace(w.ns)))
-	w.stop()
-	w.startManager()
-	w.looksAgain(staging)
-	w.notified(staging, 1, v1alpha1.NotificationSent)
+	w.Create(build.Suite("run", 0))
+	w.Must(w.Client.DeleteAllOf(context.Background(), &v1alpha1.Suite{}, client.InNamespace(w.NS)))
+	w.Stop()
+	w.StartManager()
+	looksAgain(w, staging)
+	notified(w, staging, 1, v1alpha1.NotificationSent)
 
-	w.rollsOutCommit(web, 2)
-	w.notified(staging, 2, v1alpha1.NotificationSent)
-	if diff := cmp.Diff([]string{commit(2), commit(1), commit(2)}, w.bell.commits()); diff != "" {
+	w.RollsOutCommit(web, 2)
+	notified(w, staging, 2, v1alpha1.NotificationSent)
+	if diff := cmp.Diff([]string{build.Commit(2), build.Commit(1), build.Commit(2)}, w.Notifier.Commits()); diff != "" {
 		t.Fatal(diff)
 	}
-	rings := w.bell.all()
-	if rings[0].key == rings[2].key || rings[0].key == rings[1].key {
+	rings := w.Notifier.All()
+	if rings[0].Key == rings[2].Key || rings[0].Key == rings[1].Key {
 		t.Errorf("rollouts have one key: %+v", rings)
 	}
 	want := []string{
-		"Normal RolledOut: " + commit(1) + " was rolled out. Started run-2.",
-		"Normal RolledOut: " + commit(2) + " was rolled out. Started run-1.",
-		"Normal RolledOut: " + commit(2) + " was rolled out. Started run-3.",
+		"Normal RolledOut: " + build.Commit(1) + " was rolled out. Started run-2.",
+		"Normal RolledOut: " + build.Commit(2) + " was rolled out. Started run-1.",
+		"Normal RolledOut: " + build.Commit(2) + " was rolled out. Started run-3.",
 	}
-	w.eventually("each rollout has an event", func() string { return cmp.Diff(want, w.notes(staging)) })
+	w.Eventually("each rollout has an event", func() string { return cmp.Diff(want, notes(w, staging)) })
 }
 
 // TestRolloutWhileTheManagerIsOff is noticed when it starts.
 func TestRolloutWhileTheManagerIsOff(t *testing.T) {
 	t.Parallel()
 	w, staging, web := notifyingWorld(t)
-	w.stop()
-	w.rollsOutCommit(web, 2)
-	w.startManager()
-	w.notified(staging, 2, v1alpha1.NotificationSent)
-	if diff := cmp.Diff([]string{commit(2)}, w.bell.commits()); diff != "" {
+	w.Stop()
+	w.RollsOutCommit(web, 2)
+	w.StartManager()
+	notified(w, staging, 2, v1alpha1.NotificationSent)
+	if diff := cmp.Diff([]string{build.Commit(2)}, w.Notifier.Commits()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -206,33 +155,33 @@ func TestNotificationIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, staging, web := notifyingWorld(t)
-			w.bell.answers(tc.answer)
-			w.rollsOutCommit(web, 2)
-			w.eventually("the notification is made", func() string {
-				if len(w.bell.all()) == 0 {
+			w.Notifier.Answers(tc.answer)
+			w.RollsOutCommit(web, 2)
+			w.Eventually("the notification is made", func() string {
+				if len(w.Notifier.All()) == 0 {
 					return "it is not"
 				}
 				return ""
 			})
 			if tc.restart {
-				w.notified(staging, 2, v1alpha1.NotificationPending)
-				w.stop()
-				w.notified(staging, 2, v1alpha1.NotificationPending)
-				w.bell.answers(nil)
-				w.change(web, func(o client.Object) { o.(*appsv1.Deployment).Spec.Template.Labels["again"] = "rolling" })
-				w.startManager()
+				notified(w, staging, 2, v1alpha1.NotificationPending)
+				w.Stop()
+				notified(w, staging, 2, v1alpha1.NotificationPending)
+				w.Notifier.Answers(nil)
+				w.Change(web, func(o client.Object) { o.(*appsv1.Deployment).Spec.Template.Labels["again"] = "rolling" })
+				w.StartManager()
 			}
-			w.notified(staging, 2, v1alpha1.NotificationSent)
-			made := len(w.bell.all())
-			w.rollsOutCommit(web, 3)
-			w.bell.answers(nil)
-			w.notified(staging, 3, v1alpha1.NotificationSent)
-			rings := w.bell.all()
+			notified(w, staging, 2, v1alpha1.NotificationSent)
+			made := len(w.Notifier.All())
+			w.RollsOutCommit(web, 3)
+			w.Notifier.Answers(nil)
+			notified(w, staging, 3, v1alpha1.NotificationSent)
+			rings := w.Notifier.All()
 			if made < 2 || len(rings) != made+1 {
 				t.Fatalf("%+v, of which %d before the next rollout", rings, made)
 			}
 			for _, r := range rings[:made] {
-				if r != rings[0] || !strings.HasPrefix(r.key, "rollout/") {
+				if r != rings[0] || !strings.HasPrefix(r.Key, "rollout/") {
 					t.Errorf("%+v, and then %+v", rings[0], r)
 				}
 			}

@@ -1,4 +1,4 @@
-package controllers_test
+package deployed_test
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // BenchmarkWorkloads watches the Deployments of a namespace, of which an Environment names one, and prints by how much the heap grew, how
@@ -18,33 +20,33 @@ import (
 // the time in which the test asks for it, every tenth of a second.
 func BenchmarkWorkloads(b *testing.B) {
 	const workloads = 1000
-	w := emptyWorld(b)
-	w.hasTeam()
-	staging := anEnvironment("staging")
-	w.create(staging, aGrant("ClusterRole", workloadsReader))
-	w.parallel(workloads, func(i int) error {
-		d := usualDeployment(fmt.Sprintf("web-%04d", i), commit(1))
-		d.Namespace = w.ns
+	w := world.Empty(b)
+	w.HasTeam()
+	staging := build.Environment("staging")
+	w.Create(staging, build.Grant("ClusterRole", world.WorkloadsReader))
+	w.Parallel(workloads, func(i int) error {
+		d := usualDeployment(fmt.Sprintf("web-%04d", i), build.Commit(1))
+		d.Namespace = w.NS
 		return w.Client.Create(b.Context(), d)
 	})
-	w.startManager()
+	w.StartManager()
 	for b.Loop() {
-		before := heap()
-		w.names(staging, v1alpha1.Workload{Name: "web-0000"})
-		w.has(staging, " false 11111111 comes: ")
-		after := heap()
+		before := world.Heap()
+		w.NamesWorkloads(staging, v1alpha1.Workload{Name: "web-0000"})
+		w.HasDeployed(staging, " false 11111111 comes: ")
+		after := world.Heap()
 		grown := after - min(before, after)
 		d := &appsv1.Deployment{}
-		w.must(w.Client.Get(b.Context(), w.key("web-0000"), d))
-		w.rollsOut(d)
+		w.Must(w.Client.Get(b.Context(), w.Key("web-0000"), d))
+		w.RollsOut(d)
 		ready := time.Now()
-		w.has(staging, commit(1)+" true")
-		seconds, lists := time.Since(ready).Seconds(), w.wire.count("GET deployments")
+		w.HasDeployed(staging, build.Commit(1)+" true")
+		seconds, lists := time.Since(ready).Seconds(), w.Wire.Count("GET deployments")
 		fmt.Printf("WORKLOADS watched=%d heap_mib=%.1f bytes_per_workload=%d status_seconds=%.2f lists=%d idle_requests_per_second=%.2f\n",
-			workloads, float64(grown)/(1<<20), grown/workloads, seconds, lists, w.wire.perSecond())
-		w.names(staging)
-		w.eventually("nothing is named", func() string {
-			w.must(w.Client.Get(b.Context(), w.key("staging"), staging))
+			workloads, float64(grown)/(1<<20), grown/workloads, seconds, lists, w.Wire.PerSecond())
+		w.NamesWorkloads(staging)
+		w.Eventually("nothing is named", func() string {
+			w.Must(w.Client.Get(b.Context(), w.Key("staging"), staging))
 			return strings.Repeat("it is", len(staging.Status.Conditions))
 		})
 		runtime.GC()
@@ -53,7 +55,7 @@ func BenchmarkWorkloads(b *testing.B) {
 
 // usualDeployment has what people write: variables, probes, volumes and limits.
 func usualDeployment(name, sha string) *appsv1.Deployment {
-	d := aDeployment(name, sha)
+	d := build.Deployment(name, sha)
 	c := &d.Spec.Template.Spec.Containers[0]
 	for i := range 40 {
 		c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d", i), Value: strings.Repeat("value", 12)})

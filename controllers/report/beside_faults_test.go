@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -20,13 +21,13 @@ func TestNotAllowedBeside(t *testing.T) {
 	w := besideWorld(t)
 	w.gitHub.Open(codehost.PullRequest{Number: 5})
 	w.gitHub.Refuse("/deployments", true)
-	w.create(aSuite("one", 0, of("tok"), tests(commit(1)), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }))
-	w.runs("one")
-	w.passes("one")
+	w.Create(build.Suite("one", 0, build.OfTrigger("tok"), tests(build.Commit(1)), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }))
+	w.Runs("one")
+	w.Passes("one")
 	w.reports("one", v1alpha1.ReasonPosted, "")
-	w.eventually("the Suite says why there is no deployment", func() string {
+	w.Eventually("the Suite says why there is no deployment", func() string {
 		s := &v1alpha1.Suite{}
-		w.must(w.Client.Get(context.Background(), w.key("one"), s))
+		w.Must(w.Client.Get(context.Background(), w.Key("one"), s))
 		r := s.Status.Report
 		if r.PullRequest == nil || r.PullRequest.Phase != v1alpha1.ReportCompleted || r.Deployment == nil ||
 			!strings.Contains(r.Deployment.Problem, "the token needs the permission to read and write deployments there.") {
@@ -36,14 +37,14 @@ func TestNotAllowedBeside(t *testing.T) {
 	})
 	w.gitHub.Refuse("/deployments", false)
 	trigger := &v1alpha1.Trigger{}
-	w.must(w.Client.Get(context.Background(), w.key("tok"), trigger))
+	w.Must(w.Client.Get(context.Background(), w.Key("tok"), trigger))
 	was := trigger.DeepCopy()
 	trigger.Spec.Paused = true // any change
-	w.must(w.Client.Patch(context.Background(), trigger, client.MergeFrom(was)))
+	w.Must(w.Client.Patch(context.Background(), trigger, client.MergeFrom(was)))
 	if r := w.complete("one", 5).Status.Report.Deployment; r.Problem != "" {
 		t.Errorf("the problem is still %q", r.Problem)
 	}
-	w.deployed(w.gitHub, commit(1), "success")
+	w.deployed(w.gitHub, build.Commit(1), "success")
 }
 
 // TestBesideAfterAnotherLeader: a leader that follows another one, and lost what the Suites knew, writes nothing twice.
@@ -52,17 +53,17 @@ func TestBesideAfterAnotherLeader(t *testing.T) {
 	w := besideWorld(t)
 	w.gitHub.Open(codehost.PullRequest{Number: 5})
 	in5 := func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
-	w.create(aSuite("one", 0, of("app"), tests(commit(1)), in5))
-	w.runs("one")
-	w.deployed(w.gitHub, commit(1), "in_progress")
+	w.Create(build.Suite("one", 0, build.OfTrigger("app"), tests(build.Commit(1)), in5))
+	w.Runs("one")
+	w.deployed(w.gitHub, build.Commit(1), "in_progress")
 	w.comments(w.gitHub, 5, "app: The tests are running")
-	w.stop()
+	w.Stop()
 	s := &v1alpha1.Suite{}
-	w.must(w.Client.Get(context.Background(), w.key("one"), s))
-	w.status(s, func() { s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil }) // the last write of the manager may come late
-	w.startManager()
-	w.eventually("the Suite knows it again", func() string {
-		w.must(w.Client.Get(context.Background(), w.key("one"), s))
+	w.Must(w.Client.Get(context.Background(), w.Key("one"), s))
+	w.Status(s, func() { s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil }) // the last write of the manager may come late
+	w.StartManager()
+	w.Eventually("the Suite knows it again", func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key("one"), s))
 		if r := s.Status.Report; r.Deployment == nil || r.Deployment.Phase == "" || r.PullRequest == nil || r.PullRequest.CommentID == 0 {
 			return fmt.Sprintf("%+v", r)
 		}
@@ -77,12 +78,12 @@ func TestBesideAfterAnotherLeader(t *testing.T) {
 func TestLeftOutFirst(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t, limitedTo(10))
-	w.create(aTrigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
+	w.Create(build.Trigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
 	for i := range 4 {
 		name := fmt.Sprint("run-", i)
-		w.create(aSuite(name, i, of("app"), tests(commit(i+1))))
-		w.runs(name)
-		w.passes(name)
+		w.Create(build.Suite(name, i, build.OfTrigger("app"), tests(build.Commit(i+1))))
+		w.Runs(name)
+		w.Passes(name)
 		w.reports(name, v1alpha1.ReasonPosted, "")
 	}
 	if writes := w.gitHub.DeploymentWrites(); len(writes) > 0 {
@@ -95,26 +96,26 @@ func TestLeftOutFirst(t *testing.T) {
 func TestTwoLeadersShare(t *testing.T) {
 	t.Parallel()
 	w := besideWorld(t)
-	first := w.stop
-	w.startManager()
+	first := w.Stop
+	w.StartManager()
 	t.Cleanup(first)
-	w.gitHub.Open(codehost.PullRequest{Number: 5, Branch: "main", SHA: commit(1)})
+	w.gitHub.Open(codehost.PullRequest{Number: 5, Branch: "main", SHA: build.Commit(1)})
 	var names []string
 	for i := range 4 {
 		name := fmt.Sprint("t", i)
 		names = append(names, name)
-		w.create(aTrigger(name, reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), func(t *v1alpha1.Trigger) {
+		w.Create(build.Trigger(name, reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), func(t *v1alpha1.Trigger) {
 			t.Spec.Repository.PullRequestComments = true
 		}))
-		w.create(aSuite(name, i, of(name), tests(commit(1))))
+		w.Create(build.Suite(name, i, build.OfTrigger(name), tests(build.Commit(1))))
 	}
 	for _, name := range names {
-		w.runs(name)
+		w.Runs(name)
 	}
 	for _, name := range names {
-		w.passes(name)
+		w.Passes(name)
 	}
-	w.eventually("the only comment shows that all have passed", func() string {
+	w.Eventually("the only comment shows that all have passed", func() string {
 		all := w.gitHub.Comments(5)
 		if len(all) != 1 || strings.Count(all[0], "| Passed") != len(names) {
 			return fmt.Sprintf("%q", all)
@@ -130,19 +131,19 @@ func TestCredentialsInAnOutage(t *testing.T) {
 	const runs = 5
 	w := besideWorld(t)
 	w.gitHub.Fail(&codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}})
-	w.create(aSuite("first", 0, of("tok"), tests(commit(0))))
-	w.runs("first")
+	w.Create(build.Suite("first", 0, build.OfTrigger("tok"), tests(build.Commit(0))))
+	w.Runs("first")
 	w.reports("first", v1alpha1.ReasonReportFailed, "")
-	w.clock.stop() // the outage ends with the test
-	before := w.wire.count("GET secrets")
+	w.Clock.Stop() // the outage ends with the test
+	before := w.Wire.Count("GET secrets")
 	for i := range runs {
-		w.create(aSuite(fmt.Sprint("run-", i), i+1, of("tok"), tests(fmt.Sprintf("%040x", i+1))))
+		w.Create(build.Suite(fmt.Sprint("run-", i), i+1, build.OfTrigger("tok"), tests(fmt.Sprintf("%040x", i+1))))
 	}
 	for i := range runs {
-		w.runs(fmt.Sprint("run-", i))
-		w.reaches(fmt.Sprint("run-", i), v1alpha1.ReasonRunning, "")
+		w.Runs(fmt.Sprint("run-", i))
+		w.Reaches(fmt.Sprint("run-", i), v1alpha1.ReasonRunning, "")
 	}
-	if reads := w.wire.count("GET secrets") - before; reads >= runs {
+	if reads := w.Wire.Count("GET secrets") - before; reads >= runs {
 		t.Errorf("%d runs read the Secret %d times", runs, reads)
 	}
 }
@@ -164,17 +165,17 @@ func TestFaultsBeside(t *testing.T) {
 			t.Parallel()
 			w := besideWorld(t)
 			for _, host := range []*codehost.Host{w.gitHub, w.gitLab} {
-				host.Open(codehost.PullRequest{Number: 5, Branch: "main", SHA: commit(1)})
+				host.Open(codehost.PullRequest{Number: 5, Branch: "main", SHA: build.Commit(1)})
 				host.Fail(&fault)
 			}
-			w.create(aSuite("hub", 0, of("tok"), tests(commit(1))), aSuite("lab", 1, of("pro"), tests(commit(1))))
-			w.runs("hub")
-			w.runs("lab")
-			w.passes("hub")
-			w.passes("lab")
-			w.reaches("hub", v1alpha1.ReasonPassed, "")
-			w.reaches("lab", v1alpha1.ReasonPassed, "")
-			w.eventually("both hosts were asked", func() string {
+			w.Create(build.Suite("hub", 0, build.OfTrigger("tok"), tests(build.Commit(1))), build.Suite("lab", 1, build.OfTrigger("pro"), tests(build.Commit(1))))
+			w.Runs("hub")
+			w.Runs("lab")
+			w.Passes("hub")
+			w.Passes("lab")
+			w.Reaches("hub", v1alpha1.ReasonPassed, "")
+			w.Reaches("lab", v1alpha1.ReasonPassed, "")
+			w.Eventually("both hosts were asked", func() string {
 				if len(w.gitHub.Requests()) == 0 || len(w.gitLab.Requests()) == 0 {
 					return "one of them was not"
 				}
@@ -184,7 +185,7 @@ func TestFaultsBeside(t *testing.T) {
 			w.gitLab.Fail(nil)
 			for name, host := range map[string]*codehost.Host{"hub": w.gitHub, "lab": w.gitLab} {
 				w.complete(name, 5)
-				all := host.Deployments("staging", commit(1))
+				all := host.Deployments("staging", build.Commit(1))
 				if len(all) != 1 || all[0][len(all[0])-1] != "success" {
 					t.Errorf("%s: the deployments are %q", name, all)
 				}
@@ -205,14 +206,14 @@ func TestSecretsWhileAHostHangs(t *testing.T) {
 	w.gitHub.Fail(&codehost.Fault{})
 	const runs = 20
 	for i := range runs {
-		w.create(aSuite(fmt.Sprint("run-", i), i, of("app"), tests(fmt.Sprintf("%040x", i+1))))
+		w.Create(build.Suite(fmt.Sprint("run-", i), i, build.OfTrigger("app"), tests(fmt.Sprintf("%040x", i+1))))
 	}
 	for i := range runs {
-		w.hasJob(fmt.Sprint("run-", i))
+		w.HasJob(fmt.Sprint("run-", i))
 	}
 	w.areAsked(w.gitHub)
 	time.Sleep(10 * time.Second)
-	got := w.wire.count("GET secrets")
+	got := w.Wire.Count("GET secrets")
 	fmt.Printf("REPORT hanging_runs=%d get_secrets_per_run=%.2f\n", runs, float64(got)/runs)
 	if got > 6*runs {
 		t.Errorf("the manager read Secrets %d times for %d runs", got, runs)

@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -18,11 +19,11 @@ import (
 func besideWorld(t *testing.T) *reportWorld {
 	t.Helper()
 	w := newReportWorld(t, limitedTo(1<<20))
-	w.create(
-		aTrigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking),
-		aTrigger("more", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking),
-		aTrigger("tok", reportsTo(v1alpha1.GitHub, "acme/shop", "github-token"), asking),
-		aTrigger("pro", reportsTo(v1alpha1.GitLab, "group/sub/project", gitLabSecret), asking),
+	w.Create(
+		build.Trigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking),
+		build.Trigger("more", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking),
+		build.Trigger("tok", reportsTo(v1alpha1.GitHub, "acme/shop", "github-token"), asking),
+		build.Trigger("pro", reportsTo(v1alpha1.GitLab, "group/sub/project", gitLabSecret), asking),
 	)
 	return w
 }
@@ -30,9 +31,9 @@ func besideWorld(t *testing.T) *reportWorld {
 // limitedTo sets how much a credential may write to GitHub in a minute and in an hour.
 func limitedTo(writes int) func(*reportWorld) {
 	return func(w *reportWorld) {
-		host := w.hosts.Hosts[v1alpha1.GitHub]
+		host := w.CodeHosts.Hosts[v1alpha1.GitHub]
 		host.Limits.PerMinute, host.Limits.PerHour = writes, writes
-		w.hosts.Hosts[v1alpha1.GitHub] = host
+		w.CodeHosts.Hosts[v1alpha1.GitHub] = host
 	}
 }
 
@@ -46,16 +47,16 @@ func deployedTo(url string) func(*v1alpha1.Suite) {
 
 // deployed waits until a host shows the deployments of a commit with these states, and no others.
 func (w *reportWorld) deployed(host *codehost.Host, sha string, states ...string) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("the deployment shows %q", states), func() string {
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("the deployment shows %q", states), func() string {
 		return cmp.Diff([][]string{states}, host.Deployments("staging", sha))
 	})
 }
 
 // comments waits until there is one comment about a pull request, with these rows.
 func (w *reportWorld) comments(host *codehost.Host, number int64, rows ...string) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("the comment about %d has %q", number, rows), func() string {
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("the comment about %d has %q", number, rows), func() string {
 		comments := host.Comments(number)
 		if len(comments) != 1 {
 			return fmt.Sprintf("there are %d: %q", len(comments), comments)
@@ -85,9 +86,9 @@ func TestBesideChecks(t *testing.T) {
 		states map[string]string // of the deployment at the end
 		row    string
 	}{
-		{"pass", w.passes, map[string]string{"app": "success", "tok": "success", "pro": "success"}, "Passed"},
-		{"fail", func(name string) { w.exits(name, 1) }, map[string]string{"app": "failure", "tok": "failure", "pro": "failed"}, "Failed"},
-		{"cancel", func(name string) { w.cancel(name, "jo"); w.stops(name) }, map[string]string{"app": "error", "tok": "error", "pro": "canceled"}, "Canceled"},
+		{"pass", w.Passes, map[string]string{"app": "success", "tok": "success", "pro": "success"}, "Passed"},
+		{"fail", func(name string) { w.Exits(name, 1) }, map[string]string{"app": "failure", "tok": "failure", "pro": "failed"}, "Failed"},
+		{"cancel", func(name string) { w.Cancel(name, "jo"); w.Stops(name) }, map[string]string{"app": "error", "tok": "error", "pro": "canceled"}, "Canceled"},
 	} {
 		for j, trigger := range []string{"app", "tok", "pro"} {
 			if tier.Gate() && i != j {
@@ -98,13 +99,13 @@ func TestBesideChecks(t *testing.T) {
 			n, sha, name, host := number, fmt.Sprintf("%040x", number), trigger+"-"+tc.course, hosts[trigger]
 			t.Run(name, func(t *testing.T) {
 				host.Open(codehost.PullRequest{Number: n, Branch: name, SHA: sha})
-				w.create(aSuite(name, int(n), of(trigger), tests(sha), deployedTo("https://staging.example.com"), func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name }))
-				w.runs(name)
+				w.Create(build.Suite(name, int(n), build.OfTrigger(trigger), tests(sha), deployedTo("https://staging.example.com"), func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name }))
+				w.Runs(name)
 				w.deployed(host, sha, running[trigger])
 				w.comments(host, n, trigger+": The tests are running")
 				tc.play(name)
 				w.deployed(host, sha, running[trigger], tc.states[trigger])
-				w.eventually("the comment says so", func() string {
+				w.Eventually("the comment says so", func() string {
 					if all := host.Comments(n); len(all) != 1 || !strings.Contains(all[0], tc.row) || strings.Contains(all[0], "running") {
 						return fmt.Sprintf("%q", all)
 					}
@@ -123,10 +124,10 @@ func TestBesideChecks(t *testing.T) {
 
 // complete waits until the Suite knows that everything is shown.
 func (w *reportWorld) complete(name string, number int64) *v1alpha1.Suite {
-	w.t.Helper()
+	w.T.Helper()
 	s := &v1alpha1.Suite{}
-	w.eventually(name+" is shown everywhere", func() string {
-		w.must(w.Client.Get(context.Background(), w.key(name), s))
+	w.Eventually(name+" is shown everywhere", func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
 		r := s.Status.Report
 		if r == nil || r.Phase != v1alpha1.ReportCompleted || r.Deployment == nil || r.PullRequest == nil ||
 			r.Deployment.Phase != v1alpha1.ReportCompleted || r.PullRequest.Phase != v1alpha1.ReportCompleted {
@@ -135,7 +136,7 @@ func (w *reportWorld) complete(name string, number int64) *v1alpha1.Suite {
 		return ""
 	})
 	if r := s.Status.Report.PullRequest; r.Number != number || number != 0 && (r.CommentID == 0 || !strings.HasSuffix(r.URL, fmt.Sprintf("/%d", number))) {
-		w.t.Errorf("the pull request is %+v", r)
+		w.T.Errorf("the pull request is %+v", r)
 	}
 	return s
 }
@@ -146,13 +147,13 @@ func TestSharedDeploymentAndComment(t *testing.T) {
 	t.Parallel()
 	w := besideWorld(t)
 	w.gitHub.Open(codehost.PullRequest{Number: 5})
-	sha, in5 := commit(1), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
-	w.create(aSuite("one", 0, of("app"), tests(sha), in5), aSuite("two", 0, of("more"), tests(sha), in5))
-	w.runs("one")
-	w.runs("two")
+	sha, in5 := build.Commit(1), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
+	w.Create(build.Suite("one", 0, build.OfTrigger("app"), tests(sha), in5), build.Suite("two", 0, build.OfTrigger("more"), tests(sha), in5))
+	w.Runs("one")
+	w.Runs("two")
 	w.comments(w.gitHub, 5, "app: The tests are running", "more: The tests are running")
-	w.passes("one")
-	w.eventually("the comment shows the first end", func() string {
+	w.Passes("one")
+	w.Eventually("the comment shows the first end", func() string {
 		if text := w.gitHub.Comments(5)[0]; !strings.Contains(text, "Passed") {
 			return "it shows: " + text
 		}
@@ -160,15 +161,15 @@ func TestSharedDeploymentAndComment(t *testing.T) {
 	})
 	w.complete("one", 5)
 	w.deployed(w.gitHub, sha, "in_progress")
-	w.exits("two", 1)
+	w.Exits("two", 1)
 	w.deployed(w.gitHub, sha, "in_progress", "failure")
-	w.create(aSuite("three", 1, of("more"), tests(sha), in5, attempt(2)))
-	w.runs("three")
+	w.Create(build.Suite("three", 1, build.OfTrigger("more"), tests(sha), in5, attempt(2)))
+	w.Runs("three")
 	w.deployed(w.gitHub, sha, "in_progress", "failure", "in_progress")
-	w.passes("three")
+	w.Passes("three")
 	w.deployed(w.gitHub, sha, "in_progress", "failure", "in_progress", "success")
 	w.complete("three", 5)
-	w.eventually("the comment shows the newer attempt", func() string {
+	w.Eventually("the comment shows the newer attempt", func() string {
 		if all := w.gitHub.Comments(5); len(all) != 1 || strings.Count(all[0], "Passed") != 2 || strings.Contains(all[0], "Failed") {
 			return fmt.Sprintf("%q", all)
 		}
@@ -182,19 +183,19 @@ func TestLaterCommit(t *testing.T) {
 	w := besideWorld(t)
 	w.gitHub.Open(codehost.PullRequest{Number: 5})
 	in5 := func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
-	w.create(aSuite("old", 0, of("app"), tests(commit(1)), in5, keyed("stream")))
-	w.runs("old")
-	w.deployed(w.gitHub, commit(1), "in_progress")
-	w.create(aSuite("new", 1, of("app"), tests(commit(2)), in5, keyed("stream")))
-	w.stops("old")
-	w.deployed(w.gitHub, commit(1), "in_progress", "inactive")
+	w.Create(build.Suite("old", 0, build.OfTrigger("app"), tests(build.Commit(1)), in5, build.Keyed("stream")))
+	w.Runs("old")
+	w.deployed(w.gitHub, build.Commit(1), "in_progress")
+	w.Create(build.Suite("new", 1, build.OfTrigger("app"), tests(build.Commit(2)), in5, build.Keyed("stream")))
+	w.Stops("old")
+	w.deployed(w.gitHub, build.Commit(1), "in_progress", "inactive")
 	w.complete("old", 5)
-	w.runs("new")
-	w.passes("new")
+	w.Runs("new")
+	w.Passes("new")
 	w.complete("new", 5)
-	w.deployed(w.gitHub, commit(2), "in_progress", "success")
-	w.deployed(w.gitHub, commit(1), "in_progress", "inactive")
-	if all := w.gitHub.Comments(5); len(all) != 1 || !strings.Contains(all[0], commit(2)[:12]) || strings.Contains(all[0], commit(1)[:12]) {
+	w.deployed(w.gitHub, build.Commit(2), "in_progress", "success")
+	w.deployed(w.gitHub, build.Commit(1), "in_progress", "inactive")
+	if all := w.gitHub.Comments(5); len(all) != 1 || !strings.Contains(all[0], build.Commit(2)[:12]) || strings.Contains(all[0], build.Commit(1)[:12]) {
 		t.Errorf("the comments are %q", all)
 	}
 }
@@ -203,14 +204,14 @@ func TestLaterCommit(t *testing.T) {
 func TestStoppedInTheQueue(t *testing.T) {
 	t.Parallel()
 	w := besideWorld(t)
-	w.create(aTrigger("single", atMost(1), reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
-	w.create(aSuite("first", 0, of("single"), tests(commit(1))))
-	w.runs("first")
-	w.create(aSuite("second", 1, of("single"), tests(commit(2))))
-	w.reaches("second", v1alpha1.ReasonQueued, "")
-	w.cancel("second", "")
+	w.Create(build.Trigger("single", build.AtMost(1), reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
+	w.Create(build.Suite("first", 0, build.OfTrigger("single"), tests(build.Commit(1))))
+	w.Runs("first")
+	w.Create(build.Suite("second", 1, build.OfTrigger("single"), tests(build.Commit(2))))
+	w.Reaches("second", v1alpha1.ReasonQueued, "")
+	w.Cancel("second", "")
 	w.complete("second", 0)
-	if got := w.gitHub.Deployments("staging", commit(2)); got != nil {
+	if got := w.gitHub.Deployments("staging", build.Commit(2)); got != nil {
 		t.Errorf("the deployments are %q", got)
 	}
 	if writes := w.gitHub.CommentWrites(); len(writes) > 0 {

@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // TestLeastUsefulFirst has a host that accepts 8 writes an hour, and runs that ask for more. What people need least is
@@ -15,15 +16,15 @@ import (
 func TestLeastUsefulFirst(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t, func(w *reportWorld) {
-		host := w.hosts.Hosts[v1alpha1.GitHub]
+		host := w.CodeHosts.Hosts[v1alpha1.GitHub]
 		host.Limits = report.Limits{PerMinute: 1 << 20, PerHour: 8, InFlight: 4}
-		w.hosts.Hosts[v1alpha1.GitHub] = host
+		w.CodeHosts.Hosts[v1alpha1.GitHub] = host
 		w.gitHub.PerMinute, w.gitHub.PerHour = 1<<20, 8
 	})
 	name := func(i int) string { return fmt.Sprint("run-", i) }
 	isShown := func(want map[string]int) {
 		t.Helper()
-		w.eventually(fmt.Sprintf("the host shows %v", want), func() string {
+		w.Eventually(fmt.Sprintf("the host shows %v", want), func() string {
 			got := map[string]int{}
 			for _, write := range w.gitHub.Writes() {
 				got[write.State]++
@@ -32,22 +33,22 @@ func TestLeastUsefulFirst(t *testing.T) {
 		})
 	}
 	for i := range 5 {
-		w.create(aSuite(name(i), i, of("token"), tests(fmt.Sprintf("%040x", i))))
-		w.runs(name(i))
+		w.Create(build.Suite(name(i), i, build.OfTrigger("token"), tests(fmt.Sprintf("%040x", i))))
+		w.Runs(name(i))
 	}
 	isShown(map[string]int{"pending": 4}) // half of the budget
 	cancel := func(i int) {
-		w.cancel(name(i), "jo")
-		w.stops(name(i))
-		w.reaches(name(i), v1alpha1.ReasonCanceled, "")
+		w.Cancel(name(i), "jo")
+		w.Stops(name(i))
+		w.Reaches(name(i), v1alpha1.ReasonCanceled, "")
 	}
 	cancel(0)
 	isShown(map[string]int{"pending": 4, "error": 1})
-	w.passes(name(1))
-	w.passes(name(2))
+	w.Passes(name(1))
+	w.Passes(name(2))
 	isShown(map[string]int{"pending": 4, "error": 1, "success": 2})
 	cancel(3) // beyond three quarters
-	w.passes(name(4))
+	w.Passes(name(4))
 	isShown(map[string]int{"pending": 4, "error": 1, "success": 3})
 	if posts := calls(w.gitHub)["POST /repos/acme/shop/statuses/SHA"]; posts != 8 {
 		t.Errorf("%d posts, of which the host accepts 8", posts)

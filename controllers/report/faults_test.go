@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"encoding/hex"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -54,7 +55,7 @@ func TestFaultsOfCodeHosts(t *testing.T) {
 			t.Parallel()
 			w := newReportWorld(t)
 			hosts := map[string]*codehost.Host{"smoke": w.gitHub, "token": w.gitHub, "lab": w.gitLab} // by Trigger
-			w.create(aTrigger("unreported"))
+			w.Create(build.Trigger("unreported"))
 			w.gitHub.Fail(&fault)
 			w.gitLab.Fail(&fault)
 			failing := time.Now()
@@ -103,24 +104,24 @@ func shaOf(trigger string) string {
 
 // timeEnds runs each Trigger once, and returns how long after the end of its Job each run ends.
 func (w *reportWorld) timeEnds(triggers ...string) map[string]time.Duration {
-	w.t.Helper()
+	w.T.Helper()
 	for i, trigger := range triggers {
-		w.create(aSuite(trigger, i, of(trigger), tests(shaOf(trigger))))
-		w.runs(trigger)
+		w.Create(build.Suite(trigger, i, build.OfTrigger(trigger), tests(shaOf(trigger))))
+		w.Runs(trigger)
 	}
 	took := map[string]time.Duration{}
 	for _, trigger := range triggers {
 		began := time.Now()
-		w.passes(trigger)
-		w.reaches(trigger, v1alpha1.ReasonPassed, "")
+		w.Passes(trigger)
+		w.Reaches(trigger, v1alpha1.ReasonPassed, "")
 		took[trigger] = time.Since(began)
 	}
 	return took
 }
 
 func (w *reportWorld) areAsked(hosts ...*codehost.Host) {
-	w.t.Helper()
-	w.eventually("the hosts are asked", func() string {
+	w.T.Helper()
+	w.Eventually("the hosts are asked", func() string {
 		if slices.ContainsFunc(hosts, func(h *codehost.Host) bool { return len(h.Requests()) == 0 }) {
 			return "they are not"
 		}
@@ -130,6 +131,6 @@ func (w *reportWorld) areAsked(hosts ...*codehost.Host) {
 
 // changes does to a Trigger what a person does who has fixed it.
 func (w *reportWorld) changes(trigger string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.patchTrigger(trigger, func(t *v1alpha1.Trigger) { t.Spec.MaxConcurrentSuites++ })
 }

@@ -1,10 +1,11 @@
-package controllers_test
+package report_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
 )
 
@@ -14,41 +15,41 @@ func TestFormerLeader(t *testing.T) {
 	t.Parallel()
 	var former *link
 	w := newReportWorld(t, func(w *reportWorld) {
-		former = newLink(w.config)
+		former = newLink(w.ManagerConfig)
 		w.gitHub.Fail(&codehost.Fault{Status: 503})
 		w.gitLab.Fail(&codehost.Fault{Status: 503})
 	})
-	all := map[string]string{"smoke": commit(1), "token": commit(2), "lab": commit(3)} // by Trigger
+	all := map[string]string{"smoke": build.Commit(1), "token": build.Commit(2), "lab": build.Commit(3)} // by Trigger
 	for trigger, sha := range all {
-		w.create(aSuite(trigger, 0, of(trigger), tests(sha)))
-		w.runs(trigger)
+		w.Create(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(sha)))
+		w.Runs(trigger)
 	}
 	for trigger := range all {
 		w.reports(trigger, v1alpha1.ReasonReportFailed, "failed (503)")
 	}
 	former.set(true, true)
-	stopFormer := w.stop
-	w.config = w.Manager(t)
-	w.startManager()
+	stopFormer := w.Stop
+	w.ManagerConfig = w.Manager(t)
+	w.StartManager()
 	t.Cleanup(func() { former.set(false, false); stopFormer() })
 
 	w.gitHub.Fail(nil)
 	w.gitLab.Fail(nil)
 	for trigger := range all {
-		w.passes(trigger)
+		w.Passes(trigger)
 		w.reports(trigger, v1alpha1.ReasonPosted, "")
 	}
 	before := len(w.gitHub.Writes()) + len(w.gitLab.Writes())
 	former.set(true, false)
 	for trigger := range all {
-		w.eventually("the former leader looks at "+trigger, func() string {
+		w.Eventually("the former leader looks at "+trigger, func() string {
 			if !former.read(trigger) {
 				return "it does not"
 			}
 			return ""
 		})
 	}
-	w.stop()
+	w.Stop()
 	former.set(false, false)
 	stopFormer()
 	if after := len(w.gitHub.Writes()) + len(w.gitLab.Writes()); after != before {
@@ -66,16 +67,16 @@ func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
 	for _, trigger := range []string{"smoke", "token", "lab"} {
-		w.create(aSuite(trigger, 0, of(trigger), tests(commit(len(trigger)))))
-		w.runs(trigger)
+		w.Create(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(build.Commit(len(trigger)))))
+		w.Runs(trigger)
 	}
 	w.reports("smoke", v1alpha1.ReasonPending, "has not ended")
 	w.reports("token", v1alpha1.ReasonPending, "has not ended")
 	w.reports("lab", v1alpha1.ReasonPending, "has not ended")
-	w.stop()
-	w.startManager()
+	w.Stop()
+	w.StartManager()
 	for _, trigger := range []string{"smoke", "token", "lab"} {
-		w.passes(trigger)
+		w.Passes(trigger)
 		w.reports(trigger, v1alpha1.ReasonPosted, "")
 	}
 	if hub, lab := len(w.gitHub.Writes()), len(w.gitLab.Writes()); hub != 4 || lab != 2 {

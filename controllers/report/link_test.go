@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // link is the way of one manager to the API server, which can be cut, and come back without its watches.
@@ -43,7 +45,7 @@ func (l *link) read(suite string) bool {
 }
 
 func (l *link) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return world.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if l.refuses(r) {
 			return nil, errCut
 		}

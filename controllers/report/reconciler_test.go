@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
 )
 
@@ -18,21 +19,21 @@ import (
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
-	w.create(aSuite("first", 0, of("token"), tests(commit(1))))
-	w.runs("first")
-	w.shows(w.gitHub, commit(1), "pending")
+	w.Create(build.Suite("first", 0, build.OfTrigger("token"), tests(build.Commit(1))))
+	w.Runs("first")
+	w.shows(w.gitHub, build.Commit(1), "pending")
 	w.gitHub.Fail(&codehost.Fault{Status: 500})
-	w.cancel("first", "")
-	w.stops("first")
+	w.Cancel("first", "")
+	w.Stops("first")
 	w.reports("first", v1alpha1.ReasonReportFailed, "GitHub failed (500)")
-	w.create(aSuite("second", 1, of("token"), tests(commit(1)), attempt(2)))
-	w.runs("second")
+	w.Create(build.Suite("second", 1, build.OfTrigger("token"), tests(build.Commit(1)), attempt(2)))
+	w.Runs("second")
 	w.gitHub.Fail(nil)
-	w.passes("second")
+	w.Passes("second")
 	w.reports("second", v1alpha1.ReasonPosted, "")
 	w.reports("first", v1alpha1.ReasonNewerAttempt, "second")
 	writes := w.gitHub.Writes()
-	if last := writes[len(writes)-1]; last.State != "success" || last.URL != "https://ci.example.com/runs/"+w.ns+"/second" {
+	if last := writes[len(writes)-1]; last.State != "success" || last.URL != "https://ci.example.com/runs/"+w.NS+"/second" {
 		t.Errorf("the last write is %+v", last)
 	}
 	for _, write := range writes {
@@ -46,12 +47,12 @@ func TestRerun(t *testing.T) {
 func TestNotReported(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
-	w.create(aSecret("ungranted", asToken("s3cret")), aSecret("postflight-gitlab-2", asToken("s3cret")))
-	w.create(
-		aTrigger("ungranted", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")),
-		aTrigger("lost", reportsTo(v1alpha1.GitHub, "acme/shop", "lost")),
-		aTrigger("bare", reportsTo(v1alpha1.GitHub, "acme/shop", "")),
-		aTrigger("wrong", reportsTo(v1alpha1.GitLab, "group/project", gitHubSecret)),
+	w.Create(build.Secret("ungranted", build.Token("s3cret")), build.Secret("postflight-gitlab-2", build.Token("s3cret")))
+	w.Create(
+		build.Trigger("ungranted", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")),
+		build.Trigger("lost", reportsTo(v1alpha1.GitHub, "acme/shop", "lost")),
+		build.Trigger("bare", reportsTo(v1alpha1.GitHub, "acme/shop", "")),
+		build.Trigger("wrong", reportsTo(v1alpha1.GitLab, "group/project", gitHubSecret)),
 	)
 	for trigger, want := range map[string]struct{ reason, message string }{
 		"ungranted": {v1alpha1.ReasonReportFailed, "may not read the Secret ungranted. Allow it with a RoleBinding"},
@@ -60,23 +61,23 @@ func TestNotReported(t *testing.T) {
 		"wrong":     {v1alpha1.ReasonReportFailed, "it has no key token"},
 	} {
 		t.Run(trigger, func(*testing.T) {
-			w.create(aSuite(trigger, 0, of(trigger), tests(commit(1))))
-			w.runs(trigger)
-			w.passes(trigger)
-			w.reaches(trigger, v1alpha1.ReasonPassed, "")
+			w.Create(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(build.Commit(1))))
+			w.Runs(trigger)
+			w.Passes(trigger)
+			w.Reaches(trigger, v1alpha1.ReasonPassed, "")
 			w.reports(trigger, want.reason, want.message)
 		})
 	}
 	t.Run("short", func(*testing.T) {
-		w.create(aSuite("short", 0))
-		w.runs("short")
-		w.passes("short")
+		w.Create(build.Suite("short", 0))
+		w.Runs("short")
+		w.Passes("short")
 		w.reports("short", v1alpha1.ReasonNoCommit, "full SHA")
 	})
 	t.Run("elsewhere", func(*testing.T) {
-		w.create(aSuite("elsewhere", 0, tests(commit(2)), func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "../../evil" }))
-		w.runs("elsewhere")
-		w.passes("elsewhere")
+		w.Create(build.Suite("elsewhere", 0, tests(build.Commit(2)), func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "../../evil" }))
+		w.Runs("elsewhere")
+		w.Passes("elsewhere")
 		w.reports("elsewhere", v1alpha1.ReasonOtherRepository, "../../evil")
 	})
 	if requests := append(w.gitHub.Requests(), w.gitLab.Requests()...); len(requests) > 0 {
@@ -88,18 +89,18 @@ func TestNotReported(t *testing.T) {
 func TestGrantComesLater(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
-	w.create(aTrigger("late", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")))
-	w.create(aSuite("late", 0, of("late"), tests(commit(1))))
-	w.runs("late")
-	w.passes("late")
-	w.reaches("late", v1alpha1.ReasonPassed, "")
+	w.Create(build.Trigger("late", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")))
+	w.Create(build.Suite("late", 0, build.OfTrigger("late"), tests(build.Commit(1))))
+	w.Runs("late")
+	w.Passes("late")
+	w.Reaches("late", v1alpha1.ReasonPassed, "")
 	w.reports("late", v1alpha1.ReasonReportFailed, "may not read")
 	late := &v1alpha1.Trigger{}
-	w.must(w.Client.Get(context.Background(), w.key("late"), late))
+	w.Must(w.Client.Get(context.Background(), w.Key("late"), late))
 	was := late.DeepCopy()
 	late.Spec.Repository.Credentials.SecretRef.Name = gitHubSecret
-	w.must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
-	w.shows(w.gitHub, commit(1), "success")
+	w.Must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
+	w.shows(w.gitHub, build.Commit(1), "success")
 	w.reports("late", v1alpha1.ReasonPosted, "")
 }
 
@@ -112,26 +113,26 @@ func TestOwnCredentials(t *testing.T) {
 	w := newReportWorld(t, func(w *reportWorld) {
 		token := func() (report.Credentials, error) { return report.Credentials{Token: w.gitLab.Token()}, nil }
 		for service, own := range map[v1alpha1.HostingService]func() (report.Credentials, error){v1alpha1.GitHub: app, v1alpha1.GitLab: token} {
-			host := w.hosts.Hosts[service]
+			host := w.CodeHosts.Hosts[service]
 			host.Own = own
-			w.hosts.Hosts[service] = host
+			w.CodeHosts.Hosts[service] = host
 		}
 	}, beganEarly)
 	gitHub, gitLab := report.HostOf(v1alpha1.GitHub, w.gitHub.URL), report.HostOf(v1alpha1.GitLab, w.gitLab.URL)
-	w.create(aTrigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
-	w.create(aTrigger("own-lab", reportsTo(v1alpha1.GitLab, "group/sub/project", "")))
+	w.Create(build.Trigger("own", reportsTo(v1alpha1.GitHub, "acme/shop", "")))
+	w.Create(build.Trigger("own-lab", reportsTo(v1alpha1.GitLab, "group/sub/project", "")))
 	runs := 0
 	ends := func(trigger, reason, says string, listed ...string) {
 		t.Helper()
 		team := &v1alpha1.Team{}
-		w.must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.ns}, team))
+		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
 		was := team.DeepCopy()
 		team.Spec.Repositories = listed
-		w.must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
+		w.Must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
 		name := fmt.Sprintf("run-%d", runs)
-		w.create(aSuite(name, runs, of(trigger), tests(commit(runs))))
-		w.runs(name)
-		w.passes(name)
+		w.Create(build.Suite(name, runs, build.OfTrigger(trigger), tests(build.Commit(runs))))
+		w.Runs(name)
+		w.Passes(name)
 		w.reports(name, reason, says)
 		runs++
 	}
@@ -143,20 +144,20 @@ func TestOwnCredentials(t *testing.T) {
 		t.Fatalf("the hosts got %q", requests)
 	}
 	ends("own", v1alpha1.ReasonPosted, "", "acme/*")
-	w.shows(w.gitHub, commit(runs-1), "in_progress", "success")
+	w.shows(w.gitHub, build.Commit(runs-1), "in_progress", "success")
 	ends("own", v1alpha1.ReasonPosted, "", gitHub+"/acme/*")
-	w.shows(w.gitHub, commit(runs-1), "in_progress", "success")
+	w.shows(w.gitHub, build.Commit(runs-1), "in_progress", "success")
 	ends("own-lab", v1alpha1.ReasonPosted, "", gitLab+"/group/*")
-	w.shows(w.gitLab, commit(runs-1), "running", "success")
+	w.shows(w.gitLab, build.Commit(runs-1), "running", "success")
 }
 
 // TestReporterAndRunWriteApart: the two reconcilers write one status, and each owns its fields.
 func TestReporterAndRunWriteApart(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
-	w.create(aSuite("owned", 0, tests(commit(1))))
-	w.runs("owned")
-	w.passes("owned")
+	w.Create(build.Suite("owned", 0, tests(build.Commit(1))))
+	w.Runs("owned")
+	w.Passes("owned")
 	s := w.reports("owned", v1alpha1.ReasonPosted, "")
 	if s.Status.Report == nil || s.Status.Report.Phase != v1alpha1.ReportCompleted || s.Status.Report.CheckID == 0 || s.Status.Report.Repository != "acme/shop" {
 		t.Errorf("the report is %+v", s.Status.Report)

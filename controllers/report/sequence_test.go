@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -74,7 +75,7 @@ func TestSequences(t *testing.T) {
 // asks the host whether an earlier leader has reported the others.
 const lag = time.Minute
 
-func beganEarly(w *reportWorld) { w.clock.moveOn(-lag) }
+func beganEarly(w *reportWorld) { w.Clock.MoveOn(-lag) }
 
 // courses are independent of each other, but the last one moves the clock.
 func (s *sequences) courses() []func() {
@@ -83,49 +84,49 @@ func (s *sequences) courses() []func() {
 
 func (s *sequences) pass() {
 	s.begin("pass", "1")
-	s.passes("pass")
+	s.Passes("pass")
 	s.shown("pass", "1", s.running, s.passed)
 }
 
 func (s *sequences) fail() {
 	s.begin("fail", "2")
-	s.exits("fail", 1)
+	s.Exits("fail", 1)
 	s.shown("fail", "2", s.running, s.failed)
 }
 
 func (s *sequences) withdraw() {
 	s.begin("cancel", "3")
-	s.cancel("cancel", "jo")
-	s.stops("cancel")
+	s.Cancel("cancel", "jo")
+	s.Stops("cancel")
 	s.shown("cancel", "3", s.running, s.canceled)
 }
 
 func (s *sequences) supersede() {
-	s.begin("supersede", "4", keyed("stream"))
-	s.place("newer", "5", keyed("stream"))
-	s.stops("supersede")
+	s.begin("supersede", "4", build.Keyed("stream"))
+	s.place("newer", "5", build.Keyed("stream"))
+	s.Stops("supersede")
 	s.shown("supersede", "4", s.running, s.canceled)
-	s.runs("newer")
-	s.passes("newer")
+	s.Runs("newer")
+	s.Passes("newer")
 	s.shown("newer", "5", s.running, s.passed)
 }
 
 func (s *sequences) again() {
 	s.begin("once", "9")
-	s.passes("once")
+	s.Passes("once")
 	s.shown("once", "9", s.running, s.passed)
 	s.begin("again", "9", attempt(2))
-	s.exits("again", 1)
+	s.Exits("again", 1)
 	s.shown("again", "9", s.running, s.passed, s.running, s.failed)
 	s.writes -= 2 // counted before
 }
 
 func (s *sequences) slow() {
 	s.begin("slow", "8")
-	s.clock.moveOn(lag + 31*time.Minute)
-	s.touch("slow")
-	s.stops("slow")
-	s.reaches("slow", v1alpha1.ReasonTimedOut, "")
+	s.Clock.MoveOn(lag + 31*time.Minute)
+	s.Touch("slow")
+	s.Stops("slow")
+	s.Reaches("slow", v1alpha1.ReasonTimedOut, "")
 	s.shown("slow", "8", s.running, s.timedOut)
 }
 
@@ -134,29 +135,29 @@ func (s *sequences) queue() {
 	s.patchTrigger(s.trigger, func(t *v1alpha1.Trigger) { t.Spec.MaxConcurrentSuites = 1 })
 	const while = lag + 10*time.Second // in the queue until its host says so
 	s.begin("first", "6")
-	s.clock.moveOn(while)
+	s.Clock.MoveOn(while)
 	s.place("second", "7")
-	s.reaches("second", v1alpha1.ReasonQueued, "")
+	s.Reaches("second", v1alpha1.ReasonQueued, "")
 	s.shows(s.host, digits("7"), s.queued)
-	s.clock.moveOn(-while)
-	s.passes("first")
+	s.Clock.MoveOn(-while)
+	s.Passes("first")
 	s.shown("first", "6", s.running, s.passed)
-	s.runs("second")
+	s.Runs("second")
 	s.shows(s.host, digits("7"), s.queued, s.running)
-	s.passes("second")
+	s.Passes("second")
 	s.shown("second", "7", s.queued, s.running, s.passed)
 	s.patchTrigger(s.trigger, func(t *v1alpha1.Trigger) { t.Spec.MaxConcurrentSuites = 0 })
 }
 
-func digits(digit string) string { return commit(int(digit[0] - '0')) }
+func digits(digit string) string { return build.Commit(int(digit[0] - '0')) }
 
 // begin starts a run of a commit, and waits until its host says so.
 func (s *sequences) begin(name, digit string, change ...func(*v1alpha1.Suite)) {
-	s.t.Helper()
+	s.T.Helper()
 	before := len(s.host.States(digits(digit)))
 	s.place(name, digit, change...)
-	s.runs(name)
-	s.eventually(name+" is shown", func() string {
+	s.Runs(name)
+	s.Eventually(name+" is shown", func() string {
 		if len(s.host.States(digits(digit))) == before {
 			return "it is not"
 		}
@@ -165,17 +166,17 @@ func (s *sequences) begin(name, digit string, change ...func(*v1alpha1.Suite)) {
 }
 
 func (s *sequences) place(name, digit string, change ...func(*v1alpha1.Suite)) {
-	s.t.Helper()
-	s.create(aSuite(name, s.total, append(change, of(s.trigger), tests(digits(digit)))...))
+	s.T.Helper()
+	s.Create(build.Suite(name, s.total, append(change, build.OfTrigger(s.trigger), tests(digits(digit)))...))
 	s.total++
 }
 
 // shown waits for the end of a run on its host.
 func (s *sequences) shown(name, digit string, states ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	s.reports(name, v1alpha1.ReasonPosted, "shows the outcome")
 	if diff := cmp.Diff(states, s.host.States(digits(digit))); diff != "" {
-		s.t.Errorf("%s (-want +got):\n%s", name, diff)
+		s.T.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 	s.writes += len(states)
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"context"
@@ -13,8 +13,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // slowHost answers the first check that it gets only when it is released, and refuses ends on demand.
@@ -48,14 +50,14 @@ func newSlowWorld(t *testing.T) (*reportWorld, *slowHost, *link) {
 	slow.release = sync.OnceFunc(func() { close(slow.released) })
 	var way *link
 	w := newReportWorld(t, func(w *reportWorld) {
-		way = newLink(w.config)
-		host := w.hosts.Hosts[v1alpha1.GitHub]
+		way = newLink(w.ManagerConfig)
+		host := w.CodeHosts.Hosts[v1alpha1.GitHub]
 		slow.CodeHost, host.CodeHost = host.CodeHost, slow
-		w.hosts.Hosts[v1alpha1.GitHub] = host
+		w.CodeHosts.Hosts[v1alpha1.GitHub] = host
 	})
 	t.Cleanup(func() { way.set(false, false); slow.release() })
-	w.create(aSuite("first", 0, tests(commit(1))))
-	w.runs("first")
+	w.Create(build.Suite("first", 0, tests(build.Commit(1))))
+	w.Runs("first")
 	awaitClosed(t, slow.began)
 	return w, slow, way
 }
@@ -73,8 +75,8 @@ func awaitClosed(t *testing.T, c <-chan struct{}) {
 // posted. It ends when the manager has looked at the run, or cannot, because the cache lacks another write of its own. It
 // reports whether the manager still had time to store the answer, or else the test has to begin anew.
 func (w *reportWorld) looksAgain(slow *slowHost, way *link) (inTime bool) {
-	w.t.Helper()
-	w.runs("second") // which was created after the end of the first
+	w.T.Helper()
+	w.Runs("second") // which was created after the end of the first
 	way.set(true, false)
 	slow.release()
 	inTime = time.Until(slow.deadline) > 5*time.Second
@@ -97,7 +99,7 @@ func inTime(t *testing.T, play func(*reportWorld, *slowHost)) *reportWorld {
 		if w.looksAgain(slow, way) {
 			return w
 		}
-		w.stop()
+		w.Stop()
 	}
 }
 
@@ -107,14 +109,14 @@ func TestNewerAttemptInAStaleCache(t *testing.T) {
 	tier.All(t, "a request in it has a deadline of its own")
 	t.Parallel()
 	w := inTime(t, func(w *reportWorld, _ *slowHost) {
-		w.cancel("first", "")
-		w.stops("first")
-		w.reaches("first", v1alpha1.ReasonCanceled, "")
-		w.create(aSuite("second", 1, tests(commit(1)), attempt(2)))
+		w.Cancel("first", "")
+		w.Stops("first")
+		w.Reaches("first", v1alpha1.ReasonCanceled, "")
+		w.Create(build.Suite("second", 1, tests(build.Commit(1)), attempt(2)))
 	})
 	w.reports("first", v1alpha1.ReasonPosted, "shows the outcome")
-	w.eventually("only the second check run goes on", func() string {
-		if runs := w.gitHub.CheckRuns(commit(1)); runs["completed"] != 1 || runs["in_progress"] != 1 {
+	w.Eventually("only the second check run goes on", func() string {
+		if runs := w.gitHub.CheckRuns(build.Commit(1)); runs["completed"] != 1 || runs["in_progress"] != 1 {
 			return fmt.Sprint(runs)
 		}
 		return ""
@@ -127,9 +129,9 @@ func TestFailureInAStaleCache(t *testing.T) {
 	t.Parallel()
 	w := inTime(t, func(w *reportWorld, slow *slowHost) {
 		slow.refuses.Store(true)
-		w.passes("first")
-		w.reaches("first", v1alpha1.ReasonPassed, "")
-		w.create(aSuite("second", 1, of("lab"), tests(commit(2))))
+		w.Passes("first")
+		w.Reaches("first", v1alpha1.ReasonPassed, "")
+		w.Create(build.Suite("second", 1, build.OfTrigger("lab"), tests(build.Commit(2))))
 	})
 	s := w.reports("first", v1alpha1.ReasonReportFailed, "GitHub is closed")
 	if r := s.Status.Report; r == nil || r.CheckID == 0 || r.Phase != v1alpha1.ReportInProgress {
@@ -145,8 +147,8 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 	arrived, released := make(chan struct{}), make(chan struct{})
 	arrive, release := sync.OnceFunc(func() { close(arrived) }), sync.OnceFunc(func() { close(released) })
 	w := newReportWorld(t, func(w *reportWorld) {
-		w.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+		w.ManagerConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return world.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 				if holds.Load() && strings.HasSuffix(r.URL.Path, "/secrets/github-token") {
 					arrive()
 					<-released
@@ -154,21 +156,21 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 				return next.RoundTrip(r)
 			})
 		})
-		host := w.hosts.Hosts[v1alpha1.GitHub]
+		host := w.CodeHosts.Hosts[v1alpha1.GitHub]
 		host.Limits = report.Limits{PerMinute: 4, PerHour: 4, InFlight: 4}
-		w.hosts.Hosts[v1alpha1.GitHub] = host
+		w.CodeHosts.Hosts[v1alpha1.GitHub] = host
 	})
 	t.Cleanup(release)
-	w.create(aSuite("first", 0, of("token"), tests(commit(1))))
-	w.runs("first")
+	w.Create(build.Suite("first", 0, build.OfTrigger("token"), tests(build.Commit(1))))
+	w.Runs("first")
 	w.reports("first", v1alpha1.ReasonPending, "has not ended")
 	holds.Store(true)
-	w.passes("first")
+	w.Passes("first")
 	awaitClosed(t, arrived)
-	w.create(aSuite("second", 1, of("token"), tests(commit(1)), attempt(2)))
-	w.hasJob("second")
+	w.Create(build.Suite("second", 1, build.OfTrigger("token"), tests(build.Commit(1)), attempt(2)))
+	w.HasJob("second")
 	release()
 	w.reports("first", v1alpha1.ReasonNewerAttempt, "second")
-	w.runs("second")
+	w.Runs("second")
 	w.reports("second", v1alpha1.ReasonPending, "has not ended")
 }

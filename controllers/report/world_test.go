@@ -1,4 +1,4 @@
-package controllers_test
+package report_test
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +18,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 const gitHubSecret, gitLabSecret = "postflight-github", "postflight-gitlab"
@@ -27,14 +28,14 @@ const gitHubSecret, gitLabSecret = "postflight-github", "postflight-gitlab"
 // reportWorld has both code hosts, their Secrets, and the grant that a team makes. The Trigger "smoke" posts to GitHub
 // as an App, "token" with a token, and "lab" to GitLab.
 type reportWorld struct {
-	*world
+	*world.World
 	gitHub, gitLab *codehost.Host
 }
 
 func newReportWorld(t testing.TB, change ...func(*reportWorld)) *reportWorld {
 	t.Helper()
-	w := &reportWorld{world: emptyWorld(t), gitHub: codehost.GitHub(t), gitLab: codehost.GitLab(t)}
-	w.hosts = reportcontroller.Config{
+	w := &reportWorld{World: world.Empty(t), gitHub: codehost.GitHub(t), gitLab: codehost.GitLab(t)}
+	w.CodeHosts = reportcontroller.Config{
 		Options: report.Options{PublicURL: "https://ci.example.com"},
 		Hosts: map[v1alpha1.HostingService]reportcontroller.CodeHostConfig{
 			v1alpha1.GitHub: {CodeHost: github.New(w.gitHub.URL, outbound.New()), Name: report.HostOf(v1alpha1.GitHub, w.gitHub.URL), Limits: report.LimitsOf(v1alpha1.GitHub)},
@@ -44,39 +45,19 @@ func newReportWorld(t testing.TB, change ...func(*reportWorld)) *reportWorld {
 	for _, c := range change {
 		c(w)
 	}
-	w.hasTeam()
-	w.create(anEnvironment("staging"))
-	w.create(aTrigger("smoke", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret)))
-	w.create(aTrigger("token", reportsTo(v1alpha1.GitHub, "acme/shop", "github-token")))
-	w.create(aTrigger("lab", reportsTo(v1alpha1.GitLab, "group/sub/project", gitLabSecret)))
-	w.create(aSecret(gitHubSecret, codehost.Secret()), aSecret("github-token", asToken(w.gitHub.Token())), aSecret(gitLabSecret, asToken(w.gitLab.Token())))
-	w.grant("ClusterRole", "postflight-credentials-reader")
-	w.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "github-token"}, Rules: []rbacv1.PolicyRule{
+	w.HasTeam()
+	w.Create(build.Environment("staging"))
+	w.Create(build.Trigger("smoke", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret)))
+	w.Create(build.Trigger("token", reportsTo(v1alpha1.GitHub, "acme/shop", "github-token")))
+	w.Create(build.Trigger("lab", reportsTo(v1alpha1.GitLab, "group/sub/project", gitLabSecret)))
+	w.Create(build.Secret(gitHubSecret, codehost.Secret()), build.Secret("github-token", build.Token(w.gitHub.Token())), build.Secret(gitLabSecret, build.Token(w.gitLab.Token())))
+	w.Grant("ClusterRole", "postflight-credentials-reader")
+	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "github-token"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"github-token", "lost"}, Verbs: []string{"get"}},
 	}})
-	w.grant("Role", "github-token")
-	w.startManager()
+	w.Grant("Role", "github-token")
+	w.StartManager()
 	return w
-}
-
-func asToken(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
-
-func aSecret(name string, data map[string][]byte) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
-}
-
-// grant binds a role to the manager in the namespace.
-func (w *world) grant(kind, name string) {
-	w.t.Helper()
-	w.create(aGrant(kind, name))
-}
-
-func aGrant(kind, name string) *rbacv1.RoleBinding {
-	return &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "grant-" + name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "postflight-system", Name: "postflight-manager"}},
-	}
 }
 
 func reportsTo(service v1alpha1.HostingService, repository, secret string) func(*v1alpha1.Trigger) {
@@ -87,9 +68,6 @@ func reportsTo(service v1alpha1.HostingService, repository, secret string) func(
 		}
 	}
 }
-
-// commit is a SHA that a code host accepts: of the digit given.
-func commit(digit int) string { return strings.Repeat(fmt.Sprint(digit%10), 40) }
 
 // tests is of a commit that is deployed to a URL of its own, where none of the others replaces it.
 func tests(sha string) func(*v1alpha1.Suite) {
@@ -104,10 +82,10 @@ func attempt(n int32) func(*v1alpha1.Suite) {
 
 // reports waits until the condition Reported of a run has a reason, and its message a text.
 func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
-	w.t.Helper()
+	w.T.Helper()
 	s := &v1alpha1.Suite{}
-	w.eventually(fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
-		w.must(w.Client.Get(context.Background(), w.key(name), s))
+	w.Eventually(fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
 		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
 			return ""
@@ -119,15 +97,15 @@ func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
 
 // shows waits until a host shows the states of a commit, and no others.
 func (w *reportWorld) shows(host *codehost.Host, sha string, states ...string) {
-	w.t.Helper()
-	w.eventually(fmt.Sprintf("the host shows %q", states), func() string { return cmp.Diff(states, host.States(sha)) })
+	w.T.Helper()
+	w.Eventually(fmt.Sprintf("the host shows %q", states), func() string { return cmp.Diff(states, host.States(sha)) })
 }
 
 func (w *reportWorld) patchTrigger(name string, change func(*v1alpha1.Trigger)) {
-	w.t.Helper()
+	w.T.Helper()
 	t := &v1alpha1.Trigger{}
-	w.must(w.Client.Get(context.Background(), w.key(name), t))
+	w.Must(w.Client.Get(context.Background(), w.Key(name), t))
 	was := t.DeepCopy()
 	change(t)
-	w.must(w.Client.Patch(context.Background(), t, client.MergeFrom(was)))
+	w.Must(w.Client.Patch(context.Background(), t, client.MergeFrom(was)))
 }

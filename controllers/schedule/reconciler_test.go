@@ -1,4 +1,4 @@
-package controllers_test
+package schedule_test
 
 import (
 	"context"
@@ -12,29 +12,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // TestSchedule starts a run each time, although the commit has a result, which is no deployment.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	w.hasRuns(nightly, 0)
+	hasRuns(w, nightly, 0)
 	for attempt := range int32(3) {
-		w.comes(nightly)
-		runs := w.hasRuns(nightly, int(attempt)+1)
+		comes(w, nightly)
+		runs := hasRuns(w, nightly, int(attempt)+1)
 		last := runs[attempt]
-		if last.Spec.Deployment.SHA != commit(1) || last.Spec.Attempt != attempt+1 || !last.ScheduledFor().Equal(nightly.Status.Schedule.LastTime.Time) {
+		if last.Spec.Deployment.SHA != build.Commit(1) || last.Spec.Attempt != attempt+1 || !last.ScheduledFor().Equal(nightly.Status.Schedule.LastTime.Time) {
 			t.Errorf("%+v, %s", last.Spec, last.ScheduledFor())
 		}
-		w.passes(last.Name)
-		w.reaches(last.Name, v1alpha1.ReasonPassed, "")
+		w.Passes(last.Name)
+		w.Reaches(last.Name, v1alpha1.ReasonPassed, "")
 	}
 	staging := &v1alpha1.Environment{}
-	w.must(w.Client.Get(context.Background(), w.key("staging"), staging))
-	if d := staging.Status.Deployed; len(d) != 1 || d[0].SHA != commit(1) || !d[0].Since.Time.Before(nightly.Status.Schedule.LastTime.Time) || d[0].Previous != nil {
+	w.Must(w.Client.Get(context.Background(), w.Key("staging"), staging))
+	if d := staging.Status.Deployed; len(d) != 1 || d[0].SHA != build.Commit(1) || !d[0].Since.Time.Before(nightly.Status.Schedule.LastTime.Time) || d[0].Previous != nil {
 		t.Errorf("%+v", d)
 	}
-	w.hasScheduleEvent(nightly, "Normal Scheduled: It is "+nightly.Status.Schedule.LastTime.UTC().Format(time.RFC3339)+". Started "+w.runsOf(nightly)[2].Name+".")
+	hasScheduleEvent(w, nightly, "Normal Scheduled: It is "+nightly.Status.Schedule.LastTime.UTC().Format(time.RFC3339)+". Started "+runsOf(w, nightly)[2].Name+".")
 }
 
 // TestScheduleAfterACrash: the manager ends after it has created the run, and before it has written that. The next one starts no second run,
@@ -42,79 +43,79 @@ func TestSchedule(t *testing.T) {
 func TestScheduleAfterACrash(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	w.starter.waits.Store(true)
-	next := w.hasNext(nightly)
-	w.clock.moveOn(next.Sub(w.clock.Now()) + time.Second)
-	w.pokes(nightly)
-	w.eventually("the run is created", func() string {
-		if len(w.runsOf(nightly)) == 0 {
+	w.Schedules.Waits.Store(true)
+	next := hasNext(w, nightly)
+	w.Clock.MoveOn(next.Sub(w.Clock.Now()) + time.Second)
+	pokes(w, nightly)
+	w.Eventually("the run is created", func() string {
+		if len(runsOf(w, nightly)) == 0 {
 			return "it is not"
 		}
 		return ""
 	})
-	run := w.runsOf(nightly)[0].Name
-	w.passes(run)
-	w.reaches(run, v1alpha1.ReasonPassed, "")
-	w.stop()
-	w.must(w.Client.Get(context.Background(), w.key(nightly.Name), nightly))
+	run := runsOf(w, nightly)[0].Name
+	w.Passes(run)
+	w.Reaches(run, v1alpha1.ReasonPassed, "")
+	w.Stop()
+	w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
 	if nightly.Status.Schedule.LastTime != nil {
 		t.Fatal("the status was written")
 	}
-	w.starter.waits.Store(false)
-	w.startManager()
-	w.cameTo(nightly, next)
-	w.hasRuns(nightly, 1)
-	w.comes(nightly)
-	w.hasRuns(nightly, 2)
+	w.Schedules.Waits.Store(false)
+	w.StartManager()
+	cameTo(w, nightly, next)
+	hasRuns(w, nightly, 1)
+	comes(w, nightly)
+	hasRuns(w, nightly, 2)
 }
 
 // TestMissedSchedule: after an outage in which many times have come, one run is started, for the last of them.
 func TestMissedSchedule(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	next := w.hasNext(nightly)
-	w.stop()
-	w.clock.moveOn(next.Sub(w.clock.Now()) + 3*time.Hour + time.Second)
-	w.startManager()
-	w.cameTo(nightly, next.Add(3*time.Hour))
-	w.hasRuns(nightly, 1)
-	w.stop()
-	w.startManager()
-	w.pokes(nightly)
-	w.hasNext(nightly)
-	w.hasRuns(nightly, 1)
+	next := hasNext(w, nightly)
+	w.Stop()
+	w.Clock.MoveOn(next.Sub(w.Clock.Now()) + 3*time.Hour + time.Second)
+	w.StartManager()
+	cameTo(w, nightly, next.Add(3*time.Hour))
+	hasRuns(w, nightly, 1)
+	w.Stop()
+	w.StartManager()
+	pokes(w, nightly)
+	hasNext(w, nightly)
+	hasRuns(w, nightly, 1)
 }
 
 // TestScheduleBesideARun: the run that has not ended is the answer.
 func TestScheduleBesideARun(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	w.comes(nightly)
-	first := w.hasRuns(nightly, 1)[0].Name
-	w.comes(nightly)
-	w.hasRuns(nightly, 1)
-	w.hasScheduleEvent(nightly, "These runs test what is deployed already: "+first+".")
-	w.passes(first)
-	w.reaches(first, v1alpha1.ReasonPassed, "")
-	w.comes(nightly)
-	w.hasRuns(nightly, 2)
+	comes(w, nightly)
+	first := hasRuns(w, nightly, 1)[0].Name
+	comes(w, nightly)
+	hasRuns(w, nightly, 1)
+	hasScheduleEvent(w, nightly, "These runs test what is deployed already: "+first+".")
+	w.Passes(first)
+	w.Reaches(first, v1alpha1.ReasonPassed, "")
+	comes(w, nightly)
+	hasRuns(w, nightly, 2)
 }
 
 // TestScheduleOfNothing says that there is nothing to test, until there is.
 func TestScheduleOfNothing(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	staging := anEnvironment("staging")
-	w.deploys(staging, "")
-	w.comes(nightly)
-	w.hasRuns(nightly, 0)
+	staging := build.Environment("staging")
+	deploys(w, staging, "")
+	comes(w, nightly)
+	hasRuns(w, nightly, 0)
 	if got := nightly.Status.Schedule.Message; !strings.Contains(got, "Nothing is deployed in staging") {
 		t.Error(got)
 	}
-	w.hasScheduleEvent(nightly, "Nothing is deployed in staging")
-	w.deploys(staging, commit(2))
-	w.comes(nightly)
-	w.hasRuns(nightly, 1)
+	hasScheduleEvent(w, nightly, "Nothing is deployed in staging")
+	deploys(w, staging, build.Commit(2))
+	comes(w, nightly)
+	hasRuns(w, nightly, 1)
 	if got := nightly.Status.Schedule.Message; got != "" {
 		t.Error(got)
 	}
@@ -124,39 +125,39 @@ func TestScheduleOfNothing(t *testing.T) {
 func TestPausedSchedule(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	w.change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = true })
-	w.hasNoSchedule(nightly)
-	w.clock.moveOn(time.Hour)
-	w.change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = false })
-	w.hasNext(nightly)
-	w.hasRuns(nightly, 0)
-	w.comes(nightly)
-	w.hasRuns(nightly, 1)
-	w.change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Schedule = nil })
-	w.hasNoSchedule(nightly)
+	w.Change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = true })
+	hasNoSchedule(w, nightly)
+	w.Clock.MoveOn(time.Hour)
+	w.Change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = false })
+	hasNext(w, nightly)
+	hasRuns(w, nightly, 0)
+	comes(w, nightly)
+	hasRuns(w, nightly, 1)
+	w.Change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Schedule = nil })
+	hasNoSchedule(w, nightly)
 }
 
 // TestScheduleOnHold queues its run as any other.
 func TestScheduleOnHold(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	w.change(anEnvironment("staging"), func(o client.Object) {
-		o.(*v1alpha1.Environment).Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(w.clock.Now().Add(time.Hour)), Reason: "debugging"}
+	w.Change(build.Environment("staging"), func(o client.Object) {
+		o.(*v1alpha1.Environment).Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(w.Clock.Now().Add(time.Hour)), Reason: "debugging"}
 	})
-	w.comes(nightly)
-	w.reaches(w.hasRuns(nightly, 1)[0].Name, v1alpha1.ReasonQueued, "debugging")
-	w.comes(nightly)
-	w.hasRuns(nightly, 1)
+	comes(w, nightly)
+	w.Reaches(hasRuns(w, nightly, 1)[0].Name, v1alpha1.ReasonQueued, "debugging")
+	comes(w, nightly)
+	hasRuns(w, nightly, 1)
 }
 
 // TestInvalidSchedule is said by the Ready condition. Notifications still start runs.
 func TestInvalidSchedule(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)
-	w.change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Schedule.TimeZone = "Europe/Bielefeld" })
-	w.hasNoSchedule(nightly)
-	w.eventually("it is not ready", func() string {
-		w.must(w.Client.Get(context.Background(), w.key(nightly.Name), nightly))
+	w.Change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Schedule.TimeZone = "Europe/Bielefeld" })
+	hasNoSchedule(w, nightly)
+	w.Eventually("it is not ready", func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
 		c := meta.FindStatusCondition(nightly.Status.Conditions, v1alpha1.ConditionReady)
 		if c == nil || c.Reason != "ScheduleInvalid" || !strings.Contains(c.Message, `there is no time zone "Europe/Bielefeld"`) ||
 			!meta.IsStatusConditionTrue(nightly.Status.Conditions, v1alpha1.ConditionStalled) {
@@ -164,5 +165,5 @@ func TestInvalidSchedule(t *testing.T) {
 		}
 		return ""
 	})
-	w.hasScheduleEvent(nightly, "Warning ScheduleInvalid: The schedule starts no runs")
+	hasScheduleEvent(w, nightly, "Warning ScheduleInvalid: The schedule starts no runs")
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 var jobs = schema.GroupResource{Group: "batch", Resource: "jobs"}
@@ -32,18 +34,18 @@ type fault struct {
 }
 
 // faultyWorld is a new world whose manager gets the fault as its answer.
-func faultyWorld(t *testing.T, f *fault) *world {
+func faultyWorld(t *testing.T, f *fault) *world.World {
 	t.Helper()
-	w := emptyWorld(t)
-	w.hasTeam()
-	w.config.Wrap(f.wrap)
-	w.create(anEnvironment("staging"), aTrigger("smoke"))
-	w.startManager()
+	w := world.Empty(t)
+	w.HasTeam()
+	w.ManagerConfig.Wrap(f.wrap)
+	w.Create(build.Environment("staging"), build.Trigger("smoke"))
+	w.StartManager()
 	return w
 }
 
 func (f *fault) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return world.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.fixed || r.Method != f.method || !strings.HasSuffix(r.URL.Path, f.path) || !bodyHas(r, f.within) {
@@ -116,11 +118,11 @@ func TestTemporaryErrorsOfCreate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := faultyWorld(t, tc.fault)
-			w.create(aSuite("run", 0))
-			w.reaches("run", v1alpha1.ReasonQueued, "Waiting for the API server to accept the Job: ")
-			w.reaches("run", v1alpha1.ReasonQueued, tc.message)
+			w.Create(build.Suite("run", 0))
+			w.Reaches("run", v1alpha1.ReasonQueued, "Waiting for the API server to accept the Job: ")
+			w.Reaches("run", v1alpha1.ReasonQueued, tc.message)
 			tc.fault.fix()
-			w.hasJob("run") // without another event of the Suite
+			w.HasJob("run") // without another event of the Suite
 		})
 	}
 }
@@ -139,8 +141,8 @@ func TestJobTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := faultyWorld(t, tc.fault)
-			w.create(aSuite("run", 0))
-			w.reaches("run", v1alpha1.ReasonError, "The API server refused the Job")
+			w.Create(build.Suite("run", 0))
+			w.Reaches("run", v1alpha1.ReasonError, "The API server refused the Job")
 			if got := tc.fault.times(); got != 1 {
 				t.Errorf("%s: the manager tried %d times, want 1", tc.reason, got)
 			}
@@ -153,17 +155,17 @@ func TestNotFoundByAProxy(t *testing.T) {
 	t.Parallel()
 	f := &fault{method: "GET", path: "/jobs/run", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}
 	w := faultyWorld(t, f)
-	w.create(aSuite("run", 0))
-	w.runs("run")
-	w.podStops("run")
-	w.must(w.Client.Delete(t.Context(), w.hasJob("run"), client.PropagationPolicy("Background")))
-	w.eventually("the manager to read the Job", func() string {
+	w.Create(build.Suite("run", 0))
+	w.Runs("run")
+	w.PodStops("run")
+	w.Must(w.Client.Delete(t.Context(), w.HasJob("run"), client.PropagationPolicy("Background")))
+	w.Eventually("the manager to read the Job", func() string {
 		if f.times() < 3 { // the first answer would already end the run
 			return "it reads it too seldom"
 		}
 		return ""
 	})
-	w.reaches("run", v1alpha1.ReasonRunning, "")
+	w.Reaches("run", v1alpha1.ReasonRunning, "")
 	f.fix()
-	w.reaches("run", v1alpha1.ReasonError, "The Job run was deleted before it ended")
+	w.Reaches("run", v1alpha1.ReasonError, "The Job run was deleted before it ended")
 }

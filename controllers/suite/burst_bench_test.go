@@ -1,9 +1,8 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,14 +15,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 const (
-	burst       = 1000
-	burstTurns  = 6
-	concurrency = 16 // as many as the manager reconciles at once
+	burst      = 1000
+	burstTurns = 6
 )
 
 // BenchmarkBurst measures how fast the manager creates Jobs for many Suites at once, compared with creating the
@@ -36,16 +35,16 @@ const (
 //
 // All are measured in turns, because the speed of a machine changes within a minute by more than what is compared.
 func BenchmarkBurst(b *testing.B) {
-	w := emptyWorld(b)
-	w.hasTeam()
-	w.create(anEnvironment("staging"), aTrigger("smoke"))
+	w := world.Empty(b)
+	w.HasTeam()
+	w.Create(build.Environment("staging"), build.Trigger("smoke"))
 	for b.Loop() {
 		var atOnce, backlog, rawJobs, rawRuns time.Duration
 		for range burstTurns {
-			rawRuns += w.raw(func(run *v1alpha1.Suite) []client.Object { return []client.Object{run, jobOf(run)} })
-			atOnce += w.burst()
-			rawJobs += w.raw(func(run *v1alpha1.Suite) []client.Object { return []client.Object{jobOf(run)} })
-			backlog += w.backlog()
+			rawRuns += measureRaw(w, func(run *v1alpha1.Suite) []client.Object { return []client.Object{run, world.JobOf(run)} })
+			atOnce += measureBurst(w)
+			rawJobs += measureRaw(w, func(run *v1alpha1.Suite) []client.Object { return []client.Object{world.JobOf(run)} })
+			backlog += measureBacklog(w)
 		}
 		perSecond := func(d time.Duration) float64 { return burst * burstTurns / d.Seconds() }
 		fmt.Printf("SUITE_BACKLOG suites=%d turns=%d jobs_per_second=%.0f raw_jobs_per_second=%.0f ratio=%.2f\n",
@@ -55,41 +54,41 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
-// burst is how long it takes to create Jobs while the Suites are being created.
-func (w *world) burst() time.Duration {
-	w.t.Helper()
-	defer w.clear(w.ns)
-	mgr := w.runManager(controllers.CacheOptions(w.newBounds()))
-	defer w.stop()
+// measureBurst is how long it takes to create Jobs while the Suites are being created.
+func measureBurst(w *world.World) time.Duration {
+	w.T.Helper()
+	defer clear(w, w.NS)
+	mgr := w.RunManager(controllers.CacheOptions(w.NewBounds()))
+	defer w.Stop()
 	began := time.Now()
-	w.suites("burst", burst)
-	w.jobsExist(mgr, burst)
+	suites(w, "burst", burst)
+	jobsExist(w, mgr, burst)
 	return time.Since(began)
 }
 
-// backlog is how long it takes to create Jobs for Suites that exist when a manager becomes the leader.
-func (w *world) backlog() time.Duration {
-	w.t.Helper()
-	defer w.clear(w.ns)
-	w.suites("backlog", burst)
-	mgr := w.standby()
-	defer w.stop()
+// measureBacklog is how long it takes to create Jobs for Suites that exist when a manager becomes the leader.
+func measureBacklog(w *world.World) time.Duration {
+	w.T.Helper()
+	defer clear(w, w.NS)
+	suites(w, "backlog", burst)
+	mgr := standby(w)
+	defer w.Stop()
 	began := time.Now()
-	w.jobsExist(mgr, burst)
+	jobsExist(w, mgr, burst)
 	return time.Since(began)
 }
 
 // clear deletes what a turn has made. Nobody collects garbage, so Jobs are deleted too.
-func (w *world) clear(namespace string) {
-	w.t.Helper()
+func clear(w *world.World, namespace string) {
+	w.T.Helper()
 	for _, o := range []client.Object{&v1alpha1.Suite{}, &batchv1.Job{}} {
-		w.must(w.Client.DeleteAllOf(context.Background(), o, client.InNamespace(namespace), client.PropagationPolicy("Background")))
+		w.Must(w.Client.DeleteAllOf(context.Background(), o, client.InNamespace(namespace), client.PropagationPolicy("Background")))
 	}
 }
 
 // standby is a manager that has just become the leader, with full caches.
-func (w *world) standby() ctrl.Manager {
-	w.t.Helper()
+func standby(w *world.World) ctrl.Manager {
+	w.T.Helper()
 	now := metav1.NowMicro()
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "burst-"},
@@ -97,36 +96,36 @@ func (w *world) standby() ctrl.Manager {
 			HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(600)), AcquireTime: &now, RenewTime: &now,
 		},
 	}
-	w.create(lease)
-	mgr := w.runManager(controllers.CacheOptions(w.newBounds()), func(o *ctrl.Options) {
-		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, lease.Name, w.ns
+	w.Create(lease)
+	mgr := w.RunManager(controllers.CacheOptions(w.NewBounds()), func(o *ctrl.Options) {
+		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, lease.Name, w.NS
 		o.LeaderElectionConfig, o.LeaderElectionReleaseOnCancel = w.Config, true
 	})
-	w.must(w.Client.Delete(context.Background(), lease))
+	w.Must(w.Client.Delete(context.Background(), lease))
 	<-mgr.Elected()
 	return mgr
 }
 
 // suites creates Suites with few variables, each in a stream of its own.
-func (w *world) suites(prefix string, n int) {
-	w.t.Helper()
-	w.parallel(n, func(i int) error {
+func suites(w *world.World, prefix string, n int) {
+	w.T.Helper()
+	w.Parallel(n, func(i int) error {
 		name := fmt.Sprintf("%s-%05d", prefix, i)
-		return w.Client.Create(context.Background(), w.arrives(aSuite(name, i, keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns })))
+		return w.Client.Create(context.Background(), w.Arrives(build.Suite(name, i, build.Keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.NS })))
 	})
 }
 
-// raw is how long it takes to create the given objects of each run.
-func (w *world) raw(of func(*v1alpha1.Suite) []client.Object) time.Duration {
-	w.t.Helper()
-	c, err := client.New(w.config, client.Options{Scheme: w.Scheme})
-	w.must(err)
-	ns := w.Namespace(w.t)
-	defer w.clear(ns)
+// measureRaw is how long it takes to create the given objects of each run.
+func measureRaw(w *world.World, of func(*v1alpha1.Suite) []client.Object) time.Duration {
+	w.T.Helper()
+	c, err := client.New(w.ManagerConfig, client.Options{Scheme: w.Scheme})
+	w.Must(err)
+	ns := w.Namespace(w.T)
+	defer clear(w, ns)
 	began := time.Now()
-	w.parallel(burst, func(i int) error {
+	w.Parallel(burst, func(i int) error {
 		name := fmt.Sprintf("raw-%05d", i)
-		for _, o := range of(aSuite(name, i, keyed(name), func(s *v1alpha1.Suite) {
+		for _, o := range of(build.Suite(name, i, build.Keyed(name), func(s *v1alpha1.Suite) {
 			s.Namespace, s.UID = ns, types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
 		})) {
 			if err := c.Create(context.Background(), o); err != nil {
@@ -138,37 +137,12 @@ func (w *world) raw(of func(*v1alpha1.Suite) []client.Object) time.Duration {
 	return time.Since(began)
 }
 
-func jobOf(run *v1alpha1.Suite) *batchv1.Job {
-	return job.Build(run, aTrigger("smoke"), anEnvironment("staging"))
-}
-
-// parallel calls do n times, on several goroutines.
-func (w *world) parallel(n int, do func(i int) error) {
-	w.t.Helper()
-	numbers := make(chan int)
-	var workers sync.WaitGroup
-	for range concurrency {
-		workers.Go(func() {
-			for i := range numbers {
-				if err := do(i); err != nil {
-					w.t.Error(err)
-				}
-			}
-		})
-	}
-	for i := range n {
-		numbers <- i
-	}
-	close(numbers)
-	workers.Wait()
-}
-
 // jobsExist reads the manager's own cache, which costs the API server nothing.
-func (w *world) jobsExist(mgr ctrl.Manager, n int) {
-	w.t.Helper()
-	w.must(poll.Wait(5*time.Minute, fmt.Sprintf("%d Jobs exist", n), func() string {
+func jobsExist(w *world.World, mgr ctrl.Manager, n int) {
+	w.T.Helper()
+	w.Must(poll.Wait(5*time.Minute, fmt.Sprintf("%d Jobs exist", n), func() string {
 		jobs := &batchv1.JobList{}
-		w.must(mgr.GetCache().List(context.Background(), jobs, inNamespace(w), client.UnsafeDisableDeepCopy))
+		w.Must(mgr.GetCache().List(context.Background(), jobs, inNamespace(w), client.UnsafeDisableDeepCopy))
 		return fewer(len(jobs.Items), n)
 	}))
 }

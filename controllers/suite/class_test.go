@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -12,30 +12,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestTriggerClass: one line in the class gives the runs of all its Triggers another image, and leaves those that run as they are.
 func TestTriggerClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-web"}}
+	w := world.New(t)
+	class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: w.NS + "-web"}}
 	class.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Minute}
 	class.Spec.Variables = v1alpha1.Variables{"LEVEL": "info"}
 	class.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "e2e:1"}}
 	t.Cleanup(func() { _ = w.Client.Delete(context.Background(), class) })
-	trigger := aTrigger("inherits", func(t *v1alpha1.Trigger) {
+	trigger := build.Trigger("inherits", func(t *v1alpha1.Trigger) {
 		t.Spec.TriggerClassName, t.Spec.Timeout = class.Name, nil
 		t.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Args: []string{"--grep", "smoke"}}}
 	})
-	w.create(trigger)
-	w.ready(trigger, "False", "Incomplete", `The TriggerClass "`+class.Name+`" of the Trigger "inherits" does not exist.`)
+	w.Create(trigger)
+	w.Ready(trigger, "False", "Incomplete", `The TriggerClass "`+class.Name+`" of the Trigger "inherits" does not exist.`)
 	of := func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "inherits" }
-	w.create(aSuite("first", 0, of))
-	w.reaches("first", v1alpha1.ReasonQueued, "Waiting for the TriggerClass.")
+	w.Create(build.Suite("first", 0, of))
+	w.Reaches("first", v1alpha1.ReasonQueued, "Waiting for the TriggerClass.")
 
-	w.must(w.Client.Create(context.Background(), class))
-	w.ready(trigger, "True", "Watching", "")
-	j := w.hasJob("first")
+	w.Must(w.Client.Create(context.Background(), class))
+	w.Ready(trigger, "True", "Watching", "")
+	j := w.HasJob("first")
 	c := j.Spec.Template.Spec.Containers[0]
 	if c.Image != "e2e:1" || len(c.Args) != 2 || j.Annotations[v1alpha1.AnnotationTimeout] != "10m0s" {
 		t.Errorf("timeout %s, container %+v", j.Annotations[v1alpha1.AnnotationTimeout], c)
@@ -43,31 +45,31 @@ func TestTriggerClass(t *testing.T) {
 	if !slices.Contains(c.Env, corev1.EnvVar{Name: "LEVEL", Value: "info"}) {
 		t.Errorf("variables %v", c.Env)
 	}
-	w.runs("first")
-	w.reaches("first", v1alpha1.ReasonRunning, "")
+	w.Runs("first")
+	w.Reaches("first", v1alpha1.ReasonRunning, "")
 
 	was := class.DeepCopy()
 	class.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image = "e2e:2"
-	w.must(w.Client.Patch(context.Background(), class, client.MergeFrom(was)))
+	w.Must(w.Client.Patch(context.Background(), class, client.MergeFrom(was)))
 	later := 0
-	w.eventually("a run that starts later has the new image", func() string {
+	w.Eventually("a run that starts later has the new image", func() string {
 		later++
 		name := fmt.Sprintf("later-%d", later)
-		w.create(aSuite(name, later, of))
-		if image := w.hasJob(name).Spec.Template.Spec.Containers[0].Image; image != "e2e:2" {
+		w.Create(build.Suite(name, later, of))
+		if image := w.HasJob(name).Spec.Template.Spec.Containers[0].Image; image != "e2e:2" {
 			return image
 		}
 		return ""
 	})
-	if again := w.hasJob("first"); again.UID != j.UID || again.Spec.Template.Spec.Containers[0].Image != "e2e:1" {
+	if again := w.HasJob("first"); again.UID != j.UID || again.Spec.Template.Spec.Containers[0].Image != "e2e:1" {
 		t.Errorf("the run that ran has another Job: %+v", again.ObjectMeta)
 	}
-	if s := w.reaches("first", v1alpha1.ReasonRunning, ""); s.Finished() {
+	if s := w.Reaches("first", v1alpha1.ReasonRunning, ""); s.Finished() {
 		t.Errorf("it ended: %+v", s.Status)
 	}
 
-	w.must(w.Client.Delete(context.Background(), class))
-	w.ready(trigger, "False", "Incomplete", "does not exist")
-	w.passes("first")
-	w.reaches("first", v1alpha1.ReasonPassed, "The tests passed")
+	w.Must(w.Client.Delete(context.Background(), class))
+	w.Ready(trigger, "False", "Incomplete", "does not exist")
+	w.Passes("first")
+	w.Reaches("first", v1alpha1.ReasonPassed, "The tests passed")
 }

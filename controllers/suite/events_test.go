@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -10,42 +10,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestEventsAreEmittedOnce: only an end other than Passed has an event, and has one, however often the run is reconciled.
 func TestEventsAreEmittedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(aTrigger("one", atMost(1)))
-	w.create(aSuite("first", 0, of("one")))
-	w.runs("first")
-	w.create(aSuite("run", 1, of("one")))
-	w.reaches("run", v1alpha1.ReasonQueued, "at position 1")
+	w := world.New(t)
+	w.Create(build.Trigger("one", build.AtMost(1)))
+	w.Create(build.Suite("first", 0, build.OfTrigger("one")))
+	w.Runs("first")
+	w.Create(build.Suite("run", 1, build.OfTrigger("one")))
+	w.Reaches("run", v1alpha1.ReasonQueued, "at position 1")
 	for range 3 {
-		w.touch("run")
+		w.Touch("run")
 	}
-	w.passes("first")
-	w.runs("run")
-	w.stop()
-	w.startManager() // a restart must not repeat events
-	w.exits("run", 3)
-	w.reaches("run", v1alpha1.ReasonFailed, "")
-	w.touch("run")
-	w.cancel("run", "")
+	w.Passes("first")
+	w.Runs("run")
+	w.Stop()
+	w.StartManager() // a restart must not repeat events
+	w.Exits("run", 3)
+	w.Reaches("run", v1alpha1.ReasonFailed, "")
+	w.Touch("run")
+	w.Cancel("run", "")
 
-	w.eventually("Failed has an event", func() string { // events are written later than the state
-		return cmp.Diff(map[string]string{"Failed": "Warning"}, w.eventsOf("run"))
+	w.Eventually("Failed has an event", func() string { // events are written later than the state
+		return cmp.Diff(map[string]string{"Failed": "Warning"}, eventsOf(w, "run"))
 	})
-	if diff := cmp.Diff(map[string]string{}, w.eventsOf("first")); diff != "" {
+	if diff := cmp.Diff(map[string]string{}, eventsOf(w, "first")); diff != "" {
 		t.Errorf("events of a run that passed (-want +got):\n%s", diff)
 	}
 }
 
 // eventsOf maps the reason of each event to its type. A repeated event is marked.
-func (w *world) eventsOf(suite string) map[string]string {
-	w.t.Helper()
+func eventsOf(w *world.World, suite string) map[string]string {
+	w.T.Helper()
 	list := &eventsv1.EventList{}
-	w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
 	events := map[string]string{}
 	for _, e := range list.Items {
 		if e.Regarding.Kind != "Suite" || e.Regarding.Name != suite {

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"bytes"
@@ -16,17 +16,19 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestExplainAgreesWithTheCondition: for whatever is wrong, postflight explain environment says the sentence of the condition.
 func TestExplainAgreesWithTheCondition(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.grant("ClusterRole", workloadsReader)
-	d, silent := aDeployment("web", commit(1)), aDeployment("silent", commit(1))
+	w := world.New(t)
+	w.Grant("ClusterRole", world.WorkloadsReader)
+	d, silent := build.Deployment("web", build.Commit(1)), build.Deployment("silent", build.Commit(1))
 	silent.Spec.Template.Spec.Containers[0].Image = "shop:latest"
-	w.create(d, silent)
-	w.rollsOut(d)
+	w.Create(d, silent)
+	w.RollsOut(d)
 	for name, workload := range map[string]v1alpha1.Workload{
 		"good":      {Name: "web"},
 		"missing":   {Name: "api"},
@@ -39,19 +41,19 @@ func TestExplainAgreesWithTheCondition(t *testing.T) {
 		"elsewhere": {Name: "web", Namespace: "kube-system"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := anEnvironment(name)
+			e := build.Environment(name)
 			e.Spec.Workloads = []v1alpha1.Workload{workload}
-			w.create(e)
+			w.Create(e)
 			if name == "good" {
-				w.ready(e, "True", workloadsRead, "")
+				w.Ready(e, "True", world.WorkloadsRead, "")
 			} else {
-				w.ready(e, "False", workloadsUnknown, "")
+				w.Ready(e, "False", world.WorkloadsUnknown, "")
 			}
 			says := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady).Message
 			out := &bytes.Buffer{}
 			console := &cli.Console{Out: out, Err: &bytes.Buffer{}, JSON: true}
 			o := environments.ExplainOptions{
-				Cluster: access.Cluster{Output: cli.Output{Console: console}, Client: w.Client, Namespace: w.ns, Clock: clock.RealClock{}},
+				Cluster: access.Cluster{Output: cli.Output{Console: console}, Client: w.Client, Namespace: w.NS, Clock: clock.RealClock{}},
 				Manager: "postflight-system/postflight-manager",
 			}
 			err := o.Run(context.Background(), []string{name})
@@ -62,7 +64,7 @@ func TestExplainAgreesWithTheCondition(t *testing.T) {
 			same := func(p deployed.Problem) bool {
 				return p.Message == says && (p.Do != "" || strings.Contains(says, "ask your operator"))
 			}
-			good := err == nil && len(x.Problems) == 0 && len(x.Repositories) == 1 && x.Repositories[0].SHA == commit(1)
+			good := err == nil && len(x.Problems) == 0 && len(x.Repositories) == 1 && x.Repositories[0].SHA == build.Commit(1)
 			if name == "good" && !good || name != "good" && !slices.ContainsFunc(x.Problems, same) {
 				t.Errorf("the condition says %q, and the command %v: %+v", says, err, x)
 			}

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -9,145 +9,147 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // hold acts as the command does.
-func (w *world) hold(environment string, d time.Duration) {
-	w.t.Helper()
-	w.change(anEnvironment(environment), func(o client.Object) {
-		until := metav1.NewTime(w.clock.Now().Add(d).Truncate(time.Second))
+func hold(w *world.World, environment string, d time.Duration) {
+	w.T.Helper()
+	w.Change(build.Environment(environment), func(o client.Object) {
+		until := metav1.NewTime(w.Clock.Now().Add(d).Truncate(time.Second))
 		o.(*v1alpha1.Environment).Spec.Hold = &v1alpha1.EnvironmentHold{Until: until, Reason: "debugging 812"}
 		o.SetAnnotations(map[string]string{v1alpha1.AnnotationHeldBy: "anna@example.com"})
 	})
 }
 
-func (w *world) releaseHold(environment string) {
-	w.t.Helper()
-	w.change(anEnvironment(environment), func(o client.Object) {
+func releaseHold(w *world.World, environment string) {
+	w.T.Helper()
+	w.Change(build.Environment(environment), func(o client.Object) {
 		o.(*v1alpha1.Environment).Spec.Hold = nil
 		o.SetAnnotations(nil)
 	})
 }
 
-func (w *world) isHeld(name string) {
-	w.t.Helper()
-	s := w.reaches(name, v1alpha1.ReasonQueued, "Waiting: staging is on hold until ")
-	if w.reaches(name, v1alpha1.ReasonQueued, "(debugging 812, by anna@example.com)."); !s.OnHold() {
-		w.t.Errorf("%s lacks the condition: %+v", name, s.Status.Conditions)
+func isHeld(w *world.World, name string) {
+	w.T.Helper()
+	s := w.Reaches(name, v1alpha1.ReasonQueued, "Waiting: staging is on hold until ")
+	if w.Reaches(name, v1alpha1.ReasonQueued, "(debugging 812, by anna@example.com)."); !s.OnHold() {
+		w.T.Errorf("%s lacks the condition: %+v", name, s.Status.Conditions)
 	}
-	w.hasNoJob(name)
+	w.HasNoJob(name)
 }
 
 // queuedOnHold waits until "first" and "second", for which there is one slot, and "other" are on hold.
-func (w *world) queuedOnHold() {
-	w.t.Helper()
-	w.create(aTrigger("one", atMost(1)))
-	w.hold("staging", 10*time.Minute)
-	w.create(aSuite("second", 2, of("one")), aSuite("first", 1, of("one")), aSuite("other", 3))
+func queuedOnHold(w *world.World) {
+	w.T.Helper()
+	w.Create(build.Trigger("one", build.AtMost(1)))
+	hold(w, "staging", 10*time.Minute)
+	w.Create(build.Suite("second", 2, build.OfTrigger("one")), build.Suite("first", 1, build.OfTrigger("one")), build.Suite("other", 3))
 	for _, name := range []string{"first", "second", "other"} {
-		w.isHeld(name)
+		isHeld(w, name)
 	}
 }
 
 // queueContinues in its order.
-func (w *world) queueContinues() {
-	w.t.Helper()
-	w.runs("first")
-	w.runs("other")
-	w.reaches("second", v1alpha1.ReasonQueued, "at position 1 in the queue")
-	w.hasNoJob("second")
-	w.passes("first")
-	w.runs("second")
+func queueContinues(w *world.World) {
+	w.T.Helper()
+	w.Runs("first")
+	w.Runs("other")
+	w.Reaches("second", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	w.HasNoJob("second")
+	w.Passes("first")
+	w.Runs("second")
 }
 
 func TestHoldIsReleased(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(aSuite("started", 0))
-	w.runs("started")
-	w.queuedOnHold()
-	w.reaches("started", v1alpha1.ReasonRunning, "The tests are running")
-	w.passes("started")
-	w.reaches("started", v1alpha1.ReasonPassed, "")
-	w.releaseHold("staging")
-	w.queueContinues()
+	w := world.New(t)
+	w.Create(build.Suite("started", 0))
+	w.Runs("started")
+	queuedOnHold(w)
+	w.Reaches("started", v1alpha1.ReasonRunning, "The tests are running")
+	w.Passes("started")
+	w.Reaches("started", v1alpha1.ReasonPassed, "")
+	releaseHold(w, "staging")
+	queueContinues(w)
 }
 
 func TestHoldEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.queuedOnHold()
-	w.hold("staging", 2*time.Second) // long enough for all to wait for its end
-	w.queueContinues()
+	w := world.New(t)
+	queuedOnHold(w)
+	hold(w, "staging", 2*time.Second) // long enough for all to wait for its end
+	queueContinues(w)
 }
 
 // TestHoldOutlastsALeader: the next one knows of the hold, and that it is over.
 func TestHoldOutlastsALeader(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.queuedOnHold()
-	w.stop()
-	w.startManager()
-	w.create(aSuite("later", 4))
-	w.isHeld("later")
-	w.hasNoJob("first")
-	w.stop()
-	w.clock.moveOn(10 * time.Minute) // less than the startTimeout of the runs
-	w.startManager()
-	w.queueContinues()
-	w.runs("later")
+	w := world.New(t)
+	queuedOnHold(w)
+	w.Stop()
+	w.StartManager()
+	w.Create(build.Suite("later", 4))
+	isHeld(w, "later")
+	w.HasNoJob("first")
+	w.Stop()
+	w.Clock.MoveOn(10 * time.Minute) // less than the startTimeout of the runs
+	w.StartManager()
+	queueContinues(w)
+	w.Runs("later")
 }
 
 func TestSupersedingAndCancelingDuringAHold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.hold("staging", time.Hour)
-	w.create(aSuite("older", 0, keyed("main")))
-	w.isHeld("older")
-	w.create(aSuite("newest", 1, keyed("main")), aSuite("canceled", 2))
-	w.reaches("older", v1alpha1.ReasonSuperseded, "Superseded by newest")
-	w.isHeld("newest")
-	w.isHeld("canceled")
-	w.cancel("canceled", "ben")
-	w.reaches("canceled", v1alpha1.ReasonCanceled, "Canceled by ben.")
-	w.releaseHold("staging")
-	w.runs("newest")
+	w := world.New(t)
+	hold(w, "staging", time.Hour)
+	w.Create(build.Suite("older", 0, build.Keyed("main")))
+	isHeld(w, "older")
+	w.Create(build.Suite("newest", 1, build.Keyed("main")), build.Suite("canceled", 2))
+	w.Reaches("older", v1alpha1.ReasonSuperseded, "Superseded by newest")
+	isHeld(w, "newest")
+	isHeld(w, "canceled")
+	w.Cancel("canceled", "ben")
+	w.Reaches("canceled", v1alpha1.ReasonCanceled, "Canceled by ben.")
+	releaseHold(w, "staging")
+	w.Runs("newest")
 }
 
 // TestHoldLeavesSlotsToOthers: with one slot of the team, other Environments have it during a hold, and its queue continues in the order of
 // all runs.
 func TestHoldLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t)
-	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
-	w.create(anEnvironment("staging"), anEnvironment("production"), aTrigger("smoke"))
-	w.startManager()
-	w.hold("staging", time.Hour)
-	w.create(aSuite("held", 0))
-	w.isHeld("held")
-	w.create(aSuite("a", 1, at("production")))
-	w.runs("a")
-	w.create(aSuite("b", 2, at("production")))
-	w.reaches("b", v1alpha1.ReasonQueued, "at position 1 in the queue")
-	w.hold("staging", 2*time.Second)
-	w.reaches("held", v1alpha1.ReasonQueued, "at position 1 in the queue")
-	w.reaches("b", v1alpha1.ReasonQueued, "at position 2 in the queue")
-	w.passes("a")
-	w.runs("held")
+	w := world.Empty(t)
+	w.HasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.Create(build.Environment("staging"), build.Environment("production"), build.Trigger("smoke"))
+	w.StartManager()
+	hold(w, "staging", time.Hour)
+	w.Create(build.Suite("held", 0))
+	isHeld(w, "held")
+	w.Create(build.Suite("a", 1, build.InEnvironment("production")))
+	w.Runs("a")
+	w.Create(build.Suite("b", 2, build.InEnvironment("production")))
+	w.Reaches("b", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	hold(w, "staging", 2*time.Second)
+	w.Reaches("held", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	w.Reaches("b", v1alpha1.ReasonQueued, "at position 2 in the queue")
+	w.Passes("a")
+	w.Runs("held")
 }
 
 // TestHoldOfAnEphemeralEnvironment changes nothing about its end.
 func TestHoldOfAnEphemeralEnvironment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(anEnvironment("pr-1", ephemeral(w.clock.Now().Add(10*time.Minute)), func(e *v1alpha1.Environment) { // held before a run can see it
-		e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(w.clock.Now().Add(time.Hour).Truncate(time.Second)), Reason: "debugging 812"}
+	w := world.New(t)
+	w.Create(build.Environment("pr-1", build.Ephemeral(w.Clock.Now().Add(10*time.Minute)), func(e *v1alpha1.Environment) { // held before a run can see it
+		e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(w.Clock.Now().Add(time.Hour).Truncate(time.Second)), Reason: "debugging 812"}
 	}))
-	w.create(aSuite("run", 0, at("pr-1")))
-	w.reaches("run", v1alpha1.ReasonQueued, "pr-1 is on hold until ")
-	w.clock.moveOn(20 * time.Minute)
-	w.change(anEnvironment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
-	w.reaches("run", v1alpha1.ReasonCanceled, "because its ephemeral Environment expired")
-	w.gone(&v1alpha1.Environment{}, "pr-1")
-	w.must(w.Client.Get(context.Background(), w.key("staging"), &v1alpha1.Environment{}))
+	w.Create(build.Suite("run", 0, build.InEnvironment("pr-1")))
+	w.Reaches("run", v1alpha1.ReasonQueued, "pr-1 is on hold until ")
+	w.Clock.MoveOn(20 * time.Minute)
+	w.Change(build.Environment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
+	w.Reaches("run", v1alpha1.ReasonCanceled, "because its ephemeral Environment expired")
+	w.Gone(&v1alpha1.Environment{}, "pr-1")
+	w.Must(w.Client.Get(context.Background(), w.Key("staging"), &v1alpha1.Environment{}))
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"testing"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestLimitRanges: a real API server takes the pods of runs in namespaces with LimitRanges, whose jobTemplate keeps to them. What cannot fit ends
@@ -35,25 +37,25 @@ func TestLimitRanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := emptyWorld(t)
-			w.hasTeam()
-			w.create(anEnvironment("staging"))
+			w := world.Empty(t)
+			w.HasTeam()
+			w.Create(build.Environment("staging"))
 			l := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "limits"}}
-			w.must(yaml.Unmarshal([]byte(tc.limits), &l.Spec.Limits))
-			w.create(l)
-			tr := aTrigger("smoke")
+			w.Must(yaml.Unmarshal([]byte(tc.limits), &l.Spec.Limits))
+			w.Create(l)
+			tr := build.Trigger("smoke")
 			tr.Spec.Results = &v1alpha1.Results{}
 			both := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("200Mi")}
 			tr.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: both, Limits: both}
-			w.create(tr)
-			w.collector = &job.Collector{Image: "postflight:test", URL: "https://postflight.example.com"}
-			w.startManager()
-			w.create(aSuite("run", 0))
+			w.Create(tr)
+			w.Collector = &job.Collector{Image: "postflight:test", URL: "https://postflight.example.com"}
+			w.StartManager()
+			w.Create(build.Suite("run", 0))
 			if tc.want != "" {
-				w.reaches("run", v1alpha1.ReasonError, tc.want)
+				w.Reaches("run", v1alpha1.ReasonError, tc.want)
 				return
 			}
-			p := fakecluster.NewPod(w.hasJob("run"), w.node)
+			p := fakecluster.NewPod(w.HasJob("run"), w.NodeName)
 			if err := w.Client.Create(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}

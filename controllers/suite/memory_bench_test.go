@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -19,6 +19,8 @@ import (
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // BenchmarkMemory fills the manager's cache with Suites and their Jobs, and its indexes, and prints by how much the
@@ -27,13 +29,13 @@ import (
 func BenchmarkMemory(b *testing.B) {
 	for _, bm := range []struct{ suites, failures int }{{10000, 0}, {2000, 3}, {2000, 20}} {
 		b.Run(fmt.Sprintf("failures=%d", bm.failures), func(b *testing.B) {
-			w := emptyWorld(b)
-			w.hasTeam()
-			w.parallel(bm.suites, func(i int) error { return w.finished(w.usual(fmt.Sprintf("smoke-%016d", i), i), bm.failures) })
+			w := world.Empty(b)
+			w.HasTeam()
+			w.Parallel(bm.suites, func(i int) error { return finish(w, usualSuite(w, fmt.Sprintf("smoke-%016d", i), i), bm.failures) })
 			for b.Loop() {
-				before := heap()
-				c := w.fill(bm.suites)
-				grown := heap() - before
+				before := world.Heap()
+				c := fill(w, bm.suites)
+				grown := world.Heap() - before
 				fmt.Printf("SUITE_MEMORY suites=%d jobs=%d failures=%d bytes_per_suite=%d\n", bm.suites, bm.suites, bm.failures, grown/uint64(bm.suites))
 				runtime.KeepAlive(c)
 			}
@@ -41,10 +43,10 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// usual is a Suite of a usual notification.
-func (w *world) usual(name string, i int) *v1alpha1.Suite {
-	return aSuite(name, i, keyed("feature/checkout-with-goats/staging"), func(s *v1alpha1.Suite) {
-		s.Namespace = w.ns
+// usualSuite is a Suite of a usual notification.
+func usualSuite(w *world.World, name string, i int) *v1alpha1.Suite {
+	return build.Suite(name, i, build.Keyed("feature/checkout-with-goats/staging"), func(s *v1alpha1.Suite) {
+		s.Namespace = w.NS
 		s.Labels = map[string]string{
 			v1alpha1.LabelTrigger: "smoke", v1alpha1.LabelEnvironment: "staging", v1alpha1.LabelShortSHA: fmt.Sprintf("%012x", i),
 		}
@@ -58,17 +60,17 @@ func (w *world) usual(name string, i int) *v1alpha1.Suite {
 	})
 }
 
-// finished creates a Suite that has passed, or of which some tests have failed, and its Job.
-func (w *world) finished(s *v1alpha1.Suite, failures int) error {
+// finish creates a Suite that has passed, or of which some tests have failed, and its Job.
+func finish(w *world.World, s *v1alpha1.Suite, failures int) error {
 	ctx := context.Background()
-	if err := w.Client.Create(ctx, w.arrives(s)); err != nil {
+	if err := w.Client.Create(ctx, w.Arrives(s)); err != nil {
 		return err
 	}
-	j := jobOf(s)
+	j := world.JobOf(s)
 	if err := w.Client.Create(ctx, j); err != nil {
 		return err
 	}
-	if err := w.complete(j); err != nil {
+	if err := Complete(w, j); err != nil {
 		return err
 	}
 	end := v1alpha1.Passed("The tests passed in 12s: " + strings.Repeat("y", 256))
@@ -91,8 +93,8 @@ func failed(run string, tests int) (all []v1alpha1.TestFailure) {
 	return all
 }
 
-// complete marks a Job as complete, whatever version of it the caller has.
-func (w *world) complete(j *batchv1.Job) error {
+// Complete marks a Job as complete, whatever version of it the caller has.
+func Complete(w *world.World, j *batchv1.Job) error {
 	was := j.DeepCopy()
 	now := metav1.Now()
 	j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1
@@ -106,34 +108,25 @@ func (w *world) complete(j *batchv1.Job) error {
 }
 
 // fill waits until the cache has all Suites.
-func (w *world) fill(stored int) cache.Cache {
-	w.t.Helper()
-	options := controllers.CacheOptions(w.newBounds())
+func fill(w *world.World, stored int) cache.Cache {
+	w.T.Helper()
+	options := controllers.CacheOptions(w.NewBounds())
 	options.Scheme = w.Scheme
-	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}} // without the memory of other benchmarks
-	c, err := cache.New(w.config, options)
-	w.must(err)
+	options.DefaultNamespaces = map[string]cache.Config{w.NS: {}} // without the memory of other benchmarks
+	c, err := cache.New(w.ManagerConfig, options)
+	w.Must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.t.Cleanup(cancel)
-	w.must(index.Setup(ctx, c))
+	w.T.Cleanup(cancel)
+	w.Must(index.Setup(ctx, c))
 	go func() { _ = c.Start(ctx) }()
 	if !c.WaitForCacheSync(ctx) {
-		w.t.Fatal("the cache did not fill")
+		w.T.Fatal("the cache did not fill")
 	}
 	for _, list := range []client.ObjectList{&v1alpha1.SuiteList{}, &batchv1.JobList{}} {
-		w.must(c.List(ctx, list, client.UnsafeDisableDeepCopy)) // starts the informer, and waits for it
+		w.Must(c.List(ctx, list, client.UnsafeDisableDeepCopy)) // starts the informer, and waits for it
 		if n := meta.LenList(list); n != stored {
-			w.t.Fatalf("the cache has %d of %T, want %d", n, list, stored)
+			w.T.Fatalf("the cache has %d of %T, want %d", n, list, stored)
 		}
 	}
 	return c
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	for range 3 { // the second and the third run free what finalizers and pools hold
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse
 }

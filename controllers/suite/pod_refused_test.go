@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"fmt"
@@ -10,46 +10,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // TestPodRefused: Kubernetes warns repeatedly that it cannot create the pod. The message of the run says so, does
 // not change with each warning, and keeps the reason when the run ends.
 func TestPodRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(aSuite("run", 0))
-	j := w.hasJob("run")
-	w.reaches("run", v1alpha1.ReasonStarting, "Waiting for the pod to be created")
+	w := world.New(t)
+	w.Create(build.Suite("run", 0))
+	j := w.HasJob("run")
+	w.Reaches("run", v1alpha1.ReasonStarting, "Waiting for the pod to be created")
 	const message = "The pod cannot start: exceeded quota: pods, requested: pods=1"
 	written := 0
 	for i := range 3 {
-		w.warn(j, i, fmt.Sprintf(`Error creating: pods "run-%05d" is forbidden: exceeded quota: pods, requested: pods=1`, i))
-		w.clock.moveOn(10 * time.Second)
-		w.touch("run")
-		w.eventually("the manager to read the events again", func() string {
-			if reads := w.wire.count("GET events"); reads <= i {
+		warn(w, j, i, fmt.Sprintf(`Error creating: pods "run-%05d" is forbidden: exceeded quota: pods, requested: pods=1`, i))
+		w.Clock.MoveOn(10 * time.Second)
+		w.Touch("run")
+		w.Eventually("the manager to read the events again", func() string {
+			if reads := w.Wire.Count("GET events"); reads <= i {
 				return fmt.Sprintf("it read them %d times", reads)
 			}
 			return ""
 		})
-		w.reaches("run", v1alpha1.ReasonStarting, message)
+		w.Reaches("run", v1alpha1.ReasonStarting, message)
 		if i == 0 {
-			written = w.wire.count("PATCH suites/status")
+			written = w.Wire.Count("PATCH suites/status")
 		}
 	}
-	slow := w.wire.countLost("GET events") // each of which changes the message, and the next one changes it back
-	if more := w.wire.count("PATCH suites/status") - written; more > 2*slow {
+	slow := w.Wire.CountLost("GET events") // each of which changes the message, and the next one changes it back
+	if more := w.Wire.Count("PATCH suites/status") - written; more > 2*slow {
 		t.Errorf("the status was written %d more times with the same message", more)
 	}
-	w.expires("run")
-	w.reaches("run", v1alpha1.ReasonTimedOut, message)
+	w.Expires("run")
+	w.Reaches("run", v1alpha1.ReasonTimedOut, message)
 }
 
 // warn creates an event, as the Job controller does.
-func (w *world) warn(j *batchv1.Job, i int, note string) {
-	w.t.Helper()
+func warn(w *world.World, j *batchv1.Job, i int, note string) {
+	w.T.Helper()
 	at := metav1.NewTime(time.Now().Add(time.Duration(i) * time.Second))
-	w.create(&corev1.Event{
+	w.Create(&corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprintf("%s.%d", j.Name, i)},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "batch/v1", Kind: "Job", Namespace: j.Namespace, Name: j.Name, UID: j.UID},
 		Type:           corev1.EventTypeWarning, Reason: "FailedCreate", Message: note,

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 const (
@@ -33,20 +35,20 @@ func BenchmarkQueue(b *testing.B) {
 }
 
 func drain(b *testing.B, waiting, finished int) (perSecond float64) {
-	w := emptyWorld(b)
-	w.hasTeam()
-	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("limited", atMost(slots)))
-	w.parallel(finished, func(i int) error { return w.finished(w.usual(fmt.Sprintf("finished-%05d", i), i), 0) })
-	mgr := w.runManager(controllers.CacheOptions(w.newBounds()))
-	defer w.stop()
-	w.parallel(waiting, func(i int) error {
+	w := world.Empty(b)
+	w.HasTeam()
+	w.Create(build.Environment("staging"), build.Trigger("smoke"), build.Trigger("limited", build.AtMost(slots)))
+	w.Parallel(finished, func(i int) error { return finish(w, usualSuite(w, fmt.Sprintf("finished-%05d", i), i), 0) })
+	mgr := w.RunManager(controllers.CacheOptions(w.NewBounds()))
+	defer w.Stop()
+	w.Parallel(waiting, func(i int) error {
 		name := fmt.Sprintf("waiting-%05d", i)
-		return w.Client.Create(context.Background(), w.arrives(aSuite(name, i, of("limited"), keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.ns })))
+		return w.Client.Create(context.Background(), w.Arrives(build.Suite(name, i, build.OfTrigger("limited"), build.Keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.NS })))
 	})
-	w.awaitStates(mgr)
+	awaitStates(w, mgr)
 	began := time.Now()
 	for ended := map[string]bool{}; len(ended) < drained; time.Sleep(time.Millisecond) {
-		w.endNew(mgr, ended)
+		endNew(w, mgr, ended)
 		if time.Since(began) > 5*time.Minute {
 			b.Fatalf("%d runs started, want %d", len(ended), drained)
 		}
@@ -55,11 +57,11 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 }
 
 // awaitStates waits until every Suite has a state.
-func (w *world) awaitStates(mgr ctrl.Manager) {
-	w.t.Helper()
-	w.eventually("every Suite has a state", func() string {
+func awaitStates(w *world.World, mgr ctrl.Manager) {
+	w.T.Helper()
+	w.Eventually("every Suite has a state", func() string {
 		list := &v1alpha1.SuiteList{}
-		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.UnsafeDisableDeepCopy))
+		w.Must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.UnsafeDisableDeepCopy))
 		for _, s := range list.Items {
 			if s.Status.Conditions == nil {
 				return s.Name + " has none"
@@ -70,15 +72,15 @@ func (w *world) awaitStates(mgr ctrl.Manager) {
 }
 
 // endNew ends the Jobs of the queue that the manager's cache has and that have not ended.
-func (w *world) endNew(mgr ctrl.Manager, ended map[string]bool) {
-	w.t.Helper()
+func endNew(w *world.World, mgr ctrl.Manager, ended map[string]bool) {
+	w.T.Helper()
 	jobs := &batchv1.JobList{}
-	w.must(mgr.GetCache().List(context.Background(), jobs, inNamespace(w), client.MatchingFields{"unfinished": "true"}, client.UnsafeDisableDeepCopy))
+	w.Must(mgr.GetCache().List(context.Background(), jobs, inNamespace(w), client.MatchingFields{"unfinished": "true"}, client.UnsafeDisableDeepCopy))
 	for i := range jobs.Items {
 		j := &jobs.Items[i]
 		if strings.HasPrefix(j.Name, "waiting-") && !ended[j.Name] {
 			ended[j.Name] = true
-			w.must(w.complete(j.DeepCopy()))
+			w.Must(Complete(w, j.DeepCopy()))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // BenchmarkQueueCPU prints the CPU time of a leader per Suite that arrives in a queue, with its message, and per queued
@@ -28,21 +30,21 @@ func BenchmarkQueueCPU(b *testing.B) {
 
 func queueCPU(b *testing.B, queued int) {
 	changed := benchSize(2000)
-	w := emptyWorld(b)
-	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
-	w.create(anEnvironment("staging"), aTrigger("smoke"))
-	clientArrives := cpuTime(func() { w.parallel(changed, w.createQueued("raw", 0)) })
-	clientDeletes := cpuTime(func() { w.parallel(changed, w.deleteQueued("raw")) })
-	w.runManager(controllers.CacheOptions(w.newBounds()))
-	defer w.stop()
-	w.parallel(queued+1, w.createQueued("queued", 1))
-	w.awaitStatuses(queued + 1)
+	w := world.Empty(b)
+	w.HasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.Create(build.Environment("staging"), build.Trigger("smoke"))
+	clientArrives := cpuTime(func() { w.Parallel(changed, createQueued(w, "raw", 0)) })
+	clientDeletes := cpuTime(func() { w.Parallel(changed, deleteQueued(w, "raw")) })
+	w.RunManager(controllers.CacheOptions(w.NewBounds()))
+	defer w.Stop()
+	w.Parallel(queued+1, createQueued(w, "queued", 1))
+	awaitStatuses(w, queued+1)
 	arrives := cpuTime(func() {
-		w.parallel(changed, w.createQueued("new", 2))
-		w.awaitStatuses(queued + 1 + changed)
+		w.Parallel(changed, createQueued(w, "new", 2))
+		awaitStatuses(w, queued+1+changed)
 	})
 	deletes := cpuTime(func() {
-		w.parallel(changed, w.deleteQueued("new"))
+		w.Parallel(changed, deleteQueued(w, "new"))
 		time.Sleep(2 * time.Second) // until the watches have reported the last ones
 	})
 	fmt.Printf("QUEUE_CPU queued=%d ms_per_arrival=%.2f ms_per_deletion=%.2f\n", queued,
@@ -59,25 +61,25 @@ func benchSize(n int) int {
 	return n
 }
 
-func (w *world) createQueued(prefix string, second int) func(int) error {
+func createQueued(w *world.World, prefix string, second int) func(int) error {
 	return func(i int) error {
-		s := w.usual(fmt.Sprintf("%s-%05d", prefix, i), second)
+		s := usualSuite(w, fmt.Sprintf("%s-%05d", prefix, i), second)
 		s.Spec.SupersedeKey, s.Spec.Deployment.SHA = s.Name, s.Name // neither a newer one, nor another attempt
-		return w.Client.Create(context.Background(), w.arrives(s))
+		return w.Client.Create(context.Background(), w.Arrives(s))
 	}
 }
 
-func (w *world) deleteQueued(prefix string) func(int) error {
+func deleteQueued(w *world.World, prefix string) func(int) error {
 	return func(i int) error {
 		return w.Client.Delete(context.Background(), aSuiteNamed(w, fmt.Sprintf("%s-%05d", prefix, i)), client.PropagationPolicy("Background"))
 	}
 }
 
 // awaitStatuses waits for as many writes to the status of Suites. To look at the Suites would cost CPU time.
-func (w *world) awaitStatuses(n int) {
-	w.t.Helper()
-	w.must(poll.Wait(10*time.Minute, "the Suites have a status", func() string {
-		if got := w.wire.count("PATCH suites/status"); got < n {
+func awaitStatuses(w *world.World, n int) {
+	w.T.Helper()
+	w.Must(poll.Wait(10*time.Minute, "the Suites have a status", func() string {
+		if got := w.Wire.Count("PATCH suites/status"); got < n {
 			return fmt.Sprintf("%d of %d", got, n)
 		}
 		return ""

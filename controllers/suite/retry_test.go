@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -13,7 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 func retriesOnError(n int32) func(*v1alpha1.Trigger) {
@@ -21,33 +23,33 @@ func retriesOnError(n int32) func(*v1alpha1.Trigger) {
 }
 
 // retryingWorld has a Trigger smoke that retries twice.
-func retryingWorld(t *testing.T, change ...func(*v1alpha1.Trigger)) *world {
+func retryingWorld(t *testing.T, change ...func(*v1alpha1.Trigger)) *world.World {
 	t.Helper()
-	w := emptyWorld(t)
-	w.hasTeam()
-	w.create(anEnvironment("staging"), aTrigger("smoke", append(change, retriesOnError(2))...))
-	w.startManager()
+	w := world.Empty(t)
+	w.HasTeam()
+	w.Create(build.Environment("staging"), build.Trigger("smoke", append(change, retriesOnError(2))...))
+	w.StartManager()
 	return w
 }
 
 // evicts fails a Job because a node needed the room of its pod.
-func (w *world) evicts(name string) {
-	w.t.Helper()
+func evicts(w *world.World, name string) {
+	w.T.Helper()
 	p := &corev1.Pod{}
-	w.must(w.Client.Get(context.Background(), w.key(fakecluster.PodName(name)), p))
-	w.status(p, func() {
+	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName(name)), p))
+	w.Status(p, func() {
 		fakecluster.EndPod(p, 137)
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
 	})
-	w.fails(name, batchv1.JobReasonBackoffLimitExceeded)
+	w.Fails(name, batchv1.JobReasonBackoffLimitExceeded)
 }
 
-func (w *world) hasSuites(n int) {
-	w.t.Helper()
+func hasSuites(w *world.World, n int) {
+	w.T.Helper()
 	list := &v1alpha1.SuiteList{}
-	w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
 	if len(list.Items) != n {
-		w.t.Errorf("there are %d Suites, want %d", len(list.Items), n)
+		w.T.Errorf("there are %d Suites, want %d", len(list.Items), n)
 	}
 }
 
@@ -55,60 +57,60 @@ func (w *world) hasSuites(n int) {
 func TestRetryOnError(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t)
-	w.create(aSuite("first", 0, keyed("k")))
-	w.runs("first")
-	w.evicts("first")
-	first := w.reaches("first", v1alpha1.ReasonError, "The node was low on resource: memory (Evicted). The run ")
+	w.Create(build.Suite("first", 0, build.Keyed("k")))
+	w.Runs("first")
+	evicts(w, "first")
+	first := w.Reaches("first", v1alpha1.ReasonError, "The node was low on resource: memory (Evicted). The run ")
 	second := first.Status.RepeatedBy
-	w.runs(second)
-	w.stop()
-	w.startManager()
-	w.evicts(second)
-	s := w.reaches(second, v1alpha1.ReasonError, "is retry 2 of 2.")
+	w.Runs(second)
+	w.Stop()
+	w.StartManager()
+	evicts(w, second)
+	s := w.Reaches(second, v1alpha1.ReasonError, "is retry 2 of 2.")
 	third := s.Status.RepeatedBy
-	w.runs(third)
-	w.evicts(third)
-	last := w.reaches(third, v1alpha1.ReasonError, "It was retry 2 of 2, the last.")
+	w.Runs(third)
+	evicts(w, third)
+	last := w.Reaches(third, v1alpha1.ReasonError, "It was retry 2 of 2, the last.")
 	if last.Status.RepeatedBy != "" || last.Spec.Attempt != 3 || last.Retries() != 2 || last.Annotations[v1alpha1.AnnotationRepeats] != second || s.Retries() != 1 {
 		t.Errorf("%+v", last)
 	}
-	w.create(aSuite("failing", 1))
-	w.runs("failing")
-	w.exits("failing", 1)
-	if s := w.reaches("failing", v1alpha1.ReasonFailed, "exited with code 1"); s.Status.RepeatedBy != "" {
+	w.Create(build.Suite("failing", 1))
+	w.Runs("failing")
+	w.Exits("failing", 1)
+	if s := w.Reaches("failing", v1alpha1.ReasonFailed, "exited with code 1"); s.Status.RepeatedBy != "" {
 		t.Errorf("a failure is repeated by %s", s.Status.RepeatedBy)
 	}
-	w.hasSuites(4)
+	hasSuites(w, 4)
 }
 
 // TestRetryOnceThroughAKill: a manager that was killed after it has recorded the next run, and before it has created it.
 func TestRetryOnceThroughAKill(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t)
-	w.create(aSuite("first", 0))
-	w.runs("first")
-	w.stop()
+	w.Create(build.Suite("first", 0))
+	w.Runs("first")
+	w.Stop()
 	f := &fault{method: "POST", path: "/suites", code: http.StatusInternalServerError, body: []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no etcd.","code":500}`)}
-	w.config.Wrap(f.wrap)
-	w.startManager()
-	w.evicts("first")
-	w.eventually("the next run is recorded", func() string {
-		s := w.reaches("first", v1alpha1.ReasonRunning, "")
+	w.ManagerConfig.Wrap(f.wrap)
+	w.StartManager()
+	evicts(w, "first")
+	w.Eventually("the next run is recorded", func() string {
+		s := w.Reaches("first", v1alpha1.ReasonRunning, "")
 		if s.Status.RepeatedBy == "" {
 			return "not yet"
 		}
 		return ""
 	})
-	w.stop()
+	w.Stop()
 	f.heals()
-	w.startManager()
-	first := w.reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.")
-	w.stop()
-	w.startManager()
-	w.hasJob(first.Status.RepeatedBy)
-	w.touch("first")
-	w.runs(first.Status.RepeatedBy)
-	w.hasSuites(2)
+	w.StartManager()
+	first := w.Reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.")
+	w.Stop()
+	w.StartManager()
+	w.HasJob(first.Status.RepeatedBy)
+	w.Touch("first")
+	w.Runs(first.Status.RepeatedBy)
+	hasSuites(w, 2)
 }
 
 func (f *fault) heals() {
@@ -121,76 +123,76 @@ func (f *fault) heals() {
 // after it. A run that was received meanwhile in another stream waits for the same slot behind it.
 func TestRetryKeepsItsPlace(t *testing.T) {
 	t.Parallel()
-	w := retryingWorld(t, atMost(1))
-	w.create(aSuite("first", 0, keyed("k")))
-	w.runs("first")
-	w.create(aSuite("other", 30, keyed("other")))
-	w.reaches("other", v1alpha1.ReasonQueued, "")
-	w.evicts("first")
-	again := w.reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.").Status.RepeatedBy
-	w.runs(again)
-	w.create(aSuite("newer", 40, keyed("k"), func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA, s.Spec.ReceivedAt = "b0bb1e", nil }))
-	w.reaches(again, v1alpha1.ReasonRunning, "Superseded by newer")
-	w.stops(again)
-	if s := w.reaches(again, v1alpha1.ReasonSuperseded, ""); s.Status.RepeatedBy != "" {
+	w := retryingWorld(t, build.AtMost(1))
+	w.Create(build.Suite("first", 0, build.Keyed("k")))
+	w.Runs("first")
+	w.Create(build.Suite("other", 30, build.Keyed("other")))
+	w.Reaches("other", v1alpha1.ReasonQueued, "")
+	evicts(w, "first")
+	again := w.Reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.").Status.RepeatedBy
+	w.Runs(again)
+	w.Create(build.Suite("newer", 40, build.Keyed("k"), func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA, s.Spec.ReceivedAt = "b0bb1e", nil }))
+	w.Reaches(again, v1alpha1.ReasonRunning, "Superseded by newer")
+	w.Stops(again)
+	if s := w.Reaches(again, v1alpha1.ReasonSuperseded, ""); s.Status.RepeatedBy != "" {
 		t.Errorf("what was superseded is repeated by %s", s.Status.RepeatedBy)
 	}
-	w.hasSuites(4)
+	hasSuites(w, 4)
 }
 
 // TestRetryWaitsForAHold, and stops when somebody pauses the Trigger.
 func TestRetryWaitsForAHold(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t)
-	w.create(aSuite("first", 0), aSuite("second", 1))
-	w.runs("first")
-	w.runs("second")
-	staging := anEnvironment("staging")
-	staging.Namespace = w.ns
-	w.change(staging, func(o client.Object) {
+	w.Create(build.Suite("first", 0), build.Suite("second", 1))
+	w.Runs("first")
+	w.Runs("second")
+	staging := build.Environment("staging")
+	staging.Namespace = w.NS
+	w.Change(staging, func(o client.Object) {
 		o.(*v1alpha1.Environment).Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(time.Now().Add(time.Hour)), Reason: "debugging"}
 	})
-	w.evicts("first")
-	again := w.reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.").Status.RepeatedBy
-	w.reaches(again, v1alpha1.ReasonQueued, "staging is on hold until")
-	smoke := aTrigger("smoke")
-	smoke.Namespace = w.ns
-	w.change(smoke, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = true })
-	w.eventually("the manager knows that the Trigger is paused", func() string {
+	evicts(w, "first")
+	again := w.Reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.").Status.RepeatedBy
+	w.Reaches(again, v1alpha1.ReasonQueued, "staging is on hold until")
+	smoke := build.Trigger("smoke")
+	smoke.Namespace = w.NS
+	w.Change(smoke, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = true })
+	w.Eventually("the manager knows that the Trigger is paused", func() string {
 		t := &v1alpha1.Trigger{}
-		w.must(w.Client.Get(context.Background(), w.key("smoke"), t))
+		w.Must(w.Client.Get(context.Background(), w.Key("smoke"), t))
 		if t.Status.ObservedGeneration != t.Generation {
 			return fmt.Sprintf("it has seen %d of %d", t.Status.ObservedGeneration, t.Generation)
 		}
 		return ""
 	})
-	w.evicts("second")
-	w.reaches("second", v1alpha1.ReasonError, "It is not retried, because its Trigger is paused.")
-	w.hasSuites(3)
+	evicts(w, "second")
+	w.Reaches("second", v1alpha1.ReasonError, "It is not retried, because its Trigger is paused.")
+	hasSuites(w, 3)
 }
 
 // TestRetryOfAPull waits before the registry is asked again, and remembers why after a restart, when the pod is gone.
 func TestRetryOfAPull(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t, func(t *v1alpha1.Trigger) { t.Spec.StartTimeout = &metav1.Duration{Duration: 5 * time.Minute} })
-	w.create(aSuite("run", 0))
-	j := w.hasJob("run")
-	w.status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
-	w.pod(j, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{fakecluster.ContainerStatus("test", corev1.ContainerState{
+	w.Create(build.Suite("run", 0))
+	j := w.HasJob("run")
+	w.Status(j, func() { j.Status.StartTime, j.Status.Active = new(metav1.Now()), 1 })
+	w.Pod(j, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{fakecluster.ContainerStatus("test", corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "dial tcp 10.0.0.1:443: connect: connection refused"}})}})
-	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonStarting, "cannot be pulled")
-	w.clock.moveOn(5 * time.Minute)
-	w.touch("run")
-	w.stopping("run")
-	w.podStops("run")
-	w.drop(&batchv1.Job{}, "run")
-	w.reaches("run", v1alpha1.ReasonStarting, "Retry 1 of 2 follows within 30s.")
-	w.stop()
-	w.startManager()
-	w.clock.moveOn(30 * time.Second)
-	w.touch("run")
-	s := w.reaches("run", v1alpha1.ReasonError, "is retry 1 of 2.")
-	w.hasJob(s.Status.RepeatedBy)
-	w.hasSuites(2)
+	w.Touch("run")
+	w.Reaches("run", v1alpha1.ReasonStarting, "cannot be pulled")
+	w.Clock.MoveOn(5 * time.Minute)
+	w.Touch("run")
+	w.Stopping("run")
+	w.PodStops("run")
+	w.Drop(&batchv1.Job{}, "run")
+	w.Reaches("run", v1alpha1.ReasonStarting, "Retry 1 of 2 follows within 30s.")
+	w.Stop()
+	w.StartManager()
+	w.Clock.MoveOn(30 * time.Second)
+	w.Touch("run")
+	s := w.Reaches("run", v1alpha1.ReasonError, "is retry 1 of 2.")
+	w.HasJob(s.Status.RepeatedBy)
+	hasSuites(w, 2)
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -11,36 +11,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 const settling = "Waiting until staging has settled: the last deployment was at "
 
 // settleWorld has an Environment with spec.settle, whose runs are superseded by those of newer deployments, and two Triggers.
-func settleWorld(t *testing.T, quiet, atMost time.Duration) *world {
+func settleWorld(t *testing.T, quiet, atMost time.Duration) *world.World {
 	t.Helper()
-	w := newWorld(t)
-	w.create(aTrigger("checkout"))
-	w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: quiet}, AtMost: &metav1.Duration{Duration: atMost}})
+	w := world.New(t)
+	w.Create(build.Trigger("checkout"))
+	settle(w, &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: quiet}, AtMost: &metav1.Duration{Duration: atMost}})
 	return w
 }
 
-func (w *world) settle(s *v1alpha1.EnvironmentSettle) {
-	w.t.Helper()
-	w.change(anEnvironment("staging"), func(o client.Object) { o.(*v1alpha1.Environment).Spec.Settle = s })
+func settle(w *world.World, s *v1alpha1.EnvironmentSettle) {
+	w.T.Helper()
+	w.Change(build.Environment("staging"), func(o client.Object) { o.(*v1alpha1.Environment).Spec.Settle = s })
 }
 
 // settleSoon makes the Environment settle 2 seconds from now: long enough for all runs to wait for that.
-func (w *world) settleSoon(last int) {
-	w.t.Helper()
-	quiet := w.clock.Now().Sub(w.began.Add(time.Duration(last)*time.Second)) + 2*time.Second
-	w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: quiet.Round(time.Millisecond)}})
+func settleSoon(w *world.World, last int) {
+	w.T.Helper()
+	quiet := w.Clock.Now().Sub(w.Began.Add(time.Duration(last)*time.Second)) + 2*time.Second
+	settle(w, &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: quiet.Round(time.Millisecond)}})
 }
 
 // burstDeploys makes the runs of the nth deployment of a burst, of one of two repositories.
-func (w *world) burstDeploys(n int) {
-	w.t.Helper()
+func burstDeploys(w *world.World, n int) {
+	w.T.Helper()
 	for _, trigger := range []string{"smoke", "checkout"} {
-		w.create(aSuite(fmt.Sprintf("%s-%d", trigger, n), 2*n, of(trigger), func(s *v1alpha1.Suite) {
+		w.Create(build.Suite(fmt.Sprintf("%s-%d", trigger, n), 2*n, build.OfTrigger(trigger), func(s *v1alpha1.Suite) {
 			s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: fmt.Sprint(n)}
 			s.Spec.Supersede = v1alpha1.SupersedeEnvironment
 			s.Spec.Deployment.Repository = []string{"acme/shop", "acme/api"}[n%2]
@@ -49,20 +51,20 @@ func (w *world) burstDeploys(n int) {
 	}
 }
 
-func (w *world) isSettling(name string) {
-	w.t.Helper()
-	if s := w.reaches(name, v1alpha1.ReasonQueued, settling); !s.OnHold() {
-		w.t.Errorf("%s lacks the condition: %+v", name, s.Status.Conditions)
+func isSettling(w *world.World, name string) {
+	w.T.Helper()
+	if s := w.Reaches(name, v1alpha1.ReasonQueued, settling); !s.OnHold() {
+		w.T.Errorf("%s lacks the condition: %+v", name, s.Status.Conditions)
 	}
-	w.hasNoJob(name)
+	w.HasNoJob(name)
 }
 
-func (w *world) hasJobs(n int) {
-	w.t.Helper()
+func hasJobs(w *world.World, n int) {
+	w.T.Helper()
 	list := &batchv1.JobList{}
-	w.must(w.Client.List(context.Background(), list, client.InNamespace(w.ns)))
+	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
 	if len(list.Items) != n {
-		w.t.Errorf("%d Jobs, want %d", len(list.Items), n)
+		w.T.Errorf("%d Jobs, want %d", len(list.Items), n)
 	}
 }
 
@@ -72,81 +74,83 @@ func TestBurstOfDeployments(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 5*time.Minute, time.Hour)
 	for n := range 5 {
-		w.burstDeploys(n)
-		w.isSettling(fmt.Sprintf("smoke-%d", n))
-		w.isSettling(fmt.Sprintf("checkout-%d", n))
+		burstDeploys(w, n)
+		isSettling(w, fmt.Sprintf("smoke-%d", n))
+		isSettling(w, fmt.Sprintf("checkout-%d", n))
 		if n == 2 {
-			w.stop()
-			w.startManager()
+			w.Stop()
+			w.StartManager()
 		}
 	}
 	for n := range 4 {
 		for _, trigger := range []string{"smoke", "checkout"} {
-			w.reaches(fmt.Sprintf("%s-%d", trigger, n), v1alpha1.ReasonSuperseded, "a newer deployment of the same stream")
+			w.Reaches(fmt.Sprintf("%s-%d", trigger, n), v1alpha1.ReasonSuperseded, "a newer deployment of the same stream")
 		}
 	}
-	w.hasJobs(0)
-	w.stop()
-	w.clock.moveOn(time.Minute)
-	w.startManager()
-	w.burstDeploys(5)
-	w.isSettling("smoke-5")
-	w.isSettling("checkout-5")
-	w.stop()
-	w.clock.moveOn(5 * time.Minute)
-	w.startManager()
-	w.runs("smoke-5")
-	w.runs("checkout-5")
-	w.hasJobs(2)
+	hasJobs(w, 0)
+	w.Stop()
+	w.Clock.MoveOn(time.Minute)
+	w.StartManager()
+	burstDeploys(w, 5)
+	isSettling(w, "smoke-5")
+	isSettling(w, "checkout-5")
+	w.Stop()
+	w.Clock.MoveOn(5 * time.Minute)
+	w.StartManager()
+	w.Runs("smoke-5")
+	w.Runs("checkout-5")
+	hasJobs(w, 2)
 }
 
 // TestSettles: a timer ends the wait, and the queue continues in its order.
 func TestSettles(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 30*time.Minute, time.Hour)
-	w.create(aTrigger("one", atMost(1)))
-	w.create(aSuite("second", 2, of("one")), aSuite("first", 1, of("one")), aSuite("other", 3))
+	w.Create(build.Trigger("one", build.AtMost(1)))
+	w.Create(build.Suite("second", 2, build.OfTrigger("one")), build.Suite("first", 1, build.OfTrigger("one")), build.Suite("other", 3))
 	for _, name := range []string{"first", "second", "other"} {
-		w.isSettling(name)
+		isSettling(w, name)
 	}
-	w.settleSoon(3)
-	w.queueContinues()
+	settleSoon(w, 3)
+	queueContinues(w)
 }
 
 // TestSettlesAtMost: a deployment after the other never lets the Environment be quiet. The times are less than the startTimeout of the runs.
 func TestSettlesAtMost(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 5*time.Minute, 7*time.Minute)
-	w.create(aSuite("run", 0))
-	w.isSettling("run")
-	w.clock.moveOn(4 * time.Minute)
-	w.notifiedAgain("run", 4*60)
-	w.touch("run")
-	w.reaches("run", v1alpha1.ReasonQueued, ", also if another follows.")
-	w.hasNoJob("run")
-	w.clock.moveOn(3 * time.Minute)
-	w.create(aSuite("another", 1)) // starts at once: the Environment has not been quiet since
-	w.runs("another")
-	w.touch("run")
-	w.runs("run")
+	w.Create(build.Suite("run", 0))
+	isSettling(w, "run")
+	w.Clock.MoveOn(4 * time.Minute)
+	notifiedAgain(w, "run", 4*60)
+	w.Touch("run")
+	w.Reaches("run", v1alpha1.ReasonQueued, ", also if another follows.")
+	w.HasNoJob("run")
+	w.Clock.MoveOn(3 * time.Minute)
+	w.Create(build.Suite("another", 1)) // starts at once: the Environment has not been quiet since
+	w.Runs("another")
+	w.Touch("run")
+	w.Runs("run")
 }
 
 func TestSettleIsChanged(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*world){
-		"removed": func(w *world) { w.settle(nil) },
-		"lowered": func(w *world) { w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: time.Second}}) },
+	for name, change := range map[string]func(*world.World){
+		"removed": func(w *world.World) { settle(w, nil) },
+		"lowered": func(w *world.World) {
+			settle(w, &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: time.Second}})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := settleWorld(t, 30*time.Minute, time.Hour)
-			w.create(aTrigger("one", atMost(1)))
-			w.create(aSuite("second", 2, of("one")), aSuite("first", 1, of("one")), aSuite("other", 3))
+			w.Create(build.Trigger("one", build.AtMost(1)))
+			w.Create(build.Suite("second", 2, build.OfTrigger("one")), build.Suite("first", 1, build.OfTrigger("one")), build.Suite("other", 3))
 			for _, name := range []string{"first", "second", "other"} {
-				w.isSettling(name)
+				isSettling(w, name)
 			}
 			change(w)
-			w.queueContinues()
+			queueContinues(w)
 		})
 	}
 }
@@ -155,63 +159,63 @@ func TestSettleIsChanged(t *testing.T) {
 func TestHoldAndSettle(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 30*time.Minute, time.Hour)
-	w.create(aSuite("run", 0))
-	w.isSettling("run")
-	w.hold("staging", 40*time.Minute)
-	w.isHeld("run")
-	w.hold("staging", 10*time.Minute)
-	w.isSettling("run")
-	w.settle(nil)
-	w.isHeld("run")
-	w.releaseHold("staging")
-	w.runs("run")
+	w.Create(build.Suite("run", 0))
+	isSettling(w, "run")
+	hold(w, "staging", 40*time.Minute)
+	isHeld(w, "run")
+	hold(w, "staging", 10*time.Minute)
+	isSettling(w, "run")
+	settle(w, nil)
+	isHeld(w, "run")
+	releaseHold(w, "staging")
+	w.Runs("run")
 }
 
 // TestRolloutHasToSettle: what workloads rolled out counts, too, also if no run tests it. A run that a person starts waits like any other.
 func TestRolloutHasToSettle(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 5*time.Minute, time.Hour)
-	w.clock.moveOn(6 * time.Minute)
-	w.create(aSuite("before", 0))
-	w.runs("before")
-	w.stop() // it writes the status, too, and may see the run before the rollout
+	w.Clock.MoveOn(6 * time.Minute)
+	w.Create(build.Suite("before", 0))
+	w.Runs("before")
+	w.Stop() // it writes the status, too, and may see the run before the rollout
 	e := &v1alpha1.Environment{}
-	w.must(w.Client.Get(context.Background(), w.key("staging"), e))
-	w.status(e, func() {
+	w.Must(w.Client.Get(context.Background(), w.Key("staging"), e))
+	w.Status(e, func() {
 		e.Status.Deployed = append(e.Status.Deployed, v1alpha1.Deployed{
-			Repository: "acme/api", SHA: "c0ffee00", Since: new(metav1.NewTime(w.clock.Now().Truncate(time.Second))), ReportedBy: v1alpha1.ReportedByWorkload,
+			Repository: "acme/api", SHA: "c0ffee00", Since: new(metav1.NewTime(w.Clock.Now().Truncate(time.Second))), ReportedBy: v1alpha1.ReportedByWorkload,
 		})
 	})
-	w.create(aSuite("again", 2, func(s *v1alpha1.Suite) {
+	w.Create(build.Suite("again", 2, func(s *v1alpha1.Suite) {
 		s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
 	}))
-	w.startManager()
-	w.isSettling("again")
-	w.clock.moveOn(5 * time.Minute)
-	w.touch("again")
-	w.runs("again")
+	w.StartManager()
+	isSettling(w, "again")
+	w.Clock.MoveOn(5 * time.Minute)
+	w.Touch("again")
+	w.Runs("again")
 }
 
 // TestSettlesAfterAnEndedRun: a deployment counts although its run has ended, and although it was before spec.settle was set, or before this
 // leader.
 func TestSettlesAfterAnEndedRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(aSuite("deployed", 0, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "" })) // status.deployed does not have it
-	w.runs("deployed")
-	w.passes("deployed")
-	w.reaches("deployed", v1alpha1.ReasonPassed, "")
-	w.settle(&v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 10 * time.Minute}})
+	w := world.New(t)
+	w.Create(build.Suite("deployed", 0, func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = "" })) // status.deployed does not have it
+	w.Runs("deployed")
+	w.Passes("deployed")
+	w.Reaches("deployed", v1alpha1.ReasonPassed, "")
+	settle(w, &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 10 * time.Minute}})
 	again := func(name string) *v1alpha1.Suite {
-		return aSuite(name, 1, func(s *v1alpha1.Suite) {
+		return build.Suite(name, 1, func(s *v1alpha1.Suite) {
 			s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
 		})
 	}
-	w.create(again("again"))
-	w.isSettling("again")
-	w.stop()
-	w.startManager()
-	w.create(again("once-more"))
-	w.isSettling("once-more")
-	w.hasNoJob("again")
+	w.Create(again("again"))
+	isSettling(w, "again")
+	w.Stop()
+	w.StartManager()
+	w.Create(again("once-more"))
+	isSettling(w, "once-more")
+	w.HasNoJob("again")
 }

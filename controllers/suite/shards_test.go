@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -22,7 +22,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/core/tests/split"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // testsOfRuns has the tests of earlier runs by their name.
@@ -78,7 +80,7 @@ func timingsIn(t *testing.T, j *batchv1.Job) split.Timings {
 // TestShards: the API server accepts the Job of each number of shards, and each pod gets its number and the same times.
 func TestShards(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t)
+	w := world.Empty(t)
 	known := split.Timings{Runs: []string{"one-1", "one-2"}, Files: map[string]int64{"a.spec.ts": 1500, "b.spec.ts": 20}}
 	took := func(a, b int64) []httpapi.Test {
 		return []httpapi.Test{
@@ -91,16 +93,16 @@ func TestShards(t *testing.T) {
 			"one-cut": history.ErrUnreadable, "one-gone": fs.ErrNotExist, "most-1": errors.New("the store does not answer"),
 		},
 	}
-	w.tests = tests
-	team := w.hasTeam()
-	w.create(anEnvironment("staging"), aTrigger("none"), aTrigger("one", sharded(1, false)), aTrigger("four", sharded(4, false)), aTrigger("most", sharded(64, true)))
+	w.Tests = tests
+	team := w.HasTeam()
+	w.Create(build.Environment("staging"), build.Trigger("none"), build.Trigger("one", sharded(1, false)), build.Trigger("four", sharded(4, false)), build.Trigger("most", sharded(64, true)))
 	for i, name := range []string{"one-1", "one-2", "one-cut", "one-gone", "most-1", "none-1"} {
 		trigger, _, _ := strings.Cut(name, "-")
-		w.must(w.finished(aSuite(name, i, of(trigger), func(s *v1alpha1.Suite) { s.Namespace = w.ns }), 1))
+		w.Must(finish(w, build.Suite(name, i, build.OfTrigger(trigger), func(s *v1alpha1.Suite) { s.Namespace = w.NS }), 1))
 	}
-	w.startManager()
+	w.StartManager()
 	for _, name := range []string{"none", "one", "four", "most"} {
-		w.create(aSuite(name, 0, of(name)))
+		w.Create(build.Suite(name, 0, build.OfTrigger(name)))
 	}
 	for name, tc := range map[string]struct {
 		shards      int32 // 0: the Job is not indexed
@@ -116,7 +118,7 @@ func TestShards(t *testing.T) {
 		"most": {shards: 64, limit: new(int32(0)), fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']",
 			timings: split.Timings{Runs: []string{}, Files: map[string]int64{}, Problem: "The times of earlier runs could not be read when the run started: the store does not answer."}},
 	} {
-		j := w.hasJob(name)
+		j := w.HasJob(name)
 		if tc.shards > 0 && (*j.Spec.CompletionMode != batchv1.IndexedCompletion || *j.Spec.Completions != tc.shards || *j.Spec.Parallelism != tc.shards) ||
 			tc.shards == 0 && *j.Spec.CompletionMode != batchv1.NonIndexedCompletion {
 			t.Errorf("%s: %s, %d pods, %d at once", name, *j.Spec.CompletionMode, *j.Spec.Completions, *j.Spec.Parallelism)
@@ -165,8 +167,8 @@ func TestShards(t *testing.T) {
 // TestShardsFail: the message says how many failed and how many were stopped.
 func TestShardsFail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(aTrigger("all", sharded(4, false)), aTrigger("fast", sharded(4, true)), aSuite("all", 0, of("all")), aSuite("fast", 1, of("fast")))
+	w := world.New(t)
+	w.Create(build.Trigger("all", sharded(4, false)), build.Trigger("fast", sharded(4, true)), build.Suite("all", 0, build.OfTrigger("all")), build.Suite("fast", 1, build.OfTrigger("fast")))
 	for name, tc := range map[string]struct {
 		reason    string
 		succeeded int32
@@ -176,29 +178,29 @@ func TestShardsFail(t *testing.T) {
 		"all":  {batchv1.JobReasonFailedIndexes, 2, new("1,3"), `2 of 4 shards failed. Container "test" exited with code 3 (failed indexes: 1,3).`},
 		"fast": {batchv1.JobReasonBackoffLimitExceeded, 1, nil, `1 of 4 shards failed; 2 were stopped. Container "test" exited with code 3.`},
 	} {
-		w.runs(name)
-		j := w.hasJob(name)
-		p := fakecluster.NewPod(j, w.node)
-		w.must(w.Client.Get(context.Background(), w.key(p.Name), p))
+		w.Runs(name)
+		j := w.HasJob(name)
+		p := fakecluster.NewPod(j, w.NodeName)
+		w.Must(w.Client.Get(context.Background(), w.Key(p.Name), p))
 		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "1"}
-		w.must(w.Client.Update(context.Background(), p))
-		w.status(p, func() { fakecluster.EndPod(p, 3) })
-		w.ends(name, func(j *batchv1.Job) { j.Status.Succeeded, j.Status.FailedIndexes = tc.succeeded, tc.failed }, tc.reason, batchv1.JobFailureTarget, batchv1.JobFailed)
-		w.reaches(name, v1alpha1.ReasonFailed, tc.message)
+		w.Must(w.Client.Update(context.Background(), p))
+		w.Status(p, func() { fakecluster.EndPod(p, 3) })
+		w.Ends(name, func(j *batchv1.Job) { j.Status.Succeeded, j.Status.FailedIndexes = tc.succeeded, tc.failed }, tc.reason, batchv1.JobFailureTarget, batchv1.JobFailed)
+		w.Reaches(name, v1alpha1.ReasonFailed, tc.message)
 	}
 }
 
 // TestShardsOfAClass: what the class has must be a template of one shard, too.
 func TestShardsOfAClass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	class := &v1alpha1.TriggerClass{}
-	class.Name = w.ns + "-parallel"
-	class.Spec.JobTemplate = aTrigger("smoke").Spec.JobTemplate
+	class.Name = w.NS + "-parallel"
+	class.Spec.JobTemplate = build.Trigger("smoke").Spec.JobTemplate
 	class.Spec.JobTemplate.Spec.Parallelism = new(int32(2))
-	w.must(w.Client.Create(context.Background(), class))
+	w.Must(w.Client.Create(context.Background(), class))
 	t.Cleanup(func() { _ = w.Client.Delete(context.Background(), class) })
-	trigger := aTrigger("split", sharded(4, false), func(t *v1alpha1.Trigger) { t.Spec.TriggerClassName = class.Name })
-	w.create(trigger)
-	w.ready(trigger, "False", "Incomplete", "do not fit together: with shards, the jobTemplate is that of one shard, and has no completionMode, completions and parallelism.")
+	trigger := build.Trigger("split", sharded(4, false), func(t *v1alpha1.Trigger) { t.Spec.TriggerClassName = class.Name })
+	w.Create(trigger)
+	w.Ready(trigger, "False", "Incomplete", "do not fit together: with shards, the jobTemplate is that of one shard, and has no completionMode, completions and parallelism.")
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // fakeStore finds files only once open is true. Stat blocks until unblocked is closed.
@@ -34,46 +36,46 @@ func (f *fakeStore) SignDownload(context.Context, string, string, time.Duration)
 // TestStoreIsDown: a run that cannot get its input files lets others overtake it, until the store is back.
 func TestStoreIsDown(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t)
+	w := world.Empty(t)
 	store := &fakeStore{unblocked: make(chan struct{})}
-	w.inputs = suitecontroller.InputsConfig{Store: store, Image: "postflight"}
-	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
-	w.create(anEnvironment("staging"), aTrigger("smoke"), aTrigger("needy", func(t *v1alpha1.Trigger) {
+	w.Inputs = suitecontroller.InputsConfig{Store: store, Image: "postflight"}
+	w.HasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.Create(build.Environment("staging"), build.Trigger("smoke"), build.Trigger("needy", func(t *v1alpha1.Trigger) {
 		t.Spec.Inputs = &v1alpha1.Inputs{Paths: []string{"app.apk"}}
 	}))
-	w.startManager()
+	w.StartManager()
 
-	w.create(aSuite("needy", 0, of("needy")))
-	w.create(aSuite("other", 1))
-	w.reaches("other", v1alpha1.ReasonQueued, "at position 1 in the queue") // the first request to the store has not failed yet
+	w.Create(build.Suite("needy", 0, build.OfTrigger("needy")))
+	w.Create(build.Suite("other", 1))
+	w.Reaches("other", v1alpha1.ReasonQueued, "at position 1 in the queue") // the first request to the store has not failed yet
 	close(store.unblocked)
-	w.reaches("needy", v1alpha1.ReasonQueued, "Waiting for the store of the input files")
-	w.runs("other")
+	w.Reaches("needy", v1alpha1.ReasonQueued, "Waiting for the store of the input files")
+	w.Runs("other")
 
-	w.create(aSuite("last", 2))
-	w.reaches("last", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	w.Create(build.Suite("last", 2))
+	w.Reaches("last", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	store.open.Store(true)
-	needy := w.reaches("needy", v1alpha1.ReasonQueued, "at position 1 in the queue")
+	needy := w.Reaches("needy", v1alpha1.ReasonQueued, "at position 1 in the queue")
 	if c := meta.FindStatusCondition(needy.Status.Conditions, v1alpha1.ConditionInputsReady); c != nil {
 		t.Errorf("the store is back, and the run says %+v", c)
 	}
-	w.reaches("last", v1alpha1.ReasonQueued, "at position 2 in the queue")
-	w.passes("other")
-	w.hasJob("needy")
-	w.hasNoJob("last")
+	w.Reaches("last", v1alpha1.ReasonQueued, "at position 2 in the queue")
+	w.Passes("other")
+	w.HasJob("needy")
+	w.HasNoJob("last")
 }
 
 // TestStreamTakesOneSlot: a run that waits for an older one of its stream takes no slot.
 func TestStreamTakesOneSlot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.create(aTrigger("two", atMost(2)))
-	w.create(aSuite("older", 0, of("two"), keyed("k")))
-	w.runs("older")
-	w.create(aSuite("newer", 1, of("two"), keyed("k")))
-	w.reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
-	w.create(aSuite("other", 2, of("two")))
-	w.runs("other")
-	w.stops("older")
-	w.runs("newer")
+	w := world.New(t)
+	w.Create(build.Trigger("two", build.AtMost(2)))
+	w.Create(build.Suite("older", 0, build.OfTrigger("two"), build.Keyed("k")))
+	w.Runs("older")
+	w.Create(build.Suite("newer", 1, build.OfTrigger("two"), build.Keyed("k")))
+	w.Reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
+	w.Create(build.Suite("other", 2, build.OfTrigger("two")))
+	w.Runs("other")
+	w.Stops("older")
+	w.Runs("newer")
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
+	"github.com/postflight-dev/postflight/test/world"
 )
 
 // BenchmarkStreamCPU prints the CPU time of a leader per Suite that arrives in a stream, waits, and is superseded by the
@@ -28,33 +30,33 @@ func BenchmarkStreamCPU(b *testing.B) {
 
 func streamCPU(b *testing.B, ended int) {
 	arriving := benchSize(1000)
-	w := emptyWorld(b)
-	w.hasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
-	w.create(anEnvironment("staging"), aTrigger("smoke"))
-	unmanaged := cpuTime(func() { w.parallel(arriving, w.createInStream("raw", "raw", 0)) })
-	w.parallel(ended, w.createInStream("ended", "main", 1))
-	w.parallel(ended, w.supersede("ended"))
-	mgr := w.runManager(controllers.CacheOptions(w.newBounds()))
-	defer w.stop()
-	w.parallel(1, w.createInStream("blocker", "blocker", 0))
-	w.awaitUnfinished(mgr, 2) // and the newest of the raw ones
+	w := world.Empty(b)
+	w.HasTeam(func(t *v1alpha1.Team) { t.Spec.MaxConcurrentSuites = 1 })
+	w.Create(build.Environment("staging"), build.Trigger("smoke"))
+	unmanaged := cpuTime(func() { w.Parallel(arriving, createInStream(w, "raw", "raw", 0)) })
+	w.Parallel(ended, createInStream(w, "ended", "main", 1))
+	w.Parallel(ended, supersede(w, "ended"))
+	mgr := w.RunManager(controllers.CacheOptions(w.NewBounds()))
+	defer w.Stop()
+	w.Parallel(1, createInStream(w, "blocker", "blocker", 0))
+	awaitUnfinished(w, mgr, 2) // and the newest of the raw ones
 	arrive := cpuTime(func() {
-		w.parallel(arriving, w.createInStream("new", "main", 2))
-		w.awaitUnfinished(mgr, 3)
+		w.Parallel(arriving, createInStream(w, "new", "main", 2))
+		awaitUnfinished(w, mgr, 3)
 	})
 	fmt.Printf("STREAM_CPU ended=%d ms_per_arrival=%.2f\n", ended, msPer(arriving, arrive-unmanaged))
 }
 
 // createInStream creates a Suite of a commit of its own.
-func (w *world) createInStream(prefix, stream string, second int) func(int) error {
+func createInStream(w *world.World, prefix, stream string, second int) func(int) error {
 	return func(i int) error {
-		s := w.usual(fmt.Sprintf("%s-%05d", prefix, i), second)
+		s := usualSuite(w, fmt.Sprintf("%s-%05d", prefix, i), second)
 		s.Spec.SupersedeKey, s.Spec.Deployment.SHA = stream, s.Name
-		return w.Client.Create(context.Background(), w.arrives(s))
+		return w.Client.Create(context.Background(), w.Arrives(s))
 	}
 }
 
-func (w *world) supersede(prefix string) func(int) error {
+func supersede(w *world.World, prefix string) func(int) error {
 	return func(i int) error {
 		s := aSuiteNamed(w, fmt.Sprintf("%s-%05d", prefix, i))
 		if err := w.Client.Get(context.Background(), client.ObjectKeyFromObject(s), s); err != nil {
@@ -68,11 +70,11 @@ func (w *world) supersede(prefix string) func(int) error {
 }
 
 // awaitUnfinished waits until so many Suites have not ended. It looks at these alone, in the cache of the manager.
-func (w *world) awaitUnfinished(mgr ctrl.Manager, n int) {
-	w.t.Helper()
+func awaitUnfinished(w *world.World, mgr ctrl.Manager, n int) {
+	w.T.Helper()
 	list := &v1alpha1.SuiteList{}
-	w.must(poll.Wait(10*time.Minute, fmt.Sprintf("all Suites but %d have ended", n), func() string {
-		w.must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.MatchingFields{index.Unfinished: "true"}, client.UnsafeDisableDeepCopy))
+	w.Must(poll.Wait(10*time.Minute, fmt.Sprintf("all Suites but %d have ended", n), func() string {
+		w.Must(mgr.GetCache().List(context.Background(), list, inNamespace(w), client.MatchingFields{index.Unfinished: "true"}, client.UnsafeDisableDeepCopy))
 		if len(list.Items) != n {
 			return fmt.Sprintf("%d have not", len(list.Items))
 		}

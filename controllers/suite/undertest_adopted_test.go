@@ -1,4 +1,4 @@
-package controllers_test
+package suite_test
 
 import (
 	"testing"
@@ -11,27 +11,28 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // TestAdoptedJobRemembersItsStart: the answer to the creation of the Job was lost, and something was deployed before the manager found it.
 func TestAdoptedJobRemembersItsStart(t *testing.T) {
 	t.Parallel()
 	w, web := testingWorld(t)
-	w.stop()
-	run := aSuite("run", 0, testsCommit(1))
-	w.create(run)
+	w.Stop()
+	run := build.Suite("run", 0, testsCommit(1))
+	w.Create(run)
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "run", OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Suite"))}}}
-	j.Spec = aTrigger("smoke").Spec.JobTemplate.Spec
+	j.Spec = build.Trigger("smoke").Spec.JobTemplate.Spec
 	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	w.create(job.WithUnderTest(j, []v1alpha1.TestedWorkload{{
-		Repository: "acme/shop", Kind: "Deployment", Namespace: w.ns, Name: "web",
-		Start: &v1alpha1.WorkloadVersion{UID: web.UID, Revision: "1", SHA: commit(1), RolledOut: true},
+	w.Create(job.WithUnderTest(j, []v1alpha1.TestedWorkload{{
+		Repository: "acme/shop", Kind: "Deployment", Namespace: w.NS, Name: "web",
+		Start: &v1alpha1.WorkloadVersion{UID: web.UID, Revision: "1", SHA: build.Commit(1), RolledOut: true},
 	}}))
-	w.change(web, func(o client.Object) { isOf(o.(*appsv1.Deployment), commit(2)) })
-	w.rollsOut(web)
-	w.startManager()
-	w.reaches("run", v1alpha1.ReasonStarting, "")
-	w.passes("run")
-	w.reaches("run", v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: The Deployment web had 11111111, and has 22222222.")
+	w.Change(web, func(o client.Object) { build.SetCommit(o.(*appsv1.Deployment), build.Commit(2)) })
+	w.RollsOut(web)
+	w.StartManager()
+	w.Reaches("run", v1alpha1.ReasonStarting, "")
+	w.Passes("run")
+	w.Reaches("run", v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: The Deployment web had 11111111, and has 22222222.")
 }

@@ -1,15 +1,20 @@
-package controllers_test
+// Package build has builders of objects for tests. They are complete enough for the API server, and options change them.
+package build
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-func anEnvironment(name string, change ...func(*v1alpha1.Environment)) *v1alpha1.Environment {
+func Environment(name string, change ...func(*v1alpha1.Environment)) *v1alpha1.Environment {
 	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"}}
 	for _, c := range change {
 		c(e)
@@ -17,13 +22,13 @@ func anEnvironment(name string, change ...func(*v1alpha1.Environment)) *v1alpha1
 	return e
 }
 
-func ephemeral(until time.Time) func(*v1alpha1.Environment) {
+func Ephemeral(until time.Time) func(*v1alpha1.Environment) {
 	return func(e *v1alpha1.Environment) {
 		e.Spec.Ephemeral = &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-1.example.com", ExpiresAt: metav1.NewTime(until)}
 	}
 }
 
-func aTrigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
+func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
 	t.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
 	for _, c := range change {
@@ -32,21 +37,21 @@ func aTrigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger 
 	return t
 }
 
-func atMost(runs int32) func(*v1alpha1.Trigger) {
+func AtMost(runs int32) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.MaxConcurrentSuites = runs }
 }
 
-func keptFor(ttl time.Duration) func(*v1alpha1.Trigger) {
+func KeptFor(ttl time.Duration) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: ttl} }
 }
 
-// noon is the time from which the Suites of a test arrive.
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+// Noon is the time from which the Suites of a test arrive.
+var Noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// aSuite of the Trigger "smoke", received the given seconds after noon. It is in no stream unless an option
+// Suite of the Trigger "smoke", received the given seconds after noon. It is in no stream unless an option
 // sets a key or another policy.
-func aSuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	received := metav1.NewMicroTime(noon.Add(time.Duration(seconds) * time.Second))
+func Suite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+	received := metav1.NewMicroTime(Noon.Add(time.Duration(seconds) * time.Second))
 	s := &v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.SuiteSpec{
@@ -63,19 +68,19 @@ func aSuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1
 	return s
 }
 
-func of(trigger string) func(*v1alpha1.Suite) {
+func OfTrigger(trigger string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = trigger }
 }
 
-func at(environment string) func(*v1alpha1.Suite) {
+func InEnvironment(environment string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Environment = environment }
 }
 
-func keyed(key string) func(*v1alpha1.Suite) {
+func Keyed(key string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = key }
 }
 
-func aTeam(name, namespace string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
+func Team(name, namespace string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 	t := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}
 	for _, c := range change {
 		c(t)
@@ -83,11 +88,44 @@ func aTeam(name, namespace string, change ...func(*v1alpha1.Team)) *v1alpha1.Tea
 	return t
 }
 
-// arrives moves when a Suite was received from the noon of the tables to the time of this test. The API server says when it
-// was created, and one that is a day older counts as restored from a backup.
-func (w *world) arrives(s *v1alpha1.Suite) *v1alpha1.Suite {
-	if s.Spec.ReceivedAt != nil {
-		s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.Spec.ReceivedAt.Add(w.began.Sub(noon))))
-	}
-	return s
+// Deployment has one replica, which the test rolls out.
+func Deployment(name, sha string) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}}
+	d.Spec.Replicas = new(int32(1))
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: d.Labels}
+	d.Spec.Template.Labels = d.Labels
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web"}}
+	SetCommit(d, sha)
+	return d
 }
+
+func SetCommit(d *appsv1.Deployment, sha string) {
+	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": sha[:1]}
+	d.Spec.Template.Spec.Containers[0].Image = "registry.example.com/shop:" + sha
+}
+
+func APIKey(name string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
+	k := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	k.Spec.SHA256 = strings.Repeat("0", 64-len(name)) + strings.NewReplacer("-", "0").Replace(name)
+	for _, c := range change {
+		c(k)
+	}
+	return k
+}
+
+func Token(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
+
+func Secret(name string, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+}
+
+func Grant(kind, name string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "grant-" + name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "postflight-system", Name: "postflight-manager"}},
+	}
+}
+
+// Commit is a SHA that a code host accepts: of the digit given.
+func Commit(digit int) string { return strings.Repeat(fmt.Sprint(digit%10), 40) }

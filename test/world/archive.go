@@ -1,43 +1,73 @@
-package controllers_test
+package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/webhook"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
-// shelf is an archive in memory, which a test may close.
-type shelf struct {
-	mu      sync.Mutex
+func ToLoopback() announcecontroller.Config {
+	return announcecontroller.Config{
+		Options: report.Options{PublicURL: "https://ci.example.com"},
+		Sender:  webhook.New(outbound.Public([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})),
+	}
+}
+
+// ArchivedAs waits for the condition.
+func (w *World) ArchivedAs(name, reason, message string) *v1alpha1.Suite {
+	w.T.Helper()
+	s := &v1alpha1.Suite{}
+	w.Eventually(fmt.Sprintf("%s is archived as %s with %q", name, reason, message), func() string {
+		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
+		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived)
+		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
+			return ""
+		}
+		return fmt.Sprintf("%+v", c)
+	})
+	return s
+}
+
+// Archive is an archive in memory, which a test may close.
+type Archive struct {
+	Mu      sync.Mutex
 	closed  error
 	logs    map[record.Run]map[string]string // by pod, container, and whether it is the previous one
 	written map[string]int                   // how often each log was saved
 	records map[string]record.Record         // by id
-	order   []string                         // ids
+	Order   []string                         // ids
 	held    chan struct{}                    // until it is closed, nobody learns which logs there are; nil: at once
 }
 
-var _ archivecontroller.Archive = &shelf{}
+var _ archivecontroller.Archive = &Archive{}
 
-func newShelf() *shelf {
-	return &shelf{logs: map[record.Run]map[string]string{}, written: map[string]int{}, records: map[string]record.Record{}}
+func NewArchive() *Archive {
+	return &Archive{logs: map[record.Run]map[string]string{}, written: map[string]int{}, records: map[string]record.Record{}}
 }
 
-func (s *shelf) close(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Archive) Close(err error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	s.closed = err
 }
 
@@ -45,7 +75,7 @@ func logName(pod, container string, previous bool) string {
 	return fmt.Sprintf("%s/%s/%t", pod, container, previous)
 }
 
-func (s *shelf) SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error) {
+func (s *Archive) SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error) {
 	saved := record.Log{Pod: pod, Container: container, Previous: previous}
 	text, err := io.ReadAll(log)
 	if ctx.Err() != nil {
@@ -57,8 +87,8 @@ func (s *shelf) SaveLog(ctx context.Context, r record.Run, pod, container string
 	if err != nil {
 		saved.Problem, text = record.BrokenLog, append(text, "\n"+record.BrokenMark...)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	if s.closed != nil {
 		return saved, s.closed
 	}
@@ -70,19 +100,19 @@ func (s *shelf) SaveLog(ctx context.Context, r record.Run, pod, container string
 	return saved, nil
 }
 
-// hold makes the store slow until release is called.
-func (s *shelf) hold() (release func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Hold makes the store slow until release is called.
+func (s *Archive) Hold() (release func()) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	held := make(chan struct{})
 	s.held = held
 	return func() { close(held) }
 }
 
-func (s *shelf) Logs(ctx context.Context, r record.Run) (all []record.Log, err error) {
-	s.mu.Lock()
+func (s *Archive) Logs(ctx context.Context, r record.Run) (all []record.Log, err error) {
+	s.Mu.Lock()
 	held := s.held
-	s.mu.Unlock()
+	s.Mu.Unlock()
 	if held != nil {
 		select {
 		case <-held:
@@ -90,8 +120,8 @@ func (s *shelf) Logs(ctx context.Context, r record.Run) (all []record.Log, err e
 			return nil, ctx.Err()
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.logs[r])) {
 		parts := strings.Split(name, "/")
 		all = append(all, record.Log{Pod: parts[0], Container: parts[1], Previous: parts[2] == "true", Bytes: 1})
@@ -99,46 +129,46 @@ func (s *shelf) Logs(ctx context.Context, r record.Run) (all []record.Log, err e
 	return all, s.closed
 }
 
-func (s *shelf) OpenLog(_ context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Archive) OpenLog(_ context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	return io.NopCloser(strings.NewReader(s.logs[r][logName(pod, container, previous)])), s.closed
 }
 
-func (s *shelf) SaveTests(context.Context, record.Run) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Archive) SaveTests(context.Context, record.Run) error {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	return s.closed
 }
 
 // Changed is that of the summaries.
-func (s *shelf) Changed(string, time.Time) {}
+func (s *Archive) Changed(string, time.Time) {}
 
-func (s *shelf) SaveRecord(_ context.Context, rec record.Record) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Archive) SaveRecord(_ context.Context, rec record.Record) error {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	if s.closed != nil {
 		return s.closed
 	}
 	if _, again := s.records[rec.ID]; !again {
-		s.order = append(s.order, rec.ID)
+		s.Order = append(s.Order, rec.ID)
 	}
 	s.records[rec.ID] = rec
 	return nil
 }
 
-// record of a run, and whether there is one.
-func (s *shelf) record(id string) (record.Record, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Record of a run, and whether there is one.
+func (s *Archive) Record(id string) (record.Record, bool) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	rec, ok := s.records[id]
 	return rec, ok
 }
 
-// log is what was saved of a container, and how often.
-func (s *shelf) log(pod, container string) (text string, written int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Log is what was saved of a container, and how often.
+func (s *Archive) Log(pod, container string) (text string, written int) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	name := logName(pod, container, false)
 	for _, logs := range s.logs {
 		if text, ok := logs[name]; ok {
@@ -148,32 +178,30 @@ func (s *shelf) log(pod, container string) (text string, written int) {
 	return "", 0
 }
 
-var errClosed = errors.New("it refuses connections")
-
 // archive is that of the manager.
-func (w *world) archive() archivecontroller.Config {
-	if w.shelf == nil {
+func (w *World) archive() archivecontroller.Config {
+	if w.Archive == nil {
 		return archivecontroller.Config{}
 	}
-	logs, err := podlogs.New(w.config)
-	w.must(err)
-	return archivecontroller.Config{Store: w.shelf, Summaries: w.shelf, Logs: logs}
+	logs, err := podlogs.New(w.ManagerConfig)
+	w.Must(err)
+	return archivecontroller.Config{Store: w.Archive, Summaries: w.Archive, Logs: logs}
 }
 
-// newArchiveWorld has an archive, and a node whose kubelet is the handler.
-func newArchiveWorld(t *testing.T, kubelet http.HandlerFunc) *world {
+// WithArchive has an archive, and a node whose kubelet is the handler.
+func WithArchive(t *testing.T, kubelet http.HandlerFunc) *World {
 	t.Helper()
-	w := emptyWorld(t)
-	w.shelf = newShelf()
-	w.node = w.Node(t, kubelet)
-	w.tells = toLoopback() // as every manager does, if there is somebody to tell
-	w.hasTeam()
-	w.create(anEnvironment("staging"), aTrigger("smoke"))
-	w.startManager()
+	w := Empty(t)
+	w.Archive = NewArchive()
+	w.NodeName = w.Node(t, kubelet)
+	w.Announce = ToLoopback() // as every manager does, if there is somebody to tell
+	w.HasTeam()
+	w.Create(build.Environment("staging"), build.Trigger("smoke"))
+	w.StartManager()
 	return w
 }
 
-// says is a kubelet whose containers have all printed their name.
-func says(rw http.ResponseWriter, r *http.Request) {
+// PrintsName is a kubelet whose containers have all printed their name.
+func PrintsName(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(rw, "the log of", r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
 }

@@ -1,25 +1,69 @@
-package controllers_test
+package world
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"k8s.io/utils/clock"
 )
 
-// clockwork is a real clock that the test can move forward, and stop.
-type clockwork struct {
+// Requests counts requests, by method and resource.
+type Requests map[string]int
+
+func (r Requests) Add(request string, n int) { r[request] += n }
+
+// Within fails if a run costs more than so many writes and reads, and prints what it costs.
+func (r Requests) Within(t *testing.T, what string, writes, reads int) {
+	t.Helper()
+	is, text := [2]int{}, ""
+	for _, request := range slices.Sorted(maps.Keys(r)) {
+		if r[request] == 0 || strings.Contains(request, "/teams/") { // of this test, or of another one
+			continue
+		}
+		text += fmt.Sprintf(" %s=%d", strings.ReplaceAll(request, " ", "_"), r[request])
+		if strings.HasPrefix(request, "GET ") {
+			is[1] += r[request]
+		} else {
+			is[0] += r[request]
+		}
+	}
+	fmt.Printf("REQUESTS run=%s writes=%d reads=%d%s\n", what, is[0], is[1], text)
+	if is[0] > writes || is[1] > reads {
+		t.Errorf("a run that %s costs %d writes and %d reads, want at most %d and %d:%s", what, is[0], is[1], writes, reads, text)
+	}
+}
+
+func (x *Wire) Snapshot() Requests {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return maps.Clone(x.sent)
+}
+
+func (x *Wire) Since(before Requests) Requests {
+	now := x.Snapshot()
+	for request, n := range before {
+		now[request] -= n
+	}
+	return now
+}
+
+// Clock is a real clock that the test can move forward, and stop.
+type Clock struct {
 	mu      sync.Mutex
 	ahead   time.Duration
 	stopped time.Time // zero: it runs
 }
 
-var _ clock.PassiveClock = &clockwork{}
+var _ clock.PassiveClock = &Clock{}
 
-func (c *clockwork) Now() time.Time {
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.stopped.IsZero() {
@@ -28,17 +72,17 @@ func (c *clockwork) Now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
-// stop makes it the same time until moveOn, so that no pause of the manager ends early because the machine is slow.
-func (c *clockwork) stop() {
+// Stop makes it the same time until moveOn, so that no pause of the manager ends early because the machine is slow.
+func (c *Clock) Stop() {
 	now := c.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = now
 }
 
-func (c *clockwork) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-func (c *clockwork) moveOn(d time.Duration) {
+func (c *Clock) MoveOn(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
@@ -47,9 +91,9 @@ func (c *clockwork) moveOn(d time.Duration) {
 	}
 }
 
-// wire counts the requests of the manager to the API server. It leaves out watches, which a manager begins when it starts, and
+// Wire counts the requests of the manager to the API server. It leaves out watches, which a manager begins when it starts, and
 // those about other namespaces: other tests use the same cluster.
-type wire struct {
+type Wire struct {
 	namespace string
 
 	mu   sync.Mutex
@@ -60,15 +104,15 @@ type wire struct {
 	refused string // part of the URL of requests that are not sent; empty: none
 }
 
-// refuse makes requests fail whose URL has a text.
-func (x *wire) refuse(part string) {
+// Refuse makes requests fail whose URL has a text.
+func (x *Wire) Refuse(part string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.refused = part
 }
 
-func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+func (x *Wire) wrap(next http.RoundTripper) http.RoundTripper {
+	return RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if x.takes(r) {
 			return nil, errors.New("refused")
 		}
@@ -80,7 +124,7 @@ func (x *wire) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (x *wire) loses(r *http.Request) {
+func (x *Wire) loses(r *http.Request) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.lost == nil {
@@ -90,7 +134,7 @@ func (x *wire) loses(r *http.Request) {
 }
 
 // takes counts a request, and reports whether it is refused.
-func (x *wire) takes(r *http.Request) (refused bool) {
+func (x *Wire) takes(r *http.Request) (refused bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	_, rest, namespaced := strings.Cut(r.URL.Path, "/namespaces/")
@@ -118,20 +162,20 @@ func resourceOf(path string) string {
 	}
 }
 
-func (x *wire) count(request string) int {
+func (x *Wire) Count(request string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.sent[request]
 }
 
-func (x *wire) countLost(request string) int {
+func (x *Wire) CountLost(request string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.lost[request]
 }
 
-// perSecond counts the requests of the manager for a while in which nothing changes.
-func (x *wire) perSecond() float64 {
+// PerSecond counts the requests of the manager for a while in which nothing changes.
+func (x *Wire) PerSecond() float64 {
 	const while = 3 * time.Second
 	count := func() int {
 		x.mu.Lock()
@@ -143,6 +187,6 @@ func (x *wire) perSecond() float64 {
 	return float64(count()-before) / while.Seconds()
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+type RoundTripperFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f RoundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

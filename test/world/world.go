@@ -1,4 +1,15 @@
-package controllers_test
+// Package world gives tests of controllers a namespace of a real API server and a manager for it. The test acts as the rest
+// of a cluster: it starts and ends pods and Jobs, and it is the store, the code hosts and the receivers.
+//
+//	func TestMain(m *testing.M) { world.Main(m) }
+//
+//	func TestSomething(t *testing.T) {
+//		w := world.New(t)
+//		w.Create(build.Suite("run", 0))
+//		w.Runs("run")
+//		…
+//	}
+package world
 
 import (
 	"cmp"
@@ -12,6 +23,7 @@ import (
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
@@ -32,132 +44,142 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// labelTest has the namespace of its test on each Team, which is in no namespace. Managers of other tests ignore it.
-const labelTest = "postflight.dev/test"
+// Arrives moves when a Suite was received from the noon of the tables to the time of this test. The API server says when it
+// was created, and one that is a day older counts as restored from a backup.
+func (w *World) Arrives(s *v1alpha1.Suite) *v1alpha1.Suite {
+	if s.Spec.ReceivedAt != nil {
+		s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.Spec.ReceivedAt.Add(w.Began.Sub(build.Noon))))
+	}
+	return s
+}
 
-func TestMain(m *testing.M) {
+// LabelTest has the namespace of its test on each Team, which is in no namespace. Managers of other tests ignore it.
+const LabelTest = "postflight.dev/test"
+
+func Main(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	os.Exit(apiserver.Run(m))
 }
 
-// world is a namespace of a real API server, with a manager that is limited to it. The test acts as the other parts
+// World is a namespace of a real API server, with a manager that is limited to it. The test acts as the other parts
 // of a cluster: the Job controller, the kubelet and the garbage collector.
-type world struct {
+type World struct {
 	*apiserver.Server
-	t       testing.TB
-	ns      string
-	clock   *clockwork
-	wire    *wire
-	config  *rest.Config
-	inputs  suitecontroller.InputsConfig
-	tests   suitecontroller.Tests // of earlier runs; nil: there is no object store
-	shelf   *shelf                // nil: there is no object store
-	node    string                // of the pods
-	hosts   reportcontroller.Config
-	tells   announcecontroller.Config // nobody, by default
-	bell    *bell                     // of rollouts; nil: no workload has notify
-	starter *starter                  // of schedules; nil: no Trigger has one
-	late    time.Duration             // at which a Job that no controller has changed is reported; 0: at once
-	log     logr.LogSink              // of the manager; nil: silent
-	metrics *prometheus.Registry      // of the manager
+	T             testing.TB
+	NS            string
+	Clock         *Clock
+	Wire          *Wire
+	ManagerConfig *rest.Config
+	Inputs        suitecontroller.InputsConfig
+	Tests         suitecontroller.Tests // of earlier runs; nil: there is no object store
+	Archive       *Archive              // nil: there is no object store
+	NodeName      string                // of the pods
+	CodeHosts     reportcontroller.Config
+	Announce      announcecontroller.Config // nobody, by default
+	Notifier      *Notifier                 // of rollouts; nil: no workload has notify
+	Schedules     *Schedules                // of schedules; nil: no Trigger has one
+	UntouchedFor  time.Duration             // at which a Job that no controller has changed is reported; 0: at once
+	Log           logr.LogSink              // of the manager; nil: silent
+	Metrics       *prometheus.Registry      // of the manager
 
-	reports     *reports                 // that the pods of runs upload; nil: there is no object store
-	deployments deployedcontroller.Store // nil: there is none
-	collector   *job.Collector           // of results; nil: there is none
-	bounds      *bounded.Ledger          // of the last manager's cache
-	began       time.Time                // when the first Suite of this test was received
-	stop        func()                   // the manager
+	Reports     *Reports                 // that the pods of runs upload; nil: there is no object store
+	Deployments deployedcontroller.Store // nil: there is none
+	Collector   *job.Collector           // of results; nil: there is none
+	Bounds      *bounded.Ledger          // of the last manager's cache
+	Began       time.Time                // when the first Suite of this test was received
+	Stop        func()                   // the manager
 }
 
-// newWorld has a Team, an Environment "staging", a Trigger "smoke", and a manager.
-func newWorld(t *testing.T) *world {
+// New has a Team, an Environment "staging", a Trigger "smoke", and a manager.
+func New(t *testing.T) *World {
 	t.Helper()
-	w := emptyWorld(t)
-	w.hasTeam()
-	w.create(anEnvironment("staging"))
-	w.create(aTrigger("smoke"))
-	w.startManager()
-	w.began = longEnoughAgo()
+	w := Empty(t)
+	w.HasTeam()
+	w.Create(build.Environment("staging"))
+	w.Create(build.Trigger("smoke"))
+	w.StartManager()
+	w.Began = longEnoughAgo()
 	return w
 }
 
 // longEnoughAgo is when Suites are received, so that it is before they are created.
 func longEnoughAgo() time.Time { return time.Now().Add(-35 * time.Second) }
 
-func emptyWorld(t testing.TB) *world {
+func Empty(t testing.TB) *World {
 	t.Helper()
 	s := apiserver.New(t)
-	w := &world{Server: s, t: t, ns: s.Namespace(t), clock: &clockwork{}, node: "node", config: s.Manager(t), began: longEnoughAgo(), stop: func() {}}
-	w.wire = &wire{namespace: w.ns}
-	w.config.Wrap(w.wire.wrap)
-	t.Cleanup(func() { w.stop() })
+	w := &World{Server: s, T: t, NS: s.Namespace(t), Clock: &Clock{}, NodeName: "node", ManagerConfig: s.Manager(t), Began: longEnoughAgo(), Stop: func() {}}
+	w.Wire = &Wire{namespace: w.NS}
+	w.ManagerConfig.Wrap(w.Wire.wrap)
+	t.Cleanup(func() { w.Stop() })
 	return w
 }
 
-// hasTeam creates the Team of the namespace.
-func (w *world) hasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
-	w.t.Helper()
-	team := aTeam(w.ns, "", change...)
-	w.create(team)
+// HasTeam creates the Team of the namespace.
+func (w *World) HasTeam(change ...func(*v1alpha1.Team)) *v1alpha1.Team {
+	w.T.Helper()
+	team := build.Team(w.NS, "", change...)
+	w.Create(team)
 	return team
 }
 
-// startManager runs a manager with its real rights and its real wiring, but only for the namespaces of this test, so
+// StartManager runs a manager with its real rights and its real wiring, but only for the namespaces of this test, so
 // that tests do not disturb each other.
-func (w *world) startManager(others ...string) {
-	w.t.Helper()
-	w.runManager(w.cacheOptions(others...))
+func (w *World) StartManager(others ...string) {
+	w.T.Helper()
+	w.RunManager(w.CacheOptions(others...))
 }
 
-func (w *world) cacheOptions(others ...string) cache.Options {
-	own, err := labels.NewRequirement(corev1.LabelMetadataName, selection.In, append(others, w.ns))
-	w.must(err)
-	options := controllers.CacheOptions(w.newBounds())
-	options.ByObject[&v1alpha1.Team{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelTest: w.ns})}
+func (w *World) CacheOptions(others ...string) cache.Options {
+	own, err := labels.NewRequirement(corev1.LabelMetadataName, selection.In, append(others, w.NS))
+	w.Must(err)
+	options := controllers.CacheOptions(w.NewBounds())
+	options.ByObject[&v1alpha1.Team{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{LabelTest: w.NS})}
 	options.ByObject[&corev1.Namespace{}] = cache.ByObject{Label: labels.NewSelector().Add(*own)}
-	options.DefaultNamespaces = map[string]cache.Config{w.ns: {}}
+	options.DefaultNamespaces = map[string]cache.Config{w.NS: {}}
 	for _, ns := range others {
 		options.DefaultNamespaces[ns] = cache.Config{}
 	}
 	return options
 }
 
-func (w *world) newBounds() *bounded.Ledger {
-	w.bounds = bounded.New()
-	return w.bounds
+func (w *World) NewBounds() *bounded.Ledger {
+	w.Bounds = bounded.New()
+	return w.Bounds
 }
 
-// controllers is what they are set up with.
-func (w *world) controllers(mgr ctrl.Manager) controllers.Config {
-	w.metrics = prometheus.NewRegistry()
-	metrics, err := controllers.NewMetrics(w.metrics, mgr.GetCache(), fairness.NewLabels(2), w.clock)
-	w.must(err)
-	if w.starter != nil {
-		w.must(w.starter.serves(mgr))
+// Controllers is what they are set up with.
+func (w *World) Controllers(mgr ctrl.Manager) controllers.Config {
+	w.Metrics = prometheus.NewRegistry()
+	metrics, err := controllers.NewMetrics(w.Metrics, mgr.GetCache(), fairness.NewLabels(2), w.Clock)
+	w.Must(err)
+	if w.Schedules != nil {
+		w.Must(w.Schedules.serves(mgr))
 	}
-	documents, collector := w.reports.config()
+	documents, collector := w.Reports.config()
 	return controllers.Config{
-		Documents: documents, Collector: cmp.Or(w.collector, collector),
-		Clock: w.clock, Metrics: metrics, Inputs: w.inputs, Image: "postflight:test", Tests: w.tests,
-		Archive: w.archive(), Reports: w.hosts, Announce: w.tells,
-		UntouchedFor: cmp.Or(w.late, time.Nanosecond), Notifier: w.bell, Schedules: w.starter, Deployments: w.deployments, Bounds: w.bounds,
+		Documents: documents, Collector: cmp.Or(w.Collector, collector),
+		Clock: w.Clock, Metrics: metrics, Inputs: w.Inputs, Image: "postflight:test", Tests: w.Tests,
+		Archive: w.archive(), Reports: w.CodeHosts, Announce: w.Announce,
+		UntouchedFor: cmp.Or(w.UntouchedFor, time.Nanosecond), Notifier: w.Notifier, Schedules: w.Schedules, Deployments: w.Deployments, Bounds: w.Bounds,
 	}
 }
 
-func (w *world) runManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
-	w.t.Helper()
-	mgr := w.newManager(cache, change...)
-	w.must(controllers.Setup(mgr, w.controllers(mgr)))
-	w.run(mgr)
+func (w *World) RunManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
+	w.T.Helper()
+	mgr := w.NewManager(cache, change...)
+	w.Must(controllers.Setup(mgr, w.Controllers(mgr)))
+	w.Run(mgr)
 	return mgr
 }
 
-// newManager has no controllers yet.
-func (w *world) newManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
-	w.t.Helper()
+// NewManager has no controllers yet.
+func (w *World) NewManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
+	w.T.Helper()
 	options := ctrl.Options{
 		Scheme:     w.Scheme,
 		Cache:      cache,
@@ -169,64 +191,64 @@ func (w *world) newManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	for _, c := range change {
 		c(&options)
 	}
-	mgr, err := ctrl.NewManager(w.config, options)
-	w.must(err)
-	w.must(index.Setup(context.Background(), mgr.GetFieldIndexer()))
+	mgr, err := ctrl.NewManager(w.ManagerConfig, options)
+	w.Must(err)
+	w.Must(index.Setup(context.Background(), mgr.GetFieldIndexer()))
 	return mgr
 }
 
-// run returns when the caches of the manager are full.
-func (w *world) run(mgr ctrl.Manager) {
-	w.t.Helper()
+// Run returns when the caches of the manager are full.
+func (w *World) Run(mgr ctrl.Manager) {
+	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	w.stop = sync.OnceFunc(func() {
+	w.Stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			w.t.Errorf("the manager ended with %v", err)
+			w.T.Errorf("the manager ended with %v", err)
 		}
 	})
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
-		w.t.Fatal("the caches of the manager did not fill")
+		w.T.Fatal("the caches of the manager did not fill")
 	}
 }
 
 // logger is silent by default, because failures of these tests are easier to explain from the objects.
-func (w *world) logger() logr.Logger {
-	if w.log != nil {
-		return logr.New(w.log)
+func (w *World) logger() logr.Logger {
+	if w.Log != nil {
+		return logr.New(w.Log)
 	}
-	if t, ok := w.t.(*testing.T); ok && os.Getenv("POSTFLIGHT_TEST_LOG") != "" {
+	if t, ok := w.T.(*testing.T); ok && os.Getenv("POSTFLIGHT_TEST_LOG") != "" {
 		return testr.New(t)
 	}
 	return logr.Discard()
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
+func (w *World) Must(err error) {
+	w.T.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
-func (w *world) create(objects ...client.Object) {
-	w.t.Helper()
+func (w *World) Create(objects ...client.Object) {
+	w.T.Helper()
 	for _, o := range objects {
 		if _, ofCluster := o.(*v1alpha1.Team); ofCluster {
-			o.SetLabels(map[string]string{labelTest: w.ns})
+			o.SetLabels(map[string]string{LabelTest: w.NS})
 		} else if o.GetNamespace() == "" {
-			o.SetNamespace(w.ns)
+			o.SetNamespace(w.NS)
 		}
 		if s, ok := o.(*v1alpha1.Suite); ok {
-			w.arrives(s)
+			w.Arrives(s)
 		}
-		w.must(w.Client.Create(context.Background(), o))
+		w.Must(w.Client.Create(context.Background(), o))
 	}
 }
 
-// eventually waits until check returns "".
-func (w *world) eventually(what string, check func() (complaint string)) {
-	w.t.Helper()
-	poll.Until(w.t, what, check)
+// Eventually waits until check returns "".
+func (w *World) Eventually(what string, check func() (complaint string)) {
+	w.T.Helper()
+	poll.Until(w.T, what, check)
 }

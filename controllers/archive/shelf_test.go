@@ -1,0 +1,7 @@
+package archive_test
+
+import (
+	"errors"
+)
+
+var errClosed = errors.New("it refuses connections")
