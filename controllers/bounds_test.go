@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,20 +36,6 @@ func hasTriggers(w *world.World, name string, n int, change ...func(*v1alpha1.Tr
 	}
 }
 
-// isReady waits until the Ready condition of a Trigger has a reason.
-func isReady(w *world.World, namespace, name, reason string) {
-	w.T.Helper()
-	w.Eventually(name+" is "+reason, func() string {
-		t := &v1alpha1.Trigger{}
-		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, t))
-		c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady)
-		if c != nil && c.Reason == reason {
-			return ""
-		}
-		return fmt.Sprintf("%+v", c)
-	})
-}
-
 // TestLargeTriggers: 40 Triggers of 1.3 MiB, in a namespace with a Team or without one, cost a manager no memory to speak of, and other
 // teams notice nothing.
 func TestLargeTriggers(t *testing.T) {
@@ -64,22 +49,22 @@ func TestLargeTriggers(t *testing.T) {
 			}
 			w.Create(build.Environment("staging"), build.Trigger("before"))
 			w.StartManager(other)
-			isReady(w, w.NS, "before", "Watching")
+			w.HasCondition(build.Trigger("before"), v1alpha1.ConditionReady, "Watching", "")
 			empty := world.Heap()
 			hasTriggers(w, "large", 40, createdIn(other), withBytes(1300<<10))
 			w.Create(build.Trigger("after"))
-			isReady(w, w.NS, "after", "Watching")
+			w.HasCondition(build.Trigger("after"), v1alpha1.ConditionReady, "Watching", "")
 			if grown := int64(world.Heap()) - int64(empty); grown > 16<<20 {
 				t.Fatalf("40 Triggers of 1.3 MiB take %d MiB", grown>>20)
 			}
 			for i := range 40 {
-				isReady(w, other, fmt.Sprintf("large-%02d", i), v1alpha1.ReasonTooLarge)
+				w.HasCondition(build.Trigger(fmt.Sprintf("large-%02d", i), createdIn(other)), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
 			}
 			if held := w.Bounds.Held(&v1alpha1.Trigger{}); held > 64<<10 {
 				t.Errorf("%d bytes of Triggers are cached", held)
 			}
 			w.Create(build.Trigger("last"))
-			isReady(w, w.NS, "last", "Watching")
+			w.HasCondition(build.Trigger("last"), v1alpha1.ConditionReady, "Watching", "")
 		})
 	}
 }
@@ -91,8 +76,8 @@ func TestLargeTriggersAtStart(t *testing.T) {
 	w.Create(build.Environment("staging"))
 	hasTriggers(w, "large", 40, withBytes(400<<10))
 	w.StartManager()
-	isReady(w, w.NS, "large-00", "Watching")
-	isReady(w, w.NS, "large-39", v1alpha1.ReasonTooLarge)
+	w.HasCondition(build.Trigger("large-00"), v1alpha1.ConditionReady, "Watching", "")
+	w.HasCondition(build.Trigger("large-39"), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
 	if held := w.Bounds.Held(&v1alpha1.Trigger{}); held > 8<<20 || held < 7<<20 {
 		t.Errorf("%d bytes of Triggers are cached, and 8 MiB are allowed", held)
 	}
@@ -107,15 +92,15 @@ func TestRoomForTriggers(t *testing.T) {
 	w.StartManager(other)
 	hasTriggers(w, "large", 24, withBytes(400<<10))
 	w.Create(build.Trigger("small"))
-	isReady(w, w.NS, "large-00", "Watching")
-	isReady(w, w.NS, "small", v1alpha1.ReasonTooLarge)
+	w.HasCondition(build.Trigger("large-00"), v1alpha1.ConditionReady, "Watching", "")
+	w.HasCondition(build.Trigger("small"), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
 	w.Create(build.Trigger("theirs", createdIn(other)))
-	isReady(w, other, "theirs", "EnvironmentMissing")
+	w.HasCondition(build.Trigger("theirs", createdIn(other)), v1alpha1.ConditionReady, "EnvironmentMissing", "")
 	for i := range 10 {
 		w.Must(w.Client.Delete(context.Background(), build.Trigger(fmt.Sprintf("large-%02d", i), createdIn(w.NS))))
 	}
-	isReady(w, w.NS, "large-23", "Watching")
-	isReady(w, w.NS, "small", "Watching")
+	w.HasCondition(build.Trigger("large-23"), v1alpha1.ConditionReady, "Watching", "")
+	w.HasCondition(build.Trigger("small"), v1alpha1.ConditionReady, "Watching", "")
 }
 
 // TestTriggersBeforeTheirTeam: Triggers without a Team share a bound, and have their own as soon as they have a Team.
@@ -124,11 +109,11 @@ func TestTriggersBeforeTheirTeam(t *testing.T) {
 	full := w.Namespace(t)
 	w.StartManager(full)
 	hasTriggers(w, "large", 24, createdIn(full), withBytes(400<<10))
-	isReady(w, full, "large-23", v1alpha1.ReasonTooLarge)
+	w.HasCondition(build.Trigger("large-23", createdIn(full)), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
 	w.Create(build.Environment("staging"), build.Trigger("small"))
-	isReady(w, w.NS, "small", v1alpha1.ReasonTooLarge)
+	w.HasCondition(build.Trigger("small"), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
 	w.HasTeam()
-	isReady(w, w.NS, "small", "Watching")
+	w.HasCondition(build.Trigger("small"), v1alpha1.ConditionReady, "Watching", "")
 }
 
 // TestLargeSuitesAndJobs: what others write into the metadata of 150 Suites and 80 Jobs costs a manager little memory, and runs end.
@@ -138,7 +123,7 @@ func TestLargeSuitesAndJobs(t *testing.T) {
 	other := w.Namespace(t)
 	w.Create(build.Team(other, "", func(t *v1alpha1.Team) { t.Spec.Suspended = true }), build.Environment("staging"), build.Trigger("smoke"))
 	cached := w.RunManager(w.CacheOptions(other)).GetCache()
-	isReady(w, w.NS, "smoke", "Watching")
+	w.HasCondition(build.Trigger("smoke"), v1alpha1.ConditionReady, "Watching", "")
 	empty := world.Heap()
 	const suites, jobs = 150, 80
 	large := strings.Repeat("x", 120<<10)
@@ -239,12 +224,8 @@ func TestJobsBeyondTheirShare(t *testing.T) {
 	})
 	w.Runs("mine")
 	w.Passes("mine")
-	w.Eventually("what was under test is known", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key("mine"), s))
-		if u := s.Status.UnderTest; s.Finished() && u != nil && len(u.Workloads) == 2 {
-			return ""
-		}
-		return fmt.Sprintf("%+v", s.Status)
+	w.Await("what was under test is known", s, func() bool {
+		return s.Finished() && s.Status.UnderTest != nil && len(s.Status.UnderTest.Workloads) == 2
 	})
 }
 

@@ -1,7 +1,6 @@
 package controllers_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -52,8 +51,7 @@ func TestRequestsOfARun(t *testing.T) {
 // passesArchived ends a run.
 func passesArchived(w *world.World, name string) {
 	w.T.Helper()
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(w.T.Context(), w.Key(name+"-pod"), p))
+	p := w.PodOf(name)
 	w.Status(p, func() {
 		p.Status.Phase = corev1.PodSucceeded
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
@@ -86,12 +84,6 @@ func awaitActive(w *world.World, trigger string) {
 
 func awaitTrigger(w *world.World, name string, condition func(v1alpha1.TriggerStatus) bool) {
 	w.T.Helper()
-	w.Eventually("the counts of "+name, func() string {
-		t := &v1alpha1.Trigger{}
-		w.Must(w.Client.Get(w.T.Context(), w.Key(name), t))
-		if condition(t.Status) {
-			return ""
-		}
-		return fmt.Sprintf("%+v", t.Status)
-	})
+	t := build.Trigger(name)
+	w.Await("the counts of "+name, t, func() bool { return condition(t.Status) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -75,13 +75,9 @@ func TestRecoveryOfADeletedRun(t *testing.T) {
 	w.Runs("fails")
 	w.Exits("fails", 1)
 	w.chatHears("failed")
-	w.Eventually("the Trigger remembers it", func() string {
-		tr := &v1alpha1.Trigger{}
-		w.Must(w.Client.Get(context.Background(), w.Key("smoke"), tr))
-		if len(tr.Status.Outcomes) == 1 && tr.Status.Outcomes[0].State == v1alpha1.ReasonFailed {
-			return ""
-		}
-		return fmt.Sprintf("%+v", tr.Status.Outcomes)
+	smoke := build.Trigger("smoke")
+	w.Await("the Trigger remembers it", smoke, func() bool {
+		return len(smoke.Status.Outcomes) == 1 && smoke.Status.Outcomes[0].State == v1alpha1.ReasonFailed
 	})
 	w.Must(w.Client.Delete(context.Background(), &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "fails"}}))
 	w.Gone(&v1alpha1.Suite{}, "fails")
@@ -129,14 +125,7 @@ func TestFaultsOfReceivers(t *testing.T) {
 			w.Reaches("run", v1alpha1.ReasonFailed, "")
 			w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook events lacks the event Queued: ")
 			s := w.notified("run", v1alpha1.ReasonNotifyFailed, tc.message)
-			w.Eventually("an event says so", func() string {
-				for _, e := range w.notes(s.Name) {
-					if strings.Contains(e, tc.message) {
-						return ""
-					}
-				}
-				return fmt.Sprint(w.notes(s.Name))
-			})
+			w.HasEvent(s, tc.message)
 			w.hook.failing(nil)
 			w.hears("run", "queued", "started", "failed")
 			w.chatHears("smoke failed in staging")
@@ -175,12 +164,7 @@ func TestHangingReceiver(t *testing.T) {
 	for i := range 40 { // more than the manager has workers
 		w.Create(build.Suite(fmt.Sprint("run-", i), i))
 	}
-	w.Eventually("the webhook hangs", func() string {
-		if w.hook.asked() > 0 {
-			return ""
-		}
-		return "nobody asked"
-	})
+	poll.True(t, "the webhook hangs", func() bool { return w.hook.asked() > 0 })
 	w.Create(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Namespace = other }))
 	w.Eventually("the other team hears of its run", func() string {
 		got, _ := its.got("run")
@@ -246,11 +230,7 @@ func TestReceiverIsAddedLater(t *testing.T) {
 	w.Exits("before", 1)
 	w.notified("before", v1alpha1.ReasonDelivered, "told to: webhook events.")
 	w.Clock.MoveOn(4 * time.Second) // times in a status are whole seconds
-	late := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("late"), late))
-	was := late.DeepCopy()
-	tellsChat(late)
-	w.Must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
+	w.Change(build.Trigger("late"), func(o client.Object) { tellsChat(o.(*v1alpha1.Trigger)) })
 	w.knowsReceivers("late")
 	w.Create(build.Suite("after", 1, build.OfTrigger("late")))
 	w.Runs("after")

@@ -1,16 +1,13 @@
 package announce_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -29,26 +26,14 @@ func TestReceiverSecrets(t *testing.T) {
 	w.hears("run", "queued", "started", "passed")
 	w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook lost lacks the event Queued: The manager may not read the Secret lost. Allow it with a RoleBinding")
 	w.notified("run", v1alpha1.ReasonNotifyFailed, "The webhook ungranted lacks the event Queued: The manager may not read the Secret ungranted")
-	team := &v1alpha1.Team{}
-	w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
-	was := team.DeepCopy()
-	team.Spec.Webhooks = team.Spec.Webhooks[:1]
-	w.Must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
+	w.Change(build.Team(w.NS, ""), func(o client.Object) { o.(*v1alpha1.Team).Spec.Webhooks = o.(*v1alpha1.Team).Spec.Webhooks[:1] })
 	w.isReady("Active", "")
 	w.notified("run", v1alpha1.ReasonDelivered, "told to: webhook events.")
 }
 
 func (w *announceWorld) isReady(reason, message string) {
 	w.T.Helper()
-	w.Eventually("the Team is "+reason, func() string {
-		team := &v1alpha1.Team{}
-		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
-		c := meta.FindStatusCondition(team.Status.Conditions, v1alpha1.ConditionReady)
-		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
-			return ""
-		}
-		return fmt.Sprintf("%+v", c)
-	})
+	w.HasCondition(build.Team(w.NS, ""), v1alpha1.ConditionReady, reason, message)
 }
 
 // TestNotificationsNameNoReceiver: addresses in a notification are never called, and those of receivers only if they
@@ -78,11 +63,10 @@ func TestNotificationsNameNoReceiver(t *testing.T) {
 // hidesSecrets: neither an address nor a key of a receiver is in the objects that people read.
 func (w *announceWorld) hidesSecrets(run string) {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Must(w.Client.Get(context.Background(), w.Key(run), s))
+	s := w.Suite(run)
 	text, err := json.Marshal(s)
 	w.Must(err)
-	all := string(text) + strings.Join(w.notes(run), " ")
+	all := string(text) + strings.Join(w.Events(s), " ")
 	for _, secret := range []string{"t0ken", "/chat", w.hook.URL, "whsec_", "169.254"} {
 		if strings.Contains(all, secret) {
 			w.T.Errorf("%q is in %s", secret, all)

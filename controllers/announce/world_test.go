@@ -1,7 +1,6 @@
 package announce_test
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,8 +15,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -194,15 +191,9 @@ func tellsChat(t *v1alpha1.Trigger) {
 // knowsReceivers waits until the manager has seen the receivers of the Team and of a Trigger.
 func (w *announceWorld) knowsReceivers(trigger string) {
 	w.T.Helper()
-	w.Eventually("the receivers are known", func() string {
-		team, t := &v1alpha1.Team{}, &v1alpha1.Trigger{}
-		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
-		w.Must(w.Client.Get(context.Background(), w.Key(trigger), t))
-		if len(team.Status.Webhooks) != len(team.Spec.Webhooks) || (t.Status.NotifiedSince == nil) != (t.Spec.Notify == nil) {
-			return fmt.Sprintf("%+v %+v", team.Status, t.Status)
-		}
-		return ""
-	})
+	team, t := build.Team(w.NS, ""), build.Trigger(trigger)
+	w.Await("the webhooks are known", team, func() bool { return len(team.Status.Webhooks) == len(team.Spec.Webhooks) })
+	w.Await("the chat is known", t, func() bool { return (t.Status.NotifiedSince == nil) == (t.Spec.Notify == nil) })
 }
 
 // hears waits until the webhook has the events of a run, and no others.
@@ -231,42 +222,16 @@ func (w *announceWorld) chatHears(texts ...string) {
 // notified waits until the condition Notified of a run has a reason, and its message a text.
 func (w *announceWorld) notified(name, reason, message string) *v1alpha1.Suite {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually(fmt.Sprintf("the receivers of %s are told: %s, %q", name, reason, message), func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionNotified)
-		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
-			return ""
-		}
-		return fmt.Sprintf("%+v", c)
-	})
-	return s
+	return w.SuiteHas(name, v1alpha1.ConditionNotified, reason, message)
 }
 
 // remembers waits until the status of a run says that the webhook accepted an event.
 func (w *announceWorld) remembers(name string, event v1alpha1.RunEvent) {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually(fmt.Sprintf("the status of %s says %s", name, event), func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-		if announce.DeliveryTo(s, announce.Receiver{Name: "webhook/events"}).Event == event {
-			return ""
-		}
-		return fmt.Sprintf("%+v", s.Status.Deliveries)
+	s := build.Suite(name, 0)
+	w.Await(fmt.Sprintf("the status of %s says %s", name, event), s, func() bool {
+		return announce.DeliveryTo(s, announce.Receiver{Name: "webhook/events"}).Event == event
 	})
-}
-
-// notes are those of the events about a run.
-func (w *announceWorld) notes(run string) (notes []string) {
-	w.T.Helper()
-	list := &eventsv1.EventList{}
-	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
-	for _, e := range list.Items {
-		if e.Regarding.Kind == "Suite" && e.Regarding.Name == run {
-			notes = append(notes, e.Note)
-		}
-	}
-	return notes
 }
 
 // otherTeam adds a Team with a webhook of its own to the manager, and returns its namespace.

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 	"github.com/postflight-dev/postflight/test/world"
 )
@@ -31,11 +32,9 @@ func TestTeamsShareTheArchive(t *testing.T) {
 	w.Must(ended(w, build.Suite("single", 0), other))
 	arePending(w, many+1)
 	release()
-	w.Eventually("the other team's run is archived", func() string {
-		if _, ok := w.Archive.Record("single"); !ok {
-			return "it is not"
-		}
-		return ""
+	poll.True(t, "the other team's run is archived", func() bool {
+		_, ok := w.Archive.Record("single")
+		return ok
 	})
 	w.Archive.Mu.Lock()
 	defer w.Archive.Mu.Unlock()

@@ -1,7 +1,7 @@
 package archive_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -19,11 +19,12 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+var errClosed = errors.New("it refuses connections")
+
 // ran says that containers of the pod of a run have ended.
 func ran(w *world.World, name string, containers ...string) {
 	w.T.Helper()
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(name+"-pod"), p))
+	p := w.PodOf(name)
 	w.Status(p, func() {
 		p.Status.Phase, p.Status.ContainerStatuses = corev1.PodFailed, nil
 		for _, c := range containers {
@@ -200,7 +201,7 @@ func TestExpiredEnvironmentWaits(t *testing.T) {
 	w.Change(build.Environment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
 	w.Create(build.Environment("pr-2", build.Ephemeral(w.Clock.Now()))) // its end shows that the manager has reconciled
 	w.Gone(&v1alpha1.Environment{}, "pr-2")
-	w.Must(w.Client.Get(context.Background(), w.Key("pr-1"), &v1alpha1.Environment{}))
+	w.Read(build.Environment("pr-1"))
 	w.Stop() // so that the next attempt need not be waited for
 	w.Archive.Close(nil)
 	w.StartManager()

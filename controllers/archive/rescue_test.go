@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/world"
 )
 
@@ -77,8 +78,7 @@ func (n *node) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // running says that the container of a pod runs.
 func running(w *world.World, name string) *corev1.Pod {
 	w.T.Helper()
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(name+"-pod"), p))
+	p := w.PodOf(name)
 	w.Status(p, func() {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: "test", Image: "test", ImageID: "test", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
@@ -177,12 +177,7 @@ func TestDeletedPodThatStarts(t *testing.T) {
 	w.Runs("run")
 	before := w.Wire.Count("GET pods")
 	w.Must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "run-pod"}}))
-	w.Eventually("the manager has read the pod", func() string {
-		if w.Wire.Count("GET pods") == before {
-			return "it has not"
-		}
-		return ""
-	})
+	poll.True(t, "the manager has read the pod", func() bool { return w.Wire.Count("GET pods") > before })
 	running(w, "run")
 	follows(w, n, 1)
 	n.stop()
@@ -262,8 +257,7 @@ func TestPodOfAnArchivedRun(t *testing.T) {
 	}
 	w.Exits("old", 1)
 	w.ArchivedAs("old", v1alpha1.ReasonSaved, "")
-	old := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key("old-pod"), old))
+	old := w.PodOf("old")
 	w.Status(old, func() { old.Status.Phase = corev1.PodRunning })
 	w.Must(w.Client.Delete(context.Background(), old))
 	w.Must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "new-pod"}}))

@@ -112,13 +112,7 @@ func TestDeploymentsAreArchived(t *testing.T) {
 	shelf.close(nil)
 	w.StartManager()
 	archived("11 with 1, 22 with 1, 33 with 0, 44 with 1")
-	w.Eventually("the status keeps nothing", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key("staging"), staging))
-		if len(staging.Status.Unarchived) > 0 {
-			return fmt.Sprintf("%+v", staging.Status.Unarchived)
-		}
-		return ""
-	})
+	w.Await("the status keeps nothing", staging, func() bool { return len(staging.Status.Unarchived) == 0 })
 
 	w.Must(w.Client.Delete(context.Background(), staging))
 	w.Eventually("the end is noted", func() string {

@@ -1,7 +1,6 @@
 package deployed_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -60,7 +59,7 @@ func TestWorkloadsOfAnotherTeam(t *testing.T) {
 				w.Runs(s.Name)
 				w.Passes(s.Name)
 				run := w.Reaches(s.Name, v1alpha1.ReasonPassed, "")
-				text, err := json.Marshal([]any{e.Status, run.Status, notes(w, e)})
+				text, err := json.Marshal([]any{e.Status, run.Status, w.Events(e)})
 				w.Must(err)
 				if strings.Contains(string(text), "9999999") || strings.Contains(string(text), "s3cr3t") {
 					t.Errorf("%s tells of another team: %s", e.Name, text)
@@ -99,12 +98,6 @@ func TestForeignWorkloadsCanBeRead(t *testing.T) {
 		e := build.Environment(strings.ToLower(kind))
 		w.Create(e)
 		w.NamesWorkloads(e, v1alpha1.Workload{Kind: kind, Name: "vault", SHA: &v1alpha1.WorkloadValue{Expression: "object.metadata.labels['code']"}})
-		w.Eventually(kind+" is read", func() string {
-			w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
-			if len(e.Status.Deployed) == 0 || e.Status.Deployed[0].Workloads[0].SHA != "s3cr3t" {
-				return fmt.Sprintf("%+v", e.Status.Deployed)
-			}
-			return ""
-		})
+		w.Await(kind+" is read", e, func() bool { return len(e.Status.Deployed) > 0 && e.Status.Deployed[0].Workloads[0].SHA == "s3cr3t" })
 	}
 }

@@ -3,6 +3,7 @@ package deployed_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,24 +38,12 @@ func TestWorkloadsNamedLater(t *testing.T) {
 
 	w.Change(web, func(o client.Object) { o.SetLabels(map[string]string{"app": "api"}) })
 	w.NamesWorkloads(nightly, v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "api"}}, Repository: "acme/api"})
-	w.Eventually("both have the label", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
-		for _, d := range nightly.Status.Deployed {
-			if len(d.Workloads) == 2 {
-				return ""
-			}
-		}
-		return fmt.Sprintf("%+v", nightly.Status.Deployed)
+	w.Await("both have the label", nightly, func() bool {
+		return slices.ContainsFunc(nightly.Status.Deployed, func(d v1alpha1.Deployed) bool { return len(d.Workloads) == 2 })
 	})
 	w.Change(web, func(o client.Object) { o.SetLabels(map[string]string{"app": "web"}) })
-	w.Eventually("one has lost it", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
-		for _, d := range nightly.Status.Deployed {
-			if d.Repository == "acme/api" && len(d.Workloads) == 1 {
-				return ""
-			}
-		}
-		return fmt.Sprintf("%+v", nightly.Status.Deployed)
+	w.Await("one has lost it", nightly, func() bool {
+		return slices.ContainsFunc(nightly.Status.Deployed, func(d v1alpha1.Deployed) bool { return d.Repository == "acme/api" && len(d.Workloads) == 1 })
 	})
 }
 
@@ -69,7 +58,7 @@ func TestLargeWorkloads(t *testing.T) {
 		d := build.Deployment(fmt.Sprintf("large-%02d", i), build.Commit(1))
 		w.Create(d)
 		w.RollsOut(d)
-		w.Must(w.Client.Get(context.Background(), client.ObjectKeyFromObject(d), d))
+		w.Read(d)
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: "Verbose", Status: "True", Message: strings.Repeat("x", 500<<10)})
 		w.Must(w.Client.Status().Update(context.Background(), d))
 		all = append(all, v1alpha1.Workload{Name: d.Name, Repository: "acme/large"})

@@ -54,13 +54,9 @@ func TestEnvironmentFollowsItsWorkload(t *testing.T) {
 
 	watches.are(w, 1)
 	w.NamesWorkloads(staging)
-	w.Eventually("the commit stays without workloads", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key("staging"), staging))
-		c := meta.FindStatusCondition(staging.Status.Conditions, v1alpha1.ConditionReady)
-		if all := staging.Status.Deployed; c != nil || len(all) != 1 || all[0].SHA != build.Commit(2) || all[0].Ready != nil {
-			return fmt.Sprintf("%+v, %+v", c, all)
-		}
-		return ""
+	w.Await("the commit stays without workloads", staging, func() bool {
+		all := staging.Status.Deployed
+		return meta.FindStatusCondition(staging.Status.Conditions, v1alpha1.ConditionReady) == nil && len(all) == 1 && all[0].SHA == build.Commit(2) && all[0].Ready == nil
 	})
 	watches.are(w, 0)
 }
@@ -85,13 +81,7 @@ func TestEnvironmentsShareWatches(t *testing.T) {
 	w.Ready(nightly, "True", world.WorkloadsRead, "The Environment staging names the Deployment api, too.")
 	watches.are(w, 1)
 	w.NamesWorkloads(staging)
-	w.Eventually("nobody else names it", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
-		if message := nightly.Status.Conditions[0].Message; message != "All workloads can be read." {
-			return message
-		}
-		return ""
-	})
+	w.Await("no other Environment names it", nightly, func() bool { return nightly.Status.Conditions[0].Message == "All workloads can be read." })
 	api := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "api"}}
 	w.Change(api, func(o client.Object) { build.SetCommit(o.(*appsv1.Deployment), build.Commit(3)) })
 	w.RollsOut(api)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/world"
 )
 
@@ -38,12 +38,8 @@ func notifyingWorld(t *testing.T) (w *world.World, staging *v1alpha1.Environment
 // notified waits until the status says so of a commit.
 func notified(w *world.World, e *v1alpha1.Environment, n int, want v1alpha1.RolloutNotification) {
 	w.T.Helper()
-	w.Eventually(fmt.Sprintf("the notification of %s is %q", build.Commit(n), want), func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
-		if d := e.Status.Deployed[0]; d.SHA != build.Commit(n) || d.Notification != want {
-			return fmt.Sprintf("%s %q", d.SHA, d.Notification)
-		}
-		return ""
+	w.Await(fmt.Sprintf("the notification of %s is %q", build.Commit(n), want), e, func() bool {
+		return e.Status.Deployed[0].SHA == build.Commit(n) && e.Status.Deployed[0].Notification == want
 	})
 }
 
@@ -54,27 +50,7 @@ func looksAgain(w *world.World, e *v1alpha1.Environment) {
 		named := &o.(*v1alpha1.Environment).Spec.Workloads[0]
 		named.Branch = &v1alpha1.WorkloadValue{Value: fmt.Sprintf("b%d", o.GetGeneration())}
 	})
-	w.Eventually("the manager has seen the change of the Environment", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
-		if e.Status.ObservedGeneration != e.Generation {
-			return fmt.Sprintf("%d of %d", e.Status.ObservedGeneration, e.Generation)
-		}
-		return ""
-	})
-}
-
-// notes are those of the events of an Environment.
-func notes(w *world.World, e *v1alpha1.Environment) (all []string) {
-	w.T.Helper()
-	list := &eventsv1.EventList{}
-	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
-	for _, event := range list.Items {
-		if event.Regarding.Kind == "Environment" && event.Regarding.Name == e.Name {
-			all = append(all, event.Type+" "+event.Reason+": "+event.Note)
-		}
-	}
-	slices.Sort(all)
-	return all
+	w.Await("the manager has seen the change of the Environment", e, func() bool { return e.Status.ObservedGeneration == e.Generation })
 }
 
 // TestRolloutsAreNotified once each: not when the Environment names the workload, nor for a restart, nor after all runs have expired and the
@@ -116,7 +92,7 @@ func TestRolloutsAreNotified(t *testing.T) {
 		"Normal RolledOut: " + build.Commit(2) + " was rolled out. Started run-1.",
 		"Normal RolledOut: " + build.Commit(2) + " was rolled out. Started run-3.",
 	}
-	w.Eventually("each rollout has an event", func() string { return cmp.Diff(want, notes(w, staging)) })
+	w.Eventually("each rollout has an event", func() string { return cmp.Diff(want, slices.Sorted(slices.Values(w.Events(staging)))) })
 }
 
 // TestRolloutWhileTheManagerIsOff is noticed when it starts.
@@ -157,12 +133,7 @@ func TestNotificationIsRepeated(t *testing.T) {
 			w, staging, web := notifyingWorld(t)
 			w.Notifier.Answers(tc.answer)
 			w.RollsOutCommit(web, 2)
-			w.Eventually("the notification is made", func() string {
-				if len(w.Notifier.All()) == 0 {
-					return "it is not"
-				}
-				return ""
-			})
+			poll.True(t, "the notification is made", func() bool { return len(w.Notifier.All()) > 0 })
 			if tc.restart {
 				notified(w, staging, 2, v1alpha1.NotificationPending)
 				w.Stop()

@@ -45,10 +45,7 @@ func BenchmarkWorkloads(b *testing.B) {
 		fmt.Printf("WORKLOADS watched=%d heap_mib=%.1f bytes_per_workload=%d status_seconds=%.2f lists=%d idle_requests_per_second=%.2f\n",
 			workloads, float64(grown)/(1<<20), grown/workloads, seconds, lists, w.Wire.PerSecond())
 		w.NamesWorkloads(staging)
-		w.Eventually("nothing is named", func() string {
-			w.Must(w.Client.Get(b.Context(), w.Key("staging"), staging))
-			return strings.Repeat("it is", len(staging.Status.Conditions))
-		})
+		w.Await("nothing is named", staging, func() bool { return len(staging.Status.Conditions) == 0 })
 		runtime.GC()
 	}
 }

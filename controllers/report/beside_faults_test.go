@@ -1,13 +1,10 @@
 package report_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
@@ -25,22 +22,14 @@ func TestNotAllowedBeside(t *testing.T) {
 	w.Runs("one")
 	w.Passes("one")
 	w.reports("one", v1alpha1.ReasonPosted, "")
-	w.Eventually("the Suite says why there is no deployment", func() string {
-		s := &v1alpha1.Suite{}
-		w.Must(w.Client.Get(context.Background(), w.Key("one"), s))
+	s := build.Suite("one", 0)
+	w.Await("the Suite says why there is no deployment", s, func() bool {
 		r := s.Status.Report
-		if r.PullRequest == nil || r.PullRequest.Phase != v1alpha1.ReportCompleted || r.Deployment == nil ||
-			!strings.Contains(r.Deployment.Problem, "the token needs the permission to read and write deployments there.") {
-			return fmt.Sprintf("%+v", r)
-		}
-		return ""
+		return r.PullRequest != nil && r.PullRequest.Phase == v1alpha1.ReportCompleted && r.Deployment != nil &&
+			strings.Contains(r.Deployment.Problem, "the token needs the permission to read and write deployments there.")
 	})
 	w.gitHub.Refuse("/deployments", false)
-	trigger := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("tok"), trigger))
-	was := trigger.DeepCopy()
-	trigger.Spec.Paused = true // any change
-	w.Must(w.Client.Patch(context.Background(), trigger, client.MergeFrom(was)))
+	w.changes("tok")
 	if r := w.complete("one", 5).Status.Report.Deployment; r.Problem != "" {
 		t.Errorf("the problem is still %q", r.Problem)
 	}
@@ -58,16 +47,12 @@ func TestBesideAfterAnotherLeader(t *testing.T) {
 	w.deployed(w.gitHub, build.Commit(1), "in_progress")
 	w.comments(w.gitHub, 5, "app: The tests are running")
 	w.Stop()
-	s := &v1alpha1.Suite{}
-	w.Must(w.Client.Get(context.Background(), w.Key("one"), s))
+	s := w.Suite("one")
 	w.Status(s, func() { s.Status.Report.Deployment, s.Status.Report.PullRequest = nil, nil }) // the last write of the manager may come late
 	w.StartManager()
-	w.Eventually("the Suite knows it again", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key("one"), s))
-		if r := s.Status.Report; r.Deployment == nil || r.Deployment.Phase == "" || r.PullRequest == nil || r.PullRequest.CommentID == 0 {
-			return fmt.Sprintf("%+v", r)
-		}
-		return ""
+	w.Await("the Suite knows it again", s, func() bool {
+		r := s.Status.Report
+		return r.Deployment != nil && r.Deployment.Phase != "" && r.PullRequest != nil && r.PullRequest.CommentID != 0
 	})
 	if deployments, comments := len(w.gitHub.DeploymentWrites()), len(w.gitHub.CommentWrites()); deployments != 2 || comments != 1 {
 		t.Errorf("%d writes about the deployment and %d about the comment, want 2 and 1", deployments, comments)
@@ -175,12 +160,7 @@ func TestFaultsBeside(t *testing.T) {
 			w.Passes("lab")
 			w.Reaches("hub", v1alpha1.ReasonPassed, "")
 			w.Reaches("lab", v1alpha1.ReasonPassed, "")
-			w.Eventually("both hosts were asked", func() string {
-				if len(w.gitHub.Requests()) == 0 || len(w.gitLab.Requests()) == 0 {
-					return "one of them was not"
-				}
-				return ""
-			})
+			w.areAsked(w.gitHub, w.gitLab)
 			w.gitHub.Fail(nil)
 			w.gitLab.Fail(nil)
 			for name, host := range map[string]*codehost.Host{"hub": w.gitHub, "lab": w.gitLab} {

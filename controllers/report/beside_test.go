@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,15 +124,11 @@ func TestBesideChecks(t *testing.T) {
 // complete waits until the Suite knows that everything is shown.
 func (w *reportWorld) complete(name string, number int64) *v1alpha1.Suite {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually(name+" is shown everywhere", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
+	s := build.Suite(name, 0)
+	w.Await(name+" is shown everywhere", s, func() bool {
 		r := s.Status.Report
-		if r == nil || r.Phase != v1alpha1.ReportCompleted || r.Deployment == nil || r.PullRequest == nil ||
-			r.Deployment.Phase != v1alpha1.ReportCompleted || r.PullRequest.Phase != v1alpha1.ReportCompleted {
-			return fmt.Sprintf("the report is %+v", r)
-		}
-		return ""
+		return r != nil && r.Phase == v1alpha1.ReportCompleted && r.Deployment != nil && r.PullRequest != nil &&
+			r.Deployment.Phase == v1alpha1.ReportCompleted && r.PullRequest.Phase == v1alpha1.ReportCompleted
 	})
 	if r := s.Status.Report.PullRequest; r.Number != number || number != 0 && (r.CommentID == 0 || !strings.HasSuffix(r.URL, fmt.Sprintf("/%d", number))) {
 		w.T.Errorf("the pull request is %+v", r)

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -121,11 +122,8 @@ func (w *reportWorld) timeEnds(triggers ...string) map[string]time.Duration {
 
 func (w *reportWorld) areAsked(hosts ...*codehost.Host) {
 	w.T.Helper()
-	w.Eventually("the hosts are asked", func() string {
-		if slices.ContainsFunc(hosts, func(h *codehost.Host) bool { return len(h.Requests()) == 0 }) {
-			return "they are not"
-		}
-		return ""
+	poll.True(w.T, "the hosts are asked", func() bool {
+		return !slices.ContainsFunc(hosts, func(h *codehost.Host) bool { return len(h.Requests()) == 0 })
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/codehost"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestFormerLeader: a leader that could not reach the API server comes back and still sees runs that go on. By then,
@@ -42,12 +43,7 @@ func TestFormerLeader(t *testing.T) {
 	before := len(w.gitHub.Writes()) + len(w.gitLab.Writes())
 	former.set(true, false)
 	for trigger := range all {
-		w.Eventually("the former leader looks at "+trigger, func() string {
-			if !former.read(trigger) {
-				return "it does not"
-			}
-			return ""
-		})
+		poll.True(t, "the former leader looks at "+trigger, func() bool { return former.read(trigger) })
 	}
 	w.Stop()
 	former.set(false, false)

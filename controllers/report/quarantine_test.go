@@ -57,8 +57,7 @@ func collects(w *world.World, j *batchv1.Job, report string) string {
 func failsWith(w *world.World, name, report string, code int32) {
 	w.T.Helper()
 	w.Runs(name)
-	j, p := w.HasJob(name), &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName(name)), p))
+	j, p := w.HasJob(name), w.PodOf(name)
 	w.Status(p, func() {
 		fakecluster.EndPod(p, code)
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{fakecluster.ContainerStatus(job.CollectContainer, corev1.ContainerState{

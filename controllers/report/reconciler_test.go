@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -95,11 +94,7 @@ func TestGrantComesLater(t *testing.T) {
 	w.Passes("late")
 	w.Reaches("late", v1alpha1.ReasonPassed, "")
 	w.reports("late", v1alpha1.ReasonReportFailed, "may not read")
-	late := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("late"), late))
-	was := late.DeepCopy()
-	late.Spec.Repository.Credentials.SecretRef.Name = gitHubSecret
-	w.Must(w.Client.Patch(context.Background(), late, client.MergeFrom(was)))
+	w.patchTrigger("late", func(t *v1alpha1.Trigger) { t.Spec.Repository.Credentials.SecretRef.Name = gitHubSecret })
 	w.shows(w.gitHub, build.Commit(1), "success")
 	w.reports("late", v1alpha1.ReasonPosted, "")
 }
@@ -124,11 +119,7 @@ func TestOwnCredentials(t *testing.T) {
 	runs := 0
 	ends := func(trigger, reason, says string, listed ...string) {
 		t.Helper()
-		team := &v1alpha1.Team{}
-		w.Must(w.Client.Get(context.Background(), client.ObjectKey{Name: w.NS}, team))
-		was := team.DeepCopy()
-		team.Spec.Repositories = listed
-		w.Must(w.Client.Patch(context.Background(), team, client.MergeFrom(was)))
+		w.Change(build.Team(w.NS, ""), func(o client.Object) { o.(*v1alpha1.Team).Spec.Repositories = listed })
 		name := fmt.Sprintf("run-%d", runs)
 		w.Create(build.Suite(name, runs, build.OfTrigger(trigger), tests(build.Commit(runs))))
 		w.Runs(name)

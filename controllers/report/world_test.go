@@ -1,14 +1,11 @@
 package report_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,16 +80,7 @@ func attempt(n int32) func(*v1alpha1.Suite) {
 // reports waits until the condition Reported of a run has a reason, and its message a text.
 func (w *reportWorld) reports(name, reason, message string) *v1alpha1.Suite {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually(fmt.Sprintf("%s is reported as %s with %q", name, reason, message), func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
-		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
-			return ""
-		}
-		return fmt.Sprintf("%+v", c)
-	})
-	return s
+	return w.SuiteHas(name, v1alpha1.ConditionReported, reason, message)
 }
 
 // shows waits until a host shows the states of a commit, and no others.
@@ -103,9 +91,5 @@ func (w *reportWorld) shows(host *codehost.Host, sha string, states ...string) {
 
 func (w *reportWorld) patchTrigger(name string, change func(*v1alpha1.Trigger)) {
 	w.T.Helper()
-	t := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key(name), t))
-	was := t.DeepCopy()
-	change(t)
-	w.Must(w.Client.Patch(context.Background(), t, client.MergeFrom(was)))
+	w.Change(build.Trigger(name), func(o client.Object) { change(o.(*v1alpha1.Trigger)) })
 }

@@ -1,8 +1,6 @@
 package schedule_test
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // TestSchedule starts a run each time, although the commit has a result, which is no deployment.
@@ -30,12 +29,12 @@ func TestSchedule(t *testing.T) {
 		w.Passes(last.Name)
 		w.Reaches(last.Name, v1alpha1.ReasonPassed, "")
 	}
-	staging := &v1alpha1.Environment{}
-	w.Must(w.Client.Get(context.Background(), w.Key("staging"), staging))
+	staging := build.Environment("staging")
+	w.Read(staging)
 	if d := staging.Status.Deployed; len(d) != 1 || d[0].SHA != build.Commit(1) || !d[0].Since.Time.Before(nightly.Status.Schedule.LastTime.Time) || d[0].Previous != nil {
 		t.Errorf("%+v", d)
 	}
-	hasScheduleEvent(w, nightly, "Normal Scheduled: It is "+nightly.Status.Schedule.LastTime.UTC().Format(time.RFC3339)+". Started "+runsOf(w, nightly)[2].Name+".")
+	w.HasEvent(nightly, "Normal Scheduled: It is "+nightly.Status.Schedule.LastTime.UTC().Format(time.RFC3339)+". Started "+runsOf(w, nightly)[2].Name+".")
 }
 
 // TestScheduleAfterACrash: the manager ends after it has created the run, and before it has written that. The next one starts no second run,
@@ -47,17 +46,12 @@ func TestScheduleAfterACrash(t *testing.T) {
 	next := hasNext(w, nightly)
 	w.Clock.MoveOn(next.Sub(w.Clock.Now()) + time.Second)
 	pokes(w, nightly)
-	w.Eventually("the run is created", func() string {
-		if len(runsOf(w, nightly)) == 0 {
-			return "it is not"
-		}
-		return ""
-	})
+	poll.True(t, "the run is created", func() bool { return len(runsOf(w, nightly)) > 0 })
 	run := runsOf(w, nightly)[0].Name
 	w.Passes(run)
 	w.Reaches(run, v1alpha1.ReasonPassed, "")
 	w.Stop()
-	w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
+	w.Read(nightly)
 	if nightly.Status.Schedule.LastTime != nil {
 		t.Fatal("the status was written")
 	}
@@ -94,7 +88,7 @@ func TestScheduleBesideARun(t *testing.T) {
 	first := hasRuns(w, nightly, 1)[0].Name
 	comes(w, nightly)
 	hasRuns(w, nightly, 1)
-	hasScheduleEvent(w, nightly, "These runs test what is deployed already: "+first+".")
+	w.HasEvent(nightly, "These runs test what is deployed already: "+first+".")
 	w.Passes(first)
 	w.Reaches(first, v1alpha1.ReasonPassed, "")
 	comes(w, nightly)
@@ -112,7 +106,7 @@ func TestScheduleOfNothing(t *testing.T) {
 	if got := nightly.Status.Schedule.Message; !strings.Contains(got, "Nothing is deployed in staging") {
 		t.Error(got)
 	}
-	hasScheduleEvent(w, nightly, "Nothing is deployed in staging")
+	w.HasEvent(nightly, "Nothing is deployed in staging")
 	deploys(w, staging, build.Commit(2))
 	comes(w, nightly)
 	hasRuns(w, nightly, 1)
@@ -156,14 +150,7 @@ func TestInvalidSchedule(t *testing.T) {
 	w, nightly := scheduledWorld(t)
 	w.Change(nightly, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Schedule.TimeZone = "Europe/Bielefeld" })
 	hasNoSchedule(w, nightly)
-	w.Eventually("it is not ready", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(nightly.Name), nightly))
-		c := meta.FindStatusCondition(nightly.Status.Conditions, v1alpha1.ConditionReady)
-		if c == nil || c.Reason != "ScheduleInvalid" || !strings.Contains(c.Message, `there is no time zone "Europe/Bielefeld"`) ||
-			!meta.IsStatusConditionTrue(nightly.Status.Conditions, v1alpha1.ConditionStalled) {
-			return fmt.Sprintf("%+v", nightly.Status.Conditions)
-		}
-		return ""
-	})
-	hasScheduleEvent(w, nightly, "Warning ScheduleInvalid: The schedule starts no runs")
+	w.HasCondition(nightly, v1alpha1.ConditionReady, "ScheduleInvalid", `there is no time zone "Europe/Bielefeld"`)
+	w.Await("it is stalled", nightly, func() bool { return meta.IsStatusConditionTrue(nightly.Status.Conditions, v1alpha1.ConditionStalled) })
+	w.HasEvent(nightly, "Warning ScheduleInvalid: The schedule starts no runs")
 }

@@ -2,13 +2,10 @@ package schedule_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,7 +32,7 @@ func scheduledWorld(t *testing.T) (w *world.World, nightly *v1alpha1.Trigger) {
 
 func deploys(w *world.World, e *v1alpha1.Environment, sha string) {
 	w.T.Helper()
-	w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
+	w.Read(e)
 	w.Status(e, func() {
 		e.Status.Deployed = nil
 		if sha != "" {
@@ -48,12 +45,9 @@ func deploys(w *world.World, e *v1alpha1.Environment, sha string) {
 // hasNext waits until the status names a time that is not over.
 func hasNext(w *world.World, t *v1alpha1.Trigger) time.Time {
 	w.T.Helper()
-	w.Eventually("the next time of the schedule is known", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(t.Name), t))
-		if s := t.Status.Schedule; s == nil || s.NextTime == nil || !s.NextTime.After(w.Clock.Now()) {
-			return fmt.Sprintf("%+v", s)
-		}
-		return ""
+	w.Await("the next time of the schedule is known", t, func() bool {
+		s := t.Status.Schedule
+		return s != nil && s.NextTime != nil && s.NextTime.After(w.Clock.Now())
 	})
 	return t.Status.Schedule.NextTime.Time
 }
@@ -75,12 +69,9 @@ func comes(w *world.World, t *v1alpha1.Trigger) {
 
 func cameTo(w *world.World, t *v1alpha1.Trigger, due time.Time) {
 	w.T.Helper()
-	w.Eventually("the time of the schedule has come", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(t.Name), t))
-		if s := t.Status.Schedule; s == nil || s.LastTime == nil || !s.LastTime.Time.Equal(due) {
-			return fmt.Sprintf("%+v", s)
-		}
-		return ""
+	w.Await("the time of the schedule has come", t, func() bool {
+		s := t.Status.Schedule
+		return s != nil && s.LastTime != nil && s.LastTime.Time.Equal(due)
 	})
 }
 
@@ -102,31 +93,7 @@ func hasRuns(w *world.World, t *v1alpha1.Trigger, want int) []v1alpha1.Suite {
 	return all
 }
 
-func hasScheduleEvent(w *world.World, t *v1alpha1.Trigger, want string) {
-	w.T.Helper()
-	w.Eventually("there is an event", func() string {
-		list := &eventsv1.EventList{}
-		w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
-		var all []string
-		for _, e := range list.Items {
-			if e.Regarding.Kind == "Trigger" && e.Regarding.Name == t.Name {
-				all = append(all, e.Type+" "+e.Reason+": "+e.Note)
-			}
-		}
-		if !slices.ContainsFunc(all, func(note string) bool { return strings.Contains(note, want) }) {
-			return fmt.Sprintf("%q", all)
-		}
-		return ""
-	})
-}
-
 func hasNoSchedule(w *world.World, t *v1alpha1.Trigger) {
 	w.T.Helper()
-	w.Eventually("the status has no schedule", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(t.Name), t))
-		if t.Status.Schedule != nil {
-			return fmt.Sprintf("%+v", t.Status.Schedule)
-		}
-		return ""
-	})
+	w.Await("the status has no schedule", t, func() bool { return t.Status.Schedule == nil })
 }

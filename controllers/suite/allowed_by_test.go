@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -20,13 +19,7 @@ func TestAllowedBy(t *testing.T) {
 	}
 	key := build.APIKey("a1", func(k *v1alpha1.APIKey) { k.Spec.Suspended = true })
 	w.Create(key)
-	w.Eventually("the manager has seen the key", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key("a1"), key))
-		if len(key.Status.Conditions) == 0 {
-			return "it has no condition"
-		}
-		return ""
-	})
+	w.Await("the manager has seen the key", key, func() bool { return len(key.Status.Conditions) > 0 })
 	w.Create(build.Suite("with", 1))
 	if got, has := w.HasJob("with").Labels[v1alpha1.LabelAllowedBy]; has {
 		t.Errorf("with a key, the label is %q, want none", got)

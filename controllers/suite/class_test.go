@@ -48,9 +48,7 @@ func TestTriggerClass(t *testing.T) {
 	w.Runs("first")
 	w.Reaches("first", v1alpha1.ReasonRunning, "")
 
-	was := class.DeepCopy()
-	class.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image = "e2e:2"
-	w.Must(w.Client.Patch(context.Background(), class, client.MergeFrom(was)))
+	w.Change(class, func(client.Object) { class.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image = "e2e:2" })
 	later := 0
 	w.Eventually("a run that starts later has the new image", func() string {
 		later++

@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -151,5 +150,5 @@ func TestHoldOfAnEphemeralEnvironment(t *testing.T) {
 	w.Change(build.Environment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
 	w.Reaches("run", v1alpha1.ReasonCanceled, "because its ephemeral Environment expired")
 	w.Gone(&v1alpha1.Environment{}, "pr-1")
-	w.Must(w.Client.Get(context.Background(), w.Key("staging"), &v1alpha1.Environment{}))
+	w.Read(build.Environment("staging"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/world"
 )
 
@@ -28,12 +29,7 @@ func TestPodRefused(t *testing.T) {
 		warn(w, j, i, fmt.Sprintf(`Error creating: pods "run-%05d" is forbidden: exceeded quota: pods, requested: pods=1`, i))
 		w.Clock.MoveOn(10 * time.Second)
 		w.Touch("run")
-		w.Eventually("the manager to read the events again", func() string {
-			if reads := w.Wire.Count("GET events"); reads <= i {
-				return fmt.Sprintf("it read them %d times", reads)
-			}
-			return ""
-		})
+		poll.True(t, "the manager reads the events again", func() bool { return w.Wire.Count("GET events") > i })
 		w.Reaches("run", v1alpha1.ReasonStarting, message)
 		if i == 0 {
 			written = w.Wire.Count("PATCH suites/status")

@@ -39,8 +39,8 @@ func failedWorld(t *testing.T) *world.World {
 // ran120 is a run of 120 tests, of which three failed.
 func ran120(w *world.World, name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	w.T.Helper()
-	t := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("smoke"), t))
+	t := build.Trigger("smoke")
+	w.Read(t)
 	w.Create(build.Suite(name, 0, append([]func(*v1alpha1.Suite){func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = t.UID }}, change...)...))
 	w.Runs(name)
 	endsTests(w, name, 120, 7, 8, 9)
@@ -73,8 +73,7 @@ func ranTests(w *world.World, name string, numbers []int, failed ...int) {
 		}
 		fmt.Fprintf(&report, `<testcase name="test %d" classname="cart.spec.ts" time="1">%s</testcase>`, n, said)
 	}
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName(name)), p))
+	p := w.PodOf(name)
 	tests := results.Tests{Repeats: results.NameSet(environmentOf(initContainer(p, job.CollectContainer))[job.CollectRepeatsVariable])}
 	tests.Add("junit.xml", strings.NewReader("<testsuites><testsuite>"+report.String()+"</testsuite></testsuites>"))
 	summary := tests.Summary()
@@ -111,8 +110,8 @@ func environmentOf(c corev1.Container) map[string]string {
 // repeatsFailed creates the attempt that repeats only the failed tests.
 func repeatsFailed(w *world.World, of *v1alpha1.Suite) string {
 	w.T.Helper()
-	t := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("smoke"), t))
+	t := build.Trigger("smoke")
+	w.Read(t)
 	next, problem := suite.NextFailed(of, t, "ada")
 	if problem != "" {
 		w.T.Fatal(problem)
@@ -156,8 +155,8 @@ func TestOnlyFailedUnseen(t *testing.T) {
 	t.Parallel()
 	w := failedWorld(t)
 	of := ran120(w, "run")
-	trigger := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("smoke"), trigger))
+	trigger := build.Trigger("smoke")
+	w.Read(trigger)
 	trigger.Spec.Match.Branches = []string{"main"}
 	w.Must(w.Client.Update(context.Background(), trigger))
 	next := repeatsFailed(w, of)
@@ -223,8 +222,7 @@ func TestOnlyFailedOfAnotherVersion(t *testing.T) {
 	w, web := testingWorld(t)
 	w.Stop()
 	w.Reports = &world.Reports{ByRun: map[string]results.Document{}}
-	trigger := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("smoke"), trigger))
+	trigger := build.Trigger("smoke")
 	w.Change(trigger, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Results = &v1alpha1.Results{MinTests: 120} })
 	w.StartManager()
 	of := ran120(w, "run", testsCommit(1))
@@ -248,8 +246,7 @@ func TestOnlyFailedWithoutStore(t *testing.T) {
 	ranTests(w, next, []int{7, 8, 9}, 7)
 	last := w.Reaches(next, v1alpha1.ReasonFailed, "")
 
-	trigger := &v1alpha1.Trigger{}
-	w.Must(w.Client.Get(context.Background(), w.Key("smoke"), trigger))
+	trigger := build.Trigger("smoke")
 	w.Change(trigger, func(o client.Object) {
 		o.(*v1alpha1.Trigger).Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image = "test:2"
 	})

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -94,9 +93,7 @@ func TestCrashBetweenJobAndStatus(t *testing.T) {
 	w.Status(s, func() { s.Status = v1alpha1.SuiteStatus{Conditions: []metav1.Condition{queued}} })
 	w.StartManager()
 	w.Reaches("run", v1alpha1.ReasonRunning, "The tests are running")
-	after := &batchv1.Job{}
-	w.Must(w.Client.Get(context.Background(), w.Key("run"), after))
-	if before.UID != after.UID {
+	if before.UID != w.HasJob("run").UID {
 		t.Error("the run was started a second time")
 	}
 }

@@ -2,7 +2,6 @@ package suite_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/world"
 )
 
@@ -35,8 +35,7 @@ func retryingWorld(t *testing.T, change ...func(*v1alpha1.Trigger)) *world.World
 // evicts fails a Job because a node needed the room of its pod.
 func evicts(w *world.World, name string) {
 	w.T.Helper()
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName(name)), p))
+	p := w.PodOf(name)
 	w.Status(p, func() {
 		fakecluster.EndPod(p, 137)
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
@@ -94,13 +93,7 @@ func TestRetryOnceThroughAKill(t *testing.T) {
 	w.ManagerConfig.Wrap(f.wrap)
 	w.StartManager()
 	evicts(w, "first")
-	w.Eventually("the next run is recorded", func() string {
-		s := w.Reaches("first", v1alpha1.ReasonRunning, "")
-		if s.Status.RepeatedBy == "" {
-			return "not yet"
-		}
-		return ""
-	})
+	poll.True(t, "the next run is recorded", func() bool { return w.Reaches("first", v1alpha1.ReasonRunning, "").Status.RepeatedBy != "" })
 	w.Stop()
 	f.heals()
 	w.StartManager()
@@ -158,14 +151,7 @@ func TestRetryWaitsForAHold(t *testing.T) {
 	smoke := build.Trigger("smoke")
 	smoke.Namespace = w.NS
 	w.Change(smoke, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = true })
-	w.Eventually("the manager knows that the Trigger is paused", func() string {
-		t := &v1alpha1.Trigger{}
-		w.Must(w.Client.Get(context.Background(), w.Key("smoke"), t))
-		if t.Status.ObservedGeneration != t.Generation {
-			return fmt.Sprintf("it has seen %d of %d", t.Status.ObservedGeneration, t.Generation)
-		}
-		return ""
-	})
+	w.Await("the manager knows that the Trigger is paused", smoke, func() bool { return smoke.Status.ObservedGeneration == smoke.Generation })
 	evicts(w, "second")
 	w.Reaches("second", v1alpha1.ReasonError, "It is not retried, because its Trigger is paused.")
 	hasSuites(w, 3)

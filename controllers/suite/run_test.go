@@ -56,8 +56,7 @@ func TestPodsPhaseComesFirst(t *testing.T) {
 	w := world.New(t)
 	w.Create(build.Suite("early", 0))
 	w.Runs("early")
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName("early")), p))
+	p := w.PodOf("early")
 	w.Status(p, func() { p.Status.Phase = corev1.PodFailed })
 	w.Fails("early", batchv1.JobReasonBackoffLimitExceeded)
 	for range 3 {

@@ -179,8 +179,8 @@ func TestRolloutHasToSettle(t *testing.T) {
 	w.Create(build.Suite("before", 0))
 	w.Runs("before")
 	w.Stop() // it writes the status, too, and may see the run before the rollout
-	e := &v1alpha1.Environment{}
-	w.Must(w.Client.Get(context.Background(), w.Key("staging"), e))
+	e := build.Environment("staging")
+	w.Read(e)
 	w.Status(e, func() {
 		e.Status.Deployed = append(e.Status.Deployed, v1alpha1.Deployed{
 			Repository: "acme/api", SHA: "c0ffee00", Since: new(metav1.NewTime(w.Clock.Now().Truncate(time.Second))), ReportedBy: v1alpha1.ReportedByWorkload,

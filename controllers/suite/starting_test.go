@@ -78,9 +78,7 @@ func TestCancelBeforeTheTestsStart(t *testing.T) {
 	w.Stopping("run")
 	w.Stops("run")
 	w.Reaches("run", v1alpha1.ReasonCanceled, "Canceled by setting spec.cancel")
-	s := &v1alpha1.Suite{}
-	w.Must(w.Client.Get(t.Context(), w.Key("run"), s))
-	if s.Status.StartTime != nil {
+	if s := w.Suite("run"); s.Status.StartTime != nil {
 		t.Errorf("the tests have never run, but startTime is %s", s.Status.StartTime)
 	}
 }

@@ -161,8 +161,7 @@ func TestRunAsksForItsVersion(t *testing.T) {
 	w.Pod(j, corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: []corev1.ContainerStatus{asks}})
 	w.Reaches("run", v1alpha1.ReasonStarting, "Waiting for https://staging.example.com/version to have 5ca1ab1e. Follow it: ")
 
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName("run")), p))
+	p := w.PodOf("run")
 	w.Status(p, func() {
 		p.Status.Phase = corev1.PodFailed
 		p.Status.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{

@@ -1,7 +1,6 @@
 package tenancy_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -24,12 +23,12 @@ func TestEphemeralEnvironmentExpires(t *testing.T) {
 	w.Clock.MoveOn(20 * time.Minute) // less than the timeout of the runs
 	w.Change(build.Environment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
 	w.Stopping("run")
-	w.Must(w.Client.Get(context.Background(), w.Key("pr-1"), &v1alpha1.Environment{})) // as long as its run's pods
+	w.Read(build.Environment("pr-1")) // as long as its run's pods
 	w.Stops("run")
 	w.Reaches("run", v1alpha1.ReasonCanceled, "because its ephemeral Environment expired")
 	w.Gone(&v1alpha1.Environment{}, "pr-1")
 	w.Reaches("elsewhere", v1alpha1.ReasonRunning, "The tests are running")
-	w.Must(w.Client.Get(context.Background(), w.Key("staging"), &v1alpha1.Environment{}))
+	w.Read(build.Environment("staging"))
 }
 
 // TestEphemeralEnvironmentIsTerminated as the HTTP API does it: the runs say who did.
@@ -69,6 +68,6 @@ func TestRenewalKeepsAnEphemeralEnvironment(t *testing.T) {
 	w.Change(build.Environment("pr-1"), func(o client.Object) { o.SetLabels(map[string]string{"look": "again"}) })
 	w.Create(build.Environment("pr-2", build.Ephemeral(w.Clock.Now()))) // whose end shows that the manager has reconciled
 	w.Gone(&v1alpha1.Environment{}, "pr-2")
-	w.Must(w.Client.Get(context.Background(), w.Key("pr-1"), &v1alpha1.Environment{}))
+	w.Read(build.Environment("pr-1"))
 	w.Reaches("run", v1alpha1.ReasonRunning, "The tests are running")
 }

@@ -1,4 +1,5 @@
-// Package build has builders of objects for tests. They are complete enough for the API server, and options change them.
+// Package build has builders of objects for tests, which options change. The API server accepts these objects once they have a
+// namespace.
 package build
 
 import (
@@ -14,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
+// Environment is for the Suites and Triggers of this package if its name is "staging".
 func Environment(name string, change ...func(*v1alpha1.Environment)) *v1alpha1.Environment {
 	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"}}
 	for _, c := range change {
@@ -28,6 +30,7 @@ func Ephemeral(until time.Time) func(*v1alpha1.Environment) {
 	}
 }
 
+// Trigger runs a container "test" for deployments to staging.
 func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
 	t.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
@@ -45,10 +48,10 @@ func KeptFor(ttl time.Duration) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: ttl} }
 }
 
-// Noon is the time from which the Suites of a test arrive.
+// Noon is the time from which Suites arrive.
 var Noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// Suite of the Trigger "smoke", received the given seconds after noon. It is in no stream unless an option
+// Suite is a run of the Trigger "smoke", received the given seconds after noon. It is in no stream unless an option
 // sets a key or another policy.
 func Suite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(Noon.Add(time.Duration(seconds) * time.Second))
@@ -80,6 +83,7 @@ func Keyed(key string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = key }
 }
 
+// Team owns a namespace; "" is that of its name.
 func Team(name, namespace string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
 	t := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}
 	for _, c := range change {
@@ -99,11 +103,13 @@ func Deployment(name, sha string) *appsv1.Deployment {
 	return d
 }
 
+// SetCommit makes a Deployment have the image of a commit.
 func SetCommit(d *appsv1.Deployment, sha string) {
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": sha[:1]}
 	d.Spec.Template.Spec.Containers[0].Image = "registry.example.com/shop:" + sha
 }
 
+// APIKey has another hash for each name.
 func APIKey(name string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
 	k := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	k.Spec.SHA256 = strings.Repeat("0", 64-len(name)) + strings.NewReplacer("-", "0").Replace(name)
@@ -113,12 +119,14 @@ func APIKey(name string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
 	return k
 }
 
+// Token is the data of a Secret.
 func Token(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
 
 func Secret(name string, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
 }
 
+// Grant binds a role to the manager.
 func Grant(kind, name string) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "grant-" + name},
@@ -127,5 +135,5 @@ func Grant(kind, name string) *rbacv1.RoleBinding {
 	}
 }
 
-// Commit is a SHA that a code host accepts: of the digit given.
+// Commit is a SHA that a code host accepts, made of one digit.
 func Commit(digit int) string { return strings.Repeat(fmt.Sprint(digit%10), 40) }

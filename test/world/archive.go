@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
@@ -26,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 )
 
+// ToLoopback lets receivers listen on this machine.
 func ToLoopback() announcecontroller.Config {
 	return announcecontroller.Config{
 		Options: report.Options{PublicURL: "https://ci.example.com"},
@@ -33,19 +32,10 @@ func ToLoopback() announcecontroller.Config {
 	}
 }
 
-// ArchivedAs waits for the condition.
+// ArchivedAs waits until the condition Archived of a run has a reason, and its message a text.
 func (w *World) ArchivedAs(name, reason, message string) *v1alpha1.Suite {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually(fmt.Sprintf("%s is archived as %s with %q", name, reason, message), func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived)
-		if c != nil && c.Reason == reason && strings.Contains(c.Message, message) {
-			return ""
-		}
-		return fmt.Sprintf("%+v", c)
-	})
-	return s
+	return w.SuiteHas(name, v1alpha1.ConditionArchived, reason, message)
 }
 
 // Archive is an archive in memory, which a test may close.
@@ -56,15 +46,17 @@ type Archive struct {
 	written map[string]int                   // how often each log was saved
 	records map[string]record.Record         // by id
 	Order   []string                         // ids
-	held    chan struct{}                    // until it is closed, nobody learns which logs there are; nil: at once
+	held    chan struct{}                    // Logs waits until it is closed; nil: it does not wait
 }
 
 var _ archivecontroller.Archive = &Archive{}
 
+// NewArchive is open and empty.
 func NewArchive() *Archive {
 	return &Archive{logs: map[record.Run]map[string]string{}, written: map[string]int{}, records: map[string]record.Record{}}
 }
 
+// Close makes all calls return an error; nil opens the archive.
 func (s *Archive) Close(err error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -194,7 +186,7 @@ func WithArchive(t *testing.T, kubelet http.HandlerFunc) *World {
 	w := Empty(t)
 	w.Archive = NewArchive()
 	w.NodeName = w.Node(t, kubelet)
-	w.Announce = ToLoopback() // as every manager does, if there is somebody to tell
+	w.Announce = ToLoopback() // as every manager does, if there are receivers
 	w.HasTeam()
 	w.Create(build.Environment("staging"), build.Trigger("smoke"))
 	w.StartManager()

@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 )
 
+// JobOf is the Job of a run of the Trigger "smoke".
 func JobOf(run *v1alpha1.Suite) *batchv1.Job {
 	return job.Build(run, build.Trigger("smoke"), build.Environment("staging"))
 }
@@ -39,6 +40,7 @@ func (w *World) Parallel(n int, do func(i int) error) {
 	workers.Wait()
 }
 
+// Heap is how many bytes of memory are in use.
 func Heap() uint64 {
 	var m runtime.MemStats
 	for range 3 { // the second and the third run free what finalizers and pools hold

@@ -2,12 +2,16 @@ package world
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,16 +30,66 @@ func (w *World) Key(name string) client.ObjectKey {
 // Reaches waits until the Suite is in the state, and its message contains the given text.
 func (w *World) Reaches(name, state, message string) *v1alpha1.Suite {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually(fmt.Sprintf("%s is %s with %q", name, state, message), func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
-		if c != nil && c.Reason == state && strings.Contains(c.Message, message) {
+	return w.SuiteHas(name, v1alpha1.ConditionSucceeded, state, message)
+}
+
+// SuiteHas waits until a condition of the Suite has the reason, and its message contains the given text.
+func (w *World) SuiteHas(name, condition, reason, message string) *v1alpha1.Suite {
+	w.T.Helper()
+	s := named(name, &v1alpha1.Suite{})
+	w.HasCondition(s, condition, reason, message)
+	return s
+}
+
+// HasCondition is SuiteHas for any object.
+func (w *World) HasCondition(o client.Object, condition, reason, message string) {
+	w.T.Helper()
+	w.Await(fmt.Sprintf("%T %s has %s: %s with %q", o, o.GetName(), condition, reason, message), o, func() bool {
+		c := meta.FindStatusCondition(conditionsOf(o), condition)
+		return c != nil && c.Reason == reason && strings.Contains(c.Message, message)
+	})
+}
+
+// Read reads an object by its name.
+func (w *World) Read(o client.Object) {
+	w.T.Helper()
+	w.Must(w.Client.Get(context.Background(), w.keyOf(o), o))
+}
+
+// Suite reads a Suite.
+func (w *World) Suite(name string) *v1alpha1.Suite {
+	w.T.Helper()
+	s := named(name, &v1alpha1.Suite{})
+	w.Read(s)
+	return s
+}
+
+// Await reads an object by its name until check returns true.
+func (w *World) Await(what string, o client.Object, check func() bool) {
+	w.T.Helper()
+	w.Eventually(what, func() string {
+		if w.Read(o); check() {
 			return ""
 		}
-		return fmt.Sprintf("%+v", c)
+		o := o.DeepCopyObject().(client.Object)
+		o.SetManagedFields(nil)
+		text, err := json.Marshal(o)
+		w.Must(err)
+		return string(text)
 	})
-	return s
+}
+
+func (w *World) keyOf(o client.Object) client.ObjectKey {
+	key := client.ObjectKeyFromObject(o)
+	if _, cluster := o.(*v1alpha1.Team); key.Namespace == "" && !cluster {
+		key.Namespace = w.NS
+	}
+	return key
+}
+
+func named[T client.Object](name string, o T) T {
+	o.SetName(name)
+	return o
 }
 
 // HasJob waits for the Job of the Suite.
@@ -76,27 +130,18 @@ func (w *World) Gone(o client.Object, name string) {
 // of the others end.
 func (w *World) Stopping(name string) (deleted bool) {
 	w.T.Helper()
-	w.Eventually("the run "+name+" is being stopped", func() string {
-		j := &batchv1.Job{}
-		w.Must(w.Client.Get(context.Background(), w.Key(name), j))
-		deleted = j.DeletionTimestamp != nil
-		if deleted || !job.StopRequested(j).IsZero() && *j.Spec.BackoffLimit == 0 {
-			return ""
-		}
-		return "it is not"
+	j := named(name, &batchv1.Job{})
+	w.Await("the run "+name+" is being stopped", j, func() bool {
+		return j.DeletionTimestamp != nil || !job.StopRequested(j).IsZero() && *j.Spec.BackoffLimit == 0
 	})
-	return deleted
+	return j.DeletionTimestamp != nil
 }
 
 // IsDeleting waits until the Job of a run is being deleted.
 func (w *World) IsDeleting(name string) {
 	w.T.Helper()
-	w.Eventually("the Job "+name+" is being deleted", func() string {
-		if !w.Stopping(name) {
-			return "it is not"
-		}
-		return ""
-	})
+	j := named(name, &batchv1.Job{})
+	w.Await("the Job "+name+" is being deleted", j, func() bool { return j.DeletionTimestamp != nil })
 }
 
 // Stops does what Kubernetes does to a run that is being stopped.
@@ -170,11 +215,18 @@ func (w *World) Passes(name string) {
 	w.Status(j, func() { fakecluster.CompleteJob(j) })
 }
 
+// PodOf reads the pod of a run.
+func (w *World) PodOf(run string) *corev1.Pod {
+	w.T.Helper()
+	p := named(fakecluster.PodName(run), &corev1.Pod{})
+	w.Read(p)
+	return p
+}
+
 // Exits fails a Job because its container exited with a code.
 func (w *World) Exits(name string, code int32) {
 	w.T.Helper()
-	p := &corev1.Pod{}
-	w.Must(w.Client.Get(context.Background(), w.Key(fakecluster.PodName(name)), p))
+	p := w.PodOf(name)
 	w.Status(p, func() { fakecluster.EndPod(p, code) })
 	w.Fails(name, batchv1.JobReasonBackoffLimitExceeded)
 }
@@ -218,34 +270,50 @@ func (w *World) Pod(j *batchv1.Job, status corev1.PodStatus) {
 // Cancel patches the Suite, as a user does with kubectl.
 func (w *World) Cancel(name, by string) {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-	was := s.DeepCopy()
-	s.Spec.Cancel = true
-	if by != "" {
-		s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: by}
+	w.Change(build.Suite(name, 0), func(o client.Object) {
+		o.(*v1alpha1.Suite).Spec.Cancel = true
+		if by != "" {
+			o.SetAnnotations(map[string]string{v1alpha1.AnnotationCanceledBy: by})
+		}
+	})
+}
+
+// Events are those about an object, such as "Normal Started: The tests run."
+func (w *World) Events(o client.Object) (all []string) {
+	w.T.Helper()
+	list := &eventsv1.EventList{}
+	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
+	kind := reflect.TypeOf(o).Elem().Name()
+	for _, e := range list.Items {
+		if e.Regarding.Kind == kind && e.Regarding.Name == o.GetName() {
+			all = append(all, e.Type+" "+e.Reason+": "+e.Note)
+		}
 	}
-	w.Must(w.Client.Patch(context.Background(), s, client.MergeFrom(was)))
+	return all
+}
+
+// HasEvent waits for an event about an object that contains a text.
+func (w *World) HasEvent(o client.Object, text string) {
+	w.T.Helper()
+	w.Eventually("there is an event: "+text, func() string {
+		all := w.Events(o)
+		if slices.ContainsFunc(all, func(event string) bool { return strings.Contains(event, text) }) {
+			return ""
+		}
+		return fmt.Sprintf("%q", all)
+	})
 }
 
 // Touch changes an annotation of a Suite, so that the manager reconciles it.
 func (w *World) Touch(name string) {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-	was := s.DeepCopy()
-	s.Annotations = map[string]string{"touched": time.Now().String()}
-	w.Must(w.Client.Patch(context.Background(), s, client.MergeFrom(was)))
+	w.Change(build.Suite(name, 0), func(o client.Object) { o.SetAnnotations(map[string]string{"touched": time.Now().String()}) })
 }
 
 // Change updates an object, as kubectl edit does.
 func (w *World) Change(o client.Object, change func(client.Object)) {
 	w.T.Helper()
-	key := w.Key(o.GetName())
-	if _, cluster := o.(*v1alpha1.Team); cluster {
-		key.Namespace = ""
-	}
-	w.Must(w.Client.Get(context.Background(), key, o))
+	w.Read(o)
 	was := o.DeepCopyObject().(client.Object)
 	change(o)
 	w.Must(w.Client.Patch(context.Background(), o, client.MergeFrom(was)))
@@ -254,19 +322,17 @@ func (w *World) Change(o client.Object, change func(client.Object)) {
 // Ready waits for the Ready condition of an object that exists.
 func (w *World) Ready(o client.Object, status metav1.ConditionStatus, reason, message string) {
 	w.T.Helper()
-	w.Eventually(fmt.Sprintf("%T %s is Ready %s (%s) with %q", o, o.GetName(), status, reason, message), func() string {
-		w.Must(w.Client.Get(context.Background(), client.ObjectKeyFromObject(o), o))
+	w.Await(fmt.Sprintf("%T %s is Ready %s (%s) with %q", o, o.GetName(), status, reason, message), o, func() bool {
 		c := meta.FindStatusCondition(conditionsOf(o), v1alpha1.ConditionReady)
-		if c != nil && c.Status == status && c.Reason == reason && strings.Contains(c.Message, message) && c.ObservedGeneration == o.GetGeneration() {
-			return ""
-		}
-		return fmt.Sprintf("%+v of generation %d", c, o.GetGeneration())
+		return c != nil && c.Status == status && c.Reason == reason && strings.Contains(c.Message, message) && c.ObservedGeneration == o.GetGeneration()
 	})
 }
 
 func conditionsOf(o client.Object) []metav1.Condition {
 	switch o := o.(type) {
 	case *v1alpha1.Team:
+		return o.Status.Conditions
+	case *v1alpha1.Suite:
 		return o.Status.Conditions
 	case *v1alpha1.APIKey:
 		return o.Status.Conditions
@@ -291,14 +357,8 @@ func (w *World) Grant(kind, name string) {
 // only together with its Job.
 func (w *World) CollectSuite(name string) {
 	w.T.Helper()
-	s := &v1alpha1.Suite{}
-	w.Eventually("the Suite "+name+" is being deleted", func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(name), s))
-		if s.DeletionTimestamp == nil {
-			return "it is not"
-		}
-		return ""
-	})
+	s := named(name, &v1alpha1.Suite{})
+	w.Await("the Suite "+name+" is being deleted", s, func() bool { return s.DeletionTimestamp != nil })
 	if owner := metav1.GetControllerOf(w.HasJob(name)); owner == nil || !*owner.BlockOwnerDeletion {
 		w.T.Error("the Suite may go before its Job")
 	}

@@ -38,6 +38,7 @@ func (r *Reports) Results(_ context.Context, run record.Run) iter.Seq2[record.Re
 	}
 }
 
+// Breaks makes each read fail; nil ends that.
 func (r *Reports) Breaks(err error) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()

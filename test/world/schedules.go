@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-// Schedules starts runs of schedules with the real Dispatcher.
+// Schedules is the Notifier of schedules, which starts runs with the real Dispatcher.
 type Schedules struct {
 	dispatcher *dispatch.Dispatcher
 	Clock      *Clock
@@ -24,7 +24,7 @@ type Schedules struct {
 	Waits      atomic.Bool // after a call, until the manager ends
 }
 
-// serves makes the starter that of a manager.
+// serves makes it start the runs of a manager.
 func (s *Schedules) serves(mgr ctrl.Manager) (err error) {
 	s.dispatcher, err = dispatch.New(dispatch.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Triggers: &match.Index{}, Budget: 45 * time.Second,

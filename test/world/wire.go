@@ -14,46 +14,6 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Requests counts requests, by method and resource.
-type Requests map[string]int
-
-func (r Requests) Add(request string, n int) { r[request] += n }
-
-// Within fails if a run costs more than so many writes and reads, and prints what it costs.
-func (r Requests) Within(t *testing.T, what string, writes, reads int) {
-	t.Helper()
-	is, text := [2]int{}, ""
-	for _, request := range slices.Sorted(maps.Keys(r)) {
-		if r[request] == 0 || strings.Contains(request, "/teams/") { // of this test, or of another one
-			continue
-		}
-		text += fmt.Sprintf(" %s=%d", strings.ReplaceAll(request, " ", "_"), r[request])
-		if strings.HasPrefix(request, "GET ") {
-			is[1] += r[request]
-		} else {
-			is[0] += r[request]
-		}
-	}
-	fmt.Printf("REQUESTS run=%s writes=%d reads=%d%s\n", what, is[0], is[1], text)
-	if is[0] > writes || is[1] > reads {
-		t.Errorf("a run that %s costs %d writes and %d reads, want at most %d and %d:%s", what, is[0], is[1], writes, reads, text)
-	}
-}
-
-func (x *Wire) Snapshot() Requests {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return maps.Clone(x.sent)
-}
-
-func (x *Wire) Since(before Requests) Requests {
-	now := x.Snapshot()
-	for request, n := range before {
-		now[request] -= n
-	}
-	return now
-}
-
 // Clock is a real clock that the test can move forward, and stop.
 type Clock struct {
 	mu      sync.Mutex
@@ -162,12 +122,14 @@ func resourceOf(path string) string {
 	}
 }
 
+// Count is how many requests such as "PATCH suites/status" were sent.
 func (x *Wire) Count(request string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.sent[request]
 }
 
+// CountLost is how many of them got no answer in time.
 func (x *Wire) CountLost(request string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -187,6 +149,50 @@ func (x *Wire) PerSecond() float64 {
 	return float64(count()-before) / while.Seconds()
 }
 
+// Requests counts requests, by method and resource.
+type Requests map[string]int
+
+// Add counts more of a request.
+func (r Requests) Add(request string, n int) { r[request] += n }
+
+// Within fails if a run costs more than so many writes and reads, and prints what it costs.
+func (r Requests) Within(t *testing.T, what string, writes, reads int) {
+	t.Helper()
+	is, text := [2]int{}, ""
+	for _, request := range slices.Sorted(maps.Keys(r)) {
+		if r[request] == 0 || strings.Contains(request, "/teams/") { // of this test, or of another one
+			continue
+		}
+		text += fmt.Sprintf(" %s=%d", strings.ReplaceAll(request, " ", "_"), r[request])
+		if strings.HasPrefix(request, "GET ") {
+			is[1] += r[request]
+		} else {
+			is[0] += r[request]
+		}
+	}
+	fmt.Printf("REQUESTS run=%s writes=%d reads=%d%s\n", what, is[0], is[1], text)
+	if is[0] > writes || is[1] > reads {
+		t.Errorf("a run that %s costs %d writes and %d reads, want at most %d and %d:%s", what, is[0], is[1], writes, reads, text)
+	}
+}
+
+// Snapshot is what was sent until now.
+func (x *Wire) Snapshot() Requests {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return maps.Clone(x.sent)
+}
+
+// Since is what was sent after a snapshot.
+func (x *Wire) Since(before Requests) Requests {
+	now := x.Snapshot()
+	for request, n := range before {
+		now[request] -= n
+	}
+	return now
+}
+
+// RoundTripperFunc is a RoundTripper.
 type RoundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f RoundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -19,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 )
 
+// Reasons of the Ready condition of Environments, and the ClusterRole that allows to read workloads.
 const (
 	WorkloadsRead    = "WorkloadsRead"
 	WorkloadsUnknown = "WorkloadsUnknown"
@@ -55,7 +56,7 @@ func (w *World) NamesWorkloads(e *v1alpha1.Environment, workloads ...v1alpha1.Wo
 func (w *World) HasDeployed(e *v1alpha1.Environment, begins string) {
 	w.T.Helper()
 	w.Eventually("the Environment "+e.Name+" has "+begins, func() string {
-		w.Must(w.Client.Get(context.Background(), w.Key(e.Name), e))
+		w.Read(e)
 		if len(e.Status.Deployed) == 0 || e.Status.Deployed[0].Ready == nil {
 			return "nothing of workloads"
 		}
@@ -71,13 +72,14 @@ func (w *World) HasDeployed(e *v1alpha1.Environment, begins string) {
 	})
 }
 
-// Notifier is a Notifier that takes down what it is called with.
+// Notifier is the Notifier of rollouts. It takes down what it is called with.
 type Notifier struct {
 	mu     sync.Mutex
 	rings  []Notified
 	answer func(ctx context.Context, number int) bool // numbers count from 1; nil: it succeeds
 }
 
+// Notified is a rollout.
 type Notified struct{ sha, Key string }
 
 func (b *Notifier) Notify(
@@ -93,12 +95,14 @@ func (b *Notifier) Notify(
 	return deployedcontroller.Outcome{Started: []string{fmt.Sprintf("run-%d", number)}}, answer == nil || answer(ctx, number)
 }
 
+// Answers sets what the next calls return.
 func (b *Notifier) Answers(answer func(ctx context.Context, number int) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answer = answer
 }
 
+// All is what it was called with, in order.
 func (b *Notifier) All() []Notified {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +117,7 @@ func (b *Notifier) Commits() (all []string) {
 	return all
 }
 
-// RollsOutCommit a minute after whatever was before.
+// RollsOutCommit rolls out a commit of Commit, a minute after what was before.
 func (w *World) RollsOutCommit(d *appsv1.Deployment, n int) {
 	w.T.Helper()
 	w.Clock.MoveOn(time.Minute)

@@ -48,18 +48,10 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// Arrives moves when a Suite was received from the noon of the tables to the time of this test. The API server says when it
-// was created, and one that is a day older counts as restored from a backup.
-func (w *World) Arrives(s *v1alpha1.Suite) *v1alpha1.Suite {
-	if s.Spec.ReceivedAt != nil {
-		s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.Spec.ReceivedAt.Add(w.Began.Sub(build.Noon))))
-	}
-	return s
-}
-
 // LabelTest has the namespace of its test on each Team, which is in no namespace. Managers of other tests ignore it.
 const LabelTest = "postflight.dev/test"
 
+// Main runs the tests of a package that has such worlds.
 func Main(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	os.Exit(apiserver.Run(m))
@@ -109,6 +101,7 @@ func New(t *testing.T) *World {
 // longEnoughAgo is when Suites are received, so that it is before they are created.
 func longEnoughAgo() time.Time { return time.Now().Add(-35 * time.Second) }
 
+// Empty has a namespace alone, and no manager yet.
 func Empty(t testing.TB) *World {
 	t.Helper()
 	s := apiserver.New(t)
@@ -134,6 +127,7 @@ func (w *World) StartManager(others ...string) {
 	w.RunManager(w.CacheOptions(others...))
 }
 
+// CacheOptions limit a manager to the namespace of this test, and to others.
 func (w *World) CacheOptions(others ...string) cache.Options {
 	own, err := labels.NewRequirement(corev1.LabelMetadataName, selection.In, append(others, w.NS))
 	w.Must(err)
@@ -169,6 +163,7 @@ func (w *World) Controllers(mgr ctrl.Manager) controllers.Config {
 	}
 }
 
+// RunManager is StartManager for other options.
 func (w *World) RunManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {
 	w.T.Helper()
 	mgr := w.NewManager(cache, change...)
@@ -232,6 +227,7 @@ func (w *World) Must(err error) {
 	}
 }
 
+// Create creates objects, in the namespace of the test unless they have another one.
 func (w *World) Create(objects ...client.Object) {
 	w.T.Helper()
 	for _, o := range objects {
@@ -245,6 +241,15 @@ func (w *World) Create(objects ...client.Object) {
 		}
 		w.Must(w.Client.Create(context.Background(), o))
 	}
+}
+
+// Arrives moves when a Suite was received from build.Noon to the time of this test. The API server sets when it was created,
+// and a Suite that is a day older counts as restored from a backup.
+func (w *World) Arrives(s *v1alpha1.Suite) *v1alpha1.Suite {
+	if s.Spec.ReceivedAt != nil {
+		s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.Spec.ReceivedAt.Add(w.Began.Sub(build.Noon))))
+	}
+	return s
 }
 
 // Eventually waits until check returns "".

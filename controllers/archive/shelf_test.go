@@ -1,7 +1,0 @@
-package archive_test
-
-import (
-	"errors"
-)
-
-var errClosed = errors.New("it refuses connections")
