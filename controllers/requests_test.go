@@ -38,8 +38,7 @@ func TestRequestsOfARun(t *testing.T) {
 	first.Within(t, "passed", 9, 3) // one read is of LimitRanges, for all Jobs of 5 s; one write says what the Environment has: for all runs of a deployment, at a pace
 
 	w.Clock.MoveOn(-3 * pause)
-	w.Create(build.Suite("second", 1, build.OfTrigger("one")))
-	w.Runs("second")
+	w.Start(build.Suite("second", 1, build.OfTrigger("one")))
 	before = w.Wire.Snapshot()
 	w.Create(build.Suite("third", 2, build.OfTrigger("one")))
 	w.Reaches("third", v1alpha1.ReasonQueued, "at position 1")

@@ -31,8 +31,7 @@ func TestTermsLeaveNothing(t *testing.T) { // not parallel: it counts the gorout
 	for term := range terms {
 		end := leads(w, lead.NewTerm(mgr), config)
 		name := fmt.Sprintf("term-%d", term)
-		w.Create(build.Suite(name, term))
-		w.Runs(name)
+		w.Start(build.Suite(name, term))
 		end()
 		if term == 2 { // connections and caches that the first terms open stay
 			after = runtime.NumGoroutine()

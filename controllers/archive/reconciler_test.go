@@ -38,8 +38,7 @@ func ran(w *world.World, name string, containers ...string) {
 func TestRunIsArchived(t *testing.T) {
 	t.Parallel()
 	w := world.WithArchive(t, world.PrintsName)
-	w.Create(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Spec.Variables = v1alpha1.Variables{"GREP": "@smoke"} }))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Spec.Variables = v1alpha1.Variables{"GREP": "@smoke"} }))
 	w.Exits("run", 1)
 	s := w.ArchivedAs("run", v1alpha1.ReasonSaved, "The record and the logs are in the object store.")
 	rec, _ := w.Archive.Record("run")
@@ -95,8 +94,7 @@ func TestRequestsOfTheArchive(t *testing.T) {
 		pod := &t.Spec.JobTemplate.Spec.Template.Spec
 		pod.Containers = append(pod.Containers, corev1.Container{Name: "browser", Image: "test"})
 	}))
-	w.Create(build.Suite("run", 0, build.OfTrigger("two")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.OfTrigger("two")))
 	ran(w, "run", "test", "browser")
 	w.Ends("run", func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
 	ended := w.Reaches("run", v1alpha1.ReasonFailed, "")
@@ -113,8 +111,7 @@ func TestNoStore(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Trigger("brief", build.KeptFor(time.Second)))
-	w.Create(build.Suite("run", 0, build.OfTrigger("brief")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.OfTrigger("brief")))
 	w.Passes("run")
 	s := w.Reaches("run", v1alpha1.ReasonPassed, "")
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionArchived); c != nil {
@@ -128,8 +125,7 @@ func TestRunWithoutPods(t *testing.T) {
 	t.Parallel()
 	w := world.WithArchive(t, world.PrintsName)
 	w.Create(build.Trigger("one", build.AtMost(1)))
-	w.Create(build.Suite("first", 0, build.OfTrigger("one")))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.OfTrigger("one")))
 	w.Create(build.Suite("second", 1, build.OfTrigger("one")))
 	w.Reaches("second", v1alpha1.ReasonQueued, "at position 1")
 	w.Cancel("second", "ada")
@@ -178,8 +174,7 @@ func TestStoreAwayForLong(t *testing.T) {
 	w := world.WithArchive(t, world.PrintsName)
 	w.Archive.Close(errClosed)
 	w.Create(build.Trigger("brief", build.KeptFor(time.Second)))
-	w.Create(build.Suite("run", 0, build.OfTrigger("brief")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.OfTrigger("brief")))
 	w.Exits("run", 1)
 	w.ArchivedAs("run", v1alpha1.ReasonStoreUnavailable, "")
 	w.Clock.MoveOn(24*time.Hour + time.Minute)
@@ -193,8 +188,7 @@ func TestExpiredEnvironmentWaits(t *testing.T) {
 	w := world.WithArchive(t, world.PrintsName)
 	w.Archive.Close(errClosed)
 	w.Create(build.Environment("pr-1", build.Ephemeral(w.Clock.Now().Add(time.Hour))))
-	w.Create(build.Suite("run", 0, build.InEnvironment("pr-1")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.InEnvironment("pr-1")))
 	w.Exits("run", 1)
 	w.ArchivedAs("run", v1alpha1.ReasonStoreUnavailable, "")
 	w.Clock.MoveOn(2 * time.Hour)
@@ -215,8 +209,7 @@ func TestExpiredEnvironmentWaits(t *testing.T) {
 func TestNodeAway(t *testing.T) {
 	t.Parallel()
 	w := world.WithArchive(t, nil)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Exits("run", 1)
 	w.ArchivedAs("run", v1alpha1.ReasonLogsUnavailable, fmt.Sprintf("The node %s did not hand out the log.", w.NodeName))
 	if _, ok := w.Archive.Record("run"); ok {
@@ -237,8 +230,7 @@ func TestNodeGone(t *testing.T) {
 	t.Parallel()
 	w := world.WithArchive(t, world.PrintsName)
 	w.NodeName = "no-such-node"
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Exits("run", 1)
 	w.ArchivedAs("run", v1alpha1.ReasonIncomplete, "The node no-such-node is gone, and the log with it.")
 }
@@ -247,8 +239,7 @@ func TestNodeGone(t *testing.T) {
 func TestPodGone(t *testing.T) {
 	t.Parallel()
 	w := world.WithArchive(t, world.PrintsName)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Stop()
 	w.PodStops("run")
 	w.Ends("run", func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
@@ -260,8 +251,7 @@ func TestPodGone(t *testing.T) {
 func TestArchiveIsRestored(t *testing.T) {
 	t.Parallel()
 	w := world.WithArchive(t, world.PrintsName)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Exits("run", 1)
 	s := w.ArchivedAs("run", v1alpha1.ReasonSaved, "")
 	w.Status(s, func() { meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionArchived) })
@@ -283,8 +273,7 @@ func TestPodOfAnEarlierSuite(t *testing.T) {
 		Spec:       corev1.PodSpec{NodeName: w.NodeName, Containers: []corev1.Container{{Name: "test", Image: "test"}}},
 	}
 	w.Create(stranger)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Exits("run", 1)
 	w.ArchivedAs("run", v1alpha1.ReasonSaved, "")
 	if rec, _ := w.Archive.Record("run"); len(rec.Logs) != 1 || rec.Logs[0].Pod != "run-pod" {

@@ -18,8 +18,7 @@ func TestNotAllowedBeside(t *testing.T) {
 	w := besideWorld(t)
 	w.gitHub.Open(codehost.PullRequest{Number: 5})
 	w.gitHub.Refuse("/deployments", true)
-	w.Create(build.Suite("one", 0, build.OfTrigger("tok"), tests(build.Commit(1)), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }))
-	w.Runs("one")
+	w.Start(build.Suite("one", 0, build.OfTrigger("tok"), tests(build.Commit(1)), func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }))
 	w.Passes("one")
 	w.reports("one", v1alpha1.ReasonPosted, "")
 	s := build.Suite("one", 0)
@@ -42,8 +41,7 @@ func TestBesideAfterAnotherLeader(t *testing.T) {
 	w := besideWorld(t)
 	w.gitHub.Open(codehost.PullRequest{Number: 5})
 	in5 := func(s *v1alpha1.Suite) { s.Spec.Deployment.PullRequestNumber = 5 }
-	w.Create(build.Suite("one", 0, build.OfTrigger("app"), tests(build.Commit(1)), in5))
-	w.Runs("one")
+	w.Start(build.Suite("one", 0, build.OfTrigger("app"), tests(build.Commit(1)), in5))
 	w.deployed(w.gitHub, build.Commit(1), "in_progress")
 	w.comments(w.gitHub, 5, "app: The tests are running")
 	w.Stop()
@@ -66,8 +64,7 @@ func TestLeftOutFirst(t *testing.T) {
 	w.Create(build.Trigger("app", reportsTo(v1alpha1.GitHub, "acme/shop", gitHubSecret), asking))
 	for i := range 4 {
 		name := fmt.Sprint("run-", i)
-		w.Create(build.Suite(name, i, build.OfTrigger("app"), tests(build.Commit(i+1))))
-		w.Runs(name)
+		w.Start(build.Suite(name, i, build.OfTrigger("app"), tests(build.Commit(i+1))))
 		w.Passes(name)
 		w.reports(name, v1alpha1.ReasonPosted, "")
 	}
@@ -116,8 +113,7 @@ func TestCredentialsInAnOutage(t *testing.T) {
 	const runs = 5
 	w := besideWorld(t)
 	w.gitHub.Fail(&codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}})
-	w.Create(build.Suite("first", 0, build.OfTrigger("tok"), tests(build.Commit(0))))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.OfTrigger("tok"), tests(build.Commit(0))))
 	w.reports("first", v1alpha1.ReasonReportFailed, "")
 	w.Clock.Stop() // the outage ends with the test
 	before := w.Wire.Count("GET secrets")

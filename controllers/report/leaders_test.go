@@ -22,8 +22,7 @@ func TestFormerLeader(t *testing.T) {
 	})
 	all := map[string]string{"smoke": build.Commit(1), "token": build.Commit(2), "lab": build.Commit(3)} // by Trigger
 	for trigger, sha := range all {
-		w.Create(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(sha)))
-		w.Runs(trigger)
+		w.Start(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(sha)))
 	}
 	for trigger := range all {
 		w.reports(trigger, v1alpha1.ReasonReportFailed, "failed (503)")
@@ -63,8 +62,7 @@ func TestAnotherLeader(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
 	for _, trigger := range []string{"smoke", "token", "lab"} {
-		w.Create(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(build.Commit(len(trigger)))))
-		w.Runs(trigger)
+		w.Start(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(build.Commit(len(trigger)))))
 	}
 	w.reports("smoke", v1alpha1.ReasonPending, "has not ended")
 	w.reports("token", v1alpha1.ReasonPending, "has not ended")

@@ -18,15 +18,13 @@ import (
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
-	w.Create(build.Suite("first", 0, build.OfTrigger("token"), tests(build.Commit(1))))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.OfTrigger("token"), tests(build.Commit(1))))
 	w.shows(w.gitHub, build.Commit(1), "pending")
 	w.gitHub.Fail(&codehost.Fault{Status: 500})
 	w.Cancel("first", "")
 	w.Stops("first")
 	w.reports("first", v1alpha1.ReasonReportFailed, "GitHub failed (500)")
-	w.Create(build.Suite("second", 1, build.OfTrigger("token"), tests(build.Commit(1)), attempt(2)))
-	w.Runs("second")
+	w.Start(build.Suite("second", 1, build.OfTrigger("token"), tests(build.Commit(1)), attempt(2)))
 	w.gitHub.Fail(nil)
 	w.Passes("second")
 	w.reports("second", v1alpha1.ReasonPosted, "")
@@ -60,22 +58,19 @@ func TestNotReported(t *testing.T) {
 		"wrong":     {v1alpha1.ReasonReportFailed, "it has no key token"},
 	} {
 		t.Run(trigger, func(*testing.T) {
-			w.Create(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(build.Commit(1))))
-			w.Runs(trigger)
+			w.Start(build.Suite(trigger, 0, build.OfTrigger(trigger), tests(build.Commit(1))))
 			w.Passes(trigger)
 			w.Reaches(trigger, v1alpha1.ReasonPassed, "")
 			w.reports(trigger, want.reason, want.message)
 		})
 	}
 	t.Run("short", func(*testing.T) {
-		w.Create(build.Suite("short", 0))
-		w.Runs("short")
+		w.Start(build.Suite("short", 0))
 		w.Passes("short")
 		w.reports("short", v1alpha1.ReasonNoCommit, "full SHA")
 	})
 	t.Run("elsewhere", func(*testing.T) {
-		w.Create(build.Suite("elsewhere", 0, tests(build.Commit(2)), func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "../../evil" }))
-		w.Runs("elsewhere")
+		w.Start(build.Suite("elsewhere", 0, tests(build.Commit(2)), func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "../../evil" }))
 		w.Passes("elsewhere")
 		w.reports("elsewhere", v1alpha1.ReasonOtherRepository, "../../evil")
 	})
@@ -89,8 +84,7 @@ func TestGrantComesLater(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
 	w.Create(build.Trigger("late", reportsTo(v1alpha1.GitHub, "acme/shop", "ungranted")))
-	w.Create(build.Suite("late", 0, build.OfTrigger("late"), tests(build.Commit(1))))
-	w.Runs("late")
+	w.Start(build.Suite("late", 0, build.OfTrigger("late"), tests(build.Commit(1))))
 	w.Passes("late")
 	w.Reaches("late", v1alpha1.ReasonPassed, "")
 	w.reports("late", v1alpha1.ReasonReportFailed, "may not read")
@@ -121,8 +115,7 @@ func TestOwnCredentials(t *testing.T) {
 		t.Helper()
 		w.Change(build.Team(w.NS, ""), func(o client.Object) { o.(*v1alpha1.Team).Spec.Repositories = listed })
 		name := fmt.Sprintf("run-%d", runs)
-		w.Create(build.Suite(name, runs, build.OfTrigger(trigger), tests(build.Commit(runs))))
-		w.Runs(name)
+		w.Start(build.Suite(name, runs, build.OfTrigger(trigger), tests(build.Commit(runs))))
 		w.Passes(name)
 		w.reports(name, reason, says)
 		runs++
@@ -146,8 +139,7 @@ func TestOwnCredentials(t *testing.T) {
 func TestReporterAndRunWriteApart(t *testing.T) {
 	t.Parallel()
 	w := newReportWorld(t)
-	w.Create(build.Suite("owned", 0, tests(build.Commit(1))))
-	w.Runs("owned")
+	w.Start(build.Suite("owned", 0, tests(build.Commit(1))))
 	w.Passes("owned")
 	s := w.reports("owned", v1alpha1.ReasonPosted, "")
 	if s.Status.Report == nil || s.Status.Report.Phase != v1alpha1.ReportCompleted || s.Status.Report.CheckID == 0 || s.Status.Report.Repository != "acme/shop" {

@@ -56,8 +56,7 @@ func newSlowWorld(t *testing.T) (*reportWorld, *slowHost, *link) {
 		w.CodeHosts.Hosts[v1alpha1.GitHub] = host
 	})
 	t.Cleanup(func() { way.set(false, false); slow.release() })
-	w.Create(build.Suite("first", 0, tests(build.Commit(1))))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, tests(build.Commit(1))))
 	awaitClosed(t, slow.began)
 	return w, slow, way
 }
@@ -161,8 +160,7 @@ func TestNewerAttemptMeanwhile(t *testing.T) {
 		w.CodeHosts.Hosts[v1alpha1.GitHub] = host
 	})
 	t.Cleanup(release)
-	w.Create(build.Suite("first", 0, build.OfTrigger("token"), tests(build.Commit(1))))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.OfTrigger("token"), tests(build.Commit(1))))
 	w.reports("first", v1alpha1.ReasonPending, "has not ended")
 	holds.Store(true)
 	w.Passes("first")

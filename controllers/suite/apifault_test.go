@@ -156,8 +156,7 @@ func TestNotFoundByAProxy(t *testing.T) {
 	t.Parallel()
 	f := &fault{method: "GET", path: "/jobs/run", code: http.StatusNotFound, body: []byte("<html>no backend</html>")}
 	w := faultyWorld(t, f)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.PodStops("run")
 	w.Must(w.Client.Delete(t.Context(), w.HasJob("run"), client.PropagationPolicy("Background")))
 	poll.True(t, "the manager reads the Job", func() bool { return f.times() >= 3 }) // the first answer would already end the run

@@ -67,8 +67,7 @@ func isDeleted(w *world.World, name string) {
 func TestDebugPod(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("run", 0, build.Keyed("k")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.Keyed("k")))
 	w.Exits("run", 1)
 	s := w.Reaches("run", v1alpha1.ReasonFailed, "")
 	j, pods := &batchv1.Job{}, &corev1.PodList{}

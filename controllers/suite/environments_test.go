@@ -35,8 +35,7 @@ func TestEnvironmentIsBooked(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Trigger("checkout"), build.Environment("shared", booked(1)))
-	w.Create(build.Suite("main", 0, build.InEnvironment("shared"), branch("main")))
-	w.Runs("main")
+	w.Start(build.Suite("main", 0, build.InEnvironment("shared"), branch("main")))
 	w.Create(
 		build.Suite("feature", 1, build.InEnvironment("shared"), branch("feature")),
 		build.Suite("checkout", 2, build.InEnvironment("shared"), build.OfTrigger("checkout")),
@@ -170,8 +169,7 @@ func TestNewestNotificationOfTheEnvironmentRuns(t *testing.T) {
 	w := world.New(t)
 	w.Create(build.Trigger("checkout"))
 	shared := supersedes(v1alpha1.SupersedeEnvironment)
-	w.Create(build.Suite("older", 0, shared, notifiedBy("first")))
-	w.Runs("older")
+	w.Start(build.Suite("older", 0, shared, notifiedBy("first")))
 	w.Create(
 		build.Suite("newer-smoke", 1, shared, notifiedBy("second"), branch("feature")),
 		build.Suite("newer-checkout", 1, shared, notifiedBy("second"), branch("feature"), build.OfTrigger("checkout")),

@@ -19,8 +19,7 @@ func TestEventsAreEmittedOnce(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Trigger("one", build.AtMost(1)))
-	w.Create(build.Suite("first", 0, build.OfTrigger("one")))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.OfTrigger("one")))
 	w.Create(build.Suite("run", 1, build.OfTrigger("one")))
 	w.Reaches("run", v1alpha1.ReasonQueued, "at position 1")
 	for range 3 {

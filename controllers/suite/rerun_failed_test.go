@@ -41,8 +41,7 @@ func ran120(w *world.World, name string, change ...func(*v1alpha1.Suite)) *v1alp
 	w.T.Helper()
 	t := build.Trigger("smoke")
 	w.Read(t)
-	w.Create(build.Suite(name, 0, append([]func(*v1alpha1.Suite){func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = t.UID }}, change...)...))
-	w.Runs(name)
+	w.Start(build.Suite(name, 0, append([]func(*v1alpha1.Suite){func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = t.UID }}, change...)...))
 	endsTests(w, name, 120, 7, 8, 9)
 	s := w.Reaches(name, v1alpha1.ReasonFailed, "")
 	if r := s.Status.Results; r == nil || r.Tests != 120 || r.Failed != 3 || !r.OnlyTestsFailed {

@@ -56,8 +56,7 @@ func hasSuites(w *world.World, n int) {
 func TestRetryOnError(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t)
-	w.Create(build.Suite("first", 0, build.Keyed("k")))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.Keyed("k")))
 	evicts(w, "first")
 	first := w.Reaches("first", v1alpha1.ReasonError, "The node was low on resource: memory (Evicted). The run ")
 	second := first.Status.RepeatedBy
@@ -73,8 +72,7 @@ func TestRetryOnError(t *testing.T) {
 	if last.Status.RepeatedBy != "" || last.Spec.Attempt != 3 || last.Retries() != 2 || last.Annotations[v1alpha1.AnnotationRepeats] != second || s.Retries() != 1 {
 		t.Errorf("%+v", last)
 	}
-	w.Create(build.Suite("failing", 1))
-	w.Runs("failing")
+	w.Start(build.Suite("failing", 1))
 	w.Exits("failing", 1)
 	if s := w.Reaches("failing", v1alpha1.ReasonFailed, "exited with code 1"); s.Status.RepeatedBy != "" {
 		t.Errorf("a failure is repeated by %s", s.Status.RepeatedBy)
@@ -86,8 +84,7 @@ func TestRetryOnError(t *testing.T) {
 func TestRetryOnceThroughAKill(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t)
-	w.Create(build.Suite("first", 0))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0))
 	w.Stop()
 	f := &fault{method: "POST", path: "/suites", code: http.StatusInternalServerError, body: []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no etcd.","code":500}`)}
 	w.ManagerConfig.Wrap(f.wrap)
@@ -117,8 +114,7 @@ func (f *fault) heals() {
 func TestRetryKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	w := retryingWorld(t, build.AtMost(1))
-	w.Create(build.Suite("first", 0, build.Keyed("k")))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, build.Keyed("k")))
 	w.Create(build.Suite("other", 30, build.Keyed("other")))
 	w.Reaches("other", v1alpha1.ReasonQueued, "")
 	evicts(w, "first")

@@ -32,8 +32,7 @@ func TestRunEnds(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w.Create(build.Suite(name, 0))
-			w.Runs(name)
+			w.Start(build.Suite(name, 0))
 			running := w.Reaches(name, v1alpha1.ReasonRunning, "kubectl logs")
 			if running.Status.StartTime == nil || running.Status.JobName != name || running.Status.CompletionTime != nil {
 				t.Errorf("status of a run: %+v", running.Status)
@@ -54,8 +53,7 @@ func TestRunEnds(t *testing.T) {
 // The run ends with what the containers did.
 func TestPodsPhaseComesFirst(t *testing.T) {
 	w := world.New(t)
-	w.Create(build.Suite("early", 0))
-	w.Runs("early")
+	w.Start(build.Suite("early", 0))
 	p := w.PodOf("early")
 	w.Status(p, func() { p.Status.Phase = corev1.PodFailed })
 	w.Fails("early", batchv1.JobReasonBackoffLimitExceeded)
@@ -161,8 +159,7 @@ func TestQuotaIsFull(t *testing.T) {
 func TestJobIsDeletedBehindItsBack(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Must(w.Client.Delete(context.Background(), w.HasJob("run"), client.PropagationPolicy("Background")))
 	w.Reaches("run", v1alpha1.ReasonRunning, "The Job run was deleted before it ended")
 	w.PodStops("run")
@@ -175,8 +172,7 @@ func TestJobIsDeletedBehindItsBack(t *testing.T) {
 func TestSuccessorWaitsForPodsOfADeletedJob(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("older", 0, build.Keyed("k")))
-	w.Runs("older")
+	w.Start(build.Suite("older", 0, build.Keyed("k")))
 	w.Must(w.Client.Delete(context.Background(), w.HasJob("older"), client.PropagationPolicy("Background")))
 	w.Create(build.Suite("newer", 1, build.Keyed("k")))
 	w.Reaches("older", v1alpha1.ReasonRunning, "Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run")

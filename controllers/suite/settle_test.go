@@ -176,8 +176,7 @@ func TestRolloutHasToSettle(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 5*time.Minute, time.Hour)
 	w.Clock.MoveOn(6 * time.Minute)
-	w.Create(build.Suite("before", 0))
-	w.Runs("before")
+	w.Start(build.Suite("before", 0))
 	w.Stop() // it writes the status, too, and may see the run before the rollout
 	e := build.Environment("staging")
 	w.Read(e)

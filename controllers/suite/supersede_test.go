@@ -20,8 +20,7 @@ func TestNewerSupersedesOlder(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	main := build.Keyed("main/staging")
-	w.Create(build.Suite("older", 0, main))
-	w.Runs("older")
+	w.Start(build.Suite("older", 0, main))
 
 	w.Create(build.Suite("newer", 1, main))
 	w.Stopping("older")
@@ -44,8 +43,7 @@ func TestNewerSupersedesOlder(t *testing.T) {
 func TestArrivesLate(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("newest", 9, build.Keyed("k")))
-	w.Runs("newest")
+	w.Start(build.Suite("newest", 9, build.Keyed("k")))
 	w.Create(build.Suite("late", 3, build.Keyed("k")))
 	w.Reaches("late", v1alpha1.ReasonSuperseded, "Superseded by newest")
 	w.HasNoJob("late")
@@ -57,8 +55,7 @@ func TestArrivesLate(t *testing.T) {
 func TestNotifiedAgain(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("deployed", 0, build.Keyed("k")))
-	w.Runs("deployed")
+	w.Start(build.Suite("deployed", 0, build.Keyed("k")))
 	notifiedAgain(w, "deployed", 5)
 	w.Create(build.Suite("held", 3, build.Keyed("k")))
 	w.Reaches("held", v1alpha1.ReasonSuperseded, "Superseded by deployed")
@@ -136,8 +133,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Trigger("one", build.AtMost(1)))
-	w.Create(build.Suite("running", 0, build.OfTrigger("one")))
-	w.Runs("running")
+	w.Start(build.Suite("running", 0, build.OfTrigger("one")))
 	w.Create(build.Suite("queued", 1, build.OfTrigger("one")))
 	w.Reaches("queued", v1alpha1.ReasonQueued, "at position 1")
 
@@ -156,8 +152,7 @@ func TestCancel(t *testing.T) {
 func TestCancelComesTooLate(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("run", 0))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0))
 	w.Passes("run")
 	w.Reaches("run", v1alpha1.ReasonPassed, "")
 	w.Cancel("run", "ada@example.com")

@@ -154,8 +154,7 @@ func TestNodeIsGone(t *testing.T) {
 			t.Parallel()
 			w := oneAtATime(t)
 			w.StartManager()
-			w.Create(build.Suite("run", 0, build.Keyed("k")))
-			w.Runs("run")
+			w.Start(build.Suite("run", 0, build.Keyed("k")))
 			stop(w)
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "run-pod", Namespace: w.NS}}
 			w.Must(w.Client.Delete(context.Background(), pod)) // there is no kubelet that stops it
@@ -271,8 +270,7 @@ func TestContainerNamedLikeOurs(t *testing.T) {
 func TestRetentionIsTheSuites(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	w.Create(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Spec.TTLAfterFinished = &metav1.Duration{Duration: 8760 * time.Hour} }))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Spec.TTLAfterFinished = &metav1.Duration{Duration: 8760 * time.Hour} }))
 	w.Passes("run")
 	w.Reaches("run", v1alpha1.ReasonPassed, "")
 	w.Must(w.Client.Delete(context.Background(), aTriggerNamed(w, "smoke")))

@@ -17,8 +17,7 @@ func TestWorkloadsCannotBeRead(t *testing.T) {
 	f := &fault{method: "GET", path: "/deployments", code: http.StatusInternalServerError, body: []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no webhook.","code":500}`), fixed: true}
 	w.ManagerConfig.Wrap(f.wrap)
 	w.StartManager()
-	w.Create(build.Suite("first", 0, testsCommit(1)))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, testsCommit(1)))
 	f.breaks()
 	w.Passes("first")
 	w.Reaches("first", v1alpha1.ReasonRunning, "The tests have ended. Nobody knows what was tested: what runs in the Environment staging cannot be read: ")

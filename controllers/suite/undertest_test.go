@@ -52,8 +52,7 @@ func TestUnderTestIsRecorded(t *testing.T) {
 	t.Parallel()
 	w, web := testingWorld(t)
 	for name, end := range testEnds {
-		w.Create(build.Suite(name, 0, testsCommit(1), build.Keyed(name)))
-		w.Runs(name)
+		w.Start(build.Suite(name, 0, testsCommit(1), build.Keyed(name)))
 		restarts(w, web)
 		end.end(w, name)
 		s := w.Reaches(name, end.state, "")
@@ -94,8 +93,7 @@ func TestRolloutUnderARun(t *testing.T) {
 	t.Parallel()
 	w, web := testingWorld(t)
 	for name := range testEnds {
-		w.Create(build.Suite(name, 0, testsCommit(1), build.Keyed(name)))
-		w.Runs(name)
+		w.Start(build.Suite(name, 0, testsCommit(1), build.Keyed(name)))
 	}
 	w.Stop()
 	w.Change(web, func(o client.Object) { build.SetCommit(o.(*appsv1.Deployment), build.Commit(2)) })
@@ -118,8 +116,7 @@ func TestAnotherCommitUnderTest(t *testing.T) {
 	t.Parallel()
 	w, web := testingWorld(t)
 	for name, end := range testEnds {
-		w.Create(build.Suite(name, 0, testsCommit(2), build.Keyed(name)))
-		w.Runs(name)
+		w.Start(build.Suite(name, 0, testsCommit(2), build.Keyed(name)))
 		end.end(w, name)
 		s := w.Reaches(name, v1alpha1.ReasonInconclusive, "What was tested is not what was notified: The Deployment web had 11111111 all the time, not 22222222.")
 		if s.Status.RepeatedBy != "" || s.Status.UnderTest.Changed != "" {
@@ -127,8 +124,7 @@ func TestAnotherCommitUnderTest(t *testing.T) {
 		}
 	}
 	w.RollsOutCommit(web, 2)
-	w.Create(build.Suite("later", 1, testsCommit(2)))
-	w.Runs("later")
+	w.Start(build.Suite("later", 1, testsCommit(2)))
 	w.Passes("later")
 	w.Reaches("later", v1alpha1.ReasonPassed, "")
 }
@@ -144,8 +140,7 @@ func TestRepeatsOnce(t *testing.T) {
 	w.NamesWorkloads(staging, v1alpha1.Workload{Name: "web", Repository: "acme/shop"}, v1alpha1.Workload{Name: "api", Repository: "acme/api"})
 	w.Ready(staging, "True", world.WorkloadsRead, "")
 
-	w.Create(build.Suite("first", 0, testsCommit(1)))
-	w.Runs("first")
+	w.Start(build.Suite("first", 0, testsCommit(1)))
 	w.RollsOutCommit(api, 6)
 	w.Passes("first")
 	first := w.Reaches("first", v1alpha1.ReasonInconclusive, "The Deployment api had 55555555, and has 66666666. The run ")
@@ -206,16 +201,14 @@ func TestNothingIsKnownUnderTest(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	staging := build.Environment("staging")
-	w.Create(build.Suite("without", 0))
-	w.Runs("without")
+	w.Start(build.Suite("without", 0))
 	w.Passes("without")
 	if s := w.Reaches("without", v1alpha1.ReasonPassed, ""); s.Status.UnderTest != nil {
 		t.Errorf("%+v", s.Status.UnderTest)
 	}
 	w.NamesWorkloads(staging, v1alpha1.Workload{Name: "web", Repository: "acme/shop"})
 	w.Ready(staging, "False", world.WorkloadsUnknown, "")
-	w.Create(build.Suite("unreadable", 1))
-	w.Runs("unreadable")
+	w.Start(build.Suite("unreadable", 1))
 	w.Passes("unreadable")
 	s := w.Reaches("unreadable", v1alpha1.ReasonPassed, "")
 	if tested := s.Status.UnderTest; tested == nil || tested.Workloads[0].Start.UID != "" || tested.Workloads[0].End.Message == "" {

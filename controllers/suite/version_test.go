@@ -59,8 +59,7 @@ func awaits(w *world.World, name, progress string) {
 func TestRunWaitsForItsVersion(t *testing.T) {
 	t.Parallel()
 	w, staging, web := versionWorld(t, time.Hour)
-	w.Create(build.Suite("there", 0, deploys(1)))
-	w.Runs("there")
+	w.Start(build.Suite("there", 0, deploys(1)))
 	w.Create(build.Suite("next", 1, deploys(2)))
 	awaits(w, "next", "Deployment web has "+build.Commit(1)[:8]+".")
 	w.Create(build.Suite("other", 2, deploys(2), build.OfTrigger("eager")))

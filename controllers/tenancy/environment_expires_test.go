@@ -36,8 +36,7 @@ func TestEphemeralEnvironmentIsTerminated(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Environment("pr-1", build.Ephemeral(w.Clock.Now().Add(time.Hour))))
-	w.Create(build.Suite("run", 0, build.InEnvironment("pr-1")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.InEnvironment("pr-1")))
 	w.Change(build.Environment("pr-1"), func(o client.Object) {
 		o.(*v1alpha1.Environment).Spec.Ephemeral.ExpiresAt = metav1.NewTime(w.Clock.Now().Truncate(time.Second))
 		o.SetAnnotations(map[string]string{v1alpha1.AnnotationTerminatedBy: "the API key ci"})
@@ -59,8 +58,7 @@ func TestRenewalKeepsAnEphemeralEnvironment(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Environment("pr-1", build.Ephemeral(w.Clock.Now().Add(10*time.Minute))))
-	w.Create(build.Suite("run", 0, build.InEnvironment("pr-1")))
-	w.Runs("run")
+	w.Start(build.Suite("run", 0, build.InEnvironment("pr-1")))
 	w.Change(build.Environment("pr-1"), func(o client.Object) {
 		o.(*v1alpha1.Environment).Spec.Ephemeral.ExpiresAt = metav1.NewTime(w.Clock.Now().Add(time.Hour))
 	})

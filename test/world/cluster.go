@@ -187,6 +187,13 @@ func (w *World) Drop(o client.Object, name string) {
 	w.Must(w.Client.Patch(ctx, o, client.MergeFrom(was)))
 }
 
+// Start creates a Suite, and starts its pod.
+func (w *World) Start(run *v1alpha1.Suite) {
+	w.T.Helper()
+	w.Create(run)
+	w.Runs(run.Name)
+}
+
 // Runs starts the pod of a Job.
 func (w *World) Runs(name string) {
 	w.T.Helper()
