@@ -24,6 +24,7 @@ func Environment(name string, change ...func(*v1alpha1.Environment)) *v1alpha1.E
 	return e
 }
 
+// Ephemeral makes an Environment expire.
 func Ephemeral(until time.Time) func(*v1alpha1.Environment) {
 	return func(e *v1alpha1.Environment) {
 		e.Spec.Ephemeral = &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-1.example.com", ExpiresAt: metav1.NewTime(until)}
@@ -40,10 +41,12 @@ func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	return t
 }
 
+// AtMost limits how many runs of a Trigger run at once.
 func AtMost(runs int32) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.MaxConcurrentSuites = runs }
 }
 
+// KeptFor is how long the runs of a Trigger are kept.
 func KeptFor(ttl time.Duration) func(*v1alpha1.Trigger) {
 	return func(t *v1alpha1.Trigger) { t.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: ttl} }
 }
@@ -71,14 +74,17 @@ func Suite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.
 	return s
 }
 
+// OfTrigger is the Trigger of a Suite.
 func OfTrigger(trigger string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = trigger }
 }
 
+// InEnvironment is the Environment of a Suite.
 func InEnvironment(environment string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Environment = environment }
 }
 
+// Keyed gives a Suite the key of its stream.
 func Keyed(key string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = key }
 }
@@ -122,6 +128,7 @@ func APIKey(name string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
 // Token is the data of a Secret.
 func Token(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
 
+// Secret has data, such as a Token.
 func Secret(name string, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
 }

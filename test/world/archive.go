@@ -67,6 +67,7 @@ func logName(pod, container string, previous bool) string {
 	return fmt.Sprintf("%s/%s/%t", pod, container, previous)
 }
 
+// SaveLog saves what could be read of a log.
 func (s *Archive) SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error) {
 	saved := record.Log{Pod: pod, Container: container, Previous: previous}
 	text, err := io.ReadAll(log)
@@ -101,6 +102,7 @@ func (s *Archive) Hold() (release func()) {
 	return func() { close(held) }
 }
 
+// Logs are those saved of a run.
 func (s *Archive) Logs(ctx context.Context, r record.Run) (all []record.Log, err error) {
 	s.Mu.Lock()
 	held := s.held
@@ -121,12 +123,14 @@ func (s *Archive) Logs(ctx context.Context, r record.Run) (all []record.Log, err
 	return all, s.closed
 }
 
+// OpenLog reads a log.
 func (s *Archive) OpenLog(_ context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return io.NopCloser(strings.NewReader(s.logs[r][logName(pod, container, previous)])), s.closed
 }
 
+// SaveTests saves nothing.
 func (s *Archive) SaveTests(context.Context, record.Run) error {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -136,6 +140,7 @@ func (s *Archive) SaveTests(context.Context, record.Run) error {
 // Changed is that of the summaries.
 func (s *Archive) Changed(string, time.Time) {}
 
+// SaveRecord replaces the record of a run.
 func (s *Archive) SaveRecord(_ context.Context, rec record.Record) error {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 
+// Key is that of an object in the namespace of the test.
 func (w *World) Key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: w.NS, Name: name}
 }
@@ -100,6 +101,7 @@ func (w *World) HasJob(name string) *batchv1.Job {
 	return j
 }
 
+// Complaint is the message of an error, or "".
 func Complaint(err error) string {
 	if err != nil {
 		return err.Error()
@@ -107,6 +109,7 @@ func Complaint(err error) string {
 	return ""
 }
 
+// HasNoJob fails if there is a Job of the Suite.
 func (w *World) HasNoJob(name string) {
 	w.T.Helper()
 	err := w.Client.Get(context.Background(), w.Key(name), &batchv1.Job{})
@@ -244,6 +247,7 @@ func (w *World) Expires(name string) {
 	w.Fails(name, batchv1.JobReasonDeadlineExceeded)
 }
 
+// Fails fails a Job.
 func (w *World) Fails(name, reason string) {
 	w.T.Helper()
 	j := w.HasJob(name)
@@ -260,6 +264,7 @@ func (w *World) Ends(name string, how func(*batchv1.Job), reason string, conditi
 	})
 }
 
+// Status changes the status of an object that was read.
 func (w *World) Status(o client.Object, change func()) {
 	w.T.Helper()
 	was := o.DeepCopyObject().(client.Object)
@@ -267,6 +272,7 @@ func (w *World) Status(o client.Object, change func()) {
 	w.Must(w.Client.Status().Patch(context.Background(), o, client.MergeFrom(was)))
 }
 
+// Pod creates the pod of a Job.
 func (w *World) Pod(j *batchv1.Job, status corev1.PodStatus) {
 	w.T.Helper()
 	p := fakecluster.NewPod(j, w.NodeName)

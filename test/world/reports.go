@@ -26,6 +26,7 @@ func (r *Reports) config() (suitecontroller.Documents, *job.Collector) {
 	return r, &job.Collector{Image: "postflight:test", URL: "http://postflight.example.com"}
 }
 
+// Results are those of a run, from one pod.
 func (r *Reports) Results(_ context.Context, run record.Run) iter.Seq2[record.Results, error] {
 	return func(yield func(record.Results, error) bool) {
 		r.Mu.Lock()

@@ -33,6 +33,7 @@ func (s *Schedules) serves(mgr ctrl.Manager) (err error) {
 	return err
 }
 
+// Notify starts the runs of a Trigger.
 func (s *Schedules) Notify(
 	ctx context.Context, team *v1alpha1.Team, run schedule.Run, t *v1alpha1.Trigger, due time.Time,
 ) (o deployedcontroller.Outcome, ok bool) {

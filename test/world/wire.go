@@ -23,6 +23,7 @@ type Clock struct {
 
 var _ clock.PassiveClock = &Clock{}
 
+// Now is the time as the test has set it.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +41,10 @@ func (c *Clock) Stop() {
 	c.stopped = now
 }
 
+// Since is how long a time is ago.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
+// MoveOn moves the clock forward.
 func (c *Clock) MoveOn(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,4 +198,5 @@ func (x *Wire) Since(before Requests) Requests {
 // RoundTripperFunc is a RoundTripper.
 type RoundTripperFunc func(*http.Request) (*http.Response, error)
 
+// RoundTrip calls the function.
 func (f RoundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -82,6 +82,7 @@ type Notifier struct {
 // Notified is a rollout.
 type Notified struct{ sha, Key string }
 
+// Notify succeeds for the Environment staging, unless Answers says otherwise.
 func (b *Notifier) Notify(
 	ctx context.Context, team *v1alpha1.Team, n *notification.Notification, r deployedcontroller.Rollout,
 ) (deployedcontroller.Outcome, bool) {

@@ -71,7 +71,7 @@ type World struct {
 	Archive       *Archive              // nil: there is no object store
 	NodeName      string                // of the pods
 	CodeHosts     reportcontroller.Config
-	Announce      announcecontroller.Config // nobody, by default
+	Announce      announcecontroller.Config // no receivers by default
 	Notifier      *Notifier                 // of rollouts; nil: no workload has notify
 	Schedules     *Schedules                // of schedules; nil: no Trigger has one
 	UntouchedFor  time.Duration             // at which a Job that no controller has changed is reported; 0: at once
@@ -141,6 +141,7 @@ func (w *World) CacheOptions(others ...string) cache.Options {
 	return options
 }
 
+// NewBounds is for another cache.
 func (w *World) NewBounds() *bounded.Ledger {
 	w.Bounds = bounded.New()
 	return w.Bounds
@@ -220,6 +221,7 @@ func (w *World) logger() logr.Logger {
 	return logr.Discard()
 }
 
+// Must ends the test if there is an error.
 func (w *World) Must(err error) {
 	w.T.Helper()
 	if err != nil {
