@@ -337,7 +337,8 @@ func (w *World) Ready(o client.Object, status metav1.ConditionStatus, reason, me
 	w.T.Helper()
 	w.Await(fmt.Sprintf("%T %s is Ready %s (%s) with %q", o, o.GetName(), status, reason, message), o, func() bool {
 		c := meta.FindStatusCondition(conditionsOf(o), v1alpha1.ConditionReady)
-		return c != nil && c.Status == status && c.Reason == reason && strings.Contains(c.Message, message) && c.ObservedGeneration == o.GetGeneration()
+		return c != nil && c.Status == status && c.Reason == reason && strings.Contains(c.Message, message) &&
+			c.ObservedGeneration == o.GetGeneration()
 	})
 }
 

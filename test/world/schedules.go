@@ -38,7 +38,8 @@ func (s *Schedules) Notify(
 	ctx context.Context, team *v1alpha1.Team, run schedule.Run, t *v1alpha1.Trigger, due time.Time,
 ) (o deployedcontroller.Outcome, ok bool) {
 	result, err := s.dispatcher.Dispatch(ctx, dispatch.Request{
-		Team: team, Notification: run.Notification, IdempotencyKey: schedule.Key(due), RequestID: fmt.Sprint("test.", s.calls.Load()), ReceivedAt: s.Clock.Now(),
+		Team: team, Notification: run.Notification, IdempotencyKey: schedule.Key(due),
+		RequestID: fmt.Sprint("test.", s.calls.Load()), ReceivedAt: s.Clock.Now(),
 		Origin: dispatch.FromSchedule(t, due, run.DeployedAt),
 	})
 	s.calls.Add(1)

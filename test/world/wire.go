@@ -33,7 +33,7 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.ahead)
 }
 
-// Stop makes it the same time until moveOn, so that no pause of the manager ends early because the machine is slow.
+// Stop makes it the same time until MoveOn, so that no pause of the manager ends early because the machine is slow.
 func (c *Clock) Stop() {
 	now := c.Now()
 	c.mu.Lock()

@@ -29,18 +29,20 @@ const (
 // RollsOut acts as the Deployment controller and the kubelet: a pod of the newest revision replaces others.
 func (w *World) RollsOut(d *appsv1.Deployment) {
 	w.T.Helper()
-	inNamespace := client.InNamespace(d.Namespace)
-	w.Must(w.Client.DeleteAllOf(context.Background(), &corev1.Pod{}, inNamespace, client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0)))
+	w.Must(w.Client.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(d.Namespace),
+		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0)))
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: d.Name + "-", Labels: d.Spec.Template.Labels}, Spec: d.Spec.Template.Spec}
 	w.Create(p)
 	w.Status(p, func() {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", ImageID: "registry.example.com/shop@sha256:" + strings.Repeat(d.Annotations["deployment.kubernetes.io/revision"], 64)}}
+		digest := strings.Repeat(d.Annotations["deployment.kubernetes.io/revision"], 64)
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", ImageID: "registry.example.com/shop@sha256:" + digest}}
 	})
 	w.Status(d, func() {
 		d.Status = appsv1.DeploymentStatus{
 			ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
 			Conditions: []appsv1.DeploymentCondition{
-				{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}, {Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+				{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue},
+				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
 			},
 		}
 	})
@@ -52,7 +54,8 @@ func (w *World) NamesWorkloads(e *v1alpha1.Environment, workloads ...v1alpha1.Wo
 	w.Change(e, func(o client.Object) { o.(*v1alpha1.Environment).Spec.Workloads = workloads })
 }
 
-// HasDeployed waits until the first repository of an Environment has a commit, is ready or not, and has a message and digests that begin so.
+// HasDeployed waits until the commit of the first repository of an Environment, whether it is ready, its message and its digests
+// begin so.
 func (w *World) HasDeployed(e *v1alpha1.Environment, begins string) {
 	w.T.Helper()
 	w.Eventually("the Environment "+e.Name+" has "+begins, func() string {

@@ -105,7 +105,9 @@ func longEnoughAgo() time.Time { return time.Now().Add(-35 * time.Second) }
 func Empty(t testing.TB) *World {
 	t.Helper()
 	s := apiserver.New(t)
-	w := &World{Server: s, T: t, NS: s.Namespace(t), Clock: &Clock{}, NodeName: "node", ManagerConfig: s.Manager(t), Began: longEnoughAgo(), Stop: func() {}}
+	w := &World{
+		Server: s, T: t, NS: s.Namespace(t), Clock: &Clock{}, NodeName: "node", ManagerConfig: s.Manager(t), Began: longEnoughAgo(), Stop: func() {},
+	}
 	w.Wire = &Wire{namespace: w.NS}
 	w.ManagerConfig.Wrap(w.Wire.wrap)
 	t.Cleanup(func() { w.Stop() })
@@ -160,7 +162,8 @@ func (w *World) Controllers(mgr ctrl.Manager) controllers.Config {
 		Documents: documents, Collector: cmp.Or(w.Collector, collector),
 		Clock: w.Clock, Metrics: metrics, Inputs: w.Inputs, Image: "postflight:test", Tests: w.Tests,
 		Archive: w.archive(), Reports: w.CodeHosts, Announce: w.Announce,
-		UntouchedFor: cmp.Or(w.UntouchedFor, time.Nanosecond), Notifier: w.Notifier, Schedules: w.Schedules, Deployments: w.Deployments, Bounds: w.Bounds,
+		UntouchedFor: cmp.Or(w.UntouchedFor, time.Nanosecond), Notifier: w.Notifier, Schedules: w.Schedules,
+		Deployments: w.Deployments, Bounds: w.Bounds,
 	}
 }
 
