@@ -97,7 +97,7 @@ func TestRoomForTriggers(t *testing.T) {
 	w.Create(build.Trigger("theirs", createdIn(other)))
 	w.HasCondition(build.Trigger("theirs", createdIn(other)), v1alpha1.ConditionReady, "EnvironmentMissing", "")
 	for i := range 10 {
-		w.Must(w.Client.Delete(context.Background(), build.Trigger(fmt.Sprintf("large-%02d", i), createdIn(w.NS))))
+		w.Delete(build.Trigger(fmt.Sprintf("large-%02d", i)))
 	}
 	w.HasCondition(build.Trigger("large-23"), v1alpha1.ConditionReady, "Watching", "")
 	w.HasCondition(build.Trigger("small"), v1alpha1.ConditionReady, "Watching", "")

@@ -13,6 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+func TestMain(m *testing.M) { world.Main(m) }
+
 // TestTermsLeaveNothing: a process leads again and again. In each term it starts a run, and what its terms leave behind
 // does not grow.
 func TestTermsLeaveNothing(t *testing.T) { // not parallel: it counts the goroutines of the process

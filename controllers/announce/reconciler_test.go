@@ -1,14 +1,12 @@
 package announce_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -74,7 +72,7 @@ func TestRecoveryOfADeletedRun(t *testing.T) {
 	w.Await("the Trigger remembers it", smoke, func() bool {
 		return len(smoke.Status.Outcomes) == 1 && smoke.Status.Outcomes[0].State == v1alpha1.ReasonFailed
 	})
-	w.Must(w.Client.Delete(context.Background(), &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "fails"}}))
+	w.Delete(build.Suite("fails", 0))
 	w.Gone(&v1alpha1.Suite{}, "fails")
 	w.Start(build.Suite("passes", 1))
 	w.Passes("passes")

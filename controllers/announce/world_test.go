@@ -23,6 +23,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+func TestMain(m *testing.M) { world.Main(m) }
+
 // listener is a webhook of a team, and at /chat one of Slack. It checks every signature, fails on demand, and keeps what it
 // accepted.
 type listener struct {

@@ -19,6 +19,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+func TestMain(m *testing.M) { world.Main(m) }
+
 var errClosed = errors.New("it refuses connections")
 
 // ran says that containers of the pod of a run have ended.

@@ -1,7 +1,6 @@
 package archive_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/build"
@@ -102,7 +100,7 @@ func follows(w *world.World, n *node, connections int) {
 func losesPod(w *world.World, name string, n *node, connections int) {
 	w.T.Helper()
 	w.Runs(name)
-	w.Must(w.Client.Delete(context.Background(), running(w, name)))
+	w.Delete(running(w, name))
 	follows(w, n, connections)
 	n.stop()
 	w.PodStops(name)
@@ -138,7 +136,7 @@ func TestDeletedPodAndSlowStore(t *testing.T) {
 	w := world.WithArchive(t, n.ServeHTTP)
 	release := w.Archive.Hold()
 	w.Start(build.Suite("run", 0))
-	w.Must(w.Client.Delete(context.Background(), running(w, "run")))
+	w.Delete(running(w, "run"))
 	follows(w, n, 1)
 	n.stop()
 	w.PodStops("run")
@@ -155,7 +153,7 @@ func TestDeletedPodThatIsQuiet(t *testing.T) {
 	n.quiet = true
 	w := world.WithArchive(t, n.ServeHTTP)
 	w.Start(build.Suite("run", 0))
-	w.Must(w.Client.Delete(context.Background(), running(w, "run")))
+	w.Delete(running(w, "run"))
 	follows(w, n, 2)
 	n.stop()
 	w.Eventually("the log is saved", func() string {
@@ -173,7 +171,7 @@ func TestDeletedPodThatStarts(t *testing.T) {
 	w := world.WithArchive(t, n.ServeHTTP)
 	w.Start(build.Suite("run", 0))
 	before := w.Wire.Count("GET pods")
-	w.Must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "run-pod"}}))
+	w.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "run-pod"}})
 	poll.True(t, "the manager has read the pod", func() bool { return w.Wire.Count("GET pods") > before })
 	running(w, "run")
 	follows(w, n, 1)
@@ -186,7 +184,7 @@ func TestDeletedPodThatStarts(t *testing.T) {
 // exitsWithoutPod fails a Job whose pod is gone.
 func exitsWithoutPod(w *world.World, name string) {
 	w.T.Helper()
-	w.Must(w.Client.Delete(context.Background(), w.HasJob(name), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.Delete(w.HasJob(name))
 	w.Reaches(name, v1alpha1.ReasonError, "was deleted before it ended")
 }
 
@@ -197,8 +195,8 @@ func TestDeletedRun(t *testing.T) {
 	w := world.WithArchive(t, n.ServeHTTP)
 	w.Start(build.Suite("run", 0))
 	p := running(w, "run")
-	w.Must(w.Client.Delete(context.Background(), w.HasJob("run"), client.PropagationPolicy(metav1.DeletePropagationBackground)))
-	w.Must(w.Client.Delete(context.Background(), p))
+	w.Delete(w.HasJob("run"))
+	w.Delete(p)
 	follows(w, n, 1)
 	w.Stop()
 	w.StartManager()
@@ -254,8 +252,8 @@ func TestPodOfAnArchivedRun(t *testing.T) {
 	w.ArchivedAs("old", v1alpha1.ReasonSaved, "")
 	old := w.PodOf("old")
 	w.Status(old, func() { old.Status.Phase = corev1.PodRunning })
-	w.Must(w.Client.Delete(context.Background(), old))
-	w.Must(w.Client.Delete(context.Background(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "new-pod"}}))
+	w.Delete(old)
+	w.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "new-pod"}})
 	follows(w, n, 1)
 	n.stop()
 	w.PodStops("new")

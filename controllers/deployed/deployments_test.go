@@ -114,7 +114,7 @@ func TestDeploymentsAreArchived(t *testing.T) {
 	archived("11 with 1, 22 with 1, 33 with 0, 44 with 1")
 	w.Await("the status keeps nothing", staging, func() bool { return len(staging.Status.Unarchived) == 0 })
 
-	w.Must(w.Client.Delete(context.Background(), staging))
+	w.Delete(staging)
 	w.Eventually("the end is noted", func() string {
 		shelf.mu.Lock()
 		defer shelf.mu.Unlock()

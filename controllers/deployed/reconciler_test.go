@@ -1,7 +1,6 @@
 package deployed_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +18,8 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
 )
+
+func TestMain(m *testing.M) { world.Main(m) }
 
 // TestEnvironmentFollowsItsWorkload from the first look over missing rights and a rollout until nobody names it any more.
 func TestEnvironmentFollowsItsWorkload(t *testing.T) {
@@ -48,7 +49,7 @@ func TestEnvironmentFollowsItsWorkload(t *testing.T) {
 	w.RollsOut(d)
 	w.HasDeployed(staging, build.Commit(2)+" true sha256:2222")
 
-	w.Must(w.Client.Delete(context.Background(), d))
+	w.Delete(d)
 	w.Ready(staging, "False", world.WorkloadsUnknown, "There is no Deployment web in namespace")
 	w.HasDeployed(staging, build.Commit(2)+" false There is no Deployment web")
 
@@ -87,7 +88,7 @@ func TestEnvironmentsShareWatches(t *testing.T) {
 	w.RollsOut(api)
 	w.HasDeployed(nightly, build.Commit(3)+" true")
 	watches.are(w, 1)
-	w.Must(w.Client.Delete(context.Background(), nightly))
+	w.Delete(nightly)
 	watches.are(w, 0)
 }
 

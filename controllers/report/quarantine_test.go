@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +137,7 @@ func TestQuarantineOfTheStart(t *testing.T) {
 	if w.HasJob("before").Annotations[v1alpha1.AnnotationQuarantines] == "" || w.HasJob("exit").Annotations[v1alpha1.AnnotationQuarantines] != "" {
 		t.Error("the Jobs do not say what they apply")
 	}
-	w.Must(w.Client.Delete(context.Background(), q))
+	w.Delete(q)
 	failsWith(w, "before", oneFailed, 1)
 	w.Reaches("before", v1alpha1.ReasonPassed, "with 1 quarantined failure.")
 	w.Create(build.Suite("after", 2))

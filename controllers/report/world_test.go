@@ -20,6 +20,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+func TestMain(m *testing.M) { world.Main(m) }
+
 const gitHubSecret, gitLabSecret = "postflight-github", "postflight-gitlab"
 
 // reportWorld has both code hosts, their Secrets, and the grant that a team makes. The Trigger "smoke" posts to GitHub

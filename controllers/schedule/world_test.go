@@ -1,7 +1,6 @@
 package schedule_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
 )
+
+func TestMain(m *testing.M) { world.Main(m) }
 
 // scheduledWorld has an Environment with a commit, and a Trigger that runs every 5 minutes.
 func scheduledWorld(t *testing.T) (w *world.World, nightly *v1alpha1.Trigger) {
@@ -79,7 +80,7 @@ func cameTo(w *world.World, t *v1alpha1.Trigger, due time.Time) {
 func runsOf(w *world.World, t *v1alpha1.Trigger) (all []v1alpha1.Suite) {
 	w.T.Helper()
 	list := &v1alpha1.SuiteList{}
-	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS), client.MatchingLabels{v1alpha1.LabelTrigger: t.Name}))
+	w.List(list, client.MatchingLabels{v1alpha1.LabelTrigger: t.Name})
 	slices.SortFunc(list.Items, func(a, b v1alpha1.Suite) int { return int(a.Spec.Attempt - b.Spec.Attempt) })
 	return list.Items
 }

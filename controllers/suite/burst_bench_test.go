@@ -101,7 +101,7 @@ func standby(w *world.World) ctrl.Manager {
 		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, lease.Name, w.NS
 		o.LeaderElectionConfig, o.LeaderElectionReleaseOnCancel = w.Config, true
 	})
-	w.Must(w.Client.Delete(context.Background(), lease))
+	w.Delete(lease)
 	<-mgr.Elected()
 	return mgr
 }

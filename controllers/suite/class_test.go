@@ -66,7 +66,7 @@ func TestTriggerClass(t *testing.T) {
 		t.Errorf("it ended: %+v", s.Status)
 	}
 
-	w.Must(w.Client.Delete(context.Background(), class))
+	w.Delete(class)
 	w.Ready(trigger, "False", "Incomplete", "does not exist")
 	w.Passes("first")
 	w.Reaches("first", v1alpha1.ReasonPassed, "The tests passed")

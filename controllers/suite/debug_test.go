@@ -72,7 +72,7 @@ func TestDebugPod(t *testing.T) {
 	s := w.Reaches("run", v1alpha1.ReasonFailed, "")
 	j, pods := &batchv1.Job{}, &corev1.PodList{}
 	w.Must(w.Client.Get(context.Background(), w.Key("run"), j))
-	w.Must(w.Client.List(context.Background(), pods, client.InNamespace(w.NS), client.MatchingLabels{v1alpha1.LabelSuite: "run"}))
+	w.List(pods, client.MatchingLabels{v1alpha1.LabelSuite: "run"})
 	of, failed := outcome.PodToDebug(pods.Items)
 	p, problem := job.DebugPod(s, j, of, job.Debugging{Failed: failed, For: time.Hour})
 	if problem != "" {

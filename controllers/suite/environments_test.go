@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -181,7 +180,7 @@ func TestNewestNotificationOfTheEnvironmentRuns(t *testing.T) {
 	w.Runs("newer-smoke")
 	w.Runs("newer-checkout")
 	jobs := &batchv1.JobList{}
-	w.Must(w.Client.List(context.Background(), jobs, inNamespace(w)))
+	w.List(jobs)
 	for _, j := range jobs.Items {
 		if j.DeletionTimestamp != nil {
 			t.Errorf("the Job of %s is being deleted, though nothing newer was deployed", j.Name)

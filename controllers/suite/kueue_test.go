@@ -60,7 +60,7 @@ func admitNext(w *world.World) {
 	w.T.Helper()
 	ctx := context.Background()
 	jobs := &batchv1.JobList{}
-	w.Must(w.Client.List(ctx, jobs, inNamespace(w), client.HasLabels{job.QueueLabel}))
+	w.List(jobs, client.HasLabels{job.QueueLabel})
 	var next *batchv1.Job
 	for i := range jobs.Items {
 		switch j := &jobs.Items[i]; {

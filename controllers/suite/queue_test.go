@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -26,7 +25,7 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 		w.Expires,
 		func(name string) { w.Cancel(name, ""); w.Stops(name) },
 		func(name string) {
-			w.Must(w.Client.Delete(context.Background(), w.HasJob(name), client.PropagationPolicy("Background")))
+			w.Delete(w.HasJob(name))
 			w.PodStops(name)
 		},
 		func(name string) { // a newer one of its stream, which is behind the others in the queue
@@ -58,8 +57,8 @@ func TestSlotsAreFreedHoweverARunEnds(t *testing.T) {
 // deleteSuite acts as kubectl delete and the garbage collector.
 func deleteSuite(w *world.World, name string) {
 	w.T.Helper()
-	w.Must(w.Client.Delete(context.Background(), aSuiteNamed(w, name)))
-	w.Must(w.Client.Delete(context.Background(), w.HasJob(name), client.PropagationPolicy("Background")))
+	w.Delete(build.Suite(name, 0))
+	w.Delete(w.HasJob(name))
 }
 
 func aSuiteNamed(w *world.World, name string) *v1alpha1.Suite {
@@ -134,7 +133,7 @@ func TestManyRunsForOneSlot(t *testing.T) {
 		w.HasJob(fmt.Sprintf("run-%02d", i))
 	}
 	jobs := &batchv1.JobList{}
-	w.Must(w.Client.List(context.Background(), jobs, inNamespace(w)))
+	w.List(jobs)
 	if len(jobs.Items) != 3 {
 		t.Errorf("%d runs are active, want 3", len(jobs.Items))
 	}

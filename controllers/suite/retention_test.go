@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -84,8 +83,7 @@ func TestCrashBetweenJobAndStatus(t *testing.T) {
 	w.Start(build.Suite("run", 0))
 	before := w.HasJob("run")
 	w.Stop()
-	s := aSuiteNamed(w, "run")
-	w.Must(w.Client.Get(context.Background(), w.Key("run"), s))
+	s := w.Suite("run")
 	queued := v1alpha1.Queued("Before the Job.")
 	queued.LastTransitionTime = metav1.Now()
 	w.Status(s, func() { s.Status = v1alpha1.SuiteStatus{Conditions: []metav1.Condition{queued}} })

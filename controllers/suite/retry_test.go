@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -46,7 +45,7 @@ func evicts(w *world.World, name string) {
 func hasSuites(w *world.World, n int) {
 	w.T.Helper()
 	list := &v1alpha1.SuiteList{}
-	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
+	w.List(list)
 	if len(list.Items) != n {
 		w.T.Errorf("there are %d Suites, want %d", len(list.Items), n)
 	}

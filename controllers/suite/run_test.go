@@ -17,6 +17,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+func TestMain(m *testing.M) { world.Main(m) }
+
 func TestRunEnds(t *testing.T) {
 	w := world.New(t)
 	cases := map[string]struct {
@@ -148,7 +150,7 @@ func TestQuotaIsFull(t *testing.T) {
 	if got, seconds := w.Wire.Count("POST jobs"), int(time.Since(began)/time.Second); got > 2+seconds {
 		t.Errorf("in %d seconds, the manager tried %d times to create a Job that the quota refuses", seconds, got)
 	}
-	w.Must(w.Client.Delete(context.Background(), quota))
+	w.Delete(quota)
 	w.Eventually("the run starts once there is room", func() string {
 		w.Touch("run")
 		return world.Complaint(w.Client.Get(context.Background(), w.Key("run"), &batchv1.Job{}))
@@ -160,7 +162,7 @@ func TestJobIsDeletedBehindItsBack(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Start(build.Suite("run", 0))
-	w.Must(w.Client.Delete(context.Background(), w.HasJob("run"), client.PropagationPolicy("Background")))
+	w.Delete(w.HasJob("run"))
 	w.Reaches("run", v1alpha1.ReasonRunning, "The Job run was deleted before it ended")
 	w.PodStops("run")
 	w.Reaches("run", v1alpha1.ReasonError, "The Job run was deleted before it ended")
@@ -173,7 +175,7 @@ func TestSuccessorWaitsForPodsOfADeletedJob(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Start(build.Suite("older", 0, build.Keyed("k")))
-	w.Must(w.Client.Delete(context.Background(), w.HasJob("older"), client.PropagationPolicy("Background")))
+	w.Delete(w.HasJob("older"))
 	w.Create(build.Suite("newer", 1, build.Keyed("k")))
 	w.Reaches("older", v1alpha1.ReasonRunning, "Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run")
 	w.Reaches("newer", v1alpha1.ReasonQueued, "Waiting for the older run older")
@@ -195,4 +197,59 @@ func TestForeignJobInTheWay(t *testing.T) {
 	if left := w.HasJob("run"); left.UID != foreign.UID || left.DeletionTimestamp != nil {
 		t.Error("the foreign Job was touched")
 	}
+}
+
+// TestAllowedBy: in a namespace without an APIKey, the Job tells the policies to look for a Trigger. A key that is suspended counts, as it
+// does for the policy.
+func TestAllowedBy(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	w.Create(build.Suite("without", 0))
+	if got := w.HasJob("without").Labels[v1alpha1.LabelAllowedBy]; got != "trigger" {
+		t.Errorf("without a key, the label is %q, want trigger", got)
+	}
+	key := build.APIKey("a1", func(k *v1alpha1.APIKey) { k.Spec.Suspended = true })
+	w.Create(key)
+	w.Await("the manager has seen the key", key, func() bool { return len(key.Status.Conditions) > 0 })
+	w.Create(build.Suite("with", 1))
+	if got, has := w.HasJob("with").Labels[v1alpha1.LabelAllowedBy]; has {
+		t.Errorf("with a key, the label is %q, want none", got)
+	}
+}
+
+// TestJobOfAnEarlierSuiteInTheWay: a run that is deleted and notified again starts when the garbage collector has
+// deleted the Job of the earlier one.
+func TestJobOfAnEarlierSuiteInTheWay(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	w.Create(build.Suite("run", 0))
+	earlier := w.HasJob("run")
+	w.Delete(build.Suite("run", 0))
+	w.Gone(&v1alpha1.Suite{}, "run")
+	w.Create(build.Suite("run", 1))
+	w.Reaches("run", v1alpha1.ReasonQueued, "Waiting for the Job of an earlier Suite of this name to be deleted.")
+	if left := w.HasJob("run"); left.UID != earlier.UID || left.DeletionTimestamp != nil {
+		t.Error("the Job of the earlier Suite was touched")
+	}
+	w.Delete(earlier)
+	w.Runs("run")
+}
+
+// TestPodsOfAnEarlierJob: such pods have the label with the Job's name, but do not affect the outcome of the run.
+func TestPodsOfAnEarlierJob(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	earlier := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "earlier", Labels: map[string]string{batchv1.JobNameLabel: "run"}},
+		Spec:       build.Trigger("smoke").Spec.JobTemplate.Spec.Template.Spec,
+	}
+	w.Create(earlier)
+	w.Status(earlier, func() {
+		earlier.Status.Phase = corev1.PodFailed
+		earlier.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "test", Image: "test", ImageID: "test",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 66, FinishedAt: metav1.Now()}}}}
+	})
+	w.Create(build.Suite("run", 0))
+	w.Ends("run", func(j *batchv1.Job) { j.Status.Failed = 1 }, batchv1.JobReasonBackoffLimitExceeded, batchv1.JobFailureTarget, batchv1.JobFailed)
+	w.Reaches("run", v1alpha1.ReasonError, "The pod was deleted before its end was seen")
 }

@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -62,7 +61,7 @@ func isSettling(w *world.World, name string) {
 func hasJobs(w *world.World, n int) {
 	w.T.Helper()
 	list := &batchv1.JobList{}
-	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
+	w.List(list)
 	if len(list.Items) != n {
 		w.T.Errorf("%d Jobs, want %d", len(list.Items), n)
 	}

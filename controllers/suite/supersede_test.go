@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -119,7 +118,7 @@ func TestBurst(t *testing.T) {
 	w.HasJob(newest)
 	w.Reaches(name(0), v1alpha1.ReasonSuperseded, "")
 	jobs := &batchv1.JobList{}
-	w.Must(w.Client.List(context.Background(), jobs, inNamespace(w)))
+	w.List(jobs)
 	unfinished := slices.DeleteFunc(jobs.Items, func(j batchv1.Job) bool { return outcome.CompletionTime(&j) != nil })
 	if len(unfinished) != 1 || unfinished[0].Name != newest {
 		t.Errorf("got %d unfinished Jobs, want that of %s", len(unfinished), newest)

@@ -100,9 +100,9 @@ func TestSuiteUnderAForeignFinalizer(t *testing.T) {
 	run.Finalizers, queued.Finalizers = []string{foreignFinalizer}, []string{foreignFinalizer}
 	w.Create(run, queued, build.Suite("next", 2))
 	w.Runs("run")
-	w.Must(w.Client.Delete(context.Background(), queued))
+	w.Delete(queued)
 	w.Reaches("queued", v1alpha1.ReasonCanceled, "The Suite was deleted.")
-	w.Must(w.Client.Delete(context.Background(), run))
+	w.Delete(run)
 	w.Stops("run")
 	w.Reaches("run", v1alpha1.ReasonCanceled, "The Suite was deleted.")
 	w.Runs("next")
@@ -157,7 +157,7 @@ func TestNodeIsGone(t *testing.T) {
 			w.Start(build.Suite("run", 0, build.Keyed("k")))
 			stop(w)
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "run-pod", Namespace: w.NS}}
-			w.Must(w.Client.Delete(context.Background(), pod)) // there is no kubelet that stops it
+			w.Delete(pod) // there is no kubelet that stops it
 			w.Clock.MoveOn(9 * time.Minute)
 			w.Touch("run")
 			w.Reaches("run", v1alpha1.ReasonRunning, "")
@@ -179,7 +179,7 @@ func TestOrphanedPods(t *testing.T) {
 	w.StartManager()
 	w.Create(build.Suite("run", 0), build.Suite("next", 1))
 	w.Runs("run")
-	w.Must(w.Client.Delete(context.Background(), w.HasJob("run"), client.PropagationPolicy("Background")))
+	w.Delete(w.HasJob("run"))
 	w.Reaches("run", v1alpha1.ReasonRunning, "Stopping the pods of this run")
 	isCalm(w)
 	w.Clock.MoveOn(12 * time.Minute)
@@ -214,7 +214,7 @@ func TestTeamIsDeleted(t *testing.T) {
 	w.StartManager()
 	w.Create(build.Suite("run", 0))
 	w.Reaches("run", v1alpha1.ReasonQueued, "The team is suspended")
-	w.Must(w.Client.Delete(context.Background(), suspended))
+	w.Delete(suspended)
 	w.Reaches("run", v1alpha1.ReasonQueued, "to belong to exactly one Team")
 	w.Create(build.Team(w.NS+"-a", w.NS))
 	other := build.Team(w.NS+"-b", w.NS)
@@ -223,7 +223,7 @@ func TestTeamIsDeleted(t *testing.T) {
 	w.Create(build.Suite("contested", 1))
 	w.Reaches("contested", v1alpha1.ReasonQueued, "to belong to exactly one Team")
 	isCalm(w)
-	w.Must(w.Client.Delete(context.Background(), other))
+	w.Delete(other)
 	w.HasJob("contested")
 }
 
@@ -273,7 +273,7 @@ func TestRetentionIsTheSuites(t *testing.T) {
 	w.Start(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Spec.TTLAfterFinished = &metav1.Duration{Duration: 8760 * time.Hour} }))
 	w.Passes("run")
 	w.Reaches("run", v1alpha1.ReasonPassed, "")
-	w.Must(w.Client.Delete(context.Background(), aTriggerNamed(w, "smoke")))
+	w.Delete(build.Trigger("smoke"))
 	w.Clock.MoveOn(30 * 24 * time.Hour)
 	w.Touch("run")
 	w.Create(build.Suite("late", 1)) // whose end shows that the manager has reconciled
@@ -284,8 +284,4 @@ func TestRetentionIsTheSuites(t *testing.T) {
 	if s := w.Reaches("run", v1alpha1.ReasonPassed, ""); s.DeletionTimestamp != nil {
 		t.Error("it is being deleted")
 	}
-}
-
-func aTriggerNamed(w *world.World, name string) *v1alpha1.Trigger {
-	return &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.NS}}
 }

@@ -3,15 +3,20 @@ package suite_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
 )
@@ -74,7 +79,7 @@ func restarts(w *world.World, d *appsv1.Deployment) {
 		o.(*appsv1.Deployment).Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": fmt.Sprint(o.GetGeneration())}
 	})
 	pods := &corev1.PodList{}
-	w.Must(w.Client.List(context.Background(), pods, client.InNamespace(w.NS), client.MatchingLabels(d.Spec.Selector.MatchLabels)))
+	w.List(pods, client.MatchingLabels(d.Spec.Selector.MatchLabels))
 	image := pods.Items[0].Status.ContainerStatuses
 	w.Change(d, func(o client.Object) {
 		n := 0
@@ -82,7 +87,7 @@ func restarts(w *world.World, d *appsv1.Deployment) {
 		o.SetAnnotations(map[string]string{"deployment.kubernetes.io/revision": fmt.Sprint(n + 1)})
 	})
 	w.RollsOut(d)
-	w.Must(w.Client.List(context.Background(), pods, client.InNamespace(w.NS), client.MatchingLabels(d.Spec.Selector.MatchLabels)))
+	w.List(pods, client.MatchingLabels(d.Spec.Selector.MatchLabels))
 	p := &pods.Items[0]
 	w.Status(p, func() { p.Status.ContainerStatuses = image })
 }
@@ -171,7 +176,7 @@ func TestWorkloadIsDeletedUnderARun(t *testing.T) {
 	w.Reaches("first", v1alpha1.ReasonInconclusive, "The Deployment web cannot be read any more: The manager may not read objects of kind Deployment")
 	w.Grant("ClusterRole", world.WorkloadsReader)
 	mayReadWorkloads(w, true)
-	w.Must(w.Client.Delete(context.Background(), web))
+	w.Delete(web)
 	w.Passes("second")
 	w.Reaches("second", v1alpha1.ReasonInconclusive, "The Deployment web cannot be read any more: ")
 }
@@ -214,4 +219,52 @@ func TestNothingIsKnownUnderTest(t *testing.T) {
 	if tested := s.Status.UnderTest; tested == nil || tested.Workloads[0].Start.UID != "" || tested.Workloads[0].End.Message == "" {
 		t.Errorf("%+v", tested)
 	}
+}
+
+// TestAdoptedJobRemembersItsStart: the answer to the creation of the Job was lost, and something was deployed before the manager found it.
+func TestAdoptedJobRemembersItsStart(t *testing.T) {
+	t.Parallel()
+	w, web := testingWorld(t)
+	w.Stop()
+	run := build.Suite("run", 0, testsCommit(1))
+	w.Create(run)
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "run", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Suite"))}}}
+	j.Spec = build.Trigger("smoke").Spec.JobTemplate.Spec
+	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	w.Create(job.WithUnderTest(j, []v1alpha1.TestedWorkload{{
+		Repository: "acme/shop", Kind: "Deployment", Namespace: w.NS, Name: "web",
+		Start: &v1alpha1.WorkloadVersion{UID: web.UID, Revision: "1", SHA: build.Commit(1), RolledOut: true},
+	}}))
+	w.Change(web, func(o client.Object) { build.SetCommit(o.(*appsv1.Deployment), build.Commit(2)) })
+	w.RollsOut(web)
+	w.StartManager()
+	w.Reaches("run", v1alpha1.ReasonStarting, "")
+	w.Passes("run")
+	w.Reaches("run", v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: The Deployment web had 11111111, and has 22222222.")
+}
+
+// TestWorkloadsCannotBeRead, as if a webhook that converts them did not answer: runs say so, and neither pass nor wait for ever.
+func TestWorkloadsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, _ := testingWorld(t)
+	w.Stop()
+	f := &fault{method: "GET", path: "/deployments", code: http.StatusInternalServerError, body: []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no webhook.","code":500}`), fixed: true}
+	w.ManagerConfig.Wrap(f.wrap)
+	w.StartManager()
+	w.Start(build.Suite("first", 0, testsCommit(1)))
+	f.breaks()
+	w.Passes("first")
+	w.Reaches("first", v1alpha1.ReasonRunning, "The tests have ended. Nobody knows what was tested: what runs in the Environment staging cannot be read: ")
+	w.Create(build.Suite("second", 1, testsCommit(1), build.Keyed("other")))
+	w.Reaches("second", v1alpha1.ReasonQueued, "Waiting for the API server to accept the Job: what runs in the Environment staging cannot be read: ")
+	w.Clock.MoveOn(time.Hour)
+	w.Touch("first")
+	w.Reaches("first", v1alpha1.ReasonInconclusive, "Nobody knows what was tested: what runs in the Environment staging cannot be read: ")
+}
+
+func (f *fault) breaks() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fixed = false
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
+func TestMain(m *testing.M) { world.Main(m) }
+
 func TestTeamReady(t *testing.T) {
 	t.Parallel()
 	w := world.Empty(t)

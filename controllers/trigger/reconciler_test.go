@@ -1,7 +1,6 @@
 package trigger_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
 )
+
+func TestMain(m *testing.M) { world.Main(m) }
 
 func TestTriggerReady(t *testing.T) {
 	t.Parallel()
@@ -50,7 +51,7 @@ func TestTriggerReady(t *testing.T) {
 	t.Run("Event", func(t *testing.T) {
 		w.Eventually("a warning says why the Trigger cannot match", func() string {
 			list := &eventsv1.EventList{}
-			w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
+			w.List(list)
 			for _, e := range list.Items {
 				if e.Regarding.Kind == "Trigger" && e.Regarding.Name == "broken" && e.Type == "Warning" && e.Reason == "MatchInvalid" && strings.Contains(e.Note, "brunch") {
 					return ""
@@ -65,7 +66,7 @@ func TestTriggerReady(t *testing.T) {
 		w.Ready(o, "True", "Watching", "")
 		w.Create(build.Environment("nowhere"))
 		w.Ready(cases["Environment"].trigger, "True", "Watching", "")
-		w.Must(w.Client.Delete(context.Background(), &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "nowhere", Namespace: w.NS}}))
+		w.Delete(build.Environment("nowhere"))
 		w.Ready(cases["Environment"].trigger, "False", "EnvironmentMissing", "")
 	})
 }

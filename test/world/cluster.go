@@ -65,6 +65,19 @@ func (w *World) Suite(name string) *v1alpha1.Suite {
 	return s
 }
 
+// Delete deletes an object by its name, as kubectl does.
+func (w *World) Delete(o client.Object) {
+	w.T.Helper()
+	o.SetNamespace(w.keyOf(o).Namespace)
+	w.Must(w.Client.Delete(context.Background(), o, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
+// List reads the objects of the namespace.
+func (w *World) List(list client.ObjectList, options ...client.ListOption) {
+	w.T.Helper()
+	w.Must(w.Client.List(context.Background(), list, append(options, client.InNamespace(w.NS))...))
+}
+
 // Await reads an object by its name until check returns true.
 func (w *World) Await(what string, o client.Object, check func() bool) {
 	w.T.Helper()
@@ -295,7 +308,7 @@ func (w *World) Cancel(name, by string) {
 func (w *World) Events(o client.Object) (all []string) {
 	w.T.Helper()
 	list := &eventsv1.EventList{}
-	w.Must(w.Client.List(context.Background(), list, client.InNamespace(w.NS)))
+	w.List(list)
 	kind := reflect.TypeOf(o).Elem().Name()
 	for _, e := range list.Items {
 		if e.Regarding.Kind == kind && e.Regarding.Name == o.GetName() {
@@ -376,7 +389,7 @@ func (w *World) CollectSuite(name string) {
 	if owner := metav1.GetControllerOf(w.HasJob(name)); owner == nil || !*owner.BlockOwnerDeletion {
 		w.T.Error("the Suite may go before its Job")
 	}
-	w.Must(w.Client.Delete(context.Background(), w.HasJob(name), client.PropagationPolicy("Background")))
+	w.Delete(w.HasJob(name))
 	w.Drop(&v1alpha1.Suite{}, name)
 	w.Gone(&v1alpha1.Suite{}, name)
 }

@@ -1,9 +1,0 @@
-package schedule_test
-
-import (
-	"testing"
-
-	"github.com/postflight-dev/postflight/test/world"
-)
-
-func TestMain(m *testing.M) { world.Main(m) }
