@@ -5,7 +5,7 @@
 //	answer, err := c.Await(ctx, result.Results[0].RunID())
 //	for artifact, err := range c.Artifacts(ctx, answer.RelevantRunID, "") { ... }
 //
-// A token source, such as one that reads the token of a pod, takes the place of the key: see WithTokens.
+// A token source, which may read the token of a pod, takes the place of the key: see WithTokens.
 //
 // Its errors say what to do. It retries while the server is unavailable or overloaded. No repeated request starts a second run.
 package client
@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 

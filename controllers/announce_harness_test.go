@@ -23,8 +23,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
-	"github.com/postflight-dev/postflight/internal/core/announce"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/report/announce"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
-	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 )
 
 // TestExplainAgreesWithTheCondition: for whatever is wrong, postflight explain environment says the sentence of the condition.

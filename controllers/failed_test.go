@@ -19,11 +19,11 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
-	"github.com/postflight-dev/postflight/internal/core/failedtests"
-	"github.com/postflight-dev/postflight/internal/core/job"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/results"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 

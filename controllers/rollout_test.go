@@ -17,7 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // bell is a Notifier that takes down what it is called with.

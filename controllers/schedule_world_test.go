@@ -17,8 +17,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
-	"github.com/postflight-dev/postflight/internal/core/match"
-	"github.com/postflight-dev/postflight/internal/core/schedule"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/core/run/schedule"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 )
 
 func TestNewerSupersedesOlder(t *testing.T) {

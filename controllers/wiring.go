@@ -20,7 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/controllers/tenancy"
 	"github.com/postflight-dev/postflight/controllers/trigger"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )

@@ -27,7 +27,7 @@ import (
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"

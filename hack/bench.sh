@@ -13,15 +13,15 @@ micro() { # package, benchmarks: the time of one call
   go test "$1" -run '^$' -bench "$2" -benchtime 1s | grep -E '^Benchmark'
 }
 
-micro ./internal/core/notification .
-micro ./internal/core/match BenchmarkIndexMatch
-figures ./internal/core/suite Queue 1x # a change of the queue, in memory
+micro ./internal/core/deployment/notification .
+micro ./internal/core/deployment/match BenchmarkIndexMatch
+figures ./internal/core/run/suite Queue 1x # a change of the queue, in memory
 figures ./cmd/manager . 20000x   # signing upload URLs
-figures ./internal/core/split Shards 1x # the slowest of four shards, by the mean of all
+figures ./internal/core/tests/split Shards 1x # the slowest of four shards, by the mean of all
 figures ./internal/server/api ListRuns 1x # pages of runs, with and without an archive
 figures ./internal/server/pages Pages 1x    # the run pages of a team with 10,000 runs
 figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
-figures ./internal/core/mask . 1s      # masking beside compressing, for each byte of a log
+figures ./internal/core/text/mask . 1s      # masking beside compressing, for each byte of a log
 figures ./internal/store/archive . 1x  # memory while many logs are saved
 figures ./internal/usecase/history . 1x # answers from 10,000 runs of 90 days, and the memory of their summaries
 figures ./internal/usecase/replay . 1x # a replay of 10,000 notifications of a week

@@ -13,8 +13,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/postflight-dev/postflight/internal/core/event"
-	"github.com/postflight-dev/postflight/internal/core/event/flux"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/flux"
 )
 
 const fluxEventsFile = "flux/events.yaml"
@@ -58,7 +58,7 @@ func TestFluxEvents(t *testing.T) {
 		alert.Spec.ProviderRef.Name != provider.Metadata.Name || alert.Metadata.Namespace != provider.Metadata.Namespace {
 		t.Errorf("got the provider %+v and the alert %+v", provider, alert)
 	}
-	payloads, err := filepath.Glob("../internal/core/event/flux/testdata/*.json")
+	payloads, err := filepath.Glob("../internal/core/deployment/event/flux/testdata/*.json")
 	if err != nil || len(payloads) != 2 {
 		t.Fatalf("%d payloads: %v", len(payloads), err)
 	}

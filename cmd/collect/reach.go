@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/reach"
+	"github.com/postflight-dev/postflight/internal/core/doctor/reach"
 	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )
 

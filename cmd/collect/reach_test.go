@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/reach"
+	"github.com/postflight-dev/postflight/internal/core/doctor/reach"
 )
 
 func TestReach(t *testing.T) {

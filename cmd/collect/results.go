@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/core/mask"
-	"github.com/postflight-dev/postflight/internal/core/quarantine"
-	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/text/mask"
 	"github.com/postflight-dev/postflight/internal/pod/collect"
 	"github.com/postflight-dev/postflight/internal/pod/fetch"
 )

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/split"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/tests/split"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const splitUsage = `Usage: LIST | postflight-split [flags]

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postflight-dev/postflight/internal/core/results"
-	"github.com/postflight-dev/postflight/internal/core/split"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/tests/split"
 )
 
 const list = "tests/d\ntests/c\ntests/b\ntests/a\n"

@@ -13,9 +13,9 @@ import (
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
-	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/report"
-	"github.com/postflight-dev/postflight/internal/core/serverurl"
+	"github.com/postflight-dev/postflight/internal/core/text/serverurl"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
-	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/text/version"
 	"github.com/postflight-dev/postflight/internal/server/auth/issuer"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers/deployed"
-	"github.com/postflight-dev/postflight/internal/core/schedule"
+	"github.com/postflight-dev/postflight/internal/core/run/schedule"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 

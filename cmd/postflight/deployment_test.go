@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
-	"github.com/postflight-dev/postflight/internal/core/ci"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ci"
 )
 
 func TestWhatIsReported(t *testing.T) {

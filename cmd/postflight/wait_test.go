@@ -20,7 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
-	"github.com/postflight-dev/postflight/internal/core/ci"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ci"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
 // connections are what each attempt to open a log comes to, in order.

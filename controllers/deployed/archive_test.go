@@ -15,7 +15,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	coreledger "github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -109,9 +110,9 @@ func (i *installation) answers(t *testing.T) {
 	t.Helper()
 	series := record.SeriesOf("acme", "staging", "acme/shop")
 	for n, d := range i.truth {
-		begun, _ := record.Begun(d)
+		begun, _ := coreledger.Begun(d)
 		if n+1 < len(i.truth) {
-			if next, _ := record.Begun(i.truth[n+1]); !next.After(begun) {
+			if next, _ := coreledger.Begun(i.truth[n+1]); !next.After(begun) {
 				t.Fatalf("%s begins at %s, and the next one at %s", d.SHA, begun, next)
 			}
 		}

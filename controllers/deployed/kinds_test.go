@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/discovery"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 )
 
 // cluster answers what kinds it has.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployed"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // outcomes of notifications, by repository. Those of others fail.

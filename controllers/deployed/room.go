@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/postflight-dev/postflight/internal/core/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 )
 
 // roomBytes bounds the memory of the workloads that Environments of a namespace name: a Deployment takes some 8 KiB, so these are 1,000.

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/event"
-	"github.com/postflight-dev/postflight/internal/core/event/github"
-	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 

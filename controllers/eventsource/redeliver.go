@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
 )
 
 type fakeHook struct {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/runtrace"
+	"github.com/postflight-dev/postflight/internal/core/run/runtrace"
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
 

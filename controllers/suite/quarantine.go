@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/quarantine"
-	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 // quarantines are those that a run applies whose Job is created now. They have no effect where the exit code alone decides.

@@ -4,9 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/job"
-	"github.com/postflight-dev/postflight/internal/core/mask"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/text/mask"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // maxTermination is as much as Kubernetes keeps of what a container says at its end, in bytes.

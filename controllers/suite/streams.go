@@ -6,7 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 // streams remember the newest run of each listed stream that may supersede others. Without them, each reconcile would list all ended runs of its stream: a branch

@@ -7,7 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/runtrace"
+	"github.com/postflight-dev/postflight/internal/core/run/runtrace"
 )
 
 // SendTrace sends the spans of a run. Its Suite was created in the given span.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
 // problems remember what is wrong with the conditions of Triggers. To find out may take 20 ms, and each run of a Trigger changes its counts.

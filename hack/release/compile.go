@@ -29,7 +29,7 @@ func (p platform) executable(name string) string {
 	return name
 }
 
-const versionPackage = "github.com/postflight-dev/postflight/internal/core/version"
+const versionPackage = "github.com/postflight-dev/postflight/internal/core/text/version"
 
 // linkerFlags stamp the version, and leave out what only debuggers need.
 func (r release) linkerFlags() string {

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/announce"
-	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/core/report/announce"
+	"github.com/postflight-dev/postflight/internal/core/text/version"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 

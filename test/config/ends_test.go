@@ -17,8 +17,8 @@ var listsOfEnds = map[string]struct {
 }{
 	"internal/core/view/state.go":                 {"", keyOfMap, 1},
 	"internal/core/report/check.go":               {"", keyOfMap, 1},
-	"internal/core/runtrace/runtrace.go":          {"", keyOfMap, 1},
-	"internal/core/announce/cdevents.go":          {"", keyOfMap, 1},
+	"internal/core/run/runtrace/runtrace.go":      {"", keyOfMap, 1},
+	"internal/core/report/announce/cdevents.go":   {"", keyOfMap, 1},
 	"internal/codehost/github/checkrun.go":        {"", keyOfMap, 1},
 	"internal/codehost/github/status.go":          {"", keyOfMap, 1},
 	"internal/codehost/github/deployment.go":      {"", keyOfMap, 1},

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// layers are the rules of depguard by their name, without the one about libraries.
-func layers(t *testing.T, code *code) map[string][]string {
+// layers are the files of the rules of depguard by their name, topics those of the topics of core. One rule is about libraries.
+func layers(t *testing.T, code *code) (layers, topics map[string][]string) {
 	t.Helper()
 	var config struct {
 		Linters struct {
@@ -24,12 +24,15 @@ func layers(t *testing.T, code *code) map[string][]string {
 	if err := yaml.Unmarshal([]byte(code.text(t, ".golangci.yml")), &config); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]string{}
+	layers, topics = map[string][]string{}, map[string][]string{}
 	for name, rule := range config.Linters.Settings.Depguard.Rules {
-		files[name] = rule.Files
+		if topic, ok := strings.CutPrefix(name, "core-"); ok {
+			topics[topic] = rule.Files
+		} else if name != "libraries" {
+			layers[name] = rule.Files
+		}
 	}
-	delete(files, "libraries")
-	return files
+	return layers, topics
 }
 
 // covers reports whether a rule with these patterns is about a file.
@@ -50,10 +53,41 @@ func covers(t *testing.T, patterns []string, file string) (is bool) {
 	return is
 }
 
-// TestLayers: every package has one layer, every layer has packages, and docs/architecture.md says what each package is for.
+// room is the folder that docs/architecture.md describes; what each package below it does is said in the comment of the package.
+func room(folder string) string {
+	parts := strings.Split(folder, "/")
+	depth := map[string]int{"internal": 2, "api": 2}[parts[0]]
+	if strings.HasPrefix(folder, "internal/core/") {
+		depth = 3
+	}
+	return strings.Join(parts[:max(1, min(depth, len(parts)))], "/")
+}
+
+// TestTopics: each topic of core has a rule about what it may import, but view, which may import all.
+func TestTopics(t *testing.T) {
+	code := readCode(t)
+	_, topics := layers(t, code)
+	used := map[string]bool{"view": true}
+	for path := range code.files {
+		folder, ok := strings.CutPrefix(filepath.Dir(path), "internal/core/")
+		topic, _, _ := strings.Cut(folder, "/")
+		if !ok || topic == "view" {
+			continue
+		}
+		if used[topic] = true; !covers(t, topics[topic], path) {
+			t.Errorf("%s does not fall under a rule core-%s of .golangci.yml", path, topic)
+		}
+	}
+	if len(used) != len(topics)+1 {
+		t.Errorf("core has the folders %v, and .golangci.yml rules for %d topics", used, len(topics))
+	}
+}
+
+// TestLayers: every package has one layer, every layer has packages, and docs/architecture.md says what each room is for.
 func TestLayers(t *testing.T) {
 	code := readCode(t)
-	rules, page := layers(t, code), code.text(t, "docs/architecture.md")
+	rules, _ := layers(t, code)
+	page := code.text(t, "docs/architecture.md")
 	used := map[string]bool{}
 	for path := range code.files {
 		folder := filepath.Dir(path)
@@ -75,8 +109,8 @@ func TestLayers(t *testing.T) {
 		if len(of) != 1 {
 			t.Errorf("%s falls under the rules %q of .golangci.yml, want one", path, of)
 		}
-		if root != "cmd" && !strings.HasSuffix(folder, "test") && !strings.Contains(page, "`"+folder+"`") {
-			t.Errorf("docs/architecture.md does not say what %s is for", folder)
+		if root != "cmd" && !strings.HasSuffix(folder, "test") && !strings.Contains(page, "`"+room(folder)+"`") {
+			t.Errorf("docs/architecture.md does not say what %s is for", room(folder))
 		}
 	}
 	for name := range rules {

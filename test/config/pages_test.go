@@ -30,10 +30,10 @@ func TestStalePagesAreFound(t *testing.T) {
 	code := readCode(t)
 	for text, want := range map[string]int{
 		"[a](api.md) [b](api.md#authentication) [c](../README.md#docs) [d](https://example.com/x) [e](#here)\n## Here\n": 0,
-		"[a](nowhere.md)":                                  1,
-		"[a](api.md#nowhere)":                              1,
-		"[a](#nowhere)":                                    1,
-		"`internal/core/match`, `config/crd/*`":            0,
+		"[a](nowhere.md)":     1,
+		"[a](api.md#nowhere)": 1,
+		"[a](#nowhere)":       1,
+		"`internal/core/deployment/match`, `config/crd/*`": 0,
 		"`internal/nowhere/`":                              1,
 		"`docs/nowhere.md`":                                1,
 		"`limits.go`, `hack/verify.sh`":                    0,
@@ -43,13 +43,13 @@ func TestStalePagesAreFound(t *testing.T) {
 		"run `make test`":                                  0,
 		"run `make nowhere`":                               1,
 		"```sh\nmake nowhere\n```":                         1,
-		"`go test ./internal/core/match -run TestExplain`": 0,
-		"`go test ./internal/core/match -v -run Nowhere`":  1,
-		"`go test ./internal/...`":                         0,
-		"`go test ./nowhere`":                              1,
-		"`suite.Decide`, `job.Build()`":                    0,
-		"`suite.Nowhere`":                                  1,
-		"`spec.match`, `feature/pay`":                      0,
+		"`go test ./internal/core/deployment/match -run TestExplain`": 0,
+		"`go test ./internal/core/deployment/match -v -run Nowhere`":  1,
+		"`go test ./internal/...`":                                    0,
+		"`go test ./nowhere`":                                         1,
+		"`suite.Decide`, `job.Build()`":                               0,
+		"`suite.Nowhere`":                                             1,
+		"`spec.match`, `feature/pay`":                                 0,
 	} {
 		if problems := code.problemsOf(t, "docs/page.md", text); len(problems) != want {
 			t.Errorf("%q has %d problems, want %d: %q", text, len(problems), want, problems)

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apikey"
-	"github.com/postflight-dev/postflight/internal/core/match"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // TestSecurityPage: each test that the pages on security name exists, and the regular expression finds keys.

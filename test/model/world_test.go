@@ -16,9 +16,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/failedtests"
-	"github.com/postflight-dev/postflight/internal/core/results"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)

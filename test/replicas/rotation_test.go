@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/poll"
 )

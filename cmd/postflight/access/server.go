@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/credential"
-	"github.com/postflight-dev/postflight/internal/core/version"
+	"github.com/postflight-dev/postflight/internal/core/text/version"
 )
 
 // Server is how commands reach the HTTP API. There is no flag for a key or a token: a command line is visible to

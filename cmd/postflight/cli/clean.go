@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // maxText bounds what a terminal shows of one text, in bytes: twice a URL, the longest of them.

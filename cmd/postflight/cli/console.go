@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Output is the flag that every command has, and where the command prints: results to standard output, and

@@ -3,7 +3,7 @@ package credential
 import (
 	"net/url"
 
-	"github.com/postflight-dev/postflight/internal/core/serverurl"
+	"github.com/postflight-dev/postflight/internal/core/text/serverurl"
 )
 
 // InTheClear reports whether requests to the server leave this machine without TLS.

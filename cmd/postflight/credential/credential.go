@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/core/apikey"
-	"github.com/postflight-dev/postflight/internal/core/ci"
-	"github.com/postflight-dev/postflight/internal/core/jwt"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
+	"github.com/postflight-dev/postflight/internal/core/access/jwt"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ci"
 )
 
 const (

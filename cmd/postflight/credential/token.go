@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/internal/core/jwt"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/access/jwt"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // earlier is how long before its end a token is replaced: a request may wait in a queue, and clocks differ.

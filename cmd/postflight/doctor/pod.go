@@ -20,7 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
-	"github.com/postflight-dev/postflight/internal/core/reach"
+	"github.com/postflight-dev/postflight/internal/core/doctor/reach"
 )
 
 const (

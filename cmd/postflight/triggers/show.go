@@ -12,7 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
-	"github.com/postflight-dev/postflight/internal/core/triggerclass"
+	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
 type ShowOptions struct {

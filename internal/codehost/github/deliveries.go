@@ -11,7 +11,7 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 	gh "github.com/google/go-github/v88/github"
 
-	"github.com/postflight-dev/postflight/internal/core/event/github"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/internal/codehost/github"
-	events "github.com/postflight-dev/postflight/internal/core/event/github"
+	events "github.com/postflight-dev/postflight/internal/core/deployment/event/github"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/reach"
+	"github.com/postflight-dev/postflight/internal/core/doctor/reach"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/core/access/trust"
 )
 
 const checkTrust = "trustpolicies"

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // Deployment is what the archive keeps of a deployment, as a line of JSON. It begins with the deployment, and ends with the next one of the
@@ -131,18 +132,6 @@ func ParseSeries(team, environment, prefix string) (Series, bool) {
 	return s, s.segment != "" && prefix == s.Prefix()
 }
 
-// Begun returns when a deployment began, and whether there is one. The clock may have been set back since the one before.
-func Begun(d v1alpha1.Deployed) (time.Time, bool) {
-	if d.Since == nil {
-		return time.Time{}, false
-	}
-	at := d.Since.Time
-	if p := d.Previous; p != nil && p.Since != nil && !at.After(p.Since.Time) {
-		at = p.Since.Add(time.Second)
-	}
-	return at.UTC().Truncate(time.Second), true
-}
-
 // Why a deployment has no commit.
 const (
 	severalCommits = "The workloads had several commits."
@@ -162,7 +151,7 @@ func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	}
 	for i := range e.Status.Deployed {
 		d := &e.Status.Deployed[i]
-		since, found := Begun(*d)
+		since, found := ledger.Begun(*d)
 		if !found {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // momentLayouts are how people write a time. Without a zone, it is in UTC.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/mask"
+	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
 // Record is what the archive keeps of a run, as JSON: the run as the HTTP API shows it, its logs, and the Suite.

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
 // IsPodOf reports whether a pod belongs to a run, whose Job may be gone. Older pods belong to an earlier Suite of the same name.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const maxAnswerText = 256 // of an answer, that a message repeats

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/results"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Check is what a code host shows about a run.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // NotificationForm is a notification as people type it in.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	reports "github.com/postflight-dev/postflight/internal/core/results"
+	reports "github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 )
 
 // Row is a run in a list.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const day = 24 * time.Hour

@@ -2,7 +2,7 @@ package bounded
 
 import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
 // LeftOutTriggers returns the Triggers of a namespace that are not in the cache, which looks as if they did not exist. Those that will be

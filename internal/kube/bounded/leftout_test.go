@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
 // TestLeftOutTriggers: the Ledger names what the cache lacks of a namespace, also while a list is read again, at whose beginning it holds

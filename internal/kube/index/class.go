@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apierror"
-	"github.com/postflight-dev/postflight/internal/core/triggerclass"
+	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
 // Complete is triggerclass.Complete for the manager.

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apikey"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 // Objects that these functions return are shared with the cache: read them, never change them.

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/core/announce"
+	"github.com/postflight-dev/postflight/internal/core/report/announce"
 )
 
 // ReadSecret reads an uncached Secret, to which the team grants access. The problem is a sentence: why there is none.

@@ -20,7 +20,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/postflight-dev/postflight/internal/core/runtrace"
+	"github.com/postflight-dev/postflight/internal/core/run/runtrace"
 )
 
 // flushTimeout bounds how long the end of the process waits for a collector.

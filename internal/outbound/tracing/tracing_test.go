@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/postflight-dev/postflight/internal/core/runtrace"
+	"github.com/postflight-dev/postflight/internal/core/run/runtrace"
 	"github.com/postflight-dev/postflight/test/otlp"
 )
 

@@ -3,7 +3,7 @@ package collect
 import (
 	"slices"
 
-	"github.com/postflight-dev/postflight/internal/core/junit"
+	"github.com/postflight-dev/postflight/internal/core/tests/junit"
 )
 
 // attempts returns the files that may be reports. If the last attempts count, those of the same tests are together, in their order.

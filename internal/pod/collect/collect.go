@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/mask"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/quarantine"
-	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/text/mask"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Collector uploads the results of a pod.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/junit"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/tests/junit"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 )
 
 type file struct {

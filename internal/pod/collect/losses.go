@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // losses counts files that are not kept, by reason. The zero value is empty.

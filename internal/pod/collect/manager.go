@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 )
 
 // ask requests URLs from the manager. The token is read for each attempt, because the kubelet replaces it.

@@ -12,7 +12,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 )
 
 // List says which files to download, and into which directory.

@@ -15,7 +15,7 @@ import (
 	"github.com/go-openapi/jsonpointer"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // NewClient returns a client that opens a connection for each request, so that each may reach another pod behind the address.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Probe is a question that is asked until the answer is right several times in a row.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/job"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/pod/ready"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/apikey"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 )
 
 // badRequests are rejected before their body is read.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/greenlight"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 func (a *API) ciGreenlight(w http.ResponseWriter, r *Request) error {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
-	"github.com/postflight-dev/postflight/internal/core/event"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 )
 
 // Anybody who knows a source can send events without a valid signature. These bounds keep them from filling the log.

@@ -51,7 +51,7 @@ var formats = map[string]aFormat{
 
 func (f aFormat) payload(t *testing.T, changes ...string) []byte {
 	t.Helper()
-	body, err := os.ReadFile("../../core/event/" + f.file)
+	body, err := os.ReadFile("../../core/deployment/event/" + f.file)
 	if err != nil {
 		t.Fatal(err)
 	}

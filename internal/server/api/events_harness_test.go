@@ -20,10 +20,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/event"
-	"github.com/postflight-dev/postflight/internal/core/event/flux"
-	"github.com/postflight-dev/postflight/internal/core/event/github"
-	"github.com/postflight-dev/postflight/internal/core/event/gitlab"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/flux"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 )
@@ -90,7 +90,7 @@ func eventSecretOf(value string) *corev1.Secret {
 // payload is a recorded body with other values.
 func payload(t *testing.T, file string, changes ...string) []byte {
 	t.Helper()
-	body, err := os.ReadFile("../../core/event/github/testdata/" + file + ".json")
+	body, err := os.ReadFile("../../core/deployment/event/github/testdata/" + file + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

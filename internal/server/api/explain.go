@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
 // writeExplained writes explanations one by one: a large team's are tens of MB, which a slow client would keep in memory.

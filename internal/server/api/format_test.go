@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // A second format of notifications, such as an HTML form sends, is a decoder, a handler and a route:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	core "github.com/postflight-dev/postflight/internal/core/replay"
+	core "github.com/postflight-dev/postflight/internal/core/record/replay"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/replay"
 )

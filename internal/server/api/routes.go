@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
 )
 
 // Route is a method, a pattern of http.ServeMux, and their handler.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Uploads signs the URLs by which CI uploads files.

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/inputpath/inputpathtest"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath/inputpathtest"
 )
 
 const signedURLPath = "/api/v0/run-inputs-executables-signed-urls"

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/inputpath/inputpathtest"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath/inputpathtest"
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/test/stores"
 )

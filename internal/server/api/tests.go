@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 )
 

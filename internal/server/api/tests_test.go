@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	usecase "github.com/postflight-dev/postflight/internal/usecase/history"
 )
 

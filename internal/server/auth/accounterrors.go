@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/access/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // What a sender learns of its token is what the token says itself, and whether it is good.

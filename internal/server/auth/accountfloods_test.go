@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/grant"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
 )
 
 // TestForgedAccountTokens: tokens that the API server has not signed cost it nothing, and are in nobody's way.

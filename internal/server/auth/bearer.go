@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/jwt"
+	"github.com/postflight-dev/postflight/internal/core/access/jwt"
 )
 
 // maxTokenBytes bounds a key or token.

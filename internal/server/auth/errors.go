@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apikey"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Error says why a request was refused, with the HTTP status for the client.

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/access/serviceaccount"
 )
 
 // TestAccountsAreRemembered: what the API server said counts for two minutes, a refusal for ten seconds, and nothing for longer than

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/access/serviceaccount"
 )
 
 // maxRefused is how many refused tokens are remembered.

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apierror"
-	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/access/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/serviceaccount"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/access/serviceaccount"
 )
 
 // askedServer is an API server that counts what it is asked.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/postflight-dev/postflight/internal/core/apierror"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/server/compress"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/publicurl"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 

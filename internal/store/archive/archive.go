@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 

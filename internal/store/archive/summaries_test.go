@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	podresults "github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
+	podresults "github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 var smoke = httpapi.Place{Namespace: "shop", Trigger: "smoke", Environment: "staging"}

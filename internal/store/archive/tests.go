@@ -7,8 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 

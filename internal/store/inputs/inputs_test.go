@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/inputpath/inputpathtest"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath/inputpathtest"
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/test/stores"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 

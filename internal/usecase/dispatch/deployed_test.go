@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployed"
-	"github.com/postflight-dev/postflight/internal/core/greenlight"
-	"github.com/postflight-dev/postflight/internal/core/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 // deploy notifies a commit five minutes after what was before, and lets its run end, if it starts one.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postflight-dev/postflight/internal/core/grant"
-	"github.com/postflight-dev/postflight/internal/core/match"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
 func leavingOut(left match.LeftOut) func(*Config) {

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/runtrace"
+	"github.com/postflight-dev/postflight/internal/core/run/runtrace"
 )
 
 func traceparent(ctx context.Context) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // checkVariables rejects names that would take over the process or the platform, or that the Trigger does not accept.

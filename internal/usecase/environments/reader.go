@@ -12,8 +12,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/apierror"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
 // Archive has what was deployed. Its error is fs.ErrNotExist if it knows nothing of the Environment; others are temporary, and their text

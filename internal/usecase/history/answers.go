@@ -11,7 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/history"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
 // ErrNotFound means that a test is in no run of the days.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
 // place is a Trigger and an Environment with the days on which it has tests, the newest first.

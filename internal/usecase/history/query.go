@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/postflight-dev/postflight/internal/core/history"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
 // The days of an answer.

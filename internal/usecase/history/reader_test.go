@@ -16,7 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	core "github.com/postflight-dev/postflight/internal/core/history"
+	core "github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 )
 

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
 // testSearch looks for a test in the places of days.

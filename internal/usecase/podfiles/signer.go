@@ -12,9 +12,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/inputpath"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Store is the store of what tests write.

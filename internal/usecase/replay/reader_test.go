@@ -20,9 +20,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	core "github.com/postflight-dev/postflight/internal/core/replay"
+	core "github.com/postflight-dev/postflight/internal/core/record/replay"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/usecase/replay"
 	"github.com/postflight-dev/postflight/test/stores"

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/results"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 const (

@@ -56,3 +56,15 @@ func Rollouts(e *v1alpha1.Environment) (times []time.Time) {
 	}
 	return times
 }
+
+// Begun returns when a deployment began, and whether there is one. The clock may have been set back since the one before.
+func Begun(d v1alpha1.Deployed) (time.Time, bool) {
+	if d.Since == nil {
+		return time.Time{}, false
+	}
+	at := d.Since.Time
+	if p := d.Previous; p != nil && p.Since != nil && !at.After(p.Since.Time) {
+		at = p.Since.Add(time.Second)
+	}
+	return at.UTC().Truncate(time.Second), true
+}

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/history"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Strip is how a test did in its last runs: a mark per run, the newest on the right. Those that failed are the highest, so that colour is

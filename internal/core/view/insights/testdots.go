@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/plaintext"
-	"github.com/postflight-dev/postflight/internal/core/plot"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/plot"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 

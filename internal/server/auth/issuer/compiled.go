@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/core/access/trust"
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"sigs.k8s.io/yaml"
 
-	"github.com/postflight-dev/postflight/internal/core/serverurl"
-	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/core/access/trust"
+	"github.com/postflight-dev/postflight/internal/core/text/serverurl"
 )
 
 // Issuer is a server that signs tokens.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/postflight-dev/postflight/internal/core/trust"
+	"github.com/postflight-dev/postflight/internal/core/access/trust"
 )
 
 func TestLoad(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/postflight-dev/postflight/internal/core/jwt"
+	"github.com/postflight-dev/postflight/internal/core/access/jwt"
 	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )
 

@@ -1,0 +1,135 @@
+package announce
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+)
+
+// chat is a message to an incoming webhook of Slack. Other chats show the text, and Slack the blocks.
+type chat struct {
+	Text   string  `json:"text"`
+	Blocks []block `json:"blocks"`
+
+	UnfurlLinks bool `json:"unfurl_links"`
+	UnfurlMedia bool `json:"unfurl_media"`
+}
+
+type block struct {
+	Type string     `json:"type"`
+	Text *blockText `json:"text,omitempty"`
+}
+
+// blockText is verbatim, so that Slack adds no links and mentions.
+type blockText struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Verbatim bool   `json:"verbatim"`
+}
+
+func chatMessage(s *v1alpha1.Suite, page string) chat {
+	title := headline(s)
+	linked := title
+	if page != "" {
+		linked = fmt.Sprintf("<%s|%s>", escape(page), title)
+	}
+	c := chat{Text: linked, Blocks: []block{section("*" + linked + "*")}}
+	for _, text := range []string{facts(s), code(message(s), maxText), failedTests(s)} {
+		if text != "" {
+			c.Text += "\n" + text
+			c.Blocks = append(c.Blocks, section(text))
+		}
+	}
+	return c
+}
+
+func section(text string) block {
+	return block{Type: "section", Text: &blockText{Type: "mrkdwn", Text: text, Verbatim: true}}
+}
+
+func headline(s *v1alpha1.Suite) string {
+	word := map[string]string{
+		v1alpha1.ReasonPassed: "recovered", v1alpha1.ReasonFailed: "failed",
+		v1alpha1.ReasonTimedOut: "timed out", v1alpha1.ReasonError: "could not run",
+	}[s.State()]
+	sign := ":red_circle:"
+	if s.Passed() {
+		sign = ":large_green_circle:"
+	}
+	text := fmt.Sprintf("%s %s %s in %s", sign, s.Spec.Trigger.Name, word, s.Spec.Environment)
+	if r := s.Status.Results; r != nil && r.Failed > 0 {
+		text += failures(s)
+	}
+	return untrusted(text, maxHeadline)
+}
+
+func failures(s *v1alpha1.Suite) string {
+	r := s.Status.Results
+	if s.Passed() && r.Quarantined > 0 {
+		return fmt.Sprintf(", with %s of %d tests", results.QuarantinedFailures(r.Quarantined), r.Tests)
+	}
+	return fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests) + results.FailedKinds(r)
+}
+
+func facts(s *v1alpha1.Suite) string {
+	d := s.Spec.Deployment
+	var lines []string
+	for _, f := range []struct{ name, value string }{
+		{"Branch", d.Branch}, {"Commit", d.SHA}, {"URL", d.URL}, {"Run", s.Namespace + "/" + s.Name},
+	} {
+		if text := code(f.value, maxFact); text != "" {
+			lines = append(lines, f.name+": "+text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func message(s *v1alpha1.Suite) string {
+	if s.Passed() {
+		return ""
+	}
+	return s.Succeeded().Message
+}
+
+// failedTests lists some, new ones first, as the status of the Suite does.
+func failedTests(s *v1alpha1.Suite) string {
+	r := s.Status.Results
+	if r == nil || len(r.Failures) == 0 {
+		return ""
+	}
+	var lines []string
+	for _, f := range r.Failures[:min(len(r.Failures), maxTests)] {
+		line := "• "
+		if f.History == v1alpha1.FailureNew {
+			line += "New: "
+		}
+		if f.Quarantine != "" {
+			line += "Quarantined: "
+		}
+		lines = append(lines, line+code(f.Name, maxTest))
+	}
+	if more := int(r.Failed) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("• and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// code returns untrusted text as code, in which chats interpret nothing, or "".
+func code(text string, limit int) string {
+	if text = untrusted(text, limit); text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// untrusted mentions nobody, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
+func untrusted(text string, limit int) string {
+	return strings.NewReplacer("@", "@\u200b", "`", "'", "|", "¦").Replace(escape(plaintext.Line(text, limit)))
+}
+
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}

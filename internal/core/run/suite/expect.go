@@ -1,0 +1,103 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+)
+
+// LastPassed returns the other run of the same Trigger, Environment and variables that passed last and whose tests were counted, or nil. One
+// that repeated only failed tests has not run all.
+func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
+	for _, other := range runs {
+		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
+		if counted && sameTests(s, other) && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
+			last = other
+		}
+	}
+	return last
+}
+
+// sameTests reports whether two runs should have the same tests.
+func sameTests(s, other *v1alpha1.Suite) bool {
+	return other.Name != s.Name && other.Spec.Trigger.UID == s.Spec.Trigger.UID && other.Spec.Environment == s.Spec.Environment &&
+		digestOf(other) == digestOf(s)
+}
+
+// digestOf is that of the variables of a run. A Suite that somebody created by hand has no annotation.
+func digestOf(s *v1alpha1.Suite) string {
+	return cmp.Or(s.Annotations[v1alpha1.AnnotationVariablesDigest], VariablesDigest(s.Spec.Variables))
+}
+
+// expect lets a run fail that passes so far, if it may not have run all its tests. A run that repeats failed tests has to show each of them.
+func expect(o Observation, d Decision, now time.Time) Decision {
+	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed || repeatsFailed(o) {
+		return d
+	}
+	switch n := expected(o); {
+	case o.Killed != "" && o.PassedBefore == nil:
+		d.Condition = v1alpha1.Failed(o.Killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed.")
+	case o.Killed != "" && o.Tests.Unavailable != "":
+		return waitToCompare(o, now)
+	case o.Killed != "" && !o.Tests.Done:
+		d.Action, d.Condition = CompareTests, v1alpha1.Running(endedMessage)
+	case o.Killed != "" && o.Tests.Missing != "":
+		d.Condition = v1alpha1.Failed(fmt.Sprintf("%s Some tests of %s, the last run that passed, may not have run: %s.", o.Killed, o.PassedBefore.Name, o.Tests.Missing))
+	case o.Killed != "":
+		d.Condition.Message += fmt.Sprintf(" %s All tests of %s, the last run that passed, ran.", o.Killed, o.PassedBefore.Name)
+	case n > 0 && o.Required.Fewer.Policy == v1alpha1.FewerTestsFail:
+		d.Condition = v1alpha1.Failed("Far fewer tests ran than before, and results.fewerTests of the Trigger is Fail. " + farFewer(o, n) +
+			" If fewer are intended, set it to Report for one run.")
+	}
+	return d
+}
+
+// TestComparison says whether the tests of a run are all that PassedBefore had.
+type TestComparison struct {
+	Done        bool
+	Missing     string // a clause: which are missing, or why that is not known; "": none
+	Unavailable string // a clause: why the store cannot be used at the moment; "": it was used
+}
+
+// TestsCompared takes which tests are missing, as a clause.
+func (o *Observation) TestsCompared(missing string) {
+	o.Tests = TestComparison{Done: true, Missing: missing}
+}
+
+// TestsNotCompared takes why the store cannot be used, as a clause.
+func (o *Observation) TestsNotCompared(problem string, now time.Time) {
+	if o.Tests.Unavailable = plaintext.Line(problem, maxUnreadable); sinceJobEnded(*o, now) >= readWithin {
+		o.TestsCompared("the store that has their names cannot be used: " + o.Tests.Unavailable)
+	}
+}
+
+// waitToCompare waits for the store as for the workloads of an Environment.
+func waitToCompare(o Observation, now time.Time) Decision {
+	return Decision{
+		Condition: v1alpha1.Running(fmt.Sprintf("%s %s The store is asked whether all tests ran, and cannot be used: %s. It is tried again.",
+			endedMessage, o.Killed, o.Tests.Unavailable)),
+		RequeueAfter: min(max(sinceJobEnded(o, now)/4, createRetryMin), createRetryMax),
+	}
+}
+
+// expected is how many tests ran in the last comparable run that passed, if far fewer did in this one; else 0.
+func expected(o Observation) int32 {
+	if o.PassedBefore == nil || o.Collected == nil || repeatsFailed(o) {
+		return 0
+	}
+	if before := results.Ran(o.PassedBefore.Status.Results); o.Required.Fewer.Far(ran(o), before) {
+		return before
+	}
+	return 0
+}
+
+func ran(o Observation) int32 { return o.Collected.Summary.Tests - o.Collected.Summary.Skipped }
+
+func farFewer(o Observation, expected int32) string {
+	return fmt.Sprintf("Only %s ran; in %s, the run that passed before, %d did. If that is wrong, check which tests are selected.",
+		plaintext.Count(ran(o), "test"), o.PassedBefore.Name, expected)
+}

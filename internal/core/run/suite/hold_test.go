@@ -1,0 +1,216 @@
+package suite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
+)
+
+// heldUntil is an Environment on hold.
+func heldUntil(until time.Time, reason, by string) *v1alpha1.Environment {
+	e := anEnvironment()
+	e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(until), Reason: reason}
+	if by != "" {
+		e.Annotations = map[string]string{v1alpha1.AnnotationHeldBy: by}
+	}
+	return e
+}
+
+func noHold(*v1alpha1.Suite) bool { return false }
+
+func TestDecideOnHold(t *testing.T) {
+	inAnHour := heldUntil(t0.Add(time.Hour), "debugging 812", "")
+	onHold := suite.Decision{
+		Condition: v1alpha1.Queued("Waiting: staging is on hold until 19:00 UTC (debugging 812)."), RequeueAfter: time.Hour, OnHold: true, Waiting: true,
+	}
+	self := aSuite("self", 2)
+	for name, tc := range map[string]struct {
+		reason      string
+		environment *v1alpha1.Environment
+		change      func(*suite.Observation)
+		after       time.Duration
+		want        suite.Decision
+	}{
+		"queued": {
+			reason: "The message says until when and why, and a timer ends the wait.", environment: inAnHour, want: onHold,
+		},
+		"almost over": {
+			reason: "Only the rest is waited for.", environment: inAnHour, after: 59*time.Minute + 59*time.Second,
+			want: suite.Decision{Condition: onHold.Condition, RequeueAfter: time.Second, OnHold: true, Waiting: true},
+		},
+		"over": {
+			reason: "The end of a hold needs nobody.", environment: inAnHour, after: time.Hour, want: suite.Decision{Action: suite.CreateJob},
+		},
+		"old": {
+			reason: "The schema accepts a hold of the past, which means nothing.", environment: heldUntil(t0.Add(-time.Hour), "", ""),
+			want: suite.Decision{Action: suite.CreateJob},
+		},
+		"behind an older run": {
+			reason: "Of two reasons to wait, the message has the one that somebody chose.", environment: inAnHour,
+			change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1, withJob), self} }, want: onHold,
+		},
+		"for a slot": {
+			reason: "The position says nothing during a hold.", environment: inAnHour,
+			change: func(o *suite.Observation) { o.Position = &suite.Position{Number: 3} }, want: onHold,
+		},
+		"for the store": {
+			reason: "The store is not asked during a hold.", environment: inAnHour,
+			change: func(o *suite.Observation) {
+				o.Suite = aSuite("self", 2, in(v1alpha1.StoreUnavailable("")))
+				o.Suite.Status.CompletionTime = nil
+				o.Trigger.Spec.Inputs = &v1alpha1.Inputs{}
+			}, want: onHold,
+		},
+		"superseded": {
+			reason: "A newer deployment supersedes it as at any time.", environment: inAnHour,
+			change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{self, aSuite("newer", 3)} },
+			want: suite.Decision{
+				Condition: v1alpha1.Superseded("Superseded by newer, a newer deployment of the same stream."), SupersededBy: "newer",
+			},
+		},
+		"canceled": {
+			reason: "It ends at once.", environment: inAnHour,
+			change: func(o *suite.Observation) { o.Suite = aSuite("self", 2, canceled) },
+			want:   suite.Decision{Condition: v1alpha1.Canceled("Canceled by setting spec.cancel.")},
+		},
+		"started": {
+			reason: "A run that has started continues.", environment: inAnHour,
+			change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.") },
+			want:   suite.Decision{Condition: v1alpha1.Running("Busy.")},
+		},
+		"team suspended": {
+			reason: "The hold may end before that.", environment: inAnHour,
+			change: func(o *suite.Observation) { o.Team.Spec.Suspended = true },
+			want:   suite.Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := suite.Observation{Suite: self, Trigger: aTrigger(), Environment: tc.environment, Team: aTeam()}
+			if tc.change != nil {
+				tc.change(&o)
+			}
+			if diff := cmp.Diff(tc.want, decide(o, t0.Add(tc.after))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestHoldMessage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		environment *v1alpha1.Environment
+		want        string
+	}{
+		"nothing said": {heldUntil(t0.Add(time.Hour), "", ""), "Waiting: staging is on hold until 19:00 UTC."},
+		"by somebody":  {heldUntil(t0.Add(time.Hour), "", "anna@example.com"), "Waiting: staging is on hold until 19:00 UTC (by anna@example.com)."},
+		"all": {heldUntil(t0.Add(time.Hour), "debugging 812", "anna@example.com"),
+			"Waiting: staging is on hold until 19:00 UTC (debugging 812, by anna@example.com)."},
+		"another day":       {heldUntil(t0.Add(7*time.Hour), "", ""), "Waiting: staging is on hold until 01:00 UTC on 21 November 2026."},
+		"another time zone": {heldUntil(t0.Add(time.Hour).In(time.FixedZone("", 7*60*60)), "", ""), "Waiting: staging is on hold until 19:00 UTC."},
+		"hostile":           {heldUntil(t0.Add(time.Hour), "a\n\x1b[31mb", "\x00c\nd"), "Waiting: staging is on hold until 19:00 UTC (a; b, by c; d)."},
+		"long": {heldUntil(t0.Add(time.Hour), strings.Repeat("ü", 256), ""),
+			"Waiting: staging is on hold until 19:00 UTC (" + strings.Repeat("ü", 256) + ")."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: tc.environment, Team: aTeam()}
+			if got := decide(o, t0).Condition.Message; got != tc.want {
+				t.Errorf("got  %q\nwant %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestHoldEndsNoRun: what a run has waited for before and during a hold does not count after it.
+func TestHoldEndsNoRun(t *testing.T) {
+	for name, fails := range map[string]func(*suite.Observation){
+		"the store is unavailable": func(o *suite.Observation) {
+			o.Trigger.Spec.Inputs, o.Inputs = &v1alpha1.Inputs{}, &suite.Inputs{Unavailable: "no route"}
+		},
+		"the Job is not accepted": func(o *suite.Observation) { o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "quota"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, now := aSuite("self", 0), t0
+			step := func(e *v1alpha1.Environment, passed time.Duration) string {
+				now = now.Add(passed)
+				o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: e, Team: aTeam()}
+				fails(&o)
+				suite.SetStatus(s, o, decide(o, now), now)
+				return s.State()
+			}
+			limit := aTrigger().RunTimeout()
+			step(anEnvironment(), 0)
+			step(heldUntil(t0.Add(24*time.Hour), "", ""), limit-time.Minute)
+			if state := step(anEnvironment(), 24*time.Hour); state != v1alpha1.ReasonQueued {
+				t.Errorf("after the hold, the run is %s: %s", state, s.Succeeded().Message)
+			}
+			if state := step(anEnvironment(), limit); state != v1alpha1.ReasonError {
+				t.Errorf("after its patience, the run is %s", state)
+			}
+		})
+	}
+}
+
+// TestOnHoldIsRecorded: the metrics count from the end of a hold.
+func TestOnHoldIsRecorded(t *testing.T) {
+	s := aSuite("self", 0)
+	at := func(e *v1alpha1.Environment, now time.Time) *metav1.Condition {
+		o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: e, Team: aTeam(), Position: &suite.Position{Number: 1}}
+		o.Team.Spec.MaxConcurrentSuites = 1
+		suite.SetStatus(s, o, decide(o, now), now)
+		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold)
+	}
+	if c := at(anEnvironment(), t0); c != nil {
+		t.Errorf("before the hold: %+v", c)
+	}
+	if at(heldUntil(t0.Add(time.Hour), "", ""), t0.Add(time.Minute)); !s.OnHold() {
+		t.Error("the hold is not recorded")
+	}
+	end := t0.Add(2 * time.Minute)
+	for _, now := range []time.Time{end, end.Add(time.Minute)} {
+		if c := at(anEnvironment(), now); s.OnHold() || !c.LastTransitionTime.Time.Equal(end) {
+			t.Errorf("after the hold: %+v, want it to have ended at %s", c, end)
+		}
+	}
+}
+
+// TestQueueAfterAHold: the queue continues in its order.
+func TestQueueAfterAHold(t *testing.T) {
+	for name, end := range map[string]func(*suite.Queue) bool{
+		"released": func(q *suite.Queue) bool { q.SetHold("staging", time.Time{}); return true },
+		"over":     func(q *suite.Queue) bool { return q.EndWaits(t0.Add(time.Hour)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := suite.NewQueue()
+			q.SetTeamLimit(2)
+			q.SetHold("staging", t0.Add(time.Hour))
+			for i, run := range []string{"a", "b", "c"} {
+				q.Set(aSuite(run, i, keyed(run)))
+			}
+			if start, _ := q.Next(); len(start) > 0 || q.EndWaits(t0.Add(time.Hour-1)) || q.MayStart("a") {
+				t.Fatalf("%s may start during the hold", start[0].Name)
+			}
+			if !end(q) {
+				t.Fatal("the hold has not ended")
+			}
+			start, _ := q.Next()
+			var names []string
+			for _, s := range start {
+				names = append(names, s.Name)
+			}
+			if !slices.Equal(names, []string{"a", "b"}) {
+				t.Errorf("%v may start, want a and b", names)
+			}
+			if p, _ := q.Position("c"); p.Number != 1 {
+				t.Errorf("c is at position %d, want 1", p.Number)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package suite
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+)
+
+const shortSHA = 12 // how much of a commit people read
+
+// Request is a Trigger that matches a Notification, and what came with it.
+type Request struct {
+	Trigger      *v1alpha1.Trigger
+	Environment  string // name of the Environment that is tested, the Trigger's or an ephemeral one
+	Notification *notification.Notification
+
+	EnvironmentUID types.UID // empty: it is not known
+	Ephemeral      bool      // the Suite is deleted with the Environment
+
+	Origin         v1alpha1.Origin
+	IdempotencyKey string // names the notification, and replaces an absent SHA; may be empty
+	RequestID      string // identifies the run where there is neither
+	ReceivedAt     time.Time
+	Attempt        int32 // from 1
+
+	Traceparent string // of the span that creates the Suite; empty: there is no trace
+
+	DeployedAt   time.Time // if that was before ReceivedAt; zero: it was then
+	ScheduledFor time.Time // of the Trigger's schedule; zero: it did not ask
+}
+
+// New returns the Suite that answers a Request. Without a SHA, the idempotency key or the request identifies the run.
+func New(r Request) *v1alpha1.Suite {
+	id := r.identity()
+	received := metav1.NewMicroTime(r.ReceivedAt.UTC().Truncate(time.Microsecond))
+	s := &v1alpha1.Suite{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        id.name(r.Trigger.Name),
+			Namespace:   r.Trigger.Namespace,
+			Labels:      r.labels(),
+			Annotations: map[string]string{v1alpha1.AnnotationRequestID: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
+		},
+		Spec: v1alpha1.SuiteSpec{
+			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
+			Environment:  r.Environment,
+			Origin:       r.Origin,
+			Deployment:   deployment(r.Notification),
+			Variables:    r.Notification.Variables,
+			SupersedeKey: r.supersedeKey(),
+			Supersede:    r.Trigger.Spec.Supersede,
+			Attempt:      id.attempt,
+			ReceivedAt:   &received,
+
+			EnvironmentUID: r.EnvironmentUID,
+
+			TTLAfterFinished: &metav1.Duration{Duration: r.Trigger.SuiteTTL()},
+		},
+	}
+	if r.Ephemeral {
+		owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EnvironmentUID}
+		s.OwnerReferences = []metav1.OwnerReference{owner}
+	}
+	if r.IdempotencyKey != "" {
+		s.Annotations[v1alpha1.AnnotationIdempotencyKey] = r.IdempotencyKey
+	}
+	if !r.ScheduledFor.IsZero() {
+		s.Annotations[v1alpha1.AnnotationScheduledFor] = r.ScheduledFor.UTC().Format(time.RFC3339)
+	}
+	if !r.DeployedAt.IsZero() {
+		s.Spec.DeployedAt = microTime(r.DeployedAt)
+	}
+	if r.Traceparent != "" {
+		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent
+	}
+	return s
+}
+
+// SameRun reports whether an existing Suite with the desired one's name is the same run.
+func SameRun(existing, desired *v1alpha1.Suite) bool {
+	return existing.Spec.Trigger.UID == desired.Spec.Trigger.UID &&
+		existing.Spec.Environment == desired.Spec.Environment &&
+		existing.Spec.Attempt == desired.Spec.Attempt &&
+		(commit.Of(existing.Spec.Deployment).Same(commit.Of(desired.Spec.Deployment)) || sameKey(existing, desired))
+}
+
+// OtherRevision reports whether a Suite with the desired one's name tests the same text of another repository: earlier versions did not include
+// the repository in names.
+func OtherRevision(existing, desired *v1alpha1.Suite) bool {
+	a, b := commit.Of(existing.Spec.Deployment), commit.Of(desired.Spec.Deployment)
+	return a.Revision != "" && a.Revision == b.Revision && !a.Same(b)
+}
+
+// sameKey is for runs without a revision.
+func sameKey(a, b *v1alpha1.Suite) bool {
+	return a.Spec.Deployment.SHA == "" && b.Spec.Deployment.SHA == "" &&
+		a.Annotations[v1alpha1.AnnotationIdempotencyKey] == b.Annotations[v1alpha1.AnnotationIdempotencyKey]
+}
+
+func (r Request) identity() identity {
+	id := identityOf(commit.Commit{Repository: r.Notification.Repository, Revision: r.Notification.SHA}, r.RequestID)
+	if r.Notification.SHA == "" && r.IdempotencyKey != "" {
+		id = identity{kind: "idempotency-key", value: r.IdempotencyKey}
+	}
+	id.trigger, id.environment, id.attempt = r.Trigger.UID, r.Environment, max(r.Attempt, 1)
+	return id
+}
+
+func (r Request) supersedeKey() string {
+	switch r.Trigger.Spec.Supersede {
+	case v1alpha1.SupersedeEnvironment, v1alpha1.SupersedeNone:
+		return r.Notification.DeduplicationKey
+	default:
+		return cmp.Or(r.Notification.DeduplicationKey, branchKey(r.Notification.Branch, r.Environment))
+	}
+}
+
+func (r Request) labels() map[string]string {
+	labels := map[string]string{v1alpha1.LabelTrigger: r.Trigger.Name, v1alpha1.LabelEnvironment: r.Environment}
+	sha := r.Notification.SHA
+	short := strings.TrimRight(sha[:min(len(sha), shortSHA)], "-_.")
+	if short != "" && len(validation.IsValidLabelValue(short)) == 0 {
+		labels[v1alpha1.LabelShortSHA] = short
+	}
+	return labels
+}
+
+func deployment(n *notification.Notification) v1alpha1.Deployment {
+	return v1alpha1.Deployment{
+		Branch: n.Branch, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService,
+		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor,
+		Repository: n.Repository, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
+	}
+}

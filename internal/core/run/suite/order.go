@@ -1,0 +1,89 @@
+package suite
+
+import (
+	"slices"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+)
+
+// stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
+type stream struct{ trigger, environment, key string }
+
+// streamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals.
+func streamOf(s *v1alpha1.Suite) stream {
+	spec := &s.Spec
+	switch {
+	case spec.SupersedeKey != "":
+		return stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey}
+	case spec.Supersede == v1alpha1.SupersedeNone:
+		return stream{}
+	case spec.Supersede == v1alpha1.SupersedeEnvironment:
+		return stream{environment: spec.Environment}
+	default:
+		return stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment)}
+	}
+}
+
+// branchKey puts deployments without a branch into one stream per environment.
+func branchKey(branch, environment string) string {
+	return notification.BranchName(branch) + "/" + environment
+}
+
+// StreamKey identifies the stream of a Suite within its namespace, or is "". A newer run of a stream makes older ones pointless.
+func StreamKey(s *v1alpha1.Suite) string {
+	x := streamOf(s)
+	if x == (stream{}) {
+		return ""
+	}
+	return hash(x.trigger, x.environment, x.key)
+}
+
+// SameCommit reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
+func SameCommit(a, b *v1alpha1.Suite) bool {
+	return a.Spec.Trigger.Name != b.Spec.Trigger.Name && commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment))
+}
+
+// Siblings reports whether Suites of different Triggers answer one notification: neither supersedes or waits for the other.
+func Siblings(a, b *v1alpha1.Suite) bool {
+	request := a.Annotations[v1alpha1.AnnotationRequestID]
+	return request != "" && request == b.Annotations[v1alpha1.AnnotationRequestID] && a.Spec.Trigger.Name != b.Spec.Trigger.Name
+}
+
+// others omits every copy of s: a cache may have a later one, which was notified again.
+func others(s *v1alpha1.Suite, stream []*v1alpha1.Suite) []*v1alpha1.Suite {
+	return slices.DeleteFunc(slices.Clone(stream), func(other *v1alpha1.Suite) bool { return other.Name == s.Name })
+}
+
+func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	if len(stream) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(stream, ledger.Compare)
+}
+
+// newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What was
+// started again is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
+func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	newer := slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
+		return !ledger.IsDeployment(other) || repeatsRun(other, s) || ledger.Compare(other, s) <= 0
+	})
+	if n := newest(newer); n == nil || Siblings(n, s) {
+		return nil
+	}
+	return newest(slices.DeleteFunc(newer, func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
+}
+
+// repeatsRun does not trust the annotation alone, which anyone can write who creates Suites.
+func repeatsRun(other, s *v1alpha1.Suite) bool {
+	return other.Annotations[v1alpha1.AnnotationRepeats] == s.Name && other.Spec.Deployment == s.Spec.Deployment
+}
+
+// unfinishedBefore returns the newest Suite that is older than s, is no sibling, and has not ended.
+func unfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
+		return other.Finished() || ledger.Compare(other, s) >= 0 || Siblings(other, s)
+	}))
+}

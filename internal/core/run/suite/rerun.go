@@ -1,0 +1,164 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+)
+
+// NextAttempt returns the requested next attempt of a run that has ended, or a sentence why there can be none. t may be nil. Whether the commit
+// is still deployed has to be asked with SetDeployed before it is created.
+func NextAttempt(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string) {
+	attempt := max(s.Spec.Attempt, 1)
+	switch {
+	case attempt >= v1alpha1.MaxAttempt:
+		return nil, fmt.Sprintf("The run %s is attempt %d, and there can be no more. Deploy again, and notify.", s.Name, attempt)
+	case t == nil || t.DeletionTimestamp != nil:
+		return nil, fmt.Sprintf("The Trigger %q of the run does not exist any more. Create it again, or rerun a run of another Trigger.", s.Spec.Trigger.Name)
+	}
+	// Without a SHA the request is part of the name: all requests to rerun this run share one.
+	next = Rerun(s, t.UID, attempt+1, "rerun."+s.Name)
+	next.Spec.Origin = v1alpha1.OriginRerun
+	next.Annotations[v1alpha1.AnnotationRerunBy] = by
+	return next, ""
+}
+
+// UnfinishedProblem returns why a run has no next attempt yet, as a sentence, or "" if the run has ended.
+func UnfinishedProblem(s *v1alpha1.Suite) string {
+	if s.Finished() {
+		return ""
+	}
+	return fmt.Sprintf("The run %s has not ended. Wait for its end, or cancel it.", s.Name)
+}
+
+// NextProblem returns why a Suite with the name of the desired attempt is not that attempt, as a sentence, or "".
+func NextProblem(existing, desired *v1alpha1.Suite) string {
+	switch {
+	case !SameRun(existing, desired):
+		return fmt.Sprintf("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.", existing.Name)
+	case existing.DeletionTimestamp != nil:
+		return fmt.Sprintf("The next attempt, %s, is being deleted, and is not gone yet. Send the request again in a minute.", existing.Name)
+	case equality.Semantic.DeepEqual(existing.Spec.OnlyFailedOf, desired.Spec.OnlyFailedOf):
+		return ""
+	case !existing.Finished():
+		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name, whatRepeats(existing))
+	default:
+		return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun that one: postflight runs rerun %s",
+			existing.Name, whatRepeats(existing), existing.State(), existing.Name)
+	}
+}
+
+func whatRepeats(s *v1alpha1.Suite) string {
+	if s.Spec.OnlyFailedOf != nil {
+		return "only the failed tests of " + s.Spec.OnlyFailedOf.Name
+	}
+	return "all tests"
+}
+
+// SetDeployed records when the commit was deployed that the next attempt of a run tests, or returns why it is not there any more, as a sentence.
+func SetDeployed(next, of *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (problem string) {
+	if clause := replaced(of, l); clause != "" {
+		return fmt.Sprintf("The run %s is not repeated, because %s. %s", of.Name, clause, whatToDo(of, l.Replaced(of)))
+	}
+	next.Spec.DeployedAt = deployedBy(of, l, now)
+	return ""
+}
+
+// deployedBy is when the commit of a run was deployed last. The status of an Environment has whole seconds, the end of which may be to come: a
+// rollout that follows in the same second is newer. Clocks may differ by more.
+func deployedBy(s *v1alpha1.Suite, l *ledger.Ledger, now time.Time) *metav1.MicroTime {
+	last := l.LastOf(s)
+	if last.After(now) {
+		last = slices.MaxFunc([]time.Time{now, last.Truncate(time.Second), ledger.Last(s)}, time.Time.Compare)
+	}
+	return microTime(last)
+}
+
+func microTime(t time.Time) *metav1.MicroTime {
+	return new(metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond)))
+}
+
+// replaced returns why another run of the commit of s would test something else, as a clause, or "".
+func replaced(s *v1alpha1.Suite, l *ledger.Ledger) string {
+	if l.Removed(s) {
+		return fmt.Sprintf("the Environment %s was deleted and created again after it", s.Spec.Environment)
+	}
+	if d := l.Replaced(s); d != nil {
+		return fmt.Sprintf("%s was deployed to %s after %s", named(d.Commit), s.Spec.Environment, cmp.Or(shown(s.Spec.Deployment.SHA), "it"))
+	}
+	return ""
+}
+
+// named names a commit as the subject of a sentence.
+func named(c commit.Commit) string {
+	revision := cmp.Or(shown(c.Revision), "another version")
+	if c.Repository == "" {
+		return revision
+	}
+	return revision + " of " + plaintext.Line(c.Repository, maxNamedRepo)
+}
+
+// plainRevision is safe to paste into a shell.
+var plainRevision = regexp.MustCompile(`^[0-9A-Za-z][-.0-9A-Z_a-z]*$`)
+
+func whatToDo(s *v1alpha1.Suite, there *ledger.Deployment) string {
+	ifBack := "If it is deployed again, say so, and request a rerun: postflight notify --rerun"
+	if sha := s.Spec.Deployment.SHA; plainRevision.MatchString(sha) {
+		ifBack = fmt.Sprintf("If %s is deployed again, say so, and request a rerun: postflight notify --rerun --sha %s", shown(sha), sha)
+	}
+	switch {
+	case there == nil:
+		return ifBack
+	case there.Run == nil:
+		return "To test what is there, notify it: postflight notify --rerun. " + ifBack
+	case !there.Run.Finished():
+		return fmt.Sprintf("The run %s tests what is there. %s", there.Run.Name, ifBack)
+	default:
+		return fmt.Sprintf("To test what is there: postflight runs rerun %s. %s", there.Run.Name, ifBack)
+	}
+}
+
+// Rerun returns the attempt that another notification would create, so that the two are one run; without a SHA, the request identifies it.
+// The API server sets when it was received: the clock of a person's machine must not decide what supersedes what.
+func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) *v1alpha1.Suite {
+	id := identityOf(commit.Of(s.Spec.Deployment), request)
+	id.trigger, id.environment, id.attempt = trigger, s.Spec.Environment, attempt
+	again := &v1alpha1.Suite{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        id.name(s.Spec.Trigger.Name),
+			Namespace:   s.Namespace,
+			Labels:      labelsOfRun(s),
+			Annotations: map[string]string{v1alpha1.AnnotationRequestID: request, v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
+
+			OwnerReferences: slices.Clone(s.OwnerReferences),
+		},
+		Spec: *s.Spec.DeepCopy(),
+	}
+	again.Spec.Trigger.UID = trigger
+	again.Spec.Attempt = attempt
+	again.Spec.ReceivedAt, again.Spec.DeployedAt = nil, nil
+	again.Spec.Cancel = false
+	again.Spec.OnlyFailedOf = nil
+	return again
+}
+
+// labelsOfRun omits that the run was restored, which is not true of its next attempt.
+func labelsOfRun(s *v1alpha1.Suite) map[string]string {
+	labels := maps.Clone(s.Labels)
+	delete(labels, v1alpha1.LabelRestored)
+	delete(labels, v1alpha1.LabelRestoredByVelero)
+	return labels
+}
