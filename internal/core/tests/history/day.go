@@ -40,7 +40,7 @@ func ComparePlaces(a, b httpapi.Place) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Environment, b.Environment))
 }
 
-// RunsOf returns the runs of a place of which each test is known, the oldest first.
+// RunsOf returns the runs of a place whose tests are all known, the oldest first.
 func (d *Day) RunsOf(p httpapi.Place) (all []Run) {
 	for _, r := range d.Runs {
 		if r.Place == p && r.Listed {

@@ -17,7 +17,7 @@ var ErrTooLarge = fmt.Errorf("%w: it is too large", ErrUnreadable)
 
 // Parts are what an answer keeps of a day.
 type Parts struct {
-	Has      func(Run) bool // runs, such as those of this team and not of an earlier one of its name
+	Has      func(Run) bool // selects runs, such as the runs of this team, and not of an earlier team with its name
 	Bytes    int            // bounds what is kept, roughly
 	Commits  bool           // repositories, commits and branches of runs
 	Blocks   bool           // where tests are
@@ -68,7 +68,7 @@ func ReadParts(in io.Reader, parts Parts) (*IndexedDay, error) {
 	return r.index, nil
 }
 
-// dayReader decodes a day piece by piece, so that one that is large or was made to be large needs no more memory than is kept of it.
+// dayReader decodes a day piece by piece, so that a large day needs no more memory than what is kept of it, even if it was made to be large.
 type dayReader struct {
 	parts  Parts
 	room   int

@@ -20,7 +20,7 @@ var (
 
 // Attempt says which attempt at its tests a report has.
 type Attempt struct {
-	Last   string // the path of the report that has the last attempt: those of one path are attempts at the same tests
+	Last   string // the path of the report that has the last attempt; reports with one path are attempts at the same tests
 	Series string // attempts of several series are at tests of several programs; "": the tool has none
 	Number int
 }
