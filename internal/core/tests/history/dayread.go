@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
-
-	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
 // ErrTooLarge means that a day needs more memory than its reader may use. The summary itself is sound.
@@ -22,30 +19,6 @@ type Parts struct {
 	Commits  bool           // repositories, commits and branches of runs
 	Blocks   bool           // where tests are
 	Rankings bool           // the tests that failed, and the slowest
-}
-
-// IndexedDay is a day with its runs by id.
-type IndexedDay struct {
-	Day
-	byID map[string]*Run
-}
-
-// Index returns the day with its runs by id.
-func (d Day) Index() *IndexedDay {
-	all := &IndexedDay{Day: d, byID: make(map[string]*Run, len(d.Runs))}
-	for i := range d.Runs {
-		all.byID[d.Runs[i].ID] = &d.Runs[i]
-	}
-	return all
-}
-
-// Place returns what the day has of a place, or nil.
-func (d *IndexedDay) Place(place httpapi.Place) *PlaceDay {
-	i := slices.IndexFunc(d.Places, func(p PlaceDay) bool { return p.Place == place })
-	if i < 0 {
-		return nil
-	}
-	return &d.Places[i]
 }
 
 // ReadDay reads the object of a day. Texts that an earlier version stored are cut.
@@ -204,20 +177,6 @@ func (r *dayReader) place() error {
 	}
 	r.day.Places = append(r.day.Places, p)
 	return r.keep(runCost)
-}
-
-// owns reports whether any run of a place is in the day. It drops rankings that others are in.
-func (d *IndexedDay) owns(p *PlaceDay) bool {
-	n := 0
-	for _, id := range p.Runs {
-		if d.byID[id] != nil {
-			n++
-		}
-	}
-	if n < len(p.Runs) {
-		p.Failing, p.Slowest = nil, nil
-	}
-	return n > 0
 }
 
 // list reads an array item by item.

@@ -3,6 +3,7 @@ package junit
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -43,4 +44,9 @@ func AttemptOf(path string) Attempt {
 		return Attempt{Last: tool.pattern.ReplaceAllString(path, tool.last), Series: match[2], Number: number}
 	}
 	return Attempt{Last: path}
+}
+
+// isAttempt matches the elements with which Maven Surefire and Playwright report failed attempts.
+func isAttempt(element string) bool {
+	return slices.Contains([]string{"flakyFailure", "flakyError", "rerunFailure", "rerunError"}, element)
 }

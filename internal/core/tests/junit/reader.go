@@ -210,7 +210,7 @@ func (r *Reader) start(t *Token) error {
 			return errTests
 		}
 	}
-	if last = len(r.open) - 1; last >= 0 && (failure || isRepeated(t.Name)) {
+	if last = len(r.open) - 1; last >= 0 && (failure || isAttempt(t.Name)) {
 		r.open[last].failed++
 	}
 	t.Suites = r.suites
@@ -292,11 +292,6 @@ func (r *Reader) list(failures int) {
 
 // IsFailure reports whether an element says that its test failed.
 func IsFailure(element string) bool { return element == "failure" || element == "error" }
-
-// isRepeated matches the elements with which Maven Surefire and Playwright report failed attempts.
-func isRepeated(element string) bool {
-	return slices.Contains([]string{"flakyFailure", "flakyError", "rerunFailure", "rerunError"}, element)
-}
 
 func announced(attribute string) int {
 	n, err := strconv.Atoi(attribute)
