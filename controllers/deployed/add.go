@@ -28,10 +28,10 @@ const workers = 8
 const notifiedDelay = 500 * time.Millisecond
 
 // Add registers the reconciler with a manager, and its watches. Without a store, only what is deployed now is known.
-func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
+func Add(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
-		watches: newWatches(workloads, clock), turns: reconcile.NewTurns(), pace: reconcile.NewPace(clock),
+		watches: newWatches(shared, clock), turns: reconcile.NewTurns(), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 	coreledger "github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -95,7 +95,7 @@ func (i *installation) rollOut(sha string, at time.Time) {
 }
 
 func (i *installation) write(is *v1alpha1.Environment) {
-	is.Status.Unarchived = deployed.Unarchived(i.stored, is, i.leader.archived(staging.NamespacedName))
+	is.Status.Unarchived = workloads.Unarchived(i.stored, is, i.leader.archived(staging.NamespacedName))
 	i.stored = is
 }
 

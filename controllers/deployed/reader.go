@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -64,9 +64,9 @@ const (
 )
 
 // NewReader returns a Reader with the clients of a manager.
-func NewReader(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock) *Reader {
+func NewReader(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock) *Reader {
 	return &Reader{
-		Workloads: workloads, cache: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clock, turns: map[string]*turn{},
+		Workloads: shared, cache: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clock, turns: map[string]*turn{},
 		reading: fairness.NewSharedSemaphore(readingsAtOnce, readingsOfNamespace),
 	}
 }
@@ -164,10 +164,10 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 	if err != nil {
 		return nil, err
 	}
-	var all []deployed.Found
+	var all []workloads.Found
 	reading := reading{e, team, r.expressions.known(e)}
 	for _, w := range e.Spec.Workloads {
-		found, err := reading.find(w, func(s deployed.Source, selection deployed.Selection) ([]*unstructured.Unstructured, string, error) {
+		found, err := reading.find(w, func(s workloads.Source, selection workloads.Selection) ([]*unstructured.Unstructured, string, error) {
 			return r.objects(ctx, s, w, selection)
 		})
 		if err != nil {
@@ -175,17 +175,17 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 		}
 		all = append(all, found...)
 	}
-	all = deployed.Compared(all) // each costs a request
+	all = workloads.Compared(all) // each costs a request
 	for i := range all {
 		if all[i].Digests, err = r.digests(ctx, all[i].Object); err != nil {
 			return nil, err
 		}
 	}
-	return deployed.Versions(all), nil
+	return workloads.Versions(all), nil
 }
 
 // objects lists those that a workload means. The right to list is the one that the manager has for watching.
-func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Workload, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+func (r *Reader) objects(ctx context.Context, s workloads.Source, w v1alpha1.Workload, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error) {
 	resource, problem, err := r.kinds.find(ctx, s)
 	if err != nil {
 		return nil, "", fmt.Errorf("it cannot be found out whether the cluster has the kind %s: %w", s.Kind, err)
@@ -200,7 +200,7 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 	all, err = list(ctx, r.client.Resource(resource).Namespace(s.Namespace), options, selection)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, deployed.MayNotRead(s), nil
+		return nil, workloads.MayNotRead(s), nil
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
 		return nil, fmt.Sprintf("Objects of kind %s in namespace %s cannot be listed: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), ".")), nil
 	case err != nil:
@@ -210,7 +210,7 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 }
 
 // list returns the first objects that a selection has, by name: the API server lists them so. It keeps of each page what is read of them.
-func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection deployed.Selection) (all []*unstructured.Unstructured, err error) {
+func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection workloads.Selection) (all []*unstructured.Unstructured, err error) {
 	for {
 		page, err := from.List(ctx, options)
 		if err != nil {
@@ -218,11 +218,11 @@ func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.Li
 		}
 		for i := range page.Items {
 			o := page.Items[i] // a pointer to it would keep the page
-			if deployed.Slim(&o); selection.Has(&o) {
+			if workloads.Slim(&o); selection.Has(&o) {
 				all = append(all, &o)
 			}
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" || len(all) >= deployed.MaxCompared {
+		if options.Continue = page.GetContinue(); options.Continue == "" || len(all) >= workloads.MaxCompared {
 			return all, nil
 		}
 		options.Limit = nextPage(options.Limit, page)
@@ -234,7 +234,7 @@ func (r *Reader) digests(ctx context.Context, o *unstructured.Unstructured) ([]v
 	if o == nil {
 		return nil, nil
 	}
-	selector, found := deployed.PodsOf(o)
+	selector, found := workloads.PodsOf(o)
 	if !found {
 		return nil, nil
 	}
@@ -245,5 +245,5 @@ func (r *Reader) digests(ctx context.Context, o *unstructured.Unstructured) ([]v
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of the %s %s: %w", o.GetKind(), o.GetName(), err)
 	}
-	return deployed.Digests(pods), nil
+	return workloads.Digests(pods), nil
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // pages answers lists as the API server does.
@@ -90,7 +90,7 @@ func TestPodsOf(t *testing.T) {
 		if err != nil || len(all) != min(pods, podsRead) || p.asked != want.asked || complete != want.complete {
 			t.Errorf("%d pods: %d after %d pages, %t: %v", pods, len(all), p.asked, complete, err)
 		}
-		if pods > 0 && (len(all[0].Spec.Containers) > 0 || len(deployed.Digests(all)) != 1) {
+		if pods > 0 && (len(all[0].Spec.Containers) > 0 || len(workloads.Digests(all)) != 1) {
 			t.Errorf("%+v", all[0])
 		}
 	}

@@ -18,16 +18,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // watch is an informer that runs. It keeps what is read of objects that an Environment names, and stubs of the others.
 type watch struct {
-	source   deployed.Source
+	source   workloads.Source
 	resource schema.GroupVersionResource
-	namers   *deployed.Namers // Environments
+	namers   *workloads.Namers // Environments
 	room     *share
 	informer cache.SharedIndexInformer
 	ctx      context.Context
@@ -57,7 +57,7 @@ func stubOf(o *unstructured.Unstructured, bytes int64) *stub {
 	s := &stub{bytes: bytes}
 	s.Name, s.Namespace, s.UID, s.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
 	all := len(o.GetLabels())
-	s.Labels = deployed.SlimLabels(o.GetLabels(), maxStubLabels)
+	s.Labels = workloads.SlimLabels(o.GetLabels(), maxStubLabels)
 	s.cut = len(s.Labels) < all
 	return s
 }
@@ -68,7 +68,7 @@ func (s *stub) DeepCopyObject() runtime.Object {
 }
 
 // begin starts a watch for those who name objects of the source.
-func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource, namers *deployed.Namers) *watch {
+func (w *watches) begin(s workloads.Source, resource schema.GroupVersionResource, namers *workloads.Namers) *watch {
 	running := w.start(&watch{source: s, resource: resource, namers: namers, room: w.rooms.enter()})
 	go func() {
 		if running.wait(w.clock) {
@@ -137,7 +137,7 @@ func (r *watch) keep(o any) (any, error) {
 	if newer := r.newer(u); newer != nil {
 		return newer, nil
 	}
-	deployed.Slim(u)
+	workloads.Slim(u)
 	namers := r.namers.Of(u)
 	if len(namers) == 0 {
 		r.room.drop(u.GetName(), u.GetUID())
@@ -154,7 +154,7 @@ func (r *watch) keep(o any) (any, error) {
 }
 
 // objects returns those that a selection may have: unstructured ones, and stubs.
-func (r *watch) objects(selection deployed.Selection) []any {
+func (r *watch) objects(selection workloads.Selection) []any {
 	name, byName := selection.Name()
 	if !byName {
 		return r.informer.GetStore().List()
@@ -167,7 +167,7 @@ func (r *watch) objects(selection deployed.Selection) []any {
 
 // find returns the first objects that a selection has, by name, and the stub of one among them that is missing: it was not named when the watch
 // saw it, or there was no room.
-func (r *watch) find(selection deployed.Selection) (all []*unstructured.Unstructured, missing *stub) {
+func (r *watch) find(selection workloads.Selection) (all []*unstructured.Unstructured, missing *stub) {
 	var found []metav1.Object
 	_, byName := selection.Name()
 	for _, o := range r.objects(selection) {
@@ -177,7 +177,7 @@ func (r *watch) find(selection deployed.Selection) (all []*unstructured.Unstruct
 		}
 	}
 	slices.SortFunc(found, func(a, b metav1.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
-	for _, o := range found[:min(len(found), deployed.MaxWorkloads+1)] {
+	for _, o := range found[:min(len(found), workloads.MaxWorkloads+1)] {
 		switch o := o.(type) {
 		case *unstructured.Unstructured:
 			all = append(all, o)

@@ -19,7 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
@@ -32,17 +32,20 @@ type watches struct {
 	mu      sync.RWMutex
 	ctx     context.Context // nil before Start
 	queue   queue           // of Environments; nil before feed
-	sources map[deployed.Source]*watch
+	sources map[workloads.Source]*watch
 	wanted  map[types.NamespacedName]interests
 }
 
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
 // interests are what an Environment names, by their sources.
-type interests map[deployed.Source][]deployed.Selection
+type interests map[workloads.Source][]workloads.Selection
 
-func newWatches(workloads *Workloads, clock clock.PassiveClock) *watches {
-	return &watches{Workloads: workloads, clock: clock, rooms: newRooms(), sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName]interests{}}
+func newWatches(shared *Workloads, clock clock.PassiveClock) *watches {
+	return &watches{
+		Workloads: shared, clock: clock, rooms: newRooms(),
+		sources: map[workloads.Source]*watch{}, wanted: map[types.NamespacedName]interests{},
+	}
 }
 
 // Start lets watches begin, and ends them with the context.
@@ -75,10 +78,10 @@ func (w *watches) want(environment types.NamespacedName, wanted interests) {
 // changed is a watch of which an Environment names other objects than before.
 type changed struct {
 	*watch
-	selections []deployed.Selection // before and now
+	selections []workloads.Selection // before and now
 }
 
-func (w *watches) exchange(environment types.NamespacedName, wanted interests, resources map[deployed.Source]schema.GroupVersionResource) (all []changed) {
+func (w *watches) exchange(environment types.NamespacedName, wanted interests, resources map[workloads.Source]schema.GroupVersionResource) (all []changed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
@@ -91,7 +94,7 @@ func (w *watches) exchange(environment types.NamespacedName, wanted interests, r
 	for s, selections := range wanted {
 		running := w.sources[s]
 		if resource, known := resources[s]; known && running == nil {
-			namers := deployed.NewNamers()
+			namers := workloads.NewNamers()
 			namers.Set(environment, selections)
 			w.sources[s] = w.begin(s, resource, namers)
 		} else if running != nil && (!running.namers.Has(environment) || !reflect.DeepEqual(before[s], selections)) {
@@ -140,7 +143,7 @@ func (w *watches) requests() queue {
 }
 
 // namedBy returns the other Environments of a namespace that name an object. Those of other namespaces belong to other teams.
-func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o *unstructured.Unstructured) (others []string) {
+func (w *watches) namedBy(environment types.NamespacedName, s workloads.Source, o *unstructured.Unstructured) (others []string) {
 	running := w.source(s)
 	if running == nil {
 		return nil
@@ -153,15 +156,15 @@ func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o
 	return others
 }
 
-func (w *watches) source(s deployed.Source) *watch {
+func (w *watches) source(s workloads.Source) *watch {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.sources[s]
 }
 
 // resources leaves out what the cluster lacks, or may lack.
-func (w *watches) resources(wanted interests) map[deployed.Source]schema.GroupVersionResource {
-	all := map[deployed.Source]schema.GroupVersionResource{}
+func (w *watches) resources(wanted interests) map[workloads.Source]schema.GroupVersionResource {
+	all := map[workloads.Source]schema.GroupVersionResource{}
 	for s := range wanted {
 		if resource, problem, err := w.kinds.findSoon(w.context(), s); problem == "" && err == nil {
 			all[s] = resource
@@ -193,7 +196,7 @@ func (w *watches) notify(running *watch, o any) {
 }
 
 // read returns the first objects of a source that a selection has, or why they are not known, as a sentence.
-func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+func (w *watches) read(e *v1alpha1.Environment, s workloads.Source, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error) {
 	running := w.source(s)
 	switch {
 	case w.context() == nil:
@@ -231,7 +234,7 @@ func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection dep
 var errStarting = errors.New("the workloads are being read")
 
 // unknown says why there is no watch.
-func (w *watches) unknown(s deployed.Source) (problem string, err error) {
+func (w *watches) unknown(s workloads.Source) (problem string, err error) {
 	_, problem, err = w.kinds.findSoon(w.context(), s)
 	switch {
 	case errors.Is(err, errStarting):
@@ -246,9 +249,9 @@ func (w *watches) unknown(s deployed.Source) (problem string, err error) {
 }
 
 // explain says how to give the manager a right that it lacks.
-func explain(s deployed.Source, err error) string {
+func explain(s workloads.Source, err error) string {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), "."))
 	}
-	return deployed.MayNotRead(s)
+	return workloads.MayNotRead(s)
 }

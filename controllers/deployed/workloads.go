@@ -12,7 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // Workloads are what all need who read the objects that Environments name.
@@ -39,19 +39,19 @@ func NewWorkloads(mgr ctrl.Manager, clock clock.PassiveClock) (*Workloads, error
 type reading struct {
 	environment *v1alpha1.Environment
 	team        *v1alpha1.Team // nil: there is none
-	expressions *deployed.Expressions
+	expressions *workloads.Expressions
 }
 
 // lookup returns the objects of a source that a selection has, and perhaps others, and why not all are known, as a sentence.
-type lookup func(deployed.Source, deployed.Selection) (all []*unstructured.Unstructured, problem string, err error)
+type lookup func(workloads.Source, workloads.Selection) (all []*unstructured.Unstructured, problem string, err error)
 
 // find returns what a workload means: objects, or a problem.
-func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, err error) {
-	f := deployed.Found{Workload: w, Source: deployed.SourceOf(r.environment, w), Expressions: r.expressions}
-	if f.Problem = deployed.Allowed(r.team, f.Source, r.environment, w.Name); f.Problem != "" {
-		return []deployed.Found{f}, nil
+func (r reading) find(w v1alpha1.Workload, look lookup) (all []workloads.Found, err error) {
+	f := workloads.Found{Workload: w, Source: workloads.SourceOf(r.environment, w), Expressions: r.expressions}
+	if f.Problem = workloads.Allowed(r.team, f.Source, r.environment, w.Name); f.Problem != "" {
+		return []workloads.Found{f}, nil
 	}
-	selection := deployed.SelectionFor(r.environment, r.team, w)
+	selection := workloads.SelectionFor(r.environment, r.team, w)
 	objects, problem, err := look(f.Source, selection)
 	for _, o := range objects {
 		if selection.Has(o) {
@@ -61,7 +61,7 @@ func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, e
 		}
 	}
 	if f.Problem = problem; problem == "" && len(all) == 0 {
-		f.Problem = deployed.NothingFound(w, f.Source)
+		f.Problem = workloads.NothingFound(w, f.Source)
 	}
 	if f.Problem != "" {
 		all = append(all, f)
@@ -84,7 +84,7 @@ type kept struct {
 	uid         types.UID
 	generation  int64
 	bytes       int
-	expressions *deployed.Expressions
+	expressions *workloads.Expressions
 }
 
 func newKeptExpressions() *keptExpressions {
@@ -92,7 +92,7 @@ func newKeptExpressions() *keptExpressions {
 }
 
 // of returns those of an Environment, which it keeps until forget. Beyond the bound of its namespace, they last for one reading.
-func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
+func (k *keptExpressions) of(e *v1alpha1.Environment) *workloads.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	name := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
@@ -100,7 +100,7 @@ func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
 		return was.expressions
 	}
 	k.drop(name)
-	is := kept{e.UID, e.Generation, deployed.ExpressionBytes(e), deployed.NewExpressions()}
+	is := kept{e.UID, e.Generation, workloads.ExpressionBytes(e), workloads.NewExpressions()}
 	if is.bytes > 0 && k.bytes[e.Namespace]+is.bytes <= maxExpressionBytes {
 		k.byEnvironment[name] = is
 		k.bytes[e.Namespace] += is.bytes
@@ -109,13 +109,13 @@ func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
 }
 
 // known returns those of an Environment, and keeps none.
-func (k *keptExpressions) known(e *v1alpha1.Environment) *deployed.Expressions {
+func (k *keptExpressions) known(e *v1alpha1.Environment) *workloads.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if is, found := k.byEnvironment[types.NamespacedName{Namespace: e.Namespace, Name: e.Name}]; found && is.uid == e.UID && is.generation == e.Generation {
 		return is.expressions
 	}
-	return deployed.NewExpressions()
+	return workloads.NewExpressions()
 }
 
 // forget is for an Environment that is gone.

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
@@ -37,7 +37,7 @@ func (h *harness) has() string {
 	for _, s := range h.suites() {
 		suites = append(suites, &s)
 	}
-	all, _ := deployed.Status(deployed.Observed{Environment: &e, Suites: suites, Now: h.clock.now})
+	all, _ := workloads.Status(workloads.Observed{Environment: &e, Suites: suites, Now: h.clock.now})
 	var lines []string
 	for _, d := range all {
 		lines = append(lines, strings.TrimSpace(d.Repository+" "+d.SHA))

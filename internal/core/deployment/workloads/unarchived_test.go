@@ -1,4 +1,4 @@
-package deployed
+package workloads
 
 import (
 	"fmt"
