@@ -169,17 +169,11 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o wo
 func (r *Reconciler) find(e *v1alpha1.Environment, team *v1alpha1.Team) (all []workloads.Found, err error) {
 	defer r.turns.Measure(e.Namespace)()
 	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
-	reading := reading{e, team, r.watches.expressions.of(e)}
-	for _, w := range e.Spec.Workloads {
-		found, err := reading.find(w, func(s workloads.Source, selection workloads.Selection) ([]*unstructured.Unstructured, string, error) {
-			return r.watches.read(e, s, selection)
+	all, err = finder{e, team, r.watches.expressions.of(e)}.findAll(
+		func(_ v1alpha1.Workload, s workloads.Source, selection workloads.Selection) ([]*unstructured.Unstructured, string, error) {
+			return r.watches.read(e.Namespace, s, selection)
 		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return workloads.Counted(all), nil
+	return workloads.Counted(all), err
 }
 
 func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) interests {

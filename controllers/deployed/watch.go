@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
@@ -28,7 +29,7 @@ type watch struct {
 	source   workloads.Source
 	resource schema.GroupVersionResource
 	namers   *workloads.Namers // Environments
-	room     *share
+	room     *bounded.Share
 	informer cache.SharedIndexInformer
 	ctx      context.Context
 	stop     context.CancelFunc
@@ -69,7 +70,7 @@ func (s *stub) DeepCopyObject() runtime.Object {
 
 // begin starts a watch for those who name objects of the source.
 func (w *watches) begin(s workloads.Source, resource schema.GroupVersionResource, namers *workloads.Namers) *watch {
-	running := w.start(&watch{source: s, resource: resource, namers: namers, room: w.rooms.enter()})
+	running := w.start(&watch{source: s, resource: resource, namers: namers, room: w.rooms.Share()})
 	go func() {
 		if running.wait(w.clock) {
 			w.notify(running, nil) // those that asked before wait for it
@@ -114,8 +115,8 @@ func (w *watches) handle(running *watch) {
 			}
 		},
 		DeleteFunc: func(o any) {
-			if object, ok := index.Object[metav1.Object](o); ok {
-				running.room.drop(object.GetName(), object.GetUID())
+			if object, ok := index.Object[client.Object](o); ok {
+				running.room.Drop(client.ObjectKeyFromObject(object), object.GetUID())
 			}
 			notify(o)
 		},
@@ -140,14 +141,14 @@ func (r *watch) keep(o any) (any, error) {
 	workloads.Slim(u)
 	namers := r.namers.Of(u)
 	if len(namers) == 0 {
-		r.room.drop(u.GetName(), u.GetUID())
+		r.room.Drop(client.ObjectKeyFromObject(u), u.GetUID())
 		return stubOf(u, 0), nil
 	}
 	var namespaces []string // in a stable order
 	for _, environment := range namers {
 		namespaces = append(namespaces, environment.Namespace)
 	}
-	if bytes := bounded.Size(u); !r.room.take(u.GetName(), u.GetUID(), bytes, slices.Compact(namespaces)) {
+	if bytes := bounded.Size(u); !r.room.Take(client.ObjectKeyFromObject(u), u.GetUID(), bytes, slices.Compact(namespaces)...) {
 		return stubOf(u, bytes), nil
 	}
 	return u, nil

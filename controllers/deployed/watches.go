@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
@@ -27,7 +27,7 @@ import (
 type watches struct {
 	*Workloads
 	clock clock.PassiveClock
-	rooms *rooms
+	rooms *bounded.Room // by the namespaces of the Environments that name objects, wherever these are
 
 	mu      sync.RWMutex
 	ctx     context.Context // nil before Start
@@ -38,12 +38,15 @@ type watches struct {
 
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
+// roomBytes bounds the memory of the workloads that Environments of a namespace name: a Deployment takes some 8 KiB, so these are 1,000.
+const roomBytes = 8 << 20
+
 // interests are what an Environment names, by their sources.
 type interests map[workloads.Source][]workloads.Selection
 
 func newWatches(shared *Workloads, clock clock.PassiveClock) *watches {
 	return &watches{
-		Workloads: shared, clock: clock, rooms: newRooms(),
+		Workloads: shared, clock: clock, rooms: bounded.NewRoom(roomBytes),
 		sources: map[workloads.Source]*watch{}, wanted: map[types.NamespacedName]interests{},
 	}
 }
@@ -112,7 +115,7 @@ func (w *watches) exchange(environment types.NamespacedName, wanted interests, r
 			continue
 		}
 		running.stop()
-		running.room.leave()
+		running.room.Close()
 		delete(w.sources, s)
 	}
 	return all
@@ -195,8 +198,10 @@ func (w *watches) notify(running *watch, o any) {
 	}
 }
 
-// read returns the first objects of a source that a selection has, or why they are not known, as a sentence.
-func (w *watches) read(e *v1alpha1.Environment, s workloads.Source, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+// read is a lookup of the first objects, for an Environment of the namespace.
+func (w *watches) read(
+	namespace string, s workloads.Source, selection workloads.Selection,
+) (all []*unstructured.Unstructured, problem string, err error) {
 	running := w.source(s)
 	switch {
 	case w.context() == nil:
@@ -215,9 +220,9 @@ func (w *watches) read(e *v1alpha1.Environment, s workloads.Source, selection wo
 	switch {
 	case missing == nil:
 		return all, "", nil
-	case missing.bytes > 0 && !w.rooms.has(e.Namespace, missing.bytes):
+	case missing.bytes > 0 && !w.rooms.Has(namespace, missing.bytes):
 		w.reloadStale()
-		return all, tooLarge(s, missing, e.Namespace), nil
+		return all, tooLarge(s, missing, namespace), nil
 	}
 	if name, byName := selection.Name(); byName {
 		if object, fetched := w.fetch(running, name); object != nil {
@@ -254,4 +259,9 @@ func explain(s workloads.Source, err error) string {
 		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), "."))
 	}
 	return workloads.MayNotRead(s)
+}
+
+func tooLarge(s workloads.Source, o *stub, namespace string) string {
+	return fmt.Sprintf("The %s %s takes %d KiB of the manager's memory, and the workloads that Environments of the namespace %s name may take %d together. "+
+		"Name fewer, or make them smaller.", s.Kind, o.Name, o.bytes>>10, namespace, roomBytes>>10)
 }

@@ -89,7 +89,7 @@ func TestListIsPaged(t *testing.T) {
 	}
 	var names []string
 	_ = meta.EachListItem(list, func(o runtime.Object) error { names = append(names, o.(*v1alpha1.Trigger).Name); return nil })
-	if len(names) != 20 || slices.Contains(names, "t-00") || names[0] != "t-01" || server.largest != pageSize {
+	if len(names) != 20 || slices.Contains(names, "t-00") || names[0] != "t-01" || server.largest != objectPageSize {
 		t.Errorf("kept %v, with pages of %d", names, server.largest)
 	}
 	if held := s.ledger.Held(&v1alpha1.Trigger{}); held > triggerBytes {

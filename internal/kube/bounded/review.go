@@ -101,7 +101,7 @@ func (s *source) readOne(t *stream, a *account, e *entry) error {
 func (s *source) find(t *stream, a *account, found *search) error {
 	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
 	defer cancel()
-	for range searchedAtOnce / pageSize {
+	for range searchedAtOnce / objectPageSize {
 		rest, err := s.readPage(ctx, t, fields.Set{"metadata.namespace": a.namespace}, *found)
 		if err != nil && t.ctx.Err() != nil {
 			return err // the next stream reads this page again
@@ -116,7 +116,7 @@ func (s *source) find(t *stream, a *account, found *search) error {
 
 // readPage submits what the API server has. Objects that are deleted meanwhile must not come back, so the account counts deletions.
 func (s *source) readPage(ctx context.Context, t *stream, which fields.Set, from search) (rest string, err error) {
-	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: pageSize, Continue: from.rest}
+	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: objectPageSize, Continue: from.rest}
 	page, err := s.origin.ListWithContext(ctx, options)
 	if err != nil {
 		return "", err

@@ -62,7 +62,7 @@ func TestReviewsTakeTurns(t *testing.T) {
 				others, waited = others+1, pages
 			}
 		}
-		if waited > searchedAtOnce/pageSize || others != 5 || pages != 60 {
+		if waited > searchedAtOnce/objectPageSize || others != 5 || pages != 60 {
 			t.Errorf("%d other namespaces waited for %d of %d pages", others, waited, pages)
 		}
 		if found := len(s.book.accounts["many"].entries); found != 600 {

@@ -35,10 +35,10 @@ func (l *Ledger) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscac
 		return &teamSource{origin: from, ledger: l}
 	}
 	if _, ok := kind.(*v1alpha1.Suite); ok {
-		return newStrippedSource(from, suitePageSize, admitSuite)
+		return &strippedSource{from, suitePageSize, NewRoom(variableBytes).Share(), admitSuite}
 	}
 	if _, ok := kind.(*batchv1.Job); ok {
-		return newStrippedSource(from, jobPageSize, admitJob)
+		return &strippedSource{from, jobPageSize, NewRoom(jobBytes).Share(), admitJob}
 	}
 	o, ok := kind.(client.Object)
 	if _, bounded := namespaceBytes(o); !ok || !bounded {
@@ -91,7 +91,7 @@ func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions
 	if err := s.ledger.awaitTeams(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.pages(ctx, options, pageSize, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
+	list, err := s.pages(ctx, options, objectPageSize, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
 		obj, ok := o.(client.Object)
 		if ok {
 			strip(obj)

@@ -6,7 +6,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,24 +13,18 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 )
 
-// strippedSource passes on all objects, whoever created them, without what is beyond the bound of a namespace. Those who need that read
-// these objects from the API server.
+// strippedSource passes on all objects, but without the parts that exceed the room of a namespace. Who needs these parts reads the object
+// from the API server.
 type strippedSource struct {
 	origin
-	size   int64 // of a page
-	shares shares
-	strip  func(*shares, client.Object)
-}
-
-func newStrippedSource(from origin, size int64, strip func(*shares, client.Object)) *strippedSource {
-	s := &strippedSource{origin: from, size: size, strip: strip}
-	s.shares.begin()
-	return s
+	pageSize int64
+	share    *Share
+	strip    func(*Share, client.Object)
 }
 
 // ListWithContext reads pages.
 func (s *strippedSource) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return s.pages(ctx, options, s.size, s.shares.begin, func(o runtime.Object) bool {
+	return s.pages(ctx, options, s.pageSize, s.share.Clear, func(o runtime.Object) bool {
 		s.admit(o)
 		return true
 	})
@@ -44,7 +37,7 @@ func (s *strippedSource) WatchWithContext(ctx context.Context, options metav1.Li
 		return nil, err
 	}
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		s.shares.begin()
+		s.share.Clear()
 	}
 	return watch.Filter(inner, func(event watch.Event) (watch.Event, bool) {
 		switch event.Type {
@@ -52,7 +45,7 @@ func (s *strippedSource) WatchWithContext(ctx context.Context, options metav1.Li
 			s.admit(event.Object)
 		case watch.Deleted:
 			if o, ok := event.Object.(client.Object); ok {
-				s.shares.forget(client.ObjectKeyFromObject(o))
+				s.share.Drop(client.ObjectKeyFromObject(o), o.GetUID())
 			}
 		}
 		return event, true
@@ -61,12 +54,12 @@ func (s *strippedSource) WatchWithContext(ctx context.Context, options metav1.Li
 
 func (s *strippedSource) admit(o runtime.Object) {
 	if obj, ok := o.(client.Object); ok {
-		s.strip(&s.shares, obj)
+		s.strip(s.share, obj)
 	}
 }
 
 // admitSuite leaves out the variables of unfinished Suites beyond the bound.
-func admitSuite(held *shares, o client.Object) {
+func admitSuite(share *Share, o client.Object) {
 	s, ok := o.(*v1alpha1.Suite)
 	if !ok {
 		return
@@ -76,14 +69,14 @@ func admitSuite(held *shares, o client.Object) {
 	if !s.Finished() && len(s.Spec.Variables) > 0 { // the cache has none of a finished one
 		bytes = referencedBy(s.Spec.Variables)
 	}
-	if !held.take(client.ObjectKeyFromObject(s), bytes, variableBytes) {
+	if !share.Take(client.ObjectKeyFromObject(s), s.UID, bytes, s.Namespace) {
 		s.Spec.Variables = nil
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationVariablesOmitted, "true")
 	}
 }
 
 // admitJob leaves out what Jobs remember of their start beyond the bound.
-func admitJob(held *shares, o client.Object) {
+func admitJob(share *Share, o client.Object) {
 	j, ok := o.(*batchv1.Job)
 	if !ok {
 		return
@@ -94,7 +87,7 @@ func admitJob(held *shares, o client.Object) {
 	for _, name := range outcome.LargeAnnotations {
 		bytes += int64(len(j.Annotations[name]))
 	}
-	if held.take(types.NamespacedName{Namespace: j.Namespace, Name: j.Name}, bytes, jobBytes) {
+	if share.Take(client.ObjectKeyFromObject(j), j.UID, bytes, j.Namespace) {
 		return
 	}
 	j.Spec.Template.Spec.InitContainers = nil

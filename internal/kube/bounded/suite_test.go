@@ -108,9 +108,7 @@ func large() string { return strings.Repeat("x", 256<<10) }
 func TestHostileSuite(t *testing.T) {
 	s := &v1alpha1.Suite{ObjectMeta: hostile()}
 	s.Annotations[v1alpha1.AnnotationVariablesOmitted] = "forged"
-	held := &shares{}
-	held.begin()
-	admitSuite(held, s)
+	admitSuite(NewRoom(variableBytes).Share(), s)
 	if size := Size(s); size > 24<<10 {
 		t.Errorf("it takes %d bytes", size)
 	}
@@ -143,8 +141,7 @@ func TestOrdinarySuiteStays(t *testing.T) {
 
 // TestHostileJobs: what 500 Jobs remember takes 8 MiB at most, the rest little, and a Job that lacks it says so.
 func TestHostileJobs(t *testing.T) {
-	held := &shares{}
-	held.begin()
+	share := NewRoom(jobBytes).Share()
 	total, omitted := int64(0), 0
 	var last *batchv1.Job
 	for i := range 500 {
@@ -158,7 +155,7 @@ func TestHostileJobs(t *testing.T) {
 				Name: job.FetchFileVariable + strconv.Itoa(k), Value: `{"path":"a` + strconv.Itoa(k) + `","url":"` + strings.Repeat("x", 200) + `"}`,
 			})
 		}
-		admitJob(held, j)
+		admitJob(share, j)
 		if j.Annotations[v1alpha1.AnnotationMemoryOmitted] != "" {
 			omitted++
 			if len(job.InputsOf(j)) > 0 || job.QuarantinesOf(j).Valid() || job.PlanOf(j) != nil {
@@ -171,16 +168,16 @@ func TestHostileJobs(t *testing.T) {
 	if most := int64(jobBytes + 500*8<<10); omitted == 0 || total > most {
 		t.Errorf("%d bytes are kept, want at most %d; %d Jobs lack what they remember", total, most, omitted)
 	}
-	held.forget(types.NamespacedName{Namespace: "acme", Name: "run-0"})
+	share.Drop(types.NamespacedName{Namespace: "acme", Name: "run-0"}, "")
 	small := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: last.Name, Annotations: map[string]string{
 		v1alpha1.AnnotationUnderTest: "[]", v1alpha1.AnnotationMemoryOmitted: "forged",
 	}}}
-	admitJob(held, small)
+	admitJob(share, small)
 	if small.Annotations[v1alpha1.AnnotationMemoryOmitted] != "" || small.Annotations[v1alpha1.AnnotationUnderTest] == "" {
 		t.Errorf("there is room, and the Job has %v", small.Annotations)
 	}
 	theirs := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "run", Annotations: map[string]string{v1alpha1.AnnotationUnderTest: "[]"}}}
-	admitJob(held, theirs)
+	admitJob(share, theirs)
 	if theirs.Annotations[v1alpha1.AnnotationUnderTest] == "" {
 		t.Error("a Job of another namespace lacks what it remembers")
 	}
