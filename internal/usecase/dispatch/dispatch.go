@@ -124,7 +124,7 @@ type Request struct {
 	Grant          grant.Grant // of the sender; only which Environments it may reach matters here
 	Notification   *notification.Notification
 	Mode           Mode
-	Repeat         bool      // start another attempt of runs with a result
+	Rerun          bool      // start another attempt of runs with a result
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock

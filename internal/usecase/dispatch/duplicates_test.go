@@ -22,7 +22,7 @@ func TestDuplicates(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
 	deployment := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesDeployment }
 	aging := func(t *v1alpha1.Trigger) { t.Spec.DuplicatesMaxAge = &metav1.Duration{Duration: 2 * time.Second} }
-	again := func(r *Request) { r.Repeat = true }
+	again := func(r *Request) { r.Rerun = true }
 	const blue, green = `{"sha":"a","deployment_url":"https://blue"}`, `{"sha":"a","deployment_url":"https://green"}`
 	type step struct {
 		body   string

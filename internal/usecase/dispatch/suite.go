@@ -44,13 +44,13 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		if err := d.resolve(ctx); err != nil {
 			return err
 		}
-		if d.sentAgain && o.Origin.Kind() == v1alpha1.OriginNotification {
+		if d.known && o.Origin.Kind() == v1alpha1.OriginNotification {
 			deployedAt = suite.NotifiedAt(d.existing, o.IdempotencyKey) // it is sent again, and no newer deployment
 		}
-		if d.sentAgain && suite.BeforeEnvironment(deployedAt, environment) {
+		if d.known && suite.BeforeEnvironment(deployedAt, environment) {
 			uid = d.existing.Spec.EnvironmentUID // it was of an earlier Environment
 		}
-		if !d.again {
+		if !d.anew {
 			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs
 			return nil
 		}
