@@ -11,9 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 )
 
 // withBytes gives a Trigger a job template of that size.
@@ -61,7 +63,7 @@ func TestLargeTriggers(t *testing.T) {
 				w.create(aTeam(other, ""))
 			}
 			w.create(anEnvironment("staging"), aTrigger("before"))
-			w.startManager(other)
+			mgr := w.runManager(w.cacheOptions(other))
 			w.isReady(w.ns, "before", "Watching")
 			empty := heap()
 			w.hasTriggers("large", 40, in(other), withBytes(1300<<10))
@@ -73,7 +75,7 @@ func TestLargeTriggers(t *testing.T) {
 			for i := range 40 {
 				w.isReady(other, fmt.Sprintf("large-%02d", i), v1alpha1.ReasonTooLarge)
 			}
-			if held := w.bounds.Held(&v1alpha1.Trigger{}); held > 64<<10 {
+			if held := w.cachedTriggerBytes(mgr); held > 64<<10 {
 				t.Errorf("%d bytes of Triggers are cached", held)
 			}
 			w.create(aTrigger("last"))
@@ -82,16 +84,26 @@ func TestLargeTriggers(t *testing.T) {
 	}
 }
 
+func (w *world) cachedTriggerBytes(mgr ctrl.Manager) (bytes int64) {
+	w.t.Helper()
+	list := &v1alpha1.TriggerList{}
+	w.must(mgr.GetCache().List(w.t.Context(), list))
+	for i := range list.Items {
+		bytes += bounded.Size(&list.Items[i])
+	}
+	return bytes
+}
+
 // TestLargeTriggersAtStart: a manager that starts reads them one by one.
 func TestLargeTriggersAtStart(t *testing.T) {
 	w := emptyWorld(t)
 	w.hasTeam()
 	w.create(anEnvironment("staging"))
 	w.hasTriggers("large", 40, withBytes(400<<10))
-	w.startManager()
+	mgr := w.runManager(w.cacheOptions())
 	w.isReady(w.ns, "large-00", "Watching")
 	w.isReady(w.ns, "large-39", v1alpha1.ReasonTooLarge)
-	if held := w.bounds.Held(&v1alpha1.Trigger{}); held > 8<<20 || held < 7<<20 {
+	if held := w.cachedTriggerBytes(mgr); held > 8<<20 || held < 7<<20 {
 		t.Errorf("%d bytes of Triggers are cached, and 8 MiB are allowed", held)
 	}
 }

@@ -67,7 +67,7 @@ type world struct {
 	reports     *reports                 // that the pods of runs upload; nil: there is no object store
 	deployments deployedcontroller.Store // nil: there is none
 	collector   *job.Collector           // of results; nil: there is none
-	bounds      *bounded.Ledger          // of the last manager's cache
+	bounds      *bounded.Roster          // of the last manager's cache
 	began       time.Time                // when the first Suite of this test was received
 	stop        func()                   // the manager
 }
@@ -125,7 +125,7 @@ func (w *world) cacheOptions(others ...string) cache.Options {
 	return options
 }
 
-func (w *world) newBounds() *bounded.Ledger {
+func (w *world) newBounds() *bounded.Roster {
 	w.bounds = bounded.New()
 	return w.bounds
 }

@@ -2,7 +2,6 @@ package bounded
 
 import (
 	"cmp"
-	"context"
 	"reflect"
 	"strings"
 	"sync"
@@ -13,10 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
-// Ledger knows which objects a manager caches, and which are too large.
-type Ledger struct {
+// Roster knows which objects a manager caches, and which are too large.
+type Roster struct {
 	changed chan struct{} // the Reporter may have something to write
 
 	mu      sync.Mutex
@@ -32,29 +32,22 @@ type book struct {
 	accounts map[string]*account // by namespace; "" is for all without a Team
 }
 
-// teams are the namespaces that have had a Team since the start: one that is deleted and created again must not cost its Triggers.
-type teams struct {
-	owned map[string]bool
-	known chan struct{} // closed once all are known that there were at the start
-	all   bool
+// New returns a Roster for the cache of one manager.
+func New() *Roster {
+	return &Roster{changed: make(chan struct{}, 1), books: map[reflect.Type]*book{}}
 }
 
-// New returns a Ledger for the cache of one manager.
-func New() *Ledger {
-	return &Ledger{changed: make(chan struct{}, 1), books: map[reflect.Type]*book{}}
-}
-
-func (l *Ledger) book(kind client.Object) *book {
+func (r *Roster) book(kind client.Object) *book {
 	t := reflect.TypeOf(kind)
-	if l.books[t] == nil {
+	if r.books[t] == nil {
 		bound, _ := namespaceBytes(kind)
-		l.books[t] = &book{kind: t.Elem().Name(), bound: bound, accounts: map[string]*account{"": newAccount("", bound)}}
+		r.books[t] = &book{kind: t.Elem().Name(), bound: bound, accounts: map[string]*account{"": newAccount("", bound)}}
 	}
-	return l.books[t]
+	return r.books[t]
 }
 
-func (l *Ledger) account(b *book, namespace string) *account {
-	if l.teams == nil || !l.teams.owned[namespace] {
+func (r *Roster) account(b *book, namespace string) *account {
+	if r.teams == nil || !r.teams.owned[namespace] {
 		return b.accounts[""]
 	}
 	if b.accounts[namespace] == nil {
@@ -64,14 +57,14 @@ func (l *Ledger) account(b *book, namespace string) *account {
 }
 
 // admit takes an object as it is now, and reports whether the cache is to have it.
-func (l *Ledger) admit(s *source, obj client.Object) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.admitLocked(s, obj)
+func (r *Roster) admit(s *source, obj client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.admitLocked(s, obj)
 }
 
-func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
-	a := l.account(s.book, obj.GetNamespace())
+func (r *Roster) admitLocked(s *source, obj client.Object) bool {
+	a := r.account(s.book, obj.GetNamespace())
 	e := &entry{
 		NamespacedName: a.key(obj), from: s, list: s.list, uid: obj.GetUID(), version: obj.GetResourceVersion(), generation: obj.GetGeneration(),
 		created: obj.GetCreationTimestamp().Time, revokes: revokes(obj), bytes: Size(obj),
@@ -84,7 +77,7 @@ func (l *Ledger) admitLocked(s *source, obj client.Object) bool {
 	}
 	a.hold(e)
 	a.leaveOut(e, !e.held)
-	l.notice(a, s.book, e)
+	r.notice(a, s.book, e)
 	return e.held
 }
 
@@ -94,24 +87,24 @@ func (a *account) key(obj client.Object) types.NamespacedName {
 }
 
 // notice wakes those who have something to do after a change of an account.
-func (l *Ledger) notice(a *account, b *book, e *entry) {
+func (r *Roster) notice(a *account, b *book, e *entry) {
 	if a.full() || a.wants(e) != e.held {
-		l.wake(b, a)
+		r.wake(b, a)
 	}
 	if a.refused(e) {
-		l.wakeReporter()
+		r.wakeReporter()
 	}
 }
 
-func (l *Ledger) wakeReporter() {
+func (r *Roster) wakeReporter() {
 	select {
-	case l.changed <- struct{}{}:
+	case r.changed <- struct{}{}:
 	default:
 	}
 }
 
-func (l *Ledger) wake(b *book, a *account) {
-	for _, s := range l.sources {
+func (r *Roster) wake(b *book, a *account) {
+	for _, s := range r.sources {
 		if s.book == b {
 			s.reviews.add(a)
 		}
@@ -119,81 +112,24 @@ func (l *Ledger) wake(b *book, a *account) {
 }
 
 // forget takes the end of an object.
-func (l *Ledger) forget(s *source, obj client.Object) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.account(s.book, obj.GetNamespace())
+func (r *Roster) forget(s *source, obj client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.account(s.book, obj.GetNamespace())
 	a.deletions++
 	full := a.full() || len(a.untracked) > 0
 	if e := a.entries[client.ObjectKeyFromObject(obj)]; e != nil {
 		a.remove(e)
 	}
 	if full {
-		l.wake(s.book, a)
-	}
-}
-
-// claim notes that a Team has a namespace, which then has a bound of its own.
-func (l *Ledger) claim(namespace string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.teams.owned[namespace] {
-		return
-	}
-	l.teams.owned[namespace] = true
-	for _, b := range l.books {
-		shared, own := b.accounts[""], l.account(b, namespace)
-		for key, e := range shared.entries {
-			if key.Namespace != namespace {
-				continue
-			}
-			held, leftOut := e.held, e.leftOut
-			shared.remove(e)
-			e.told, e.Namespace = false, own.namespace // another reason, and one string for all
-			own.put(e)
-			own.leaveOut(e, leftOut)
-			if e.held = held; held {
-				own.held += e.bytes
-			}
-		}
-		for s := range shared.untracked {
-			own.seek(s)
-		}
-		l.wake(b, own)
-		l.wake(b, shared)
-	}
-	l.wakeReporter()
-}
-
-func (l *Ledger) knowsTeams() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.teams.all {
-		l.teams.all = true
-		close(l.teams.known)
-	}
-}
-
-// awaitTeams returns when it is known which namespaces have a Team.
-func (l *Ledger) awaitTeams(ctx context.Context) error {
-	l.mu.Lock()
-	t := l.teams
-	l.mu.Unlock()
-	if t == nil {
-		return nil
-	}
-	select {
-	case <-t.known:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+		r.wake(s.book, a)
 	}
 }
 
 // begin notes that a list of a source's objects begins, which the cache takes for all that it has.
-func (l *Ledger) begin(s *source) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *Roster) begin(s *source) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	s.list++
 	for _, a := range s.book.accounts {
 		for _, e := range a.entries {
@@ -205,9 +141,9 @@ func (l *Ledger) begin(s *source) {
 }
 
 // complete forgets what a list did not have.
-func (l *Ledger) complete(s *source) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *Roster) complete(s *source) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, a := range s.book.accounts {
 		for _, e := range a.entries {
 			if e.from == s && e.list != s.list {
@@ -215,19 +151,9 @@ func (l *Ledger) complete(s *source) {
 			}
 		}
 		if excess, missing := a.review(); len(excess)+len(missing) > 0 {
-			l.wake(s.book, a)
+			r.wake(s.book, a)
 		}
 	}
-}
-
-// Held is the memory of the cached objects of a kind, of all namespaces, in bytes.
-func (l *Ledger) Held(kind client.Object) (bytes int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range l.book(kind).accounts {
-		bytes += a.held
-	}
-	return bytes
 }
 
 func revokes(obj client.Object) bool {
@@ -267,16 +193,36 @@ func strip(obj client.Object) {
 
 const ownAnnotations = "postflight.dev/"
 
-// stub is what identifies an object.
-func stub(of client.Object) client.Object {
-	o := stubOf(of)
-	o.SetNamespace(of.GetNamespace())
-	o.SetName(of.GetName())
-	o.SetUID(of.GetUID())
-	o.SetResourceVersion(of.GetResourceVersion())
+// stubOf returns an object that has no more than what identifies it.
+func stubOf(kind client.Object, name types.NamespacedName, uid types.UID, version string) client.Object {
+	o := reflect.New(reflect.TypeOf(kind).Elem()).Interface().(client.Object)
+	o.SetNamespace(name.Namespace)
+	o.SetName(name.Name)
+	o.SetUID(uid)
+	o.SetResourceVersion(version)
 	return o
 }
 
-func stubOf(kind client.Object) client.Object {
-	return reflect.New(reflect.TypeOf(kind).Elem()).Interface().(client.Object)
+// LeftOutTriggers returns the Triggers of a namespace that are not in the cache, which looks as if they did not exist. Those that will be
+// there as soon as they are read are among them.
+func (r *Roster) LeftOutTriggers(namespace string) (left match.LeftOut) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.account(r.book(&v1alpha1.Trigger{}), namespace)
+	left.Unknown = len(a.untracked) > 0
+	if a.leftOut == 0 {
+		return left
+	}
+	for _, q := range []queue{a.order, a.large} {
+		for _, e := range q {
+			switch {
+			case !e.leftOut || e.Namespace != namespace:
+			case len(left.Names) == match.MaxLeftOut:
+				left.Others++
+			default:
+				left.Names = append(left.Names, e.Name)
+			}
+		}
+	}
+	return left
 }

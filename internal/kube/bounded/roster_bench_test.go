@@ -15,7 +15,7 @@ func BenchmarkLedger(b *testing.B) {
 	for i := range trackedObjects {
 		t := aTrigger(i, 100)
 		t.Status.Conditions = refusedAs(fmt.Sprintf("%0200d", i))
-		s.admit(t)
+		s.roster.admit(s, t)
 	}
 	each := (heapBytes() - before) / trackedObjects
 	events := make([]*v1alpha1.Trigger, 100)
@@ -23,7 +23,7 @@ func BenchmarkLedger(b *testing.B) {
 		events[i] = aTrigger(i*trackedObjects/len(events), 100)
 	}
 	for i := 0; b.Loop(); i++ {
-		s.admit(events[i%len(events)])
+		s.roster.admit(s, events[i%len(events)])
 	}
 	perEvent := float64(b.Elapsed().Microseconds()) / float64(b.N)
 	fmt.Printf("LEDGER entries=%d us_per_event=%.1f bytes_per_entry=%d\n", trackedObjects, perEvent, each)
