@@ -36,8 +36,8 @@ func Add(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock, notifier
 		return err
 	}
 	if store != nil {
-		r.ledger = newLedger()
-		archiver := &Archiver{Client: mgr.GetClient(), Store: store, Clock: clock, ledger: r.ledger}
+		r.inventory = newInventory()
+		archiver := &Archiver{Client: mgr.GetClient(), Store: store, Clock: clock, inventory: r.inventory}
 		if err := archiver.SetupWithManager(mgr); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func Add(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock, notifier
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		WatchesRawSource(source.Func(r.watches.feed)).
 		WatchesRawSource(source.Func(r.turns.Feed)).
-		WatchesRawSource(source.Func(r.ledger.feed)).
+		WatchesRawSource(source.Func(r.inventory.feed)).
 		Complete(retry.Conflicts(r))
 }
 

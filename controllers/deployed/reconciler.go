@@ -30,10 +30,10 @@ type Reconciler struct {
 	Notifier
 	Recorder events.EventRecorder
 
-	watches *watches
-	turns   *reconcile.Turns
-	pace    *reconcile.Pace
-	ledger  *ledger // nil: there is no store
+	watches   *watches
+	turns     *reconcile.Turns
+	pace      *reconcile.Pace
+	inventory *inventory // nil: there is no store
 }
 
 const (
@@ -105,10 +105,10 @@ func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (
 }
 
 func (r *Reconciler) unarchived(was, is *v1alpha1.Environment) []v1alpha1.EarlierDeployment {
-	if r.ledger == nil {
+	if r.inventory == nil {
 		return nil
 	}
-	return workloads.Unarchived(was, is, r.ledger.archived(client.ObjectKeyFromObject(is)))
+	return workloads.Unarchived(was, is, r.inventory.archived(client.ObjectKeyFromObject(is)))
 }
 
 // setReady leaves an Environment without workloads without a condition: nothing has to become ready.
