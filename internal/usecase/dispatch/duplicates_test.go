@@ -79,7 +79,7 @@ func TestDuplicates(t *testing.T) {
 			h := start(t, setup{objects: acme(tc.trigger)})
 			got, first := "", ""
 			for _, s := range tc.steps {
-				h.clock.now = h.clock.now.Add(time.Second)
+				h.clock.Step(time.Second)
 				if s.change == nil {
 					s.change = func(*Request) {}
 				}
@@ -118,7 +118,7 @@ func (h *harness) finish(id, first, end string) {
 		case s.Name == id && ends[end] != nil:
 			s.Status.Conditions = []metav1.Condition{ends[end]("because")}
 			if s.Finished() {
-				s.Status.CompletionTime = new(metav1.NewTime(h.clock.now))
+				s.Status.CompletionTime = new(metav1.NewTime(h.clock.Now()))
 			}
 			if err := h.cluster.Status().Update(context.Background(), &s); err != nil {
 				h.t.Fatal(err)

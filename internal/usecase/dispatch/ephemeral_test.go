@@ -121,7 +121,7 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 					writes++
 					return c.Patch(ctx, o, p, opts...)
 				}}})
-			h.clock.now = noon.Add(tc.after)
+			h.clock.SetTime(noon.Add(tc.after))
 			h.notify(preview)
 			got := h.environments()[previewEnvironment(noon).Name]
 			if end := got.Spec.Ephemeral.ExpiresAt.Time; !end.Equal(tc.end.Truncate(time.Second)) || writes != tc.writes {
@@ -166,7 +166,7 @@ func TestEphemeralEnvironmentTTL(t *testing.T) {
 		{"a day is shorter than what is left", 2 * time.Hour, "main", week + time.Hour},
 	}
 	for _, tc := range cases {
-		h.clock.now = noon.Add(tc.after)
+		h.clock.SetTime(noon.Add(tc.after))
 		send(tc.branch)
 		got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt
 		if want := noon.Add(tc.want).Truncate(time.Second); !got.Time.Equal(want) {
@@ -179,10 +179,10 @@ func TestEphemeralEnvironmentTTL(t *testing.T) {
 func TestShortLivedEnvironmentIsRenewedInTime(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke", ttl(time.Minute)))})
 	h.notify(preview)
-	h.clock.now = noon.Add(50 * time.Second)
+	h.clock.SetTime(noon.Add(50 * time.Second))
 	h.notify(preview)
 	got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt
-	if left := got.Sub(h.clock.now); left < 50*time.Second {
+	if left := got.Sub(h.clock.Now()); left < 50*time.Second {
 		t.Errorf("%s left after a notification, want about a minute", left)
 	}
 }
@@ -256,7 +256,7 @@ func TestEphemeralEnvironmentNameInUse(t *testing.T) {
 			if !strings.Contains(got.Triggers[0].Reason, tc.says) || len(h.suites()) != 0 {
 				t.Errorf("%+v and %d Suites, want a failure_reason that says %q, and none", got, len(h.suites()), tc.says)
 			}
-			if waits := h.clock.now.After(noon); waits != tc.waits {
+			if waits := h.clock.Now().After(noon); waits != tc.waits {
 				t.Errorf("waits: %v, want %v", waits, tc.waits)
 			}
 		})

@@ -135,7 +135,7 @@ func TestPassingFaults(t *testing.T) {
 				if len(f.names) != 1 {
 					t.Errorf("%d names were tried, want the same one always", len(f.names))
 				}
-				if waited := h.clock.now.Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
+				if waited := h.clock.Now().Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
 					t.Errorf("waited %s, want from %s to 10s", waited, tc.atLeast)
 				}
 				if n := h.Retrying(); n != 0 {
@@ -198,7 +198,7 @@ func TestLastingFaults(t *testing.T) {
 				if tc.tries != 0 && f.seen != tc.tries {
 					t.Errorf("%d tries, want %d", f.seen, tc.tries)
 				}
-				if waited := h.clock.now.Sub(noon); waited > 45*time.Second {
+				if waited := h.clock.Now().Sub(noon); waited > 45*time.Second {
 					t.Errorf("waited for %s, want at most 45s", waited)
 				}
 			})

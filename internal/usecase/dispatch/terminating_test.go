@@ -67,7 +67,7 @@ func TestSuiteBeingDeleted(t *testing.T) {
 			if !strings.HasPrefix(got, tc.starts+": ") || !strings.Contains(got, tc.says) {
 				t.Errorf("%s: %s\nwant %s: %s", tc.reason, got, tc.starts, tc.says)
 			}
-			if waited := h.clock.now.Sub(noon); waited > 45*time.Second || (waited > 0) != tc.waits {
+			if waited := h.clock.Now().Sub(noon); waited > 45*time.Second || (waited > 0) != tc.waits {
 				t.Errorf("waited for %s, want any: %v", waited, tc.waits)
 			}
 		})
