@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,10 +34,10 @@ type watch struct {
 	informer cache.SharedIndexInformer
 	ctx      context.Context
 	stop     context.CancelFunc
+	stale    atomic.Bool // it may keep objects that no Environment names any more
 
 	mu          sync.Mutex
 	fetched     map[string]uint64 // versions of objects that were not read by the informer, which may be behind them
-	stale       bool              // it may keep objects that nobody names any more
 	loaded      time.Duration     // how long the first list took; 0: it is not complete
 	reloads     bool              // another watch is about to take over
 	problem     error             // why the last request failed; nil: it did not
@@ -47,7 +48,7 @@ type watch struct {
 // stub is what is kept of an object that no Environment names, or that has no room.
 type stub struct {
 	metav1.PartialObjectMetadata
-	bytes int64 // of the object; 0: nobody names it
+	bytes int64 // of the object; 0: no Environment names it
 	cut   bool  // it had more labels
 }
 

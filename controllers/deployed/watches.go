@@ -56,7 +56,7 @@ func (w *watches) Start(ctx context.Context) error {
 	w.mu.Lock()
 	w.ctx = ctx
 	w.mu.Unlock()
-	w.kinds.look(ctx) // before somebody waits for it
+	w.kinds.look(ctx) // before an Environment waits for it
 	<-ctx.Done()
 	return nil
 }
@@ -69,16 +69,16 @@ func (w *watches) feed(_ context.Context, q queue) error {
 	return nil
 }
 
-// want begins to watch what an Environment names, and stops watching what nobody names any more.
+// want begins to watch what an Environment names, and stops watching what no Environment names any more.
 func (w *watches) want(environment types.NamespacedName, wanted interests) {
 	resources := w.resources(wanted)
 	for _, c := range w.exchange(environment, wanted, resources) {
-		c.setStale(true)
+		c.stale.Store(true)
 		w.tellOthers(environment, c)
 	}
 }
 
-// changed is a watch of which an Environment names other objects than before.
+// changed is a watch with an Environment that names other objects than before.
 type changed struct {
 	*watch
 	selections []workloads.Selection // before and now

@@ -125,7 +125,7 @@ func (r *Reconciler) matchProblem(t *v1alpha1.Trigger) string {
 	return is.message
 }
 
-// Outcomes do not wait: the run that failed may be deleted meanwhile, and nobody would be told of the recovery.
+// Outcomes do not wait: the run that failed may be deleted meanwhile, and no message would tell of the recovery.
 func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
 	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return 0

@@ -1,5 +1,5 @@
-// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so
-// that everything sees it as one that does not exist, except its status, and notifications, which a Trigger that is not cached may match.
+// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so it
+// seems not to exist. Two things know better: its status says why, and a notification says which Triggers were left out.
 package bounded
 
 import (

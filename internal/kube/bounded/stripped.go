@@ -146,7 +146,7 @@ func cut(value string) string {
 	return strings.Clone(value[:valueBytes])
 }
 
-// keptOwners keeps the controller, and an Environment whose end is that of its runs.
+// keptOwners keeps the controller, and an Environment that takes its runs with it.
 func keptOwners(all []metav1.OwnerReference) (kept []metav1.OwnerReference) {
 	environment, controller := false, false
 	for _, o := range all {

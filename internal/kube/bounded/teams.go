@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// teams are the namespaces that have had a Team since the start: one that is deleted and created again must not cost its Triggers.
+// teams are the namespaces that have had a Team since the start. If a Team is deleted and created again, its Triggers stay cached.
 type teams struct {
 	owned map[string]bool
 	known chan struct{} // closed once all are known that there were at the start

@@ -44,7 +44,7 @@ func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, erro
 	return s, o.checkReach(ctx, s)
 }
 
-// checkReach refuses a command on a run that the sender may not reach. An ephemeral Environment counts as the one that it is made of.
+// checkReach refuses a command on a run that the sender may not reach. An ephemeral Environment counts as the Environment that it derives from.
 func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
 	env := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.Environment}}
 	if len(o.Grant.Acts.Environments) > 0 {

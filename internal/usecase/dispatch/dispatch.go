@@ -42,7 +42,7 @@ type Config struct {
 	Triggers Matcher
 	// LeftOut returns the Triggers of a namespace that Triggers lacks because of their size; nil: it has all.
 	LeftOut func(namespace string) match.LeftOut
-	// Journal is told of each notification that was dispatched; nil: nobody is.
+	// Journal is told of each notification that was dispatched; nil: there is none.
 	Journal Journal
 	// Budget is how long after its receipt a notification is still tried.
 	Budget time.Duration

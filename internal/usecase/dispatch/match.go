@@ -48,7 +48,7 @@ func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, er
 	return o.Origin.narrow(matched), err
 }
 
-// checkEnvironments refuses a notification as a whole: runs that are missing without a word would be taken for runs that nobody wants.
+// checkEnvironments refuses a notification as a whole: if it started only some runs, the sender would not know that others are missing.
 func (o *operation) checkEnvironments(triggers []*v1alpha1.Trigger) error {
 	for _, t := range triggers {
 		if problem := o.Grant.EnvironmentProblem(t.Spec.Environment); problem != "" {

@@ -96,7 +96,7 @@ func (o *operation) attempts(ctx context.Context, t *v1alpha1.Trigger, environme
 }
 
 // firstAttempt is the known attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins with
-// one that has not ended, which may be an earlier one that still stops.
+// an attempt that has not ended: an earlier one may still be stopping.
 func (o *operation) firstAttempt(known []*v1alpha1.Suite) int32 {
 	own, unfinished, latest := int32(0), int32(0), int32(1)
 	for _, s := range known {

@@ -19,10 +19,10 @@ type Answer struct {
 
 	Request dispatch.Request // of a deployment
 	Result  dispatch.Result
-	Reruns  []Rerun // of the runs that somebody asked to run again
+	Reruns  []Rerun // that the event asks for
 }
 
-// Rerun is what came of the request to run a run again.
+// Rerun is what came of the request to rerun a run.
 type Rerun struct {
 	Run     string
 	Next    string // its next attempt; empty: there is none

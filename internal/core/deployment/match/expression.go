@@ -20,7 +20,7 @@ import (
 
 type expression struct {
 	program  cel.Program
-	required []bucketKey // of which each must be in the notification
+	required []bucketKey // the notification must have all
 
 	comparesMaps bool
 }

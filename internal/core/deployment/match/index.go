@@ -81,7 +81,7 @@ func (x *Index) Delete(namespace, name string) {
 
 // StoppedError says that not all Triggers were tried.
 type StoppedError struct {
-	Trigger string // the name of the last one that was tried
+	Trigger string // the last Trigger that was tried
 }
 
 func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
@@ -176,7 +176,7 @@ func (x *Index) enqueue(namespace string) {
 	}
 }
 
-// compiled moves a Trigger to the buckets of its expression, and drops one that is invalid from all.
+// compiled moves a Trigger to the buckets of its expression, or removes it from all buckets if the expression is invalid.
 func (x *Index) compiled(e *entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

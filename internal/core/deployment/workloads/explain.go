@@ -120,7 +120,7 @@ func explainWorkload(o Observed, w v1alpha1.Workload) ExplainedWorkload {
 	source := SourceOf(o.Environment, w)
 	x := ExplainedWorkload{Workload: workloadTitle(w, source), Repository: w.Repository, Notify: w.Notify, Objects: []ExplainedObject{}}
 	for _, f := range sorted(o.Found) {
-		if f.Object == nil || !sameWorkload(f.Workload, w) {
+		if f.Object == nil || !reflect.DeepEqual(f.Workload, w) { // workloads of an Environment have no names of their own
 			continue
 		}
 		r := rolloutOf(f.Object)
@@ -141,11 +141,6 @@ func workloadTitle(w v1alpha1.Workload, s Source) string {
 		return fmt.Sprintf("each %s in namespace %s that the selector matches", s.Kind, s.Namespace)
 	}
 	return fmt.Sprintf("%s %s in namespace %s", s.Kind, w.Name, s.Namespace)
-}
-
-// sameWorkload compares by content: the workloads of an Environment have no names of their own.
-func sameWorkload(a, b v1alpha1.Workload) bool {
-	return reflect.DeepEqual(a, b)
 }
 
 func (f Found) values() (all []ReadValue) {

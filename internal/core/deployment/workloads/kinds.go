@@ -34,11 +34,11 @@ func SourceOf(e *v1alpha1.Environment, w v1alpha1.Workload) Source {
 	}
 }
 
-// ownGroups have objects that the manager reads for its task, by rights that nobody granted for workloads. Whoever writes an Environment
-// could read them through it, and an Environment that names itself would start runs without end.
+// ownGroups have objects that the manager may read for its own task. Without this list, anyone who can edit an Environment could read them
+// through it, and an Environment that names itself would start runs without end.
 var ownGroups = []string{"", "authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io", v1alpha1.GroupVersion.Group}
 
-// Allowed returns why an Environment cannot name the workload, or "". Without it, whoever writes an Environment would learn about other
+// Allowed returns why an Environment cannot name the workload, or "". Without it, anyone who can edit an Environment could learn about other
 // teams. Team is nil if the namespace has none.
 func Allowed(team *v1alpha1.Team, source Source, e *v1alpha1.Environment, name string) string {
 	if slices.Contains(ownGroups, source.Group) {
@@ -54,7 +54,12 @@ func Allowed(team *v1alpha1.Team, source Source, e *v1alpha1.Environment, name s
 			}
 		}
 	}
-	return notAllowed(source, name)
+	what := "namespace " + source.Namespace
+	if name != "" {
+		what = source.Kind + " " + name + " in " + what
+	}
+	return "The team's Environments cannot name workloads of other namespaces: ask your operator to list " + what +
+		" in spec.workloadNamespaces of the Team."
 }
 
 // allowedNames are those of the objects of another namespace that Environments of the team may name; nil: all.
@@ -73,13 +78,4 @@ func allowedNames(team *v1alpha1.Team, namespace string) []string {
 		}
 	}
 	return names
-}
-
-func notAllowed(source Source, name string) string {
-	what := "namespace " + source.Namespace
-	if name != "" {
-		what = source.Kind + " " + name + " in " + what
-	}
-	return "The team's Environments cannot name workloads of other namespaces: ask your operator to list " + what +
-		" in spec.workloadNamespaces of the Team."
 }

@@ -69,7 +69,7 @@ func ofLiterals(list ast.NavigableExpr) bool {
 	return true
 }
 
-// ofFilter reports whether a list is the one that filter() adds to its result, whose name nobody can write.
+// ofFilter reports whether a list is what filter() adds to its result. No expression can write the name of that result.
 func ofFilter(list ast.NavigableExpr) bool {
 	parent, found := list.Parent()
 	if !found || parent.Kind() != ast.CallKind || parent.AsCall().FunctionName() != operators.Add {

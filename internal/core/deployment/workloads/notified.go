@@ -41,7 +41,7 @@ func byRepository(deployed []v1alpha1.Deployed) map[string]v1alpha1.Deployed {
 	return repositories
 }
 
-// known leaves out repositories of which nothing is known.
+// known leaves out repositories without a commit and without workloads.
 func known(repositories map[string]v1alpha1.Deployed) (deployed []v1alpha1.Deployed) {
 	for _, d := range repositories {
 		if d.SHA != "" || len(d.Workloads) > 0 {
@@ -51,8 +51,8 @@ func known(repositories map[string]v1alpha1.Deployed) (deployed []v1alpha1.Deplo
 	return bounded(deployed)
 }
 
-// whole returns the known commit of which a tag is the beginning, or the tag. A commit that was known once stays known without its runs.
-func whole(tag string, known ...string) string {
+// completeSHA returns the known commit that begins with a tag, or the tag. A commit that was known once stays known without its runs.
+func completeSHA(tag string, known ...string) string {
 	for _, sha := range known {
 		if len(tag) >= commit.MinSHAPrefix && commit.IsSHA(sha) && commit.HasSHAPrefix(sha, tag) {
 			return sha
@@ -65,7 +65,7 @@ func whole(tag string, known ...string) string {
 func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
 	switch {
-	case n.Elsewhere && d.SHA != "" && d.URL == "" && !n.WasElsewhere(d.SHA, since(d)): // a preview does not replace what is at the URL of the Environment
+	case n.Elsewhere && d.SHA != "" && d.URL == "" && !n.WasElsewhere(d.SHA, since(d)): // a preview replaces nothing at the URL of the Environment
 		return d
 	case n.Run != nil && !n.Elsewhere:
 		d = withoutPreview(d)

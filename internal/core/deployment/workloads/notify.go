@@ -35,7 +35,7 @@ func notificationOf(was, is v1alpha1.Deployed, says names, team *v1alpha1.Team) 
 
 // sameCommit reports whether a repository has the commit that it had. A tag that is its beginning named it.
 func sameCommit(was, is v1alpha1.Deployed) bool {
-	return is.SHA == was.SHA || was.SHA != "" && is.SHA == whole(was.SHA, is.SHA)
+	return is.SHA == was.SHA || was.SHA != "" && is.SHA == completeSHA(was.SHA, is.SHA)
 }
 
 // undone reports whether the workloads went back to their commit before all of them had another one.
@@ -74,7 +74,7 @@ func (f Found) unseen(e *v1alpha1.Environment) v1alpha1.DeployedWorkload {
 // sameImages compares with the images of the commit before. A workload that had the new commit before the others has its digests already.
 func sameImages(was, is v1alpha1.Deployed) bool {
 	if was.Notification == v1alpha1.NotificationPending || len(is.Workloads) != len(was.Workloads) {
-		return false // nobody was told of the images
+		return false // no notification has told of the images
 	}
 	return !slices.ContainsFunc(is.Workloads, func(w v1alpha1.DeployedWorkload) bool {
 		before := earlier(was.Workloads, w)

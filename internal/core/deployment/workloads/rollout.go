@@ -16,7 +16,7 @@ import (
 type rollout struct {
 	revision string
 	ready    bool
-	failed   bool   // it stays incomplete until somebody changes something
+	failed   bool   // it stays incomplete until a person changes something
 	message  string // how far it is, as a sentence; empty if it is ready
 }
 
@@ -53,7 +53,7 @@ func byStatus(o *unstructured.Unstructured, revision string) rollout {
 }
 
 // partial reports whether pods of a StatefulSet have an older revision, or are not ready. For kstatus, it is current anyway if it has a
-// partition, or if somebody has to delete its pods.
+// partition, or if a person has to delete its pods.
 func partial(o *unstructured.Unstructured) bool {
 	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		return false

@@ -21,7 +21,7 @@ type Selection struct {
 	among    []string        // nil: the selector may find all objects
 }
 
-// SelectionOf returns that of a workload. The API server does not check the values of a selector: one that is invalid, or empty, selects nothing.
+// SelectionOf returns the Selection of a workload. An invalid or empty selector, which the API server does not reject, selects nothing.
 func SelectionOf(w v1alpha1.Workload) Selection {
 	if w.Selector == nil {
 		return Selection{name: w.Name}
@@ -33,8 +33,8 @@ func SelectionOf(w v1alpha1.Workload) Selection {
 	return Selection{selector: selector}
 }
 
-// SelectionFor returns that of a workload of an Environment, without the objects that its team may not name. Others must not be looked at:
-// they would take the room of their team, or be mentioned in a message.
+// SelectionFor returns the Selection of a workload, without objects that the team of its Environment may not name: these would take room of
+// the team, and messages could mention them.
 func SelectionFor(e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) Selection {
 	s := SelectionOf(w)
 	if source := SourceOf(e, w); s.selector != nil && source.Namespace != e.Namespace {
@@ -43,7 +43,7 @@ func SelectionFor(e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workl
 	return s
 }
 
-// Name returns that of the only object that the workload may mean, unless it selects by labels.
+// Name returns the name of the only object that the workload may mean, unless it selects by labels.
 func (s Selection) Name() (name string, byName bool) { return s.name, s.selector == nil }
 
 // Has reports whether the workload means an object.
@@ -62,7 +62,7 @@ func (s Selection) names() []string {
 	return s.among
 }
 
-// label returns one that all selected objects have, if their names are not known, and the selector says so.
+// label returns a label that all selected objects have, if the selector requires one and their names are not known.
 func (s Selection) label() (l label, found bool) {
 	if s.names() != nil {
 		return label{}, false

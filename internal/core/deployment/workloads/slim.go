@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Slim removes what nobody reads from an object that is kept in memory: most of it is the template of its pods and who wrote which field.
+// Slim removes what is never read from an object that is kept in memory, mostly the template of its pods and its managed fields.
 func Slim(u *unstructured.Unstructured) {
 	u.SetManagedFields(nil)
 	u.SetAnnotations(slimAnnotations(u.GetAnnotations()))

@@ -1,3 +1,5 @@
+// Package workloads says what an Environment has of each repository: what its workloads run, or else what was notified last. It is pure:
+// objects of the cluster in, a status out.
 package workloads
 
 import (
@@ -49,13 +51,13 @@ type Observed struct {
 	Now         time.Time
 }
 
-// Status returns what the Environment has, and what is wrong with its workloads, as sentences. What is not seen at the moment stays as it
-// was: runs are deleted, and watches break.
+// Status returns what the Environment has. The problems are sentences about its workloads. What cannot be seen at the moment stays as it was,
+// because runs are deleted and watches break.
 func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
 	was, is := byRepository(o.Environment.Status.Deployed), map[string]v1alpha1.Deployed{}
 	notified := ledger.Of(o.Environment, o.Suites).Notified()
 	workloads, says, problems := observe(o, func(repository, sha string) string {
-		return whole(sha, append(notified[repository].Revisions, was[repository].SHA)...)
+		return completeSHA(sha, append(notified[repository].Revisions, was[repository].SHA)...)
 	})
 	for _, repository := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
 		d := was[repository]
@@ -72,7 +74,7 @@ func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
 	return known(is), problems
 }
 
-// Counted returns those of which the status says something, and one more of each repository, which becomes a problem: a selector may find
+// Counted returns the objects that the status mentions, and one more of each repository, which becomes a problem. A selector may find
 // thousands, and each would cost time, and its digests a request.
 func Counted(found []Found) (counted []Found) {
 	ofRepository := map[string]int{}
@@ -86,7 +88,7 @@ func Counted(found []Found) (counted []Found) {
 }
 
 // observe returns the workloads and their names by commit.RepositoryKey, in a stable order.
-func observe(o Observed, whole func(repository, sha string) string) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
+func observe(o Observed, complete func(repository, sha string) string) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
 	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
 	for _, f := range sorted(o.Found) {
 		repository := commit.RepositoryKey(f.Workload.Repository)
@@ -100,7 +102,7 @@ func observe(o Observed, whole func(repository, sha string) string) (workloads m
 		if problem != "" {
 			problems = append(problems, problem)
 		}
-		w.SHA = whole(repository, w.SHA)
+		w.SHA = complete(repository, w.SHA)
 		workloads[repository] = append(workloads[repository], w)
 		says[repository] = says[repository].join(n, f.Workload)
 	}
@@ -113,15 +115,18 @@ func tooMany(repository string) string {
 
 // sorted orders objects as they are shown, because caches list them in no order, and only the first count.
 func sorted(found []Found) []Found {
-	name := func(f Found) string {
-		if f.Object == nil {
-			return f.Workload.Name
-		}
-		return f.Object.GetName()
-	}
 	return slices.SortedStableFunc(slices.Values(found), func(a, b Found) int {
-		return cmp.Or(strings.Compare(a.Source.Kind, b.Source.Kind), strings.Compare(a.Source.Namespace, b.Source.Namespace), strings.Compare(name(a), name(b)))
+		return cmp.Or(
+			strings.Compare(a.Source.Kind, b.Source.Kind), strings.Compare(a.Source.Namespace, b.Source.Namespace), strings.Compare(a.name(), b.name()),
+		)
 	})
+}
+
+func (f Found) name() string {
+	if f.Object == nil {
+		return f.Workload.Name
+	}
+	return f.Object.GetName()
 }
 
 func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n names, problem string) {
@@ -141,7 +146,7 @@ func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n 
 	return w, n, problem
 }
 
-// digestsOf returns those that the status has: of the same revision, or of the last one that was rolled out.
+// digestsOf returns the digests in the status: of the same revision, or of the last revision that was rolled out.
 func digestsOf(e *v1alpha1.Environment, w v1alpha1.DeployedWorkload) []v1alpha1.ImageDigest {
 	if was := Recorded(e, w.UID); was != nil && (!w.Ready || was.Revision == w.Revision) {
 		return was.Digests
@@ -215,7 +220,7 @@ func severalCommits(shas map[string][]string) string {
 	return "Its workloads have several commits: " + strings.Join(parts, "; ") + "."
 }
 
-// bounded orders by repository, and drops those of which nothing was heard for longest.
+// bounded orders by repository. If there are too many, it drops those whose last deployment is the oldest, notified ones first.
 func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
 	if len(all) > maxRepositories {
 		slices.SortFunc(all, func(a, b v1alpha1.Deployed) int {

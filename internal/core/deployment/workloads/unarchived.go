@@ -13,8 +13,8 @@ import (
 // maxUnarchived is the bound of the status: a night in which a store is unavailable has fewer deployments.
 const maxUnarchived = 50
 
-// Unarchived returns the deployments that are over if the status becomes another one, and of which it is not known that the archive has
-// them. They are written together with what replaces them, so that none is lost, whenever the manager ends.
+// Unarchived returns the deployments that end with a change of the status, unless the archive is known to have them. They are written
+// together with what replaces them, so that none is lost, whenever the manager ends.
 func Unarchived(was, is *v1alpha1.Environment, archived func(v1alpha1.EarlierDeployment) bool) (all []v1alpha1.EarlierDeployment) {
 	for _, e := range was.Status.Unarchived {
 		if !archived(e) {

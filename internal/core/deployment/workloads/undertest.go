@@ -37,13 +37,6 @@ func Versions(found []Found) (all []v1alpha1.TestedWorkload) {
 	return all
 }
 
-func (f Found) name() string {
-	if f.Object == nil {
-		return f.Workload.Name
-	}
-	return f.Object.GetName()
-}
-
 func (f Found) version() *v1alpha1.WorkloadVersion {
 	if f.Object == nil {
 		return &v1alpha1.WorkloadVersion{Message: plaintext.Line(f.Problem, maxWorkloadText)}
@@ -182,9 +175,9 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 	})
 }
 
-// Another says which commits were under test from start to end if none of them is the notified one, as a sentence, or "". Both have to be commits:
-// a tag such as v1.2 is no other one. A notification without a repository may be of any that the workloads name. If these name none, nothing says
-// that they are of the same code.
+// Another returns a sentence that says which commits were under test from start to end if none of them is the notified one, or "". Only commits
+// are compared, no tags such as v1.2. A notification without a repository may be of any repository that the workloads name. Workloads without a
+// repository may run other code, so they are not compared.
 func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 	if u == nil || len(u.Workloads) == 0 || !commit.IsSHA(d.SHA) {
 		return ""
