@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -193,8 +192,7 @@ func TestOtherInputs(t *testing.T) {
 
 // TestDuplicateBeyondTheQuota: the API server checks quotas and policies before it checks the name.
 func TestDuplicateBeyondTheQuota(t *testing.T) {
-	f := &faults{creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+	h := start(t, setup{objects: acme(trigger("smoke")), creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)})
 	id := h.notify(withSHA).Triggers[0].created()
 	if got := h.notify(withSHA).Triggers[0]; got.duplicate() != id {
 		t.Errorf("%+v, want a duplicate of %s", got, id)

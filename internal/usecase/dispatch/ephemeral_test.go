@@ -309,8 +309,7 @@ func TestTerminatingEphemeralEnvironment(t *testing.T) {
 
 func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faults{creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})}
-		h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+		h := start(t, setup{objects: acme(trigger("smoke")), creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})})
 		if got := h.notify(preview); got.Triggers[0].created() == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
 			t.Errorf("%+v, %d Suites, %d Environments; want created, 1, 2", got, len(h.suites()), len(h.environments()))
 		}
@@ -319,12 +318,11 @@ func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 
 // TestEphemeralEnvironmentBeyondTheQuota: an existing Environment is renewed even if the quota is used up.
 func TestEphemeralEnvironmentBeyondTheQuota(t *testing.T) {
-	f := &faults{creates: []fault{{err: quotaUsedUp}}}
-	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), faults: interceptor.Funcs{Create: f.create}})
+	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), creates: []fault{{err: quotaUsedUp}}})
 	if got := h.notify(preview); got.Triggers[0].created() == "" {
 		t.Errorf("renewed: %+v, want a created run", got)
 	}
-	f.creates = append(f.creates, fault{}, fault{err: quotaUsedUp})
+	h.faults.creates = append(h.faults.creates, fault{}, fault{err: quotaUsedUp})
 	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); !strings.Contains(got.Triggers[0].Reason, "the ephemeral Environment could not be created") {
 		t.Errorf("another one: %+v, want a failure_reason", got)
 	}

@@ -39,11 +39,13 @@ type harness struct {
 	clock   *clocktesting.FakeClock // moves only while a caller sleeps
 	team    *v1alpha1.Team
 	log     *lockedBuffer
+	faults  *faults // of creates
 }
 
 type setup struct {
 	objects []client.Object // the first is the Team
 	faults  interceptor.Funcs
+	creates []fault // one after the other
 	limits  func(*Limits)
 	config  func(*Config)
 }
@@ -61,6 +63,10 @@ func start(t *testing.T, s setup) *harness {
 		if trigger, ok := o.(*v1alpha1.Trigger); ok {
 			triggers.Set(trigger)
 		}
+	}
+	h.faults = &faults{creates: s.creates}
+	if s.faults.Create == nil {
+		s.faults.Create = h.faults.create
 	}
 	faulty := interceptor.NewClient(h.cluster, s.faults)
 	config := Config{

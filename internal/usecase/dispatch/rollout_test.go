@@ -170,9 +170,8 @@ func TestThroughAnOutage(t *testing.T) {
 		} {
 			t.Run(origin+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					f := &faults{creates: creates}
 					smoke := trigger("smoke")
-					h := start(t, setup{objects: acme(smoke), faults: interceptor.Funcs{Create: f.create}})
+					h := start(t, setup{objects: acme(smoke), creates: creates})
 					change := newNotification(h, smoke)
 					var got []string
 					for range 4 {

@@ -54,11 +54,11 @@ func TestSuiteBeingDeleted(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := &faults{}
+			var creates []fault
 			if tc.refusal != nil {
-				f.creates = append([]fault{{}}, repeat(100, fault{err: tc.refusal})...)
+				creates = append([]fault{{}}, repeat(100, fault{err: tc.refusal})...)
 			}
-			h := start(t, setup{objects: acme(tc.trigger), faults: interceptor.Funcs{Create: f.create}})
+			h := start(t, setup{objects: acme(tc.trigger), creates: creates})
 			h.keep(h.notify(withSHA).Triggers[0].created(), tc.end)
 			if tc.change == nil {
 				tc.change = createMode
