@@ -44,6 +44,17 @@ func newTestWatches(t *testing.T) *watches {
 	return w
 }
 
+// stoppedWatch is a watch for staging, which names Deployments by a label. Its informer reads nothing.
+func stoppedWatch(t *testing.T) *watch {
+	t.Helper()
+	w := newTestWatches(t)
+	known := map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment}
+	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, known)
+	running := w.sources[deployments]
+	running.stop()
+	return running
+}
+
 // TestWatchIsJoined: an Environment that named a kind before the cluster was known to have it uses the watch that another one has begun.
 func TestWatchIsJoined(t *testing.T) {
 	w := newTestWatches(t)
@@ -95,10 +106,7 @@ func TestMissingObjects(t *testing.T) {
 		"another one has none": {"the selector does not have it", 0, 20, "other", 20, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestWatches(t)
-			w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment})
-			running := w.sources[deployments]
-			running.stop()
+			running := stoppedWatch(t)
 			store := running.informer.GetStore()
 			add := func(o any) {
 				if err := store.Add(o); err != nil {
@@ -122,9 +130,7 @@ func TestMissingObjects(t *testing.T) {
 
 // TestStubsAreSmall: what nobody names, or has no room, takes little, whatever its author wrote.
 func TestStubsAreSmall(t *testing.T) {
-	w := newTestWatches(t)
-	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment})
-	running := w.sources[deployments]
+	running := stoppedWatch(t)
 	kept := 0
 	for _, app := range []string{"web", "other"} {
 		for i := range 100 {
@@ -153,10 +159,7 @@ func TestStubsAreSmall(t *testing.T) {
 
 // TestFetchedObject: what was fetched is not replaced by what the informer reads late, and not kept of an object that is gone.
 func TestFetchedObject(t *testing.T) {
-	w := newTestWatches(t)
-	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment})
-	running := w.sources[deployments]
-	running.stop()
+	running := stoppedWatch(t)
 	version := func(v string) *unstructured.Unstructured {
 		o := anObject("web", "web")
 		o.SetResourceVersion(v)
@@ -181,10 +184,7 @@ func TestFetchedObject(t *testing.T) {
 
 // TestLabelsThatWereCut: a stub without all its labels is not taken for one that lacks them.
 func TestLabelsThatWereCut(t *testing.T) {
-	w := newTestWatches(t)
-	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment})
-	running := w.sources[deployments]
-	running.stop()
+	running := stoppedWatch(t)
 	o := anObject("large", "api")
 	labels := map[string]string{"zone-of-the-load-balancer": strings.Repeat("x", 63)}
 	for i := range 100 {

@@ -38,7 +38,7 @@ func New(t testing.TB, objects ...client.Object) client.WithWatch {
 
 type indexer struct{ *fake.ClientBuilder }
 
-// IndexField implements client.FieldIndexer.
+// IndexField is for index.Setup.
 func (x *indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
 	x.ClientBuilder = x.WithIndex(o, field, extract)
 	return nil

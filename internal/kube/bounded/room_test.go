@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestRoom: all that Environments of a namespace name share its room, another namespace has its own, also for the same object, and nothing
+// TestRooms: all that Environments of a namespace name share its room, another namespace has its own, also for the same object, and nothing
 // is counted of what is gone.
-func TestRoom(t *testing.T) {
+func TestRooms(t *testing.T) {
 	const bytes = 8 << 20
 	r := NewRoom(bytes)
 	deployments, rollouts := r.Share(), r.Share()
