@@ -10,9 +10,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
 )
@@ -48,7 +50,7 @@ func TestLargeTriggers(t *testing.T) {
 				w.Create(build.Team(other, ""))
 			}
 			w.Create(build.Environment("staging"), build.Trigger("before"))
-			w.StartManager(other)
+			mgr := w.RunManager(w.CacheOptions(other))
 			w.HasCondition(build.Trigger("before"), v1alpha1.ConditionReady, "Watching", "")
 			empty := world.Heap()
 			hasTriggers(w, "large", 40, createdIn(other), withBytes(1300<<10))
@@ -60,7 +62,7 @@ func TestLargeTriggers(t *testing.T) {
 			for i := range 40 {
 				w.HasCondition(build.Trigger(fmt.Sprintf("large-%02d", i), createdIn(other)), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
 			}
-			if held := w.Bounds.Held(&v1alpha1.Trigger{}); held > 64<<10 {
+			if held := cachedTriggerBytes(w, mgr); held > 64<<10 {
 				t.Errorf("%d bytes of Triggers are cached", held)
 			}
 			w.Create(build.Trigger("last"))
@@ -69,16 +71,26 @@ func TestLargeTriggers(t *testing.T) {
 	}
 }
 
+func cachedTriggerBytes(w *world.World, mgr ctrl.Manager) (bytes int64) {
+	w.T.Helper()
+	list := &v1alpha1.TriggerList{}
+	w.Must(mgr.GetCache().List(w.T.Context(), list))
+	for i := range list.Items {
+		bytes += bounded.Size(&list.Items[i])
+	}
+	return bytes
+}
+
 // TestLargeTriggersAtStart: a manager that starts reads them one by one.
 func TestLargeTriggersAtStart(t *testing.T) {
 	w := world.Empty(t)
 	w.HasTeam()
 	w.Create(build.Environment("staging"))
 	hasTriggers(w, "large", 40, withBytes(400<<10))
-	w.StartManager()
+	mgr := w.RunManager(w.CacheOptions())
 	w.HasCondition(build.Trigger("large-00"), v1alpha1.ConditionReady, "Watching", "")
 	w.HasCondition(build.Trigger("large-39"), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
-	if held := w.Bounds.Held(&v1alpha1.Trigger{}); held > 8<<20 || held < 7<<20 {
+	if held := cachedTriggerBytes(w, mgr); held > 8<<20 || held < 7<<20 {
 		t.Errorf("%d bytes of Triggers are cached, and 8 MiB are allowed", held)
 	}
 }

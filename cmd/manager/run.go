@@ -47,7 +47,7 @@ type surroundings struct {
 	accounts clock.PassiveClock // for how long answers about ServiceAccounts count; nil: the API server's
 
 	rollouts *rollouts
-	bounds   *bounded.Ledger  // of the cache
+	bounds   *bounded.Roster  // of the cache
 	journal  *archive.Journal // nil without a store
 }
 
@@ -183,7 +183,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-func managerOptions(o options, bounds *bounded.Ledger) ctrl.Options {
+func managerOptions(o options, bounds *bounded.Roster) ctrl.Options {
 	options := ctrl.Options{
 		Scheme:                  newScheme(),
 		Cache:                   controllers.CacheOptions(bounds),

@@ -20,7 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // rolledOut is a Deployment of which all pods have a commit.
@@ -81,7 +81,7 @@ func TestExplainEnvironment(t *testing.T) {
 	strict.Spec.Environment, strict.Spec.Match.Branches = "staging", []string{"main"}
 	web := v1alpha1.Workload{Name: "web", Repository: "acme/shop", Notify: true}
 	told := namingWorkloads(web)
-	told.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: deployed.MayNotRead(deployed.SourceOf(told, web))}}
+	told.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: workloads.MayNotRead(workloads.SourceOf(told, web))}}
 	qa := namingWorkloads(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}})
 	qa.Name = "qa"
 	const binding = "→ kubectl create rolebinding postflight-workloads -n acme --clusterrole=postflight-workloads-reader --serviceaccount=postflight-system:postflight-manager"
@@ -161,7 +161,7 @@ func TestExplainEnvironmentOfAFile(t *testing.T) {
 			if tc.code != 0 {
 				return
 			}
-			var x deployed.Explained
+			var x workloads.Explained
 			if err := json.Unmarshal(out.Bytes(), &x); err != nil || x.Environment != "new" || x.Namespace != "acme" || x.Repositories[0].SHA != "5ca1ab1e" {
 				t.Errorf("%v, %s", err, out)
 			}

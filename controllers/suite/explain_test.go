@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
 )
@@ -57,11 +57,11 @@ func TestExplainAgreesWithTheCondition(t *testing.T) {
 				Manager: "postflight-system/postflight-manager",
 			}
 			err := o.Run(context.Background(), []string{name})
-			x := deployed.Explained{}
+			x := workloads.Explained{}
 			if err := json.Unmarshal(out.Bytes(), &x); err != nil {
 				t.Fatal(err, out)
 			}
-			same := func(p deployed.Problem) bool {
+			same := func(p workloads.Problem) bool {
 				return p.Message == says && (p.Do != "" || strings.Contains(says, "ask your operator"))
 			}
 			good := err == nil && len(x.Problems) == 0 && len(x.Repositories) == 1 && x.Repositories[0].SHA == build.Commit(1)

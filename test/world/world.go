@@ -81,7 +81,7 @@ type World struct {
 	Reports     *Reports                 // that the pods of runs upload; nil: there is no object store
 	Deployments deployedcontroller.Store // nil: there is none
 	Collector   *job.Collector           // of results; nil: there is none
-	Bounds      *bounded.Ledger          // of the last manager's cache
+	Bounds      *bounded.Roster          // of the last manager's cache
 	Began       time.Time                // when the first Suite of this test was received
 	Stop        func()                   // the manager
 }
@@ -144,7 +144,7 @@ func (w *World) CacheOptions(others ...string) cache.Options {
 }
 
 // NewBounds is for another cache.
-func (w *World) NewBounds() *bounded.Ledger {
+func (w *World) NewBounds() *bounded.Roster {
 	w.Bounds = bounded.New()
 	return w.Bounds
 }

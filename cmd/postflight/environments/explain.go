@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 type ExplainOptions struct {
@@ -80,7 +80,7 @@ func (o *ExplainOptions) Run(ctx context.Context, args []string) error {
 	for i := range triggers.Items {
 		all = append(all, &triggers.Items[i])
 	}
-	x := deployed.Explain(observed, all, o.others(ctx, e))
+	x := workloads.Explain(observed, all, o.others(ctx, e))
 	x.Notes = append(x.Notes, notes...)
 	x.Problems = append(x.Problems, o.lackingRights(ctx, observed)...)
 	if err := o.Console.Result(x, func() error { return o.print(x) }); err != nil {
@@ -154,7 +154,7 @@ func (o *ExplainOptions) others(ctx context.Context, e *v1alpha1.Environment) []
 	return list.Items
 }
 
-func (o *ExplainOptions) print(x deployed.Explained) error {
+func (o *ExplainOptions) print(x workloads.Explained) error {
 	if err := o.Console.Table(explainedRows(x)); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (o *ExplainOptions) print(x deployed.Explained) error {
 	return nil
 }
 
-func explainedRows(x deployed.Explained) (rows [][]string) {
+func explainedRows(x workloads.Explained) (rows [][]string) {
 	rows = append(rows, []string{"Environment:", x.Namespace + "/" + x.Environment})
 	for _, w := range x.Workloads {
 		rows = append(rows, []string{""}, []string{"Workload:", w.Workload + repositoryOf(w.Repository)})
@@ -194,7 +194,7 @@ func repositoryOf(name string) string {
 	return ", with the code of " + name
 }
 
-func objectRows(o deployed.ExplainedObject) [][]string {
+func objectRows(o workloads.ExplainedObject) [][]string {
 	state := "rolled out"
 	if !o.Ready {
 		state = cmp.Or(o.Message, "not rolled out")
@@ -217,7 +217,7 @@ func withProblem(problem string) string {
 	return ". " + problem
 }
 
-func repositoryRows(r deployed.ExplainedRepository) [][]string {
+func repositoryRows(r workloads.ExplainedRepository) [][]string {
 	name := cmp.Or(r.Repository, "not named")
 	rows := withValue([][]string{{"Repository:", name}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message}})
 	rows = slices.Insert(rows, 0, []string{""})

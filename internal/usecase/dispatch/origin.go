@@ -60,3 +60,14 @@ func (o Origin) mark(n *record.Notification) bool {
 	}
 	return o.Kind() != v1alpha1.OriginSchedule
 }
+
+// record keeps a line for replays.
+func (o *operation) record(matched []*v1alpha1.Trigger) {
+	if o.Journal == nil || o.Mode == DryRun {
+		return
+	}
+	n := record.NotificationOf(o.ServerTime(o.ReceivedAt), o.Notification, matched)
+	if o.Origin.mark(&n) {
+		o.Journal.Record(o.Team.Name, n)
+	}
+}

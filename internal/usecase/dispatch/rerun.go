@@ -27,27 +27,27 @@ type rerun struct {
 	*operation
 	by         string
 	onlyFailed bool
-	of         *v1alpha1.Suite
+	ended      *v1alpha1.Suite
 	trigger    *v1alpha1.Trigger
 	desired    *v1alpha1.Suite
 	next       *v1alpha1.Suite // that exists
 }
 
 func (r *rerun) prepare(ctx context.Context, run string) (err error) {
-	if r.of, err = r.run(ctx, run); err != nil {
+	if r.ended, err = r.run(ctx, run); err != nil {
 		return err
 	}
-	if problem := suite.UnfinishedProblem(r.of); problem != "" {
+	if problem := suite.UnfinishedProblem(r.ended); problem != "" {
 		return &Error{Kind: RunUnfinished, Message: problem}
 	}
 	if r.trigger, err = r.findTrigger(ctx); err != nil {
 		return err
 	}
-	again := suite.NextAttempt
+	nextAttempt := suite.NextAttempt
 	if r.onlyFailed {
-		again = suite.NextFailed
+		nextAttempt = suite.NextFailed
 	}
-	next, problem := again(r.of, r.trigger, r.by)
+	next, problem := nextAttempt(r.ended, r.trigger, r.by)
 	if problem != "" {
 		return rejectedError(problem)
 	}
@@ -61,7 +61,7 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 
 func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 	t := &v1alpha1.Trigger{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.of.Spec.Trigger.Name}, t)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.ended.Spec.Trigger.Name}, t)
 	if apierror.NotFound(err) {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 
 // findNext lets a request that is sent again get the same answer.
 func (r *rerun) findNext(ctx context.Context) error {
-	key := index.RunKey(r.trigger.UID, r.of.Spec.Environment, r.of.Spec.Deployment.SHA)
+	key := index.RunKey(r.trigger.UID, r.ended.Spec.Environment, r.ended.Spec.Deployment.SHA)
 	known, err := index.Suites(ctx, r.Cache, r.namespace, index.Run, key)
 	if err != nil {
 		return err
@@ -88,11 +88,11 @@ func (r *rerun) findNext(ctx context.Context) error {
 }
 
 func (r *rerun) create(ctx context.Context) error {
-	l, err := r.ledgerOf(ctx, r.of.Spec.Environment)
+	l, err := r.ledgerOf(ctx, r.ended.Spec.Environment)
 	if err != nil {
 		return err
 	}
-	if problem := suite.SetDeployed(r.desired, r.of, l, r.serverTime); problem != "" {
+	if problem := suite.SetDeployed(r.desired, r.ended, l, r.serverTime); problem != "" {
 		return rejectedError(problem)
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
