@@ -194,7 +194,7 @@ func TestPublishedSchemasRefuse(t *testing.T) {
 
 // TestDocumentedCDEvent: the example in docs/webhooks.md is as CDEvents has it.
 func TestDocumentedCDEvent(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "webhooks.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "webhooks.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
