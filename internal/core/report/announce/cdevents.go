@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -93,7 +94,7 @@ func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
 	if finished {
 		run.Reason = plaintext.Line(s.Succeeded().Message, maxText)
 	} else {
-		run.Trigger = triggerKind(s)
+		run.Trigger = &cdTriggerKind{Type: origin.Of(s.Origin()).CDEvent}
 	}
 	sent.Data = cdevent{
 		Context: cdContext{
@@ -104,14 +105,6 @@ func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
 		CustomData: sent.Data, CustomDataContentType: sent.DataContentType,
 	}
 	return sent
-}
-
-// triggerKind says what started a run, as far as the Suite knows: a notification may come from a pipeline, a person or a rollout.
-func triggerKind(s *v1alpha1.Suite) *cdTriggerKind {
-	if s.Origin() == v1alpha1.OriginSchedule {
-		return &cdTriggerKind{Type: "schedule"}
-	}
-	return &cdTriggerKind{Type: "event"}
 }
 
 // linksTo links an event to the one before in the life of the run. A receiver may not have got that one.
