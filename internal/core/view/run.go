@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -86,7 +87,7 @@ func RunOf(o Subject, now time.Time) Run {
 	if other := s.Status.AnsweredOther; other != nil {
 		run.Other = otherDeployment(*other, now)
 	}
-	run.Debuggable = s.Finished() && v1alpha1.EndedBadly(s.State()) && o.Job != nil
+	run.Debuggable = s.Finished() && state.Of(s.State()).Bad && o.Job != nil
 	if until := s.Status.PodsKeptUntil; until != nil {
 		run.PodsKept = TimeOf(until.Time, now)
 	}

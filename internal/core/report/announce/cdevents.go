@@ -6,6 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -14,18 +15,6 @@ const (
 	cdeventsVersion     = "0.5.1"
 	testSuiteRunVersion = "0.3.0"
 )
-
-// outcomes of CDEvents. A run that timed out says something about what was deployed, as one that failed does; one without a result says
-// nothing.
-var outcomes = map[v1alpha1.RunEvent]string{
-	v1alpha1.ReasonPassed:       "success",
-	v1alpha1.ReasonFailed:       "failure",
-	v1alpha1.ReasonTimedOut:     "failure",
-	v1alpha1.ReasonInconclusive: "error",
-	v1alpha1.ReasonCanceled:     "cancel",
-	v1alpha1.ReasonSuperseded:   "cancel",
-	v1alpha1.ReasonError:        "error",
-}
 
 // cdevent is the data of a CloudEvent whose attributes repeat its context.
 type cdevent struct {
@@ -81,8 +70,8 @@ type cdTriggerKind struct {
 // cdEvent is the same event as a CDEvent, with the former data as its custom data. The mode is structured for this format too: in binary
 // mode, the signature would not cover the attributes, which are headers.
 func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
-	outcome, finished := outcomes[e.Name]
-	predicate := strings.ToLower(string(e.Name))
+	outcome := state.Of(string(e.Name)).CDEvent
+	finished, predicate := outcome != "", strings.ToLower(string(e.Name))
 	if finished {
 		predicate = "finished"
 	}
