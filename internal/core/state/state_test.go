@@ -20,7 +20,7 @@ var onlySome = map[string]func(state.Row) bool{
 	"DecidedBy": func(r state.Row) bool { return r.TestsDecided },
 }
 
-// TestRows: the API has no state without a row, and no row lacks a word. Most readers would show an empty word, and no other test would fail.
+// TestRows: each state of the API has a row, and no row lacks a word. Most readers would show an empty one, and no other test would fail.
 func TestRows(t *testing.T) {
 	var reasons, ends []string
 	for _, r := range state.All() {
