@@ -110,7 +110,7 @@ func Queued(message string) metav1.Condition {
 	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonQueued, message)
 }
 
-// Starting is a run whose Job exists and of which no container of the tests runs yet.
+// Starting is a run whose Job exists, while no container of the tests runs yet.
 func Starting(message string) metav1.Condition {
 	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonStarting, message)
 }
@@ -209,12 +209,12 @@ const (
 	ReasonStoreNotConfigured = "StoreNotConfigured"
 )
 
-// ResultsCollected are results of which nothing was lost.
+// ResultsCollected are complete results.
 func ResultsCollected(message string) metav1.Condition {
 	return condition(ConditionResultsCollected, metav1.ConditionTrue, ReasonResultsCollected, message)
 }
 
-// ResultsIncomplete are results of which something was lost.
+// ResultsIncomplete are results that have lost something.
 func ResultsIncomplete(message string) metav1.Condition {
 	return condition(ConditionResultsCollected, metav1.ConditionFalse, ReasonResultsIncomplete, message)
 }
@@ -288,7 +288,7 @@ func (s *Suite) Archived() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionArchived)
 }
 
-// ReadyProblem returns why an object is not Ready, or "" if it is, or if nobody has said so. A condition may lack a message.
+// ReadyProblem returns why an object is not Ready, or "" if it is Ready, or has no such condition yet. A condition may lack a message.
 func ReadyProblem(conditions []metav1.Condition) string {
 	if c := meta.FindStatusCondition(conditions, ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
 		return cmp.Or(c.Message, c.Reason)

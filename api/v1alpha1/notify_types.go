@@ -151,12 +151,12 @@ const (
 	ReasonGaveUp        = "GaveUp"        // it is too late
 )
 
-// Notified is a run of which every receiver has what it wants.
+// Notified is a run about which every receiver has what it wants.
 func Notified(reason, message string) metav1.Condition {
 	return condition(ConditionNotified, metav1.ConditionTrue, reason, message)
 }
 
-// NotifyPending is a run of which there will be more to say.
+// NotifyPending is a run about which there will be more to say.
 func NotifyPending(message string) metav1.Condition {
 	return condition(ConditionNotified, metav1.ConditionUnknown, ReasonPending, message)
 }
