@@ -2,17 +2,6 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RunEvent is something that happens to a run: it is queued, its tests start, or it ends in one of its states.
-//
-// +kubebuilder:validation:Enum=Queued;Started;Passed;Failed;TimedOut;Inconclusive;Canceled;Superseded;Error
-type RunEvent string
-
-// The events that are not states. An end has the name of its state.
-const (
-	EventQueued  RunEvent = "Queued"
-	EventStarted RunEvent = "Started"
-)
-
 // WebhookFormat is what the events sent to a webhook look like.
 //
 // +kubebuilder:validation:Enum=CloudEvents;CDEvents

@@ -20,6 +20,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -219,7 +220,7 @@ func (r *Reconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
 		return
 	}
 	kind := corev1.EventTypeNormal
-	if v1alpha1.EndedBadly(d.Condition.Reason) {
+	if state.Of(d.Condition.Reason).Bad {
 		kind = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", reconcile.ClipNote(d.Condition.Message))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -102,14 +103,15 @@ func (c *Console) PrintEnd(r *client.Run) {
 func EndOf(r *client.Run) string {
 	tests := TestsOf(r.Results)
 	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
+	shown := state.Of(r.State).EndShown
 	switch {
 	case exitOnly && tests != "":
 		return tests + "; it passed by its exit code only, because results.require of the Trigger is Nothing"
 	case exitOnly:
 		return "passed by its exit code only, because the Trigger asks for no results of its tests"
-	case r.State == v1alpha1.ReasonInconclusive, r.State == v1alpha1.ReasonPassed && r.OnlyFailedOf != "": // its message counts the tests
+	case shown == state.Message, r.State == v1alpha1.ReasonPassed && r.OnlyFailedOf != "": // its message counts the tests
 		return plaintext.Line(r.Message, maxEnd)
-	case r.State == v1alpha1.ReasonCanceled:
+	case shown == state.MessageAndTests:
 		return strings.TrimSpace(plaintext.Line(r.Message, maxEnd) + " " + tests)
 	default:
 		return tests

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -233,10 +235,8 @@ func verdictOf(a *client.Greenlight, follow bool) verdict {
 		return passed
 	case a.RunStage == httpapi.Completed:
 		return Failed
-	case a.RunStage == httpapi.Canceled && a.RunState == v1alpha1.ReasonInconclusive:
-		return changed
 	case a.RunStage == httpapi.Canceled:
-		return canceled
+		return verdict(cmp.Or(state.Of(a.RunState).Gate, string(canceled)))
 	default:
 		return Waiting
 	}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says; the server also
@@ -98,7 +98,7 @@ func (o *Options) connect(cmd *cobra.Command) error {
 
 // Ended reports whether a run has ended, in whatever state.
 func Ended(r *client.Run) bool {
-	return r.State != v1alpha1.ReasonQueued && r.State != v1alpha1.ReasonStarting && r.State != v1alpha1.ReasonRunning
+	return !state.Of(r.State).Open()
 }
 
 // took is how long the tests of a run took, or have taken until now.

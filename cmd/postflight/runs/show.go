@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -115,7 +115,7 @@ func starterOf(r *client.Run) string {
 	if r.ScheduledFor != nil {
 		at = *r.ScheduledFor
 	}
-	return record.StartedBy(v1alpha1.Origin(r.Origin), at, "")
+	return origin.StartedBy(v1alpha1.Origin(r.Origin), at, "")
 }
 
 func filesOf(a *client.Artifacts) string {

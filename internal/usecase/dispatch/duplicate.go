@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -82,11 +83,11 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 		return r, err
 	}
 	r.Ledger = ledger.Of(d.environment, runs)
-	switch r.Origin {
-	case v1alpha1.OriginRollout, v1alpha1.OriginSchedule: // they say nothing of URLs, variables and files
+	switch origin.Of(r.Origin).Describes {
+	case origin.Nothing:
 		d.anew = suite.RunsAgain(d.existing, d.desired, r)
 		return r, nil
-	case v1alpha1.OriginEvent:
+	case origin.Some:
 		r.Differences = suite.SaidDifferences(d.existing, d.desired)
 	default:
 		r.Differences = suite.Differences(d.existing, d.desired)

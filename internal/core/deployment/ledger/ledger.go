@@ -16,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 )
 
 // Deployment is a commit that came to an Environment.
@@ -106,7 +107,7 @@ func (l *Ledger) announced(c commit.Commit, rolledOut time.Time, suites []*v1alp
 	var last time.Time
 	for _, s := range suites {
 		received := s.Received().Time
-		if s.Origin().IsDeployment() && received.After(last) && l.commitOf(s).Covers(c) {
+		if origin.Of(s.Origin()).Deployment && received.After(last) && l.commitOf(s).Covers(c) {
 			last = received
 		}
 	}
@@ -163,7 +164,7 @@ func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time { return l.lastUntil(s, tim
 
 // lastUntil leaves out what came after a time, if that is not zero. When a run was started again shows no deployment.
 func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) {
-	if s.Spec.DeployedAt != nil || s.Origin().IsDeployment() {
+	if s.Spec.DeployedAt != nil || origin.Of(s.Origin()).Deployment {
 		last = s.DeployedAt().Time
 	}
 	own := l.commitOf(s)

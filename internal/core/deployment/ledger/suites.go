@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 )
 
 // happened is a deployment that a Suite stands for: it created the Suite, or found it.
@@ -22,7 +23,7 @@ type happened struct {
 // deployments are in the order of their times. What was started again, and was found by no deployment, has none.
 func deployments(s *v1alpha1.Suite) (all []happened) {
 	created, own := s.DeployedAt().Time, s.Spec.Deployment.URL
-	if s.Origin().IsDeployment() {
+	if origin.Of(s.Origin()).Deployment {
 		all = append(all, happened{created, own, true})
 	}
 	for _, f := range s.Status.FoundBy {

@@ -6,11 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // setPodsKept records at the end of a run until when its pods are kept, so that a change of its Trigger deletes none earlier.
 func setPodsKept(s *v1alpha1.Suite, o Observation, now time.Time) {
-	if keep := o.Trigger.FailedPodsTTL(); keep > 0 && v1alpha1.EndedBadly(s.State()) && s.Status.JobName != "" {
+	if keep := o.Trigger.FailedPodsTTL(); keep > 0 && state.Of(s.State()).Bad && s.Status.JobName != "" {
 		s.Status.PodsKeptUntil = new(metav1.NewTime(now.Add(keep)))
 	}
 }

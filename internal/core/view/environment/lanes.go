@@ -109,7 +109,7 @@ func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
 	switch {
 	case state.Bad:
 		bar.Height = badHeight
-	case v1alpha1.HasNoVerdict(state.Reason):
+	case state.NoVerdict:
 		bar.Height = stoppedHeight
 	}
 	bar.Y = (testPitch - bar.Height) / 2
