@@ -2,10 +2,24 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
+
+// invoke runs a command line of the program, and returns its standard error and its exit code.
+func invoke(t *testing.T, args string) (log string, code int) {
+	var stderr bytes.Buffer
+	root := newRoot()
+	root.SetOut(io.Discard)
+	root.SetErr(&stderr)
+	code = cli.Execute(t.Context(), root, strings.Fields(args))
+	return stderr.String(), code
+}
 
 // Pipelines depend on the exit code: a typing error must not look like a failed run.
 func TestExitCodesOfMistakes(t *testing.T) {
@@ -39,8 +53,8 @@ func TestExitCodesOfMistakes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if code := execute(t.Context(), strings.Fields(tc.args)); code != tc.code {
-				t.Errorf("postflight %s: exit code %d, want %d. %s", tc.args, code, tc.code, tc.reason)
+			if log, code := invoke(t, tc.args); code != tc.code {
+				t.Errorf("postflight %s: exit code %d, want %d. %s\n%s", tc.args, code, tc.code, tc.reason, log)
 			}
 		})
 	}
@@ -58,13 +72,17 @@ func TestMistakesSayWhatToWrite(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			root := newRoot()
-			root.SetErr(&out)
-			executeRoot(t.Context(), root, strings.Fields(tc.args))
-			if !strings.Contains(out.String(), tc.says) {
-				t.Errorf("postflight %s printed %q, want %q", tc.args, out.String(), tc.says)
-			}
+			log, _ := invoke(t, tc.args)
+			clitest.Contains(t, "postflight "+tc.args, log, tc.says)
 		})
+	}
+}
+
+func TestExplainHasACommandForEnvironments(t *testing.T) {
+	if log, code := invoke(t, "explain environment --kubeconfig /nowhere"); code != 3 || strings.Contains(log, "unknown command") {
+		t.Errorf("%d: %s", code, log)
+	}
+	if log, code := invoke(t, "explain nothing"); code != 3 || !strings.Contains(log, "unknown command") {
+		t.Errorf("%d: %s", code, log)
 	}
 }

@@ -80,7 +80,7 @@ func (s *Server) Connect() error {
 	}
 	s.Sender = sender
 	s.Client, err = client.New(address, "", client.WithTokens(sender.TokenSource), client.WithTeam(team), client.WithRetryTimeout(s.patience),
-		client.WithUserAgent(version.UserAgent("postflight")), client.WithTrace(TraceContext(os.Getenv)),
+		client.WithUserAgent(version.UserAgent("postflight")), client.WithTrace(traceContext(os.Getenv)),
 		client.OnRetry(func(err error, pause time.Duration) { s.Console.Aside("%v Trying again in %s.", err, pause) }))
 	return err
 }
@@ -102,7 +102,7 @@ func (s *Server) checkTransport(machine credential.Machine, sender *credential.C
 	case !sender.Key:
 		return nil
 	}
-	if key, err := sender.Token(context.Background(), ""); err == nil && TruncatedKey.MatchString(key) {
+	if key, err := sender.Token(context.Background(), ""); err == nil && truncatedKey.MatchString(key) {
 		s.Console.Note("Warning: the API key looks cut off: " +
 			"a key that starts with pf_ and a namespace ends in 38 letters and digits. Copy it again.")
 	}
@@ -113,8 +113,8 @@ func (s *Server) checkTransport(machine credential.Machine, sender *credential.C
 	return nil
 }
 
-// TraceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
-func TraceContext(getenv func(string) string) (traceparent, tracestate string) {
+// traceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
+func traceContext(getenv func(string) string) (traceparent, tracestate string) {
 	format := propagation.TraceContext{}
 	ctx := format.Extract(context.Background(), propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")})
 	valid := propagation.MapCarrier{}
@@ -122,5 +122,5 @@ func TraceContext(getenv func(string) string) (traceparent, tracestate string) {
 	return valid["traceparent"], valid["tracestate"]
 }
 
-// TruncatedKey matches a key of ours without its end. It might still be a key from elsewhere.
-var TruncatedKey = regexp.MustCompile(`^pf_[a-z0-9-]{1,63}_[0-9A-Za-z]{0,37}$`)
+// truncatedKey matches a key of ours without its end. It might still be a key from elsewhere.
+var truncatedKey = regexp.MustCompile(`^pf_[a-z0-9-]{1,63}_[0-9A-Za-z]{0,37}$`)

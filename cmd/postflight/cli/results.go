@@ -87,7 +87,7 @@ const maxEnd = 1024
 
 // PrintEnd prints what there is to say about the end of a run at the end of a wait: what became of its tests, or why there are none.
 func (c *Console) PrintEnd(r *client.Run) {
-	if said := EndOf(r); said != "" {
+	if said := endOf(r); said != "" {
 		c.Note("%s: %s", r.ID, said)
 	}
 	if r.ResultsProblem != "" {
@@ -98,8 +98,8 @@ func (c *Console) PrintEnd(r *client.Run) {
 	}
 }
 
-// EndOf says what only the tests themselves, or whoever canceled them, know.
-func EndOf(r *client.Run) string {
+// endOf says what only the tests themselves, or whoever canceled them, know.
+func endOf(r *client.Run) string {
 	tests := TestsOf(r.Results)
 	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
 	switch {

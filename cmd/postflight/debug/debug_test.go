@@ -1,4 +1,4 @@
-package main
+package debug
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/cmd/postflight/debug"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 func aJobOf(run string) *batchv1.Job {
@@ -36,8 +36,8 @@ func aPodOf(run string, phase corev1.PodPhase) *corev1.Pod {
 }
 
 func aDebugPod(run string) *corev1.Pod {
-	p, _ := job.DebugPod(aRun(run), aJobOf(run), nil, job.Debugging{For: time.Hour})
-	p.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
+	p, _ := job.DebugPod(clitest.Suite(run), aJobOf(run), nil, job.Debugging{For: time.Hour})
+	p.CreationTimestamp = metav1.NewTime(clitest.Noon.Add(-time.Minute))
 	return p
 }
 
@@ -52,52 +52,48 @@ func TestDebug(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		objects []client.Object
-		options debug.Options
+		options Options
 		pod     bool // afterwards
 		says    []string
 		fails   string
 	}{
-		"a run that failed": {"it starts a pod", []client.Object{aRun("run", exitCode1), aJobOf("run"), aPodOf("run", corev1.PodFailed)}, debug.Options{}, true, []string{
+		"a run that failed": {"it starts a pod", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run"), aPodOf("run", corev1.PodFailed)}, Options{}, true, []string{
 			"The pod run-debug is like the one of the run, and its container test waits instead of testing, until 13:00 UTC. Open a shell in it:",
 			"kubectl exec -n acme -it run-debug -c test -- sh", "kubectl debug -n acme -it run-debug --target=test --image=busybox -- sh",
 			`The tests of the run: npm test --grep 'it'\''s here'`, "postflight debug run -n acme --end",
 		}, ""},
-		"a script": {"on one line, it would be another", []client.Object{aRun("run", exitCode1), scripted(aJobOf("run"))}, debug.Options{}, true,
+		"a script": {"on one line, it would be another", []client.Object{clitest.Suite("run", clitest.Failed), scripted(aJobOf("run"))}, Options{}, true,
 			[]string{"The tests of the run: a script, which -o json prints as tests"}, ""},
-		"again": {"there is one", []client.Object{aRun("run", exitCode1), aJobOf("run"), aDebugPod("run")}, debug.Options{}, true,
+		"again": {"there is one", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run"), aDebugPod("run")}, Options{}, true,
 			[]string{"The pod run-debug was there already, and waits, until 12:59 UTC."}, ""},
-		"no pod is left": {"its Job says enough", []client.Object{aRun("run", exitCode1), aJobOf("run")}, debug.Options{}, true, []string{"kubectl exec"}, ""},
-		"a run that continues": {"it can be entered", []client.Object{aRun("run"), aJobOf("run"), aPodOf("run", corev1.PodRunning)}, debug.Options{}, false,
+		"no pod is left": {"its Job says enough", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run")}, Options{}, true, []string{"kubectl exec"}, ""},
+		"a run that continues": {"it can be entered", []client.Object{clitest.Suite("run"), aJobOf("run"), aPodOf("run", corev1.PodRunning)}, Options{}, false,
 			[]string{"The run run has not ended, so its own pod run-x can be entered", "kubectl debug -n acme -it run-x --target=test"}, ""},
-		"a restricted pod": {"what comes beside it complies as well", []client.Object{aRun("run", exitCode1), restricted(aJobOf("run"))}, debug.Options{}, true,
+		"a restricted pod": {"what comes beside it complies as well", []client.Object{clitest.Suite("run", clitest.Failed), restricted(aJobOf("run"))}, Options{}, true,
 			[]string{"--image=busybox --profile=restricted -- sh"}, ""},
-		"a run that waits":  {"it cannot", []client.Object{aRun("run")}, debug.Options{}, false, nil, "has not ended, and no pod of it runs. Why it waits: postflight runs show run -n acme"},
-		"no Job":            {"nobody knows how", []client.Object{aRun("run", exitCode1)}, debug.Options{}, false, nil, "Repeat the run: postflight runs rerun run -n acme"},
-		"no run":            {"a typing error", nil, debug.Options{}, false, nil, `there is no run "run" in the namespace acme`},
-		"no such container": {"a typing error", []client.Object{aRun("run", exitCode1), aJobOf("run")}, debug.Options{Debugging: job.Debugging{Container: "tests"}}, false, nil, "They have: test."},
-		"another pod":       {"it is not ours", []client.Object{aRun("run", exitCode1), aJobOf("run"), foreign}, debug.Options{}, true, nil, "the pod run-debug in the namespace acme is something else"},
-		"print":             {"it creates nothing", []client.Object{aRun("run", exitCode1), aJobOf("run")}, debug.Options{Print: true}, false, nil, ""},
-		"end":               {"it stops", []client.Object{aDebugPod("run")}, debug.Options{End: true}, false, []string{"The pod run-debug stops."}, ""},
-		"end of nothing":    {"it may have ended", []client.Object{aRun("run", exitCode1)}, debug.Options{End: true}, false, []string{"There is no pod to debug the run run."}, ""},
-		"end of another":    {"it is not ours", []client.Object{foreign}, debug.Options{End: true}, true, []string{"There is no pod to debug the run run."}, ""},
+		"a run that waits":  {"it cannot", []client.Object{clitest.Suite("run")}, Options{}, false, nil, "has not ended, and no pod of it runs. Why it waits: postflight runs show run -n acme"},
+		"no Job":            {"nobody knows how", []client.Object{clitest.Suite("run", clitest.Failed)}, Options{}, false, nil, "Repeat the run: postflight runs rerun run -n acme"},
+		"no run":            {"a typing error", nil, Options{}, false, nil, `there is no run "run" in the namespace acme`},
+		"no such container": {"a typing error", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run")}, Options{Debugging: job.Debugging{Container: "tests"}}, false, nil, "They have: test."},
+		"another pod":       {"it is not ours", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run"), foreign}, Options{}, true, nil, "the pod run-debug in the namespace acme is something else"},
+		"print":             {"it creates nothing", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run")}, Options{Print: true}, false, nil, ""},
+		"end":               {"it stops", []client.Object{aDebugPod("run")}, Options{End: true}, false, []string{"The pod run-debug stops."}, ""},
+		"end of nothing":    {"it may have ended", []client.Object{clitest.Suite("run", clitest.Failed)}, Options{End: true}, false, []string{"There is no pod to debug the run run."}, ""},
+		"end of another":    {"it is not ours", []client.Object{foreign}, Options{End: true}, true, []string{"There is no pod to debug the run run."}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []client.Object
 			for _, o := range tc.objects {
 				objects = append(objects, o.DeepCopyObject().(client.Object))
 			}
-			console, out, log := newTestConsole()
+			console, out, log := clitest.Console()
 			o := tc.options
-			o.For, o.Cluster = time.Hour, testCluster(console, true, objects...)
+			o.For, o.Cluster = time.Hour, clitest.Cluster(console, objects...)
 			err := o.Run(t.Context(), "run")
 			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
-			for _, text := range tc.says {
-				if !strings.Contains(log.String(), text) {
-					t.Errorf("%s: it does not say %q:\n%s", tc.reason, text, log)
-				}
-			}
+			clitest.Contains(t, tc.reason+": standard error", log.String(), tc.says...)
 			pods := &corev1.PodList{}
 			if err := o.Client.List(t.Context(), pods, client.HasLabels{}); err != nil {
 				t.Fatal(err)
@@ -117,17 +113,17 @@ func TestDebug(t *testing.T) {
 }
 
 func TestDebugAsJSON(t *testing.T) {
-	console, out, _ := newTestConsole()
+	console, out, _ := clitest.Console()
 	console.JSON = true
-	o := debug.Options{Cluster: testCluster(console, true, aRun("run", exitCode1), aJobOf("run")), Debugging: job.Debugging{For: time.Hour}}
+	o := Options{Cluster: clitest.Cluster(console, clitest.Suite("run", clitest.Failed), aJobOf("run")), Debugging: job.Debugging{For: time.Hour}}
 	if err := o.Run(t.Context(), "run"); err != nil {
 		t.Fatal(err)
 	}
-	var r debug.Result
+	var r Result
 	if err := json.NewDecoder(bytes.NewReader(out.Bytes())).Decode(&r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Pod != "run-debug" || r.Container != "test" || !r.Until.Equal(noon.Add(time.Hour)) || len(r.Commands) != 3 || len(r.Tests) != 4 {
+	if r.Pod != "run-debug" || r.Container != "test" || !r.Until.Equal(clitest.Noon.Add(time.Hour)) || len(r.Commands) != 3 || len(r.Tests) != 4 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -140,12 +136,8 @@ func TestDebugFlags(t *testing.T) {
 		"debug run --end --print":      "choose one of them",
 		"debug run --keep-failed-pods": "unknown flag",
 	} {
-		root := newRoot()
-		var log bytes.Buffer
-		root.SetErr(&log)
-		root.SetOut(&log)
-		if code := executeRoot(t.Context(), root, strings.Fields(args)); code == 0 || !strings.Contains(log.String(), want) {
-			t.Errorf("%s: %d, %s", args, code, &log)
+		if _, log, code := (clitest.Program{New}).Invoke(t, strings.Fields(args)...); code == 0 || !strings.Contains(log, want) {
+			t.Errorf("%s: %d, %s", args, code, log)
 		}
 	}
 }

@@ -1,7 +1,8 @@
-package main
+package doctor
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,11 +20,15 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	doctorcommand "github.com/postflight-dev/postflight/cmd/postflight/doctor"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/clitest"
 	"github.com/postflight-dev/postflight/test/tier"
 )
+
+func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
+
+var program = clitest.Program{New}
 
 // TestDoctor breaks one thing after the other, and doctor says which.
 func TestDoctor(t *testing.T) {
@@ -126,8 +131,8 @@ func TestDoctorOfOneWithFewRights(t *testing.T) {
 }
 
 func TestDoctorPrints(t *testing.T) {
-	c, out, _ := newTestConsole()
-	o := &doctorcommand.Options{Cluster: testCluster(c, true)}
+	c, out, _ := clitest.Console()
+	o := &Options{Cluster: clitest.Cluster(c)}
 	found := []doctor.Finding{doctor.NoManager("x"), {Check: "keys", Level: doctor.OK, Message: "None \x1b[31mexpires."}}
 	if err := o.Print(found); err != nil {
 		t.Fatal(err)
@@ -143,7 +148,7 @@ func TestDoctorPrints(t *testing.T) {
 }
 
 func TestDoctorWithoutACluster(t *testing.T) {
-	_, log, code := invoke(t, "doctor", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
+	_, log, code := program.Invoke(t, "doctor", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
 	if code != cli.ExitTrouble {
 		t.Errorf("exit code %d, want %d: %s", code, cli.ExitTrouble, log)
 	}

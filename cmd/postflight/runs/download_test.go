@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 // tree returns the files below a folder, with their contents.
@@ -33,9 +33,9 @@ func tree(t *testing.T, dir string) map[string]string {
 }
 
 func TestRunsArtifactsDownload(t *testing.T) {
-	files := []aFile{{"p", "report/index.html", "<html>"}, {"p", "a b+ü%.png", "picture"}, {"p", "empty", ""}}
+	files := []clitest.File{file("p", "report/index.html", "<html>"), file("p", "a b+ü%.png", "picture"), file("p", "empty", "")}
 	cases := map[string]struct {
-		files  []aFile
+		files  []clitest.File
 		there  map[string]string // before
 		args   string
 		code   int
@@ -47,14 +47,14 @@ func TestRunsArtifactsDownload(t *testing.T) {
 		"the run's name":  {args: "report", folder: "smoke-1", want: map[string]string{"report/index.html": "<html>"}},
 		"by pattern":      {args: "--dir out *.html", want: map[string]string{"report/index.html": "<html>"}},
 		"none matches":    {args: "--dir out *.zip", code: 1, says: "no file of the run smoke-1 matches. \"postflight runs artifacts list smoke-1\" shows its 3 files"},
-		"two pods":        {files: []aFile{{"p", "a", "1"}, {"q", "a", "2"}}, args: "--dir out", want: map[string]string{"p/a": "1", "q/a": "2"}},
-		"one of two pods": {files: []aFile{{"p", "a", "1"}, {"q", "a", "2"}}, args: "--dir out --pod q", want: map[string]string{"a": "2"}},
+		"two pods":        {files: []clitest.File{file("p", "a", "1"), file("q", "a", "2")}, args: "--dir out", want: map[string]string{"p/a": "1", "q/a": "2"}},
+		"one of two pods": {files: []clitest.File{file("p", "a", "1"), file("q", "a", "2")}, args: "--dir out --pod q", want: map[string]string{"a": "2"}},
 		"a file is there": {there: map[string]string{"empty": "mine"}, args: "--dir out empty *.html", code: 1,
 			want: map[string]string{"empty": "mine", "report/index.html": "<html>"}, says: "out/empty exists. --force replaces it"},
 		"a file is replaced": {there: map[string]string{"empty": "mine"}, args: "--dir out --force empty", want: map[string]string{"empty": ""}},
-		"a hostile path": {files: []aFile{{"p", "../../x", "1"}, {"p", "b", "2"}}, args: "--dir out", code: 1, want: map[string]string{"b": "2"},
+		"a hostile path": {files: []clitest.File{file("p", "../../x", "1"), file("p", "b", "2")}, args: "--dir out", code: 1, want: map[string]string{"b": "2"},
 			says: "../../x: its path is not that of a file below a folder"},
-		"a file and a folder of one name": {files: []aFile{{"p", "a", "1"}, {"p", "a/b", "2"}}, args: "--dir out", code: 1, says: "1 of 2 files could not be downloaded"},
+		"a file and a folder of one name": {files: []clitest.File{file("p", "a", "1"), file("p", "a/b", "2")}, args: "--dir out", code: 1, says: "1 of 2 files could not be downloaded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,12 +72,12 @@ func TestRunsArtifactsDownload(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			api := &anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}, files: files}
+			api := &clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.WithResults)}, Files: files}
 			if tc.files != nil {
-				api.files = tc.files
+				api.Files = tc.files
 			}
-			api.start(t)
-			_, log, code := invoke(t, append(strings.Fields("runs artifacts download smoke-1"), strings.Fields(tc.args)...)...)
+			api.Start(t)
+			_, log, code := program.Invoke(t, append(strings.Fields("runs artifacts download smoke-1"), strings.Fields(tc.args)...)...)
 			if code != tc.code || !strings.Contains(log, tc.says) {
 				t.Errorf("exit code %d, want %d, and %q in\n%s", code, tc.code, tc.says, log)
 			}
@@ -95,9 +95,9 @@ func TestRunsArtifactsDownload(t *testing.T) {
 
 func TestRunsArtifactsDownloadJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
-	(&anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}, files: []aFile{{"p", "a", "1"}, {"p", "../b", "2"}}}).start(t)
-	out, _, code := invoke(t, strings.Fields("runs artifacts download smoke-1 -o json")...)
-	var got []runs.Downloaded
+	(&clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.WithResults)}, Files: []clitest.File{file("p", "a", "1"), file("p", "../b", "2")}}).Start(t)
+	out, _, code := program.Invoke(t, strings.Fields("runs artifacts download smoke-1 -o json")...)
+	var got []Downloaded
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 1 {
 		t.Fatalf("%v, exit code %d: %s", err, code, out)
 	}
@@ -109,16 +109,16 @@ func TestRunsArtifactsDownloadJSON(t *testing.T) {
 // Hundreds of files come in parallel, each as a whole.
 func TestRunsArtifactsDownloadMany(t *testing.T) {
 	dir := t.TempDir()
-	api := &anAPI{runs: []httpapi.Run{apiRun("smoke-1", withResults)}}
+	api := &clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.WithResults)}}
 	want := map[string]string{}
 	for i := range 500 {
-		f := aFile{"p", filepath.Join("d"+string(rune('a'+i%7)), strings.Repeat("x", i%40+1)+"-"+string(rune('a'+i%26))+strings.Repeat("y", i/40)), strings.Repeat("z", i*10)}
-		if _, ok := want[f.path]; !ok {
-			api.files, want[f.path] = append(api.files, f), f.content
+		f := file("p", filepath.Join("d"+string(rune('a'+i%7)), strings.Repeat("x", i%40+1)+"-"+string(rune('a'+i%26))+strings.Repeat("y", i/40)), strings.Repeat("z", i*10))
+		if _, ok := want[f.Path]; !ok {
+			api.Files, want[f.Path] = append(api.Files, f), f.Content
 		}
 	}
-	api.start(t)
-	if _, log, code := invoke(t, "runs", "artifacts", "download", "smoke-1", "-d", dir); code != 0 {
+	api.Start(t)
+	if _, log, code := program.Invoke(t, "runs", "artifacts", "download", "smoke-1", "-d", dir); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, log)
 	}
 	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {

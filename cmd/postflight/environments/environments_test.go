@@ -1,8 +1,6 @@
-package main
+package environments
 
 import (
-	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +11,11 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
-	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
+
+var program = clitest.Program{New}
 
 // stagingEnvironment has two repositories, one of which is not rolled out, and names that are hostile to terminals.
 func stagingEnvironment() *v1alpha1.Environment {
@@ -25,7 +25,7 @@ func stagingEnvironment() *v1alpha1.Environment {
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment cart."}},
 			Deployed: []v1alpha1.Deployed{
 				{Repository: "acme/pay", SHA: "v4\x1b[2J", ReportedBy: v1alpha1.ReportedByNotification},
-				{Repository: "acme/shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Branch: "main", DeploymentType: "web", Since: &metav1.Time{Time: noon.Add(-42 * time.Minute)},
+				{Repository: "acme/shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Branch: "main", DeploymentType: "web", Since: &metav1.Time{Time: clitest.Noon.Add(-42 * time.Minute)},
 					ReportedBy: v1alpha1.ReportedByWorkload, Previous: &v1alpha1.PreviousDeployment{SHA: "4c2f"}, Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []v1alpha1.DeployedWorkload{
 						{Kind: "Deployment", Namespace: "acme", Name: "shop", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Ready: true},
 						{Kind: "Deployment", Namespace: "acme", Name: "jobs", SHA: "77d01b5e00000000000000000000000000000007"}}},
@@ -34,7 +34,7 @@ func stagingEnvironment() *v1alpha1.Environment {
 }
 
 func TestEnvironmentsByServer(t *testing.T) {
-	staging := record.EnvironmentOf("acme", stagingEnvironment(), noon)
+	staging := record.EnvironmentOf("acme", stagingEnvironment(), clitest.Noon)
 	staging.PageURL = "/environments/acme/staging"
 	empty := httpapi.EnvironmentStatus{Name: "production", Team: "acme", Namespace: "acme", Deployed: []httpapi.Deployed{}}
 	for name, tc := range map[string]struct {
@@ -58,63 +58,49 @@ func TestEnvironmentsByServer(t *testing.T) {
 		"another word for all": {environments: []httpapi.EnvironmentStatus{empty}, args: "environment list -o json", out: []string{`"deployed": []`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := &anAPI{deployed: tc.environments}
-			if api.deployed == nil {
-				api.deployed = []httpapi.EnvironmentStatus{}
+			api := &clitest.API{Environments: tc.environments}
+			if api.Environments == nil {
+				api.Environments = []httpapi.EnvironmentStatus{}
 			}
-			api.start(t)
-			out, log, code := invoke(t, strings.Fields(tc.args)...)
+			api.Start(t)
+			out, log, code := program.Invoke(t, strings.Fields(tc.args)...)
 			if code != tc.code || strings.Contains(out, "\x1b") {
 				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
-			for _, want := range tc.out {
-				if !strings.Contains(out, want) {
-					t.Errorf("standard output has no %q:\n%s", want, out)
-				}
-			}
-			for _, want := range tc.log {
-				if !strings.Contains(log, want) {
-					t.Errorf("standard error has no %q:\n%s", want, log)
-				}
-			}
-			if tc.sent != "" && !cmp.Equal(api.requests, []string{tc.sent}) {
-				t.Errorf("requests: %q", api.requests)
+			clitest.Contains(t, "standard output", out, tc.out...)
+			clitest.Contains(t, "standard error", log, tc.log...)
+			if tc.sent != "" && !cmp.Equal(api.Requests, []string{tc.sent}) {
+				t.Errorf("requests: %q", api.Requests)
 			}
 		})
 	}
 }
 
 // environmentsOn are the options of a command about the Environments of a cluster.
-func environmentsOn(c access.Cluster) environments.Options {
-	return environments.Options{Output: c.Output, Source: &environments.Cluster{Cluster: &c}, Scope: "in the namespace acme", Now: func() time.Time { return noon }}
+func environmentsOn(c access.Cluster) Options {
+	return Options{Output: c.Output, Source: &Cluster{Cluster: &c}, Scope: "in the namespace acme", Now: func() time.Time { return clitest.Noon }}
 }
 
 // TestEnvironmentsAreTheSameBothWays compares what commands print through the server and through the kubeconfig.
 func TestEnvironmentsAreTheSameBothWays(t *testing.T) {
 	team := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "acme"}}
-	(&anAPI{deployed: []httpapi.EnvironmentStatus{record.EnvironmentOf("acme", stagingEnvironment(), noon)}}).start(t)
-	for args, run := range map[string]func(environments.Options) error{
-		"list": func(o environments.Options) error {
-			return (&environments.ListOptions{Options: o}).Run(t.Context())
+	(&clitest.API{Environments: []httpapi.EnvironmentStatus{record.EnvironmentOf("acme", stagingEnvironment(), clitest.Noon)}}).Start(t)
+	for args, run := range map[string]func(Options) error{
+		"list": func(o Options) error {
+			return (&ListOptions{Options: o}).Run(t.Context())
 		},
-		"show staging": func(o environments.Options) error {
-			return (&environments.ShowOptions{Options: o}).Run(t.Context(), "staging")
+		"show staging": func(o Options) error {
+			return (&ShowOptions{Options: o}).Run(t.Context(), "staging")
 		},
 	} {
 		t.Run(args, func(t *testing.T) {
-			byServer, _, code := invoke(t, strings.Fields("environments "+args+" -o json")...)
-			c, out, _ := newTestConsole()
+			byServer, _, code := program.Invoke(t, strings.Fields("environments "+args+" -o json")...)
+			c, out, _ := clitest.Console()
 			c.JSON = true
-			if err := run(environmentsOn(testCluster(c, true, stagingEnvironment(), team))); err != nil || code != 0 {
+			if err := run(environmentsOn(clitest.Cluster(c, stagingEnvironment(), team))); err != nil || code != 0 {
 				t.Fatalf("%v, exit code %d", err, code)
 			}
-			var a, b any
-			if err := errors.Join(json.Unmarshal([]byte(byServer), &a), json.Unmarshal(out.Bytes(), &b)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(a, b); diff != "" {
-				t.Errorf("through the server (-) and the kubeconfig (+):\n%s", diff)
-			}
+			clitest.SameJSON(t, byServer, out.String())
 		})
 	}
 }
@@ -123,14 +109,14 @@ func TestEnvironmentsAreTheSameBothWays(t *testing.T) {
 func TestEnvironmentsThatWait(t *testing.T) {
 	e := stagingEnvironment()
 	e.Annotations = map[string]string{v1alpha1.AnnotationHeldBy: "ben"}
-	e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(time.Hour)), Reason: "debugging 812"}
+	e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(clitest.Noon.Add(time.Hour)), Reason: "debugging 812"}
 	e.Spec.Settle = &v1alpha1.EnvironmentSettle{Quiet: metav1.Duration{Duration: 2 * time.Minute}}
-	run := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "run"}, Spec: v1alpha1.SuiteSpec{Environment: "staging", ReceivedAt: new(metav1.NewMicroTime(noon.Add(-time.Minute)))}}
+	run := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "run"}, Spec: v1alpha1.SuiteSpec{Environment: "staging", ReceivedAt: new(metav1.NewMicroTime(clitest.Noon.Add(-time.Minute)))}}
 	const hold = "until 13:00 UTC: debugging 812, by ben"
 	const settling = "the last deployment was at 11:59:00 UTC; runs start at 12:01:00 UTC unless another follows, at 12:09:00 UTC at the latest"
-	c, out, log := newTestConsole()
-	o := environmentsOn(testCluster(c, true, e, run))
-	if err := (&environments.ListOptions{Options: o}).Run(t.Context()); err != nil {
+	c, out, log := clitest.Console()
+	o := environmentsOn(clitest.Cluster(c, e, run))
+	if err := (&ListOptions{Options: o}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"staging is on hold " + hold + ".\n", "staging has to settle: " + settling + ".\n"} {
@@ -138,7 +124,7 @@ func TestEnvironmentsThatWait(t *testing.T) {
 			t.Errorf("list says\n%s, and not %q", log, want)
 		}
 	}
-	if err := (&environments.ShowOptions{Options: o}).Run(t.Context(), "staging"); err != nil {
+	if err := (&ShowOptions{Options: o}).Run(t.Context(), "staging"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"On hold:       " + hold + "\n", "Settling:      " + settling + "\n"} {
@@ -149,24 +135,24 @@ func TestEnvironmentsThatWait(t *testing.T) {
 }
 
 func TestEnvironmentsByCluster(t *testing.T) {
-	c, out, _ := newTestConsole()
-	o := environmentsOn(testCluster(c, true, stagingEnvironment()))
-	if err := (&environments.ListOptions{Options: o}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "42m") {
+	c, out, _ := clitest.Console()
+	o := environmentsOn(clitest.Cluster(c, stagingEnvironment()))
+	if err := (&ListOptions{Options: o}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "42m") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if err := (&environments.ShowOptions{Options: o}).Run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no Environment "nope" in the namespace acme`) {
+	if err := (&ShowOptions{Options: o}).Run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no Environment "nope" in the namespace acme`) {
 		t.Errorf("an unknown name: %v", err)
 	}
-	if err := (&environments.ListOptions{Options: environmentsOn(testCluster(c, true))}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
+	if err := (&ListOptions{Options: environmentsOn(clitest.Cluster(c))}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
 		t.Errorf("an unknown namespace: %v", err)
 	}
 }
 
 // TestEnvironmentsThen: what was deployed, through the server and through the kubeconfig.
 func TestEnvironmentsThen(t *testing.T) {
-	then := httpapi.EnvironmentStatus{Name: "staging", Team: "acme", Namespace: "acme", At: new(noon.Add(-time.Hour)),
-		Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: "4c2f", Since: new(noon.Add(-2 * time.Hour)), ReportedBy: "Workload"}, {Repository: "acme/pay", Message: "The workloads had several commits."}}}
-	nothing := httpapi.EnvironmentStatus{Name: "staging", Team: "acme", Namespace: "acme", At: new(noon.Add(-time.Hour)), Deployed: []httpapi.Deployed{}}
+	then := httpapi.EnvironmentStatus{Name: "staging", Team: "acme", Namespace: "acme", At: new(clitest.Noon.Add(-time.Hour)),
+		Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: "4c2f", Since: new(clitest.Noon.Add(-2 * time.Hour)), ReportedBy: "Workload"}, {Repository: "acme/pay", Message: "The workloads had several commits."}}}
+	nothing := httpapi.EnvironmentStatus{Name: "staging", Team: "acme", Namespace: "acme", At: new(clitest.Noon.Add(-time.Hour)), Deployed: []httpapi.Deployed{}}
 	for name, tc := range map[string]struct {
 		e        httpapi.EnvironmentStatus
 		args     []string
@@ -184,17 +170,17 @@ func TestEnvironmentsThen(t *testing.T) {
 		"without a name": {then, []string{"history"}, 3, "", "history NAME", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := &anAPI{deployed: []httpapi.EnvironmentStatus{tc.e}}
-			api.start(t)
-			out, log, code := invoke(t, append([]string{"environments"}, tc.args...)...)
-			if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(log, tc.log) || tc.sent != "" && !cmp.Equal(api.requests, []string{tc.sent}) {
-				t.Errorf("exit code %d, requests %q\n%s\n%s", code, api.requests, out, log)
+			api := &clitest.API{Environments: []httpapi.EnvironmentStatus{tc.e}}
+			api.Start(t)
+			out, log, code := program.Invoke(t, append([]string{"environments"}, tc.args...)...)
+			if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(log, tc.log) || tc.sent != "" && !cmp.Equal(api.Requests, []string{tc.sent}) {
+				t.Errorf("exit code %d, requests %q\n%s\n%s", code, api.Requests, out, log)
 			}
 		})
 	}
 	for at, want := range map[string]string{"10m": "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", "3h": "the cluster does not know"} {
-		console, out, _ := newTestConsole()
-		err := (&environments.ShowOptions{Options: environmentsOn(testCluster(console, true, stagingEnvironment())), At: at}).Run(t.Context(), "staging")
+		console, out, _ := clitest.Console()
+		err := (&ShowOptions{Options: environmentsOn(clitest.Cluster(console, stagingEnvironment())), At: at}).Run(t.Context(), "staging")
 		if err != nil {
 			out.WriteString(err.Error())
 		}
@@ -202,8 +188,8 @@ func TestEnvironmentsThen(t *testing.T) {
 			t.Errorf("%s: %s", at, out)
 		}
 	}
-	console, out, log := newTestConsole()
-	if err := (&environments.HistoryOptions{Options: environmentsOn(testCluster(console, true, stagingEnvironment())), Limit: 5}).Run(t.Context(), "staging"); err != nil || !strings.Contains(out.String(), "5ca1ab1e0ddb") || !strings.Contains(log.String(), "POSTFLIGHT_URL") {
+	console, out, log := clitest.Console()
+	if err := (&HistoryOptions{Options: environmentsOn(clitest.Cluster(console, stagingEnvironment())), Limit: 5}).Run(t.Context(), "staging"); err != nil || !strings.Contains(out.String(), "5ca1ab1e0ddb") || !strings.Contains(log.String(), "POSTFLIGHT_URL") {
 		t.Errorf("%v\n%s\n%s", err, out, log)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -226,7 +226,7 @@ func (p *patient) runPod(j *batchv1.Job) {
 
 func (p *patient) doctor(args ...string) (found []doctor.Finding, code int) {
 	p.Helper()
-	out, log, code := invoke(p.T, append([]string{"doctor", "--kubeconfig", p.kubeconfig, "-o", "json"}, args...)...)
+	out, log, code := program.Invoke(p.T, append([]string{"doctor", "--kubeconfig", p.kubeconfig, "-o", "json"}, args...)...)
 	var report struct{ Findings []doctor.Finding }
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		p.Fatalf("%v: %s%s", err, out, log)

@@ -1,10 +1,8 @@
-package main
+package replay
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +10,11 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/test/clitest"
 	"github.com/postflight-dev/postflight/test/openapi"
 )
+
+var program = clitest.Program{New}
 
 // aReplayer answers a replay of two pages. Branches are hostile to terminals and Markdown.
 type aReplayer struct {
@@ -24,9 +25,7 @@ type aReplayer struct {
 
 func (a *aReplayer) start(t *testing.T) {
 	t.Helper()
-	server := httptest.NewServer(openapi.Check(t, http.HandlerFunc(a.serve)))
-	t.Cleanup(server.Close)
-	t.Setenv("POSTFLIGHT_URL", server.URL)
+	clitest.Serve(t, openapi.Check(t, http.HandlerFunc(a.serve)).ServeHTTP)
 	t.Setenv("POSTFLIGHT_API_KEY", "k")
 	t.Setenv("POSTFLIGHT_ALLOW_HTTP", "1")
 }
@@ -36,10 +35,10 @@ func (a *aReplayer) serve(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	a.sent = append(a.sent, query.Get("cursor")+" "+r.Header.Get("Content-Type")+" "+string(body))
 	if a.problem != "" {
-		fail(w, http.StatusBadRequest, a.problem, `The Trigger smoke is not valid. It does not compile.`)
+		clitest.Fail(w, http.StatusBadRequest, a.problem, `The Trigger smoke is not valid. It does not compile.`)
 		return
 	}
-	at := noon.UTC().Truncate(time.Second)
+	at := clitest.Noon.UTC().Truncate(time.Second)
 	page := httpapi.Replay{
 		From: at.Add(-time.Hour), To: at, Notifications: 5000, Next: "second", Ignored: []string{"Environment/staging"}, Changes: []httpapi.ReplayChange{},
 		Triggers: []httpapi.ReplayedTrigger{{Trigger: "smoke", Environment: "staging", ComparedWith: "trigger", Matched: 7, MatchedBefore: 7}},
@@ -56,8 +55,7 @@ func (a *aReplayer) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		page.Changes = append(page.Changes, httpapi.ReplayChange{Trigger: "smoke", Change: "stops", At: at, Way: "workload", Branch: "a|b`\x1b[2J<img src=x>@all"})
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(page)
+	clitest.Reply(w, http.StatusOK, page)
 }
 
 const changedTrigger = "apiVersion: postflight.dev/v1alpha1\nkind: Trigger\nmetadata: {name: smoke}\nspec: {environment: staging}\n"
@@ -94,20 +92,12 @@ func TestReplayCommand(t *testing.T) {
 			if err := os.WriteFile(file, []byte(changedTrigger), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out, log, code := invoke(t, append([]string{"replay", "-f", file}, tc.args...)...)
+			out, log, code := program.Invoke(t, append([]string{"replay", "-f", file}, tc.args...)...)
 			if code != tc.code || len(api.sent) != tc.asks || strings.Contains(out+log, "\x1b") {
 				t.Errorf("exit code %d after %d requests, want %d after %d\n%s%s", code, len(api.sent), tc.code, tc.asks, out, log)
 			}
-			for _, want := range tc.out {
-				if !strings.Contains(out, want) {
-					t.Errorf("standard output has no %q:\n%s", want, out)
-				}
-			}
-			for _, want := range tc.log {
-				if !strings.Contains(log, want) {
-					t.Errorf("standard error has no %q:\n%s", want, log)
-				}
-			}
+			clitest.Contains(t, "standard output", out, tc.out...)
+			clitest.Contains(t, "standard error", log, tc.log...)
 			if len(api.sent) > 0 && api.sent[0] != " application/yaml "+changedTrigger {
 				t.Errorf("sent %q", api.sent)
 			}
@@ -116,7 +106,7 @@ func TestReplayCommand(t *testing.T) {
 }
 
 func TestReplayNeedsAFile(t *testing.T) {
-	if _, log, code := invoke(t, "replay"); code != 3 || !strings.Contains(log, "name the file with the changed Trigger") {
+	if _, log, code := program.Invoke(t, "replay"); code != 3 || !strings.Contains(log, "name the file with the changed Trigger") {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }
@@ -124,11 +114,7 @@ func TestReplayNeedsAFile(t *testing.T) {
 func TestReplayOfStandardInput(t *testing.T) {
 	api := &aReplayer{}
 	api.start(t)
-	root := newRoot()
-	root.SetIn(strings.NewReader(changedTrigger))
-	root.SetOut(io.Discard)
-	root.SetErr(io.Discard)
-	if code := executeRoot(t.Context(), root, []string{"replay", "-f", "-"}); code != 0 || len(api.sent) != 2 || !strings.HasSuffix(api.sent[1], changedTrigger) {
+	if _, _, code := program.Run(t.Context(), strings.NewReader(changedTrigger), "replay", "-f", "-"); code != 0 || len(api.sent) != 2 || !strings.HasSuffix(api.sent[1], changedTrigger) {
 		t.Errorf("exit code %d, sent %q", code, api.sent)
 	}
 }

@@ -1,19 +1,28 @@
-package main
+package cli_test
 
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
+
+// onCluster are the options of a command about the runs of a cluster.
+func onCluster(c access.Cluster) runs.Options {
+	return runs.Options{Output: c.Output, Source: &runs.ClusterRuns{Cluster: &c}, Now: func() time.Time { return clitest.Noon }}
+}
 
 // hostile moves cursors, sets titles, starts lines that CI systems obey, and turns text around.
 const hostile = "a\x1b]0;owned\x07\x1b[2J\r\n::set-output name=x::y\u009b31m\u202e\u200b\u2028z"
@@ -25,23 +34,23 @@ func harmless(text string) bool {
 // Untrusted text must not control the terminal.
 func TestEveryTextIsClean(t *testing.T) {
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}, Spec: v1alpha1.APIKeySpec{Description: hostile}}
-	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {
+	run := clitest.Suite("a", clitest.Failed, func(s *v1alpha1.Suite) {
 		s.Spec.Deployment = v1alpha1.Deployment{Branch: hostile, SHA: hostile, Type: hostile, URL: hostile, Repository: hostile}
 		s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: hostile}
 		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled(hostile)}
 	})
 	prints := map[string]func(c *cli.Console) error{
 		"keys list": func(c *cli.Console) error {
-			return (&keys.ListOptions{Cluster: testCluster(c, true, key)}).Run(t.Context())
+			return (&keys.ListOptions{Cluster: clitest.Cluster(c, key)}).Run(t.Context())
 		},
 		"runs list": func(c *cli.Console) error {
-			return (&runs.ListOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context())
+			return (&runs.ListOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context())
 		},
 		"runs show": func(c *cli.Console) error {
-			return (&runs.ShowOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
+			return (&runs.ShowOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context(), "a")
 		},
 		"an error": func(c *cli.Console) error {
-			err := (&runs.LogsOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
+			err := (&runs.LogsOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context(), "a")
 			if err == nil || !strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%v, want the message of the run", err)
 			}
@@ -55,7 +64,7 @@ func TestEveryTextIsClean(t *testing.T) {
 	}
 	for name, print := range prints {
 		t.Run(name, func(t *testing.T) {
-			c, out, log := newTestConsole()
+			c, out, log := clitest.Console()
 			if err := print(c); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +93,7 @@ func TestErrorText(t *testing.T) {
 
 // JSON keeps the text exactly, but escapes what a terminal would obey.
 func TestJSONIsExact(t *testing.T) {
-	c, out, _ := newTestConsole()
+	c, out, _ := clitest.Console()
 	if err := c.WriteJSON(map[string]string{"branch": hostile + "<ü😀>"}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,5 +105,22 @@ func TestJSONIsExact(t *testing.T) {
 	var got map[string]string
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got["branch"] != hostile+"<ü😀>" {
 		t.Errorf("%q, %v, want what was given", got, err)
+	}
+}
+
+// A terminal gets the colours of a log, and a file everything.
+func TestLogsOnATerminal(t *testing.T) {
+	const log = "\x1b[31mred\x1b[0m\x1b]0;owned\x07\x1b[2J\n"
+	for terminal, want := range map[bool]string{true: "\x1b[31mred\x1b[0m\n\x1b[0m", false: log} {
+		c, out, _ := clitest.Console()
+		c.Terminal = terminal
+		failed := errors.New("broke off")
+		err := c.Untrusted(func(to io.Writer) error {
+			_, err := io.WriteString(to, log)
+			return errors.Join(err, failed)
+		})
+		if out.String() != want || !errors.Is(err, failed) {
+			t.Errorf("terminal %t: %q, %v, want %q", terminal, out, err, want)
+		}
 	}
 }

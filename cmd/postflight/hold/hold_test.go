@@ -1,4 +1,4 @@
-package main
+package hold
 
 import (
 	"strings"
@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/cmd/postflight/hold"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 func TestHold(t *testing.T) {
@@ -21,49 +22,45 @@ func TestHold(t *testing.T) {
 				Hold: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(until), Reason: "debugging 812"}},
 		}
 	}
-	free := held(noon, "")
+	free := held(clitest.Noon, "")
 	free.Spec.Hold, free.Annotations = nil, map[string]string{"a": "b"}
-	inAnHour := v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(time.Hour)), Reason: "debugging 812"}
+	inAnHour := v1alpha1.EnvironmentHold{Until: metav1.NewTime(clitest.Noon.Add(time.Hour)), Reason: "debugging 812"}
 	for name, tc := range map[string]struct {
 		is      *v1alpha1.Environment
-		options hold.Options
+		options Options
 		want    *v1alpha1.EnvironmentHold
 		by      string
 		says    []string
 	}{
 		"hold": {
-			is: free, options: hold.Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
+			is: free, options: Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
 			says: []string{"staging is on hold until 13:00 UTC. Release it earlier: postflight hold staging --release -n acme"},
 		},
 		"hold for days": {
-			is: free, options: hold.Options{For: 48 * time.Hour}, want: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(noon.Add(48 * time.Hour))}, by: "ada",
+			is: free, options: Options{For: 48 * time.Hour}, want: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(clitest.Noon.Add(48 * time.Hour))}, by: "ada",
 			says: []string{"until 12:00 UTC on 22 November 2026."},
 		},
 		"hold of somebody else": {
-			is: held(noon.Add(2*time.Hour), "ben"), options: hold.Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
+			is: held(clitest.Noon.Add(2*time.Hour), "ben"), options: Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
 			says: []string{"staging is on hold until 13:00 UTC.", "It was on hold until 14:00 UTC: debugging 812, by ben."},
 		},
 		"release": {
-			is: held(noon.Add(time.Hour), "ben"), options: hold.Options{Release: true},
+			is: held(clitest.Noon.Add(time.Hour), "ben"), options: Options{Release: true},
 			says: []string{"staging is released, and its queue continues.", "It was on hold until 13:00 UTC: debugging 812, by ben."},
 		},
 		"release of one that is over": {
-			is: held(noon, "ben"), options: hold.Options{Release: true}, says: []string{"staging was not on hold."},
+			is: held(clitest.Noon, "ben"), options: Options{Release: true}, says: []string{"staging was not on hold."},
 		},
-		"release of one that is free": {is: free, options: hold.Options{Release: true}, says: []string{"staging was not on hold."}},
+		"release of one that is free": {is: free, options: Options{Release: true}, says: []string{"staging was not on hold."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			console, _, log := newTestConsole()
+			console, _, log := clitest.Console()
 			o := tc.options
-			o.Cluster = testCluster(console, true, tc.is.DeepCopy())
+			o.Cluster = clitest.Cluster(console, tc.is.DeepCopy())
 			if err := o.Run(t.Context(), "staging"); err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range tc.says {
-				if !strings.Contains(log.String(), want) {
-					t.Errorf("%q is not in\n%s", want, log)
-				}
-			}
+			clitest.Contains(t, "standard error", log.String(), tc.says...)
 			e := &v1alpha1.Environment{}
 			if err := o.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "staging"}, e); err != nil {
 				t.Fatal(err)
@@ -79,8 +76,8 @@ func TestHold(t *testing.T) {
 }
 
 func TestHoldOfNothing(t *testing.T) {
-	console, _, _ := newTestConsole()
-	o := &hold.Options{Cluster: testCluster(console, true), For: time.Hour}
+	console, _, _ := clitest.Console()
+	o := &Options{Cluster: clitest.Cluster(console), For: time.Hour}
 	if err := o.Run(t.Context(), "stagign"); err == nil || !strings.Contains(err.Error(), `there is no Environment "stagign" in the namespace acme`) {
 		t.Error(err)
 	}
@@ -97,14 +94,10 @@ func TestHoldNeedsAnEnd(t *testing.T) {
 		"--for 1h":                     "accepts 1 arg(s), received 0",
 		"staging --for 1h --reason " + strings.Repeat("x", 257): "--reason has 257 characters, and at most 256 are accepted",
 	} {
-		root := newRoot()
-		var log strings.Builder
-		root.SetErr(&log)
-		if code := executeRoot(t.Context(), root, append([]string{"hold", "--kubeconfig", "testdata/none"}, strings.Fields(args)...)); code != 3 {
+		_, log, code := clitest.Program{New}.Invoke(t, append([]string{"hold", "--kubeconfig", "testdata/none"}, strings.Fields(args)...)...)
+		if code != cli.ExitTrouble {
 			t.Errorf("hold %s: exit code %d, want 3", args, code)
 		}
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("hold %s: %q is not in\n%s", args, want, &log)
-		}
+		clitest.Contains(t, "hold "+args, log, want)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package environments
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 // rolledOut is a Deployment of which all pods have a commit.
@@ -109,23 +109,15 @@ func TestExplainEnvironment(t *testing.T) {
 		"an Environment without workloads": {all, namingWorkloads(), nil, 0, nil, []string{"The Environment names no workloads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			console, out, log := newTestConsole()
-			c := testCluster(console, true, append([]client.Object{team, e2e, strict, tc.e, rolledOut("web", "5ca1ab1e")}, tc.more...)...)
+			console, out, log := clitest.Console()
+			c := clitest.Cluster(console, append([]client.Object{team, e2e, strict, tc.e, rolledOut("web", "5ca1ab1e")}, tc.more...)...)
 			c.Client = withKinds{interceptor.NewClient(c.Client.(client.WithWatch), tc.rights.funcs())}
-			o := environments.ExplainOptions{Cluster: c, Manager: "postflight-system/postflight-manager"}
-			if code := codeOf(o.Run(t.Context(), []string{"staging"})); code != tc.code {
+			o := ExplainOptions{Cluster: c, Manager: "postflight-system/postflight-manager"}
+			if code := clitest.ExitCode(o.Run(t.Context(), []string{"staging"})); code != tc.code {
 				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
-			for _, want := range tc.out {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("standard output has no %q:\n%s", want, out)
-				}
-			}
-			for _, want := range tc.log {
-				if !strings.Contains(log.String(), want) {
-					t.Errorf("standard error has no %q:\n%s", want, log)
-				}
-			}
+			clitest.Contains(t, "standard output", out.String(), tc.out...)
+			clitest.Contains(t, "standard error", log.String(), tc.log...)
 			if tc.code == 0 && strings.Contains(log.String(), "Problem") || strings.Contains(out.String()+log.String(), "hunter2") {
 				t.Errorf("standard error:\n%s", log)
 			}
@@ -149,13 +141,13 @@ func TestExplainEnvironmentOfAFile(t *testing.T) {
 		"a file and a name": {file, "staging", 3, "name the Environment, or a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			console, out, _ := newTestConsole()
+			console, out, _ := clitest.Console()
 			console.JSON = true
-			c := testCluster(console, true, rolledOut("web", "5ca1ab1e"))
+			c := clitest.Cluster(console, rolledOut("web", "5ca1ab1e"))
 			c.Client = withKinds{interceptor.NewClient(c.Client.(client.WithWatch), rightsOf{true, true, true}.funcs())}
-			o := environments.ExplainOptions{Cluster: c, Manager: "postflight-system/postflight-manager", File: "-", In: strings.NewReader(tc.file)}
+			o := ExplainOptions{Cluster: c, Manager: "postflight-system/postflight-manager", File: "-", In: strings.NewReader(tc.file)}
 			err := o.Run(t.Context(), strings.Fields(tc.args))
-			if codeOf(err) != tc.code || err != nil && !strings.Contains(err.Error(), tc.says) {
+			if clitest.ExitCode(err) != tc.code || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Fatalf("%v", err)
 			}
 			if tc.code != 0 {
@@ -166,11 +158,5 @@ func TestExplainEnvironmentOfAFile(t *testing.T) {
 				t.Errorf("%v, %s", err, out)
 			}
 		})
-	}
-	if _, log, code := invoke(t, "explain", "environment", "--kubeconfig", "/nowhere"); code != 3 || strings.Contains(log, "unknown command") {
-		t.Errorf("%d: %s", code, log)
-	}
-	if _, log, code := invoke(t, "explain", "nothing"); code != 3 || !strings.Contains(log, "unknown command") {
-		t.Errorf("%d: %s", code, log)
 	}
 }

@@ -1,11 +1,10 @@
-package main
+package cli
 
 import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 func TestEndOf(t *testing.T) {
@@ -24,9 +23,36 @@ func TestEndOf(t *testing.T) {
 		"canceled, with results":     {client.Run{State: v1alpha1.ReasonCanceled, Message: "Canceled by anna.", Results: two}, "Canceled by anna. 2 tests passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := cli.EndOf(&tc.run); got != tc.want {
+			if got := endOf(&tc.run); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestQuarantinedRun: lists and summaries do not show a plain pass.
+func TestQuarantinedRun(t *testing.T) {
+	r := &client.Run{State: "Passed", Results: &client.TestResults{Tests: 12, Passed: 11, Failed: 1, Quarantined: 1}}
+	if got := StateOf(r); got != "Passed (1 quarantined)" {
+		t.Error(got)
+	}
+	if got := TestsOf(r.Results); got != "1 of 12 tests failed, 1 quarantined" {
+		t.Error(got)
+	}
+	for want, f := range map[string]client.TestFailure{
+		"known quarantined": {History: "Known", Quarantine: "q"}, "quarantined": {Quarantine: "q"},
+		"new quarantine expired": {History: "New", ExpiredQuarantine: "q"}, "-": {},
+	} {
+		if got := HistoryOf(f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	r.Results.TestsExpected = 40
+	if got := StateOf(r); got != "Passed (1 quarantined, 12 of 40 tests ran)" {
+		t.Error(got)
+	}
+	r.Results.TestsExpected = 0
+	if r.State = "Failed"; StateOf(r) != "Failed" {
+		t.Error(StateOf(r))
 	}
 }

@@ -1,49 +1,23 @@
-package main
+package whoami
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/test/openapi"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
-// idToken is one of a CI job, which nobody checks here.
-func idToken(expires time.Time) string {
-	part := base64.RawURLEncoding.EncodeToString
-	claims := fmt.Sprintf(`{"iss":"https://gitlab.example.com","sub":"project_path:acme/shop","aud":"postflight","exp":%d}`, expires.Unix())
-	return part([]byte(`{"alg":"RS256"}`)) + "." + part([]byte(claims)) + "." + part([]byte("signature"))
-}
-
-// serveWhoAmI answers requests, if documented as the OpenAPI document says, and returns the credentials that it got.
-func serveWhoAmI(t *testing.T, documented bool, answer http.HandlerFunc) *[]string {
-	t.Helper()
-	var got []string
-	checked := http.Handler(answer)
-	if documented {
-		checked = openapi.Check(t, answer)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got = append(got, r.Header.Get("Authorization")+" "+r.Header.Get("Postflight-Team"))
-		checked.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	t.Setenv("POSTFLIGHT_URL", server.URL)
-	return &got
-}
+var program = clitest.Program{New}
 
 func TestWhoAmI(t *testing.T) {
 	expires := time.Now().Add(4 * time.Minute).UTC().Truncate(time.Second)
-	token := idToken(expires)
+	token := clitest.IDToken(expires)
 	key := httpapi.WhoAmI{Sender: httpapi.Sender{Kind: "key", Name: "acme/ci"}, Team: "acme", Namespace: "acme", Actions: []string{"notify", "upload", "outcome", "read", "act"}}
 	job := httpapi.WhoAmI{Sender: httpapi.Sender{Kind: "token", Name: "acme/gitlab"}, Team: "acme", Namespace: "acme", Actions: []string{"notify", "outcome"},
 		DeploymentTypes: []string{"staging", "preview*"}, Environments: []string{"staging"}, Commit: "9fceb02d0ae598e95dc970b74767f19372d61af8", ExpiresAt: &expires}
@@ -56,38 +30,38 @@ func TestWhoAmI(t *testing.T) {
 		says    []string
 		sent    string
 	}{
-		"a key": {env: map[string]string{"POSTFLIGHT_API_KEY": "qawolf_0123456789abcdef"}, handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, key) },
+		"a key": {env: map[string]string{"POSTFLIGHT_API_KEY": "qawolf_0123456789abcdef"}, handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, key) },
 			sent: "Bearer qawolf_0123456789abcdef ", says: []string{"key acme/ci", "acme, in the namespace acme", "notify (report deployments), upload (files for runs), read (runs",
 				"Deployment types:   any", "the API key in POSTFLIGHT_API_KEY"}},
-		"a token": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme"}, handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) },
+		"a token": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme"}, handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
 			sent: "Bearer " + token + " acme", says: []string{"token acme/gitlab", "notify (report deployments), outcome (read how runs end)", "staging, preview*", "9fceb02d", "the token in POSTFLIGHT_ID_TOKEN",
 				"https://gitlab.example.com", "project_path:acme/shop", expires.Format(time.RFC3339)}},
-		"a TrustPolicy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) },
+		"a TrustPolicy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
 			sent: "Bearer " + token + " acme/gitlab"},
 		"a team by its flag": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "other"}, args: "--team acme/gitlab", sent: "Bearer " + token + " acme/gitlab",
-			handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) }},
+			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) }},
 		"a team of no use by its flag": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "--team a/b/c", code: 3, says: []string{"nor TEAM/TRUSTPOLICY"}},
-		"as JSON": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "-o json", handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) },
+		"as JSON": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "-o json", handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
 			says: []string{`"kind": "token"`, `"issuer": "https://gitlab.example.com"`, `"deployment_types": [`}},
 		"refused": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, code: 3,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
-				fail(w, 401, "unauthenticated", "The API key is missing or not valid.")
+				clitest.Fail(w, 401, "unauthenticated", "The API key is missing or not valid.")
 			},
 			says: []string{"The API key is missing or not valid. The request was sent with the token in POSTFLIGHT_ID_TOKEN, from the issuer \"https://gitlab.example.com\"",
 				"recent enough to know tokens"}},
 		"forbidden": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, code: 3,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
-				fail(w, 403, "forbidden", "Two TrustPolicies trust this token. Send the header Postflight-Team.")
+				clitest.Fail(w, 403, "forbidden", "Two TrustPolicies trust this token. Send the header Postflight-Team.")
 			},
 			says: []string{"Send the header Postflight-Team"}},
 		"an old server": {env: map[string]string{"POSTFLIGHT_API_KEY": "qawolf_0123456789abcdef"}, old: true, code: 3,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
-				fail(w, 404, "not_found", "There is nothing at this path.")
+				clitest.Fail(w, 404, "not_found", "There is nothing at this path.")
 			},
 			says: []string{"too old to say what you may do"}},
 		"a policy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, sent: "Bearer " + token + " acme/gitlab",
-			handler: func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) }},
+			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) }},
 		"a policy of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/a/b"}, code: 3,
 			says: []string{"nor TEAM/TRUSTPOLICY"}},
 		"a team of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
@@ -95,22 +69,18 @@ func TestWhoAmI(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := serveWhoAmI(t, !tc.old, tc.handler)
+			got := clitest.Credentials(t, !tc.old, tc.handler)
 			for _, name := range []string{"GITHUB_ACTIONS", "GITLAB_CI", "CIRCLECI", "BUILDKITE", "JENKINS_URL"} {
 				t.Setenv(name, "")
 			}
 			for name, value := range tc.env {
 				t.Setenv(name, value)
 			}
-			out, log, code := invoke(t, append([]string{"whoami"}, strings.Fields(tc.args)...)...)
+			out, log, code := program.Invoke(t, append([]string{"whoami"}, strings.Fields(tc.args)...)...)
 			if code != tc.code {
 				t.Errorf("exit code %d, want %d: %s%s", code, tc.code, out, log)
 			}
-			for _, want := range tc.says {
-				if !strings.Contains(out+log, want) {
-					t.Errorf("%q is not in\n%s%s", want, out, log)
-				}
-			}
+			clitest.Contains(t, "the output", out+log, tc.says...)
 			if strings.Contains(out+log, token) || strings.Contains(out+log, "0123456789abcdef") {
 				t.Errorf("a secret was printed:\n%s%s", out, log)
 			}
@@ -139,44 +109,13 @@ func TestTokensStayOffTheNetwork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POSTFLIGHT_URL", tc.url)
 			t.Setenv("POSTFLIGHT_ALLOW_HTTP", tc.allow)
-			t.Setenv("POSTFLIGHT_ID_TOKEN", idToken(time.Now().Add(time.Hour)))
+			t.Setenv("POSTFLIGHT_ID_TOKEN", clitest.IDToken(time.Now().Add(time.Hour)))
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // nothing is sent
-			var out bytes.Buffer
-			root := newRoot()
-			root.SetOut(&out)
-			root.SetErr(&out)
-			root.SetArgs([]string{"whoami"})
-			err := root.ExecuteContext(ctx)
-			if err == nil || strings.Contains(err.Error(), "plain http") == tc.sent {
-				t.Errorf("%v; want it sent: %t", err, tc.sent)
+			_, log, code := program.Run(ctx, nil, "whoami")
+			if code == 0 || strings.Contains(log, "plain http") == tc.sent {
+				t.Errorf("%s; want it sent: %t", log, tc.sent)
 			}
 		})
-	}
-}
-
-// TestNotifyPrintsNoWaitToken: CI systems keep what a command prints.
-func TestNotifyPrintsNoWaitToken(t *testing.T) {
-	token, wait := idToken(time.Now().Add(time.Hour)), "pfw_S3CRET"
-	got := serveWhoAmI(t, true, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-			reply(w, 200, httpapi.NotificationResult{Results: []httpapi.Result{{TriggerID: "smoke", CreatedSuiteID: "smoke-1"}}, WaitToken: wait, WaitTokenExpiresAt: &until})
-			return
-		}
-		run := apiRun("smoke-1", exitCode1)
-		if strings.Contains(r.URL.Path, "greenlight") {
-			reply(w, 200, greenlightOf(run))
-			return
-		}
-		reply(w, 200, run)
-	})
-	t.Setenv("POSTFLIGHT_ID_TOKEN", token)
-	out, log, code := invoke(t, "notify", "--no-detect", "--sha", "cafe", "--wait", "-o", "json")
-	if code != 1 || strings.Contains(out+log, wait) || strings.Contains(out+log, token) {
-		t.Errorf("exit code %d, and no token may be in\n%s%s", code, out, log)
-	}
-	if !slices.Contains(*got, "Bearer "+wait+" ") || (*got)[0] != "Bearer "+token+" " {
-		t.Errorf("sent %q", *got)
 	}
 }

@@ -1,8 +1,8 @@
-package main
+package upload
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/client"
-	"github.com/postflight-dev/postflight/cmd/postflight/upload"
+	"github.com/postflight-dev/postflight/test/clitest"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -41,8 +41,8 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 			}))
 			defer store.Close()
 			defer close(release)
-			c, _, _ := newTestConsole()
-			u := &upload.Options{Server: testServer(c, signs(t, store.URL)), File: fileOf(t, tc.size), Attempts: 1, StallAfter: tc.stall, AnswerAfter: tc.answer}
+			c, _, _ := clitest.Console()
+			u := &Options{Server: clitest.Server(c, signs(t, store.URL)), File: fileOf(t, tc.size), Attempts: 1, StallAfter: tc.stall, AnswerAfter: tc.answer}
 			if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") {
 				t.Errorf("%v", err)
 			}
@@ -61,8 +61,8 @@ func TestUploadToASlowStore(t *testing.T) {
 				n, _ = io.CopyN(io.Discard, r.Body, 4<<20)
 			}
 		}))
-		c, _, _ := newTestConsole()
-		u := &upload.Options{Server: testServer(c, signs(t, store.URL)), File: fileOf(t, 64<<20), Attempts: 1, StallAfter: stall}
+		c, _, _ := clitest.Console()
+		u := &Options{Server: clitest.Server(c, signs(t, store.URL)), File: fileOf(t, 64<<20), Attempts: 1, StallAfter: stall}
 		err = u.Run(t.Context())
 		store.Close()
 	}
@@ -74,16 +74,9 @@ func TestUploadToASlowStore(t *testing.T) {
 // signs is a server that signs a URL of the store.
 func signs(t *testing.T, store string) *client.Client {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"fileLocation":"acme/a","playgroundFileLocation":"a","signedUrl":%q}`, store)
-	}))
-	t.Cleanup(server.Close)
-	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn
+	return clitest.Connect(t, func(w http.ResponseWriter, _ *http.Request) {
+		clitest.Reply(w, http.StatusOK, map[string]string{"fileLocation": "acme/a", "playgroundFileLocation": "a", "signedUrl": store})
+	})
 }
 
 // fileOf is a file of zeros, which take no room.
@@ -97,4 +90,14 @@ func fileOf(t *testing.T, size int64) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+func TestHashingIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, _, _ := clitest.Console()
+	u := &Options{Server: clitest.Server(c, signs(t, "http://127.0.0.1:1")), File: fileOf(t, 1<<40), Attempts: 1} // hours of it
+	if err := u.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }

@@ -1,14 +1,12 @@
-package main
+package upload
 
 import (
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/cmd/postflight/upload"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 // aStore answers uploads with the given status codes, one after the other, and then with 200.
@@ -25,28 +23,24 @@ type aStore struct {
 	etag     func(body []byte) string
 	header   [2]string // of the answer to a good upload
 	signed   int
+	asked    string // for the latest URL
 	got      []byte
 }
 
 func (s *aStore) start(t *testing.T) *client.Client {
 	t.Helper()
-	var server *httptest.Server
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			s.signed++
-			w.Header().Set("Content-Type", "application/json")
-			file := r.URL.Query().Get("file")
-			_ = json.NewEncoder(w).Encode(map[string]string{"fileLocation": "acme/" + file, "playgroundFileLocation": file, "signedUrl": server.URL + "/put?X-Amz-Signature=secret"})
+	return clitest.Connect(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			s.put(t, w, r)
 			return
 		}
-		s.put(t, w, r)
-	}))
-	t.Cleanup(server.Close)
-	conn, err := client.New(server.URL, "k", client.WithRetryTimeout(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn
+		s.signed++
+		s.asked = r.URL.Path
+		file := r.URL.Query().Get("file")
+		clitest.Reply(w, http.StatusOK, map[string]string{
+			"fileLocation": "acme/" + file, "playgroundFileLocation": file, "signedUrl": "http://" + r.Host + "/put?X-Amz-Signature=secret",
+		})
+	})
 }
 
 func (s *aStore) put(t *testing.T, w http.ResponseWriter, r *http.Request) {
@@ -115,10 +109,10 @@ func TestUpload(t *testing.T) {
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, out, log := newTestConsole()
-			u := &upload.Options{Server: testServer(c, tc.store.start(t)), File: file, As: "builds/7/app.apk", Attempts: 3}
+			c, out, log := clitest.Console()
+			u := &Options{Server: clitest.Server(c, tc.store.start(t)), File: file, As: "builds/7/app.apk", Attempts: 3}
 			err := u.Run(t.Context())
-			if got := codeOf(cli.ExitTroubleError(err)); got != tc.code || tc.store.signed != tc.signed {
+			if got := clitest.ExitCode(cli.ExitTroubleError(err)); got != tc.code || tc.store.signed != tc.signed {
 				t.Errorf("exit code %d (%v) after %d URLs, want %d after %d", got, err, tc.store.signed, tc.code, tc.signed)
 			}
 			all := fmt.Sprint(out, log, err)
@@ -134,26 +128,10 @@ func TestUpload(t *testing.T) {
 
 // TestUploadToTeamStorage: it asks another route, which takes any extension.
 func TestUploadToTeamStorage(t *testing.T) {
-	var asked string
-	var store aStore
-	store.etag = honest
-	signs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPut {
-			store.put(t, w, r)
-			return
-		}
-		asked = r.URL.Path
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"fileLocation":"acme/a.json","playgroundFileLocation":"a.json","signedUrl":%q}`, "http://"+r.Host+"/put")
-	}))
-	t.Cleanup(signs.Close)
-	conn, err := client.New(signs.URL, "k", client.WithRetryTimeout(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, out, _ := newTestConsole()
-	u := &upload.Options{Server: testServer(c, conn), File: fileOf(t, 10), As: "a.json", TeamStorage: true, Attempts: 1}
-	if err := u.Run(t.Context()); err != nil || asked != "/api/v0/team-storage-signed-url" || out.String() != "acme/a.json\n" {
-		t.Errorf("asked %q, printed %q, %v", asked, out, err)
+	store := aStore{etag: honest}
+	c, out, _ := clitest.Console()
+	u := &Options{Server: clitest.Server(c, store.start(t)), File: fileOf(t, 10), As: "a.json", TeamStorage: true, Attempts: 1}
+	if err := u.Run(t.Context()); err != nil || store.asked != "/api/v0/team-storage-signed-url" || out.String() != "acme/a.json\n" {
+		t.Errorf("asked %q, printed %q, %v", store.asked, out, err)
 	}
 }

@@ -1,10 +1,9 @@
-package main
+package runs
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +14,11 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	postflight "github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
-	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 // aPod of the run a downloads before it tests.
@@ -27,7 +27,7 @@ func aPod(phase corev1.PodPhase, fetch, test corev1.ContainerState) *corev1.Pod 
 		return []corev1.ContainerStatus{{Name: name, State: state}}
 	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a-1", Labels: map[string]string{v1alpha1.LabelSuite: "a"}, CreationTimestamp: metav1.NewTime(noon)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a-1", Labels: map[string]string{v1alpha1.LabelSuite: "a"}, CreationTimestamp: metav1.NewTime(clitest.Noon)},
 		Spec:       corev1.PodSpec{InitContainers: []corev1.Container{{Name: "postflight-fetch"}}, Containers: []corev1.Container{{Name: "test"}, {Name: "browser"}}},
 		Status: corev1.PodStatus{Phase: phase, InitContainerStatuses: status("postflight-fetch", fetch),
 			ContainerStatuses: append(status("test", test), status("browser", test)...)},
@@ -70,17 +70,17 @@ func TestRunsLogs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			run := aRun("a")
+			run := clitest.Suite("a")
 			if tc.logs.Follow { // until its end
-				exitCode1(run)
+				clitest.Failed(run)
 			}
 			objects := []client.Object{run}
 			if tc.pod != nil {
 				objects = append(objects, tc.pod)
 			}
-			c, out, log := newTestConsole()
-			source := testCluster(c, true, objects...)
-			err := (&runs.LogsOptions{Options: onCluster(source), LogOptions: tc.logs}).Run(t.Context(), "a")
+			c, out, log := clitest.Console()
+			source := clitest.Cluster(c, objects...)
+			err := (&LogsOptions{Options: onCluster(source), LogOptions: tc.logs}).Run(t.Context(), "a")
 			if out.String() != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 			}
@@ -98,10 +98,10 @@ func TestRunsLogs(t *testing.T) {
 func TestRunsLogsFollowedWaitForTheTests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	c, out, _ := newTestConsole()
+	c, out, _ := clitest.Console()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	source := testCluster(c, true, aRun("a"), aPod(corev1.PodPending, running, corev1.ContainerState{}))
-	o := &runs.LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Follow: true}}
+	source := clitest.Cluster(c, clitest.Suite("a"), aPod(corev1.PodPending, running, corev1.ContainerState{}))
+	o := &LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Follow: true}}
 	if err := o.Run(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || out.Len() > 0 {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -118,35 +118,18 @@ func requested(c *access.Cluster) string {
 	return strings.Join(containers, " ")
 }
 
-// A terminal gets the colours of a log, and a file everything.
-func TestLogsOnATerminal(t *testing.T) {
-	const log = "\x1b[31mred\x1b[0m\x1b]0;owned\x07\x1b[2J\n"
-	for terminal, want := range map[bool]string{true: "\x1b[31mred\x1b[0m\n\x1b[0m", false: log} {
-		c, out, _ := newTestConsole()
-		c.Terminal = terminal
-		failed := errors.New("broke off")
-		err := c.Untrusted(func(to io.Writer) error {
-			_, err := io.WriteString(to, log)
-			return errors.Join(err, failed)
-		})
-		if out.String() != want || !errors.Is(err, failed) {
-			t.Errorf("terminal %t: %q, %v, want %q", terminal, out, err, want)
-		}
-	}
-}
-
 // Pods of a Job that is parallel or retried are all printed, oldest first, unless one is chosen.
 func TestRunsLogsOfSeveralPods(t *testing.T) {
 	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
 	older, newer := aPod(corev1.PodFailed, ended, ended), aPod(corev1.PodFailed, ended, ended)
-	newer.Name, newer.CreationTimestamp = "a-0", metav1.NewTime(noon.Add(time.Minute))
+	newer.Name, newer.CreationTimestamp = "a-0", metav1.NewTime(clitest.Noon.Add(time.Minute))
 	for _, pod := range []*corev1.Pod{older, newer} {
 		pod.Spec.Containers = pod.Spec.Containers[:1]
 	}
 	for chosen, want := range map[string]string{"": "==> a-1/test <==\nfake logs\n==> a-0/test <==\nfake logs", "a-0": "fake logs"} {
-		c, out, _ := newTestConsole()
-		source := testCluster(c, true, aRun("a"), newer, older)
-		if err := (&runs.LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
+		c, out, _ := clitest.Console()
+		source := clitest.Cluster(c, clitest.Suite("a"), newer, older)
+		if err := (&LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
 			t.Errorf("pod %q: %v, %q, want %q", chosen, err, out, want)
 		}
 		for _, action := range source.Pods.(*kubefake.Clientset).Actions() {
@@ -160,12 +143,23 @@ func TestRunsLogsOfSeveralPods(t *testing.T) {
 
 // The log of a run whose pods are gone is in the archive, which needs a key.
 func TestRunsLogsOfAnArchivedRun(t *testing.T) {
-	c, _, _ := newTestConsole()
-	run := aRun("a", exitCode1, func(s *v1alpha1.Suite) {
+	c, _, _ := clitest.Console()
+	run := clitest.Suite("a", clitest.Failed, func(s *v1alpha1.Suite) {
 		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Message: "All logs are saved."})
 	})
-	err := (&runs.LogsOptions{Options: onCluster(testCluster(c, true, run))}).Run(t.Context(), "a")
+	err := (&LogsOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context(), "a")
 	if err == nil || !strings.Contains(err.Error(), "All logs are saved.") || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {
 		t.Error(err)
+	}
+}
+
+// TestRunsLogsWaitForTheServer: the server waits for a log for a minute only, and the command until there is one.
+func TestRunsLogsWaitForTheServer(t *testing.T) {
+	queued := clitest.Run("smoke-1", func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Queued("At place 2.")} })
+	api := &clitest.API{Runs: []httpapi.Run{queued}, Logs: map[string]string{"smoke-1": "hello\n"}, LogMissing: 1}
+	api.Start(t)
+	out, log, code := program.Invoke(t, "runs", "logs", "-f", "smoke-1")
+	if out != "hello\n" || log != "Queued: At place 2.\n" || code != 0 {
+		t.Errorf("%q, %q, exit code %d", out, log, code)
 	}
 }

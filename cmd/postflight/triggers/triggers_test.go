@@ -1,4 +1,4 @@
-package main
+package triggers
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
 
 func TestTriggersShow(t *testing.T) {
@@ -27,8 +27,8 @@ func TestTriggersShow(t *testing.T) {
 		"no Trigger":      {says: "there is no Trigger e2e in the namespace acme", not: "image:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, out, _ := newTestConsole()
-			err := (&triggers.ShowOptions{Cluster: testCluster(c, true, tc.objects...), Effective: tc.effective}).Run(t.Context(), "e2e")
+			c, out, _ := clitest.Console()
+			err := (&ShowOptions{Cluster: clitest.Cluster(c, tc.objects...), Effective: tc.effective}).Run(t.Context(), "e2e")
 			got := out.String()
 			if err != nil {
 				got += err.Error()
