@@ -1,4 +1,5 @@
-// Package config tests the manifests in config, the docs and the integrations, mostly on a real API server.
+// Package config tests the manifests in config and integrations, and those of pages, mostly on a real API server: that it takes them, and what
+// they allow.
 package config
 
 import (
@@ -26,6 +27,14 @@ func folder(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return filepath.Join(root, "config", name)
+}
+
+// read reads a file of the repository.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(folder(t, ".."), filepath.FromSlash(path)))
+	must(t, err)
+	return string(content)
 }
 
 // installed is an API server that config/default and the samples were applied to.

@@ -20,7 +20,7 @@ func TestJobsOfIntegrations(t *testing.T) {
 				"  patch: '- {op: replace, path: /spec/template/spec/containers/0/env/1/value, value: feature/pay}'\n" +
 				"images: [{name: postflight/postflight, newName: registry.example.com/postflight, newTag: '1'}]\n"
 			dir := kustomize(t, kustomization)
-			copyFile(t, filepath.Join(folder(t, ".."), "integrations", file), filepath.Join(dir, "job.yaml"))
+			copyFile(t, "integrations/"+file, filepath.Join(dir, "job.yaml"))
 			built, err := s.Kubectl(t, "kustomize", dir)
 			if err != nil {
 				t.Fatal(err)
@@ -39,16 +39,7 @@ func TestJobsOfIntegrations(t *testing.T) {
 // TestInstall builds the kustomization of docs/install.md: the manager has the image that it names.
 func TestInstall(t *testing.T) {
 	s := apiserver.New(t)
-	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "install.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, found := strings.Cut(string(docs), "```yaml\n# kustomization.yaml,")
-	block, _, ended := strings.Cut(block, "\n```")
-	if !found || !ended {
-		t.Fatal("docs/install.md has no kustomization")
-	}
-	dir := kustomize(t, "#"+block+"\n")
+	dir := kustomize(t, kustomizationOf(t, "docs/install.md"))
 	if err := os.Symlink(folder(t, ".."), filepath.Join(dir, "postflight")); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +50,17 @@ func TestInstall(t *testing.T) {
 	if !strings.Contains(built, "image: registry.example.com/postflight:1\n") || strings.Contains(built, "postflight/postflight") {
 		t.Error("the image of the manager is not replaced")
 	}
+}
+
+// kustomizationOf is the one that a page shows.
+func kustomizationOf(t *testing.T, page string) string {
+	t.Helper()
+	_, block, found := strings.Cut(read(t, page), "```yaml\n# kustomization.yaml,")
+	block, _, ended := strings.Cut(block, "\n```")
+	if !found || !ended {
+		t.Fatalf("%s has no kustomization", page)
+	}
+	return "#" + block + "\n"
 }
 
 // kustomize makes a folder with a kustomization.
@@ -73,29 +75,14 @@ func kustomize(t *testing.T, kustomization string) string {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	content, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(to, []byte(read(t, from)), 0o644))
 }
 
 // TestCommitFromTag builds the kustomization of docs/gitops.md, Argo CD: the Job reports the commit that the image names.
 func TestCommitFromTag(t *testing.T) {
 	s := apiserver.New(t)
-	docs, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "gitops.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, found := strings.Cut(string(docs), "```yaml\n# kustomization.yaml, beside postsync.yaml")
-	block, _, ended := strings.Cut(block, "\n```")
-	if !found || !ended {
-		t.Fatal("docs/gitops.md has no kustomization")
-	}
-	dir := kustomize(t, "#"+block+"\n")
-	copyFile(t, filepath.Join(folder(t, ".."), "integrations", "argocd", "postsync.yaml"), filepath.Join(dir, "postsync.yaml"))
+	dir := kustomize(t, kustomizationOf(t, "docs/gitops.md"))
+	copyFile(t, "integrations/argocd/postsync.yaml", filepath.Join(dir, "postsync.yaml"))
 	deployment := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {template: {spec: {containers: [{name: shop, image: shop}]}}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(deployment), 0o644); err != nil {
 		t.Fatal(err)

@@ -294,9 +294,9 @@ func newPolicyWorld(t *testing.T) *policyWorld {
 	s := installed(t)
 	w := &policyWorld{Server: s, ns: s.Namespace(t), writer: as(t, s, "writer"), runner: as(t, s, "runner")}
 	w.classWriter, w.classRunner = as(t, s, "class-writer-"+w.ns), as(t, s, "class-runner-"+w.ns)
-	grantEverywhere(t, s, "class-writer-"+w.ns, "postflight.dev", "triggerclasses")
-	grantEverywhere(t, s, "class-runner-"+w.ns, "postflight.dev", "triggerclasses")
-	grantEverywhere(t, s, "class-runner-"+w.ns, "batch", "jobs")
+	grant(t, s, everywhere, "class-writer-"+w.ns, "postflight.dev", "triggerclasses")
+	grant(t, s, everywhere, "class-runner-"+w.ns, "postflight.dev", "triggerclasses")
+	grant(t, s, everywhere, "class-runner-"+w.ns, "batch", "jobs")
 	grant(t, s, w.ns, "class-writer-"+w.ns, "batch", "jobs")
 	grant(t, s, w.ns, "writer", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "postflight.dev", "triggers", "environments", "suites")

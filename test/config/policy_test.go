@@ -90,30 +90,19 @@ func as(t *testing.T, s *apiserver.Server, user string) client.Client {
 func grant(t *testing.T, s *apiserver.Server, ns, user, group string, resources ...string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: user + "-" + resources[0], Namespace: ns}
-	for _, o := range []client.Object{
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}},
-		&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}},
-	} {
-		if err := s.Client.Create(context.Background(), o); err != nil {
-			t.Fatal(err)
-		}
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}
+	users := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name}
+	var role, binding client.Object = &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: users}
+	if ns == everywhere {
+		ref.Kind = "ClusterRole"
+		role, binding = &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: users}
 	}
+	must(t, s.Client.Create(context.Background(), role))
+	must(t, s.Client.Create(context.Background(), binding))
 }
 
-func grantEverywhere(t *testing.T, s *apiserver.Server, user, group string, resources ...string) {
-	t.Helper()
-	meta := metav1.ObjectMeta{Name: user + "-" + resources[0]}
-	for _, o := range []client.Object{
-		&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}},
-		&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}},
-	} {
-		if err := s.Client.Create(context.Background(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+const everywhere = "" // instead of a namespace
 
 func anEnvironment(ns, name string) *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}

@@ -21,7 +21,7 @@ func TestAccountsOfRecipes(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			namespace := w.Namespace(t)
 			var accounts []string
-			for document := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), "integrations", filepath.FromSlash(file)))), "\n---\n") {
+			for document := range strings.SplitSeq(read(t, "integrations/"+file), "\n---\n") {
 				if strings.Contains(document, "\nkind: ServiceAccount\n") || strings.Contains(document, "\nkind: RoleBinding\n") {
 					accounts = append(accounts, document)
 				}

@@ -1,7 +1,8 @@
-package config
+package source
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,18 +23,17 @@ var used = regexp.MustCompile(`uses: *[^. ]`)
 
 // TestWorkflows checks the workflows of CI, and that each action is pinned. The linter knows the inputs of major versions.
 func TestWorkflows(t *testing.T) {
-	root := folder(t, "..")
 	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{WorkingDir: root})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range glob(t, filepath.Join(root, ".github", "workflows", "*.yml")) {
+	for _, path := range glob(t, ".github/workflows/*.yml") {
 		text := read(t, path)
-		if uses, pins := len(used.FindAll(text, -1)), len(pinned.FindAll(text, -1)); uses != pins {
+		if uses, pins := len(used.FindAllString(text, -1)), len(pinned.FindAllString(text, -1)); uses != pins {
 			t.Errorf("%s: of %d actions, %d are at a commit with its version behind it", path, uses, pins)
 		}
-		text = pinned.ReplaceAll(text, []byte("$1@$2\n"))
-		problems, err := linter.Lint(path, text, nil)
+		text = pinned.ReplaceAllString(text, "$1@$2\n")
+		problems, err := linter.Lint(path, []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestWorkflows(t *testing.T) {
 			t.Error(p)
 		}
 		for right, wrong := range map[string]string{"runs-on:": "run-on:", "persist-credentials:": "persist-credential:"} {
-			broken := strings.Replace(string(text), right, wrong, 1)
+			broken := strings.Replace(text, right, wrong, 1)
 			if problems, err := linter.Lint(path, []byte(broken), nil); err != nil || len(problems) == 0 {
 				t.Errorf("%s: the linter accepts %s (%v): it did not read the workflow, or does not know the action", path, wrong, err)
 			}
@@ -58,7 +58,7 @@ func TestReleaseIsSignedApart(t *testing.T) {
 			Steps       []struct{ Run string }
 		}
 	}
-	if err := yaml.Unmarshal(read(t, filepath.Join(folder(t, ".."), ".github", "workflows", "release.yml")), &workflow); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, ".github/workflows/release.yml")), &workflow); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"contents": "read"}, workflow.Permissions); diff != "" {
@@ -102,9 +102,9 @@ type issueForm struct {
 
 // TestIssueForms: GitHub silently ignores an invalid issue form.
 func TestIssueForms(t *testing.T) {
-	for _, path := range glob(t, filepath.Join(folder(t, ".."), ".github", "ISSUE_TEMPLATE", "*.yml")) {
+	for _, path := range glob(t, ".github/ISSUE_TEMPLATE/*.yml") {
 		form := issueForm{}
-		if err := yaml.UnmarshalStrict(read(t, path), &form); err != nil {
+		if err := yaml.UnmarshalStrict([]byte(read(t, path)), &form); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		if form.Name == "" || form.Description == "" || len(form.Body) == 0 {
@@ -141,7 +141,6 @@ func TestIssueForms(t *testing.T) {
 
 // TestDependabot: every module of the Makefile is kept up to date, and so is each that verify.sh tidies in the gate.
 func TestDependabot(t *testing.T) {
-	root := folder(t, "..")
 	var config struct {
 		Version int
 		Updates []struct {
@@ -151,7 +150,7 @@ func TestDependabot(t *testing.T) {
 			Groups      map[string]map[string][]string
 		}
 	}
-	if err := yaml.UnmarshalStrict(read(t, filepath.Join(root, ".github", "dependabot.yml")), &config); err != nil || config.Version != 2 {
+	if err := yaml.UnmarshalStrict([]byte(read(t, ".github/dependabot.yml")), &config); err != nil || config.Version != 2 {
 		t.Fatalf("version %d: %v", config.Version, err)
 	}
 	directories := map[string][]string{}
@@ -160,10 +159,10 @@ func TestDependabot(t *testing.T) {
 			directories[update.Ecosystem] = append(directories[update.Ecosystem], strings.TrimPrefix(directory, "/"))
 		}
 	}
-	if diff := cmp.Diff(modules(t, filepath.Join(root, "Makefile"), `(?m)^MODULES := (.*)$`), sorted(directories["gomod"])); diff != "" {
+	if diff := cmp.Diff(modules(t, "Makefile", `(?m)^MODULES := (.*)$`), sorted(directories["gomod"])); diff != "" {
 		t.Errorf("modules of the Makefile (-) and directories of gomod (+):\n%s", diff)
 	}
-	for _, module := range modules(t, filepath.Join(root, "hack", "verify.sh"), `(?m)^modules=\((.*)\)$`) {
+	for _, module := range modules(t, "hack/verify.sh", `(?m)^modules=\((.*)\)$`) {
 		if !slices.Contains(directories["gomod"], module) {
 			t.Errorf("verify.sh tidies %q, which is no module of the Makefile", module)
 		}
@@ -180,11 +179,11 @@ func TestDependabot(t *testing.T) {
 // modules that a line of a file lists, with "" for the root.
 func modules(t *testing.T, path, line string) []string {
 	t.Helper()
-	m := regexp.MustCompile(line).FindSubmatch(read(t, path))
+	m := regexp.MustCompile(line).FindStringSubmatch(read(t, path))
 	if m == nil {
 		t.Fatalf("%s lists no modules", path)
 	}
-	list := strings.Fields(string(m[1]))
+	list := strings.Fields(m[1])
 	for i := range list {
 		list[i] = strings.TrimPrefix(list[i], ".")
 	}
@@ -198,18 +197,9 @@ func sorted(list []string) []string {
 
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(pattern)
+	paths, err := fs.Glob(os.DirFS(root), pattern)
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("there is no %s (%v)", pattern, err)
 	}
 	return paths
-}
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
 }

@@ -1,7 +1,6 @@
-package config
+package source
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,8 +16,7 @@ var tenantActors = []string{
 
 // TestTenantMatrix: each cell of the table that says whose token reaches whose team, and who writes what into whose pod, names a test that exists.
 func TestTenantMatrix(t *testing.T) {
-	root := folder(t, "..")
-	page := string(read(t, filepath.Join(root, "docs", "threat-model.md")))
+	page := read(t, "docs/threat-model.md")
 	_, section, found := strings.Cut(page, "\n## Between teams\n")
 	if !found {
 		t.Fatal("docs/threat-model.md has no section \"Between teams\"")
@@ -33,7 +31,7 @@ func TestTenantMatrix(t *testing.T) {
 	if len(rows) != len(tenantActors)+1 {
 		t.Fatalf("the table has %d rows, want %d and their head", len(rows), len(tenantActors))
 	}
-	declared, test := testsIn(t, root), regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*)`")
+	code, test := readCode(t), regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*)`")
 	for i, row := range rows[1:] {
 		if !strings.HasPrefix(row[0], tenantActors[i]) || len(row) != len(rows[0]) {
 			t.Errorf("the row %q has %d cells, want %q with %d", row[0], len(row), tenantActors[i], len(rows[0]))
@@ -45,7 +43,7 @@ func TestTenantMatrix(t *testing.T) {
 				t.Errorf("%s, %s: no test is named in %q", row[0], rows[0][column+1], cell)
 			}
 			for _, name := range named {
-				if !declared[name[1]] {
+				if !code.tests[name[1]] {
 					t.Errorf("%s, %s: %s does not exist", row[0], rows[0][column+1], name[1])
 				}
 			}

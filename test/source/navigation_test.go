@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 func TestNavigation(t *testing.T) {
 	code := readCode(t)
 	var groups []struct{ Pages []string }
-	if err := json.Unmarshal([]byte(code.text(t, "hack/docs/navigation.json")), &groups); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "hack/docs/navigation.json")), &groups); err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]int{}

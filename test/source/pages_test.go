@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"go/ast"
@@ -19,7 +19,7 @@ func TestNamesInPages(t *testing.T) {
 		t.Errorf("only %d pages were found", len(code.pages))
 	}
 	for _, page := range code.pages {
-		for _, problem := range code.problemsOf(t, page, code.text(t, page)) {
+		for _, problem := range code.problemsOf(t, page, read(t, page)) {
 			t.Errorf("%s %s", page, problem)
 		}
 	}
@@ -117,11 +117,11 @@ func (c *code) linked(t *testing.T, page, text, target string) bool {
 	path, anchor, _ := strings.Cut(target, "#")
 	if path != "" {
 		path = filepath.Join(filepath.Dir(page), path)
-		if _, err := os.Stat(filepath.Join(c.root, path)); err != nil {
+		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 			return false
 		}
 		if anchor != "" {
-			text = c.text(t, path)
+			text = read(t, path)
 		}
 	}
 	return anchor == "" || slices.ContainsFunc(heading.FindAllStringSubmatch(text, -1), func(m []string) bool {

@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"maps"
@@ -16,7 +16,7 @@ type coverage struct{ path, part string }
 
 func readParts(t *testing.T, c *code) (all []coverage) {
 	t.Helper()
-	for line := range strings.Lines(c.text(t, "hack/parts.txt")) {
+	for line := range strings.Lines(read(t, "hack/parts.txt")) {
 		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 			continue
 		}
@@ -38,7 +38,7 @@ func TestParts(t *testing.T) {
 	table := readParts(t, c)
 	parts := partsOf(t, c)
 	for _, line := range table {
-		if _, err := os.Stat(filepath.Join(c.root, line.path)); err != nil {
+		if _, err := os.Stat(filepath.Join(root, line.path)); err != nil {
 			t.Errorf("hack/parts.txt: %v", err)
 		}
 		if !slices.Contains(parts, line.part) {
@@ -58,13 +58,13 @@ func TestParts(t *testing.T) {
 // partsOf are the parts of `make test-all`, which runs all of them by default.
 func partsOf(t *testing.T, c *code) []string {
 	t.Helper()
-	script := c.text(t, "hack/test-all.sh")
+	script := read(t, "hack/test-all.sh")
 	_, list, _ := strings.Cut(script, "parts=(")
 	list, _, _ = strings.Cut(strings.TrimPrefix(list, "\"$@\")\n[ $# -gt 0 ] || parts=("), ")")
 	parts := strings.Fields(list)
 	for what, pattern := range map[string]struct{ file, rows string }{
 		"cases of hack/test-all.sh":   {script, `(?m)^    ([a-z]+)\)`},
-		"rows in docs/development.md": {c.text(t, "docs/development.md"), "(?m)^\\| `([a-z]+)` \\| "},
+		"rows in docs/development.md": {read(t, "docs/development.md"), "(?m)^\\| `([a-z]+)` \\| "},
 	} {
 		var named []string
 		for _, row := range regexp.MustCompile(pattern.rows).FindAllStringSubmatch(pattern.file, -1) {
@@ -93,7 +93,7 @@ func inGate(t *testing.T, c *code, nested []string) map[string]map[string]bool {
 		if !strings.HasSuffix(file, "_test.go") || slices.ContainsFunc(nested, ofOther) {
 			continue
 		}
-		for _, test := range testFunc.FindAllStringSubmatch(c.text(t, file), -1) {
+		for _, test := range testFunc.FindAllStringSubmatch(read(t, file), -1) {
 			if packages[dir] == nil {
 				packages[dir] = map[string]bool{}
 			}
@@ -107,7 +107,7 @@ func inGate(t *testing.T, c *code, nested []string) map[string]map[string]bool {
 func TestPromises(t *testing.T) {
 	c := readCode(t)
 	packages := inGate(t, c, nestedModules(t, c))
-	_, table, _ := strings.Cut(c.text(t, "docs/development.md"), "\n## What proves what\n")
+	_, table, _ := strings.Cut(read(t, "docs/development.md"), "\n## What proves what\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	proofs := regexp.MustCompile("((?:`Test\\w+`,? )+)\\(`([\\w/]+)`\\)").FindAllStringSubmatch(table, -1)
 	if len(proofs) < 20 {
@@ -137,14 +137,14 @@ func leftOut(t *testing.T, c *code) (dirs []string) {
 // nestedModules are the folders of the modules in this one.
 func nestedModules(t *testing.T, c *code) (dirs []string) {
 	t.Helper()
-	err := filepath.WalkDir(c.root, func(file string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(file string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && slices.Contains(made, d.Name()):
 			return filepath.SkipDir
-		case d.Name() == "go.mod" && filepath.Dir(file) != c.root:
-			dir, err := filepath.Rel(c.root, filepath.Dir(file))
+		case d.Name() == "go.mod" && filepath.Dir(file) != root:
+			dir, err := filepath.Rel(root, filepath.Dir(file))
 			dirs = append(dirs, dir)
 			return err
 		}

@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"go/ast"
@@ -90,6 +90,6 @@ func (c *code) commentProblems(path string, file *ast.File) (problems []string) 
 
 // beside reports whether a file of that name is in the same folder, generated or not.
 func (c *code) beside(path, name string) bool {
-	found, _ := filepath.Glob(filepath.Join(c.root, filepath.Dir(path), name))
+	found, _ := filepath.Glob(filepath.Join(root, filepath.Dir(path), name))
 	return len(found) > 0
 }

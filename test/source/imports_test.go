@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"path/filepath"
@@ -21,7 +21,7 @@ func layers(t *testing.T, code *code) (layers, topics map[string][]string) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(code.text(t, ".golangci.yml")), &config); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, ".golangci.yml")), &config); err != nil {
 		t.Fatal(err)
 	}
 	layers, topics = map[string][]string{}, map[string][]string{}
@@ -87,7 +87,7 @@ func TestTopics(t *testing.T) {
 func TestLayers(t *testing.T) {
 	code := readCode(t)
 	rules, _ := layers(t, code)
-	page := code.text(t, "docs/architecture.md")
+	page := read(t, "docs/architecture.md")
 	used := map[string]bool{}
 	for path := range code.files {
 		folder := filepath.Dir(path)

@@ -1,4 +1,6 @@
-package config
+// Package source checks the text of the repository: what comments and pages name exists, packages keep to their layers, every limit is
+// documented, and the files of GitHub and of the gate are complete.
+package source
 
 import (
 	"cmp"
@@ -14,19 +16,20 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-// code is the repository, in which names are looked up. Paths are relative to its root.
+// root is the folder of the repository, to which paths are relative.
+const root = "../.."
+
+// code is the repository, in which names are looked up.
 type code struct {
-	root     string
 	pages    []string                   // every Markdown file
 	files    map[string]*ast.File       // every Go file that is not generated
 	names    map[string]bool            // of all Go files, without their folders
 	exported map[string]map[string]bool // what a package declares, by its name
 	words    map[string]bool            // of code, manifests and scripts, but not of comments in Go
 	targets  map[string]bool            // of the Makefile
+	tests    map[string]bool            // and fuzz targets
 }
 
 // made are folders that a clone does not have.
@@ -43,15 +46,11 @@ func readCode(t *testing.T) *code {
 }
 
 var theCode = sync.OnceValues(func() (*code, error) {
-	root, err := apiserver.Root()
-	if err != nil {
-		return nil, err
-	}
 	c := &code{
-		root: root, files: map[string]*ast.File{}, names: map[string]bool{},
-		exported: map[string]map[string]bool{}, words: map[string]bool{}, targets: map[string]bool{},
+		files: map[string]*ast.File{}, names: map[string]bool{}, exported: map[string]map[string]bool{}, words: map[string]bool{},
+		targets: map[string]bool{}, tests: map[string]bool{},
 	}
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && slices.Contains(made, d.Name()) {
 			return cmp.Or(err, filepath.SkipDir)
 		}
@@ -79,7 +78,7 @@ func (c *code) add(path string) error {
 		c.names[filepath.Base(path)] = true
 		return c.parse(path)
 	case ".yaml", ".yml", ".sh", ".mjs":
-		text, err := os.ReadFile(filepath.Join(c.root, path))
+		text, err := os.ReadFile(filepath.Join(root, path))
 		c.addWords(string(text))
 		return err
 	}
@@ -96,7 +95,7 @@ func (c *code) addWords(text string) {
 
 // parse does not collect the names of main packages and of tests: nothing else can refer to them.
 func (c *code) parse(path string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(c.root, path), nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path), nil, parser.ParseComments)
 	if err != nil {
 		return err
 	}
@@ -114,7 +113,9 @@ func (c *code) parse(path string) error {
 		}
 		return true
 	})
-	if name := file.Name.Name; name != "main" && !strings.HasSuffix(path, "_test.go") {
+	if strings.HasSuffix(path, "_test.go") {
+		c.addTests(file)
+	} else if name := file.Name.Name; name != "main" {
 		if c.exported[name] == nil {
 			c.exported[name] = map[string]bool{}
 		}
@@ -123,6 +124,16 @@ func (c *code) parse(path string) error {
 		}
 	}
 	return nil
+}
+
+func (c *code) addTests(file *ast.File) {
+	for _, declaration := range file.Decls {
+		for name := range declared(declaration) {
+			if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
+				c.tests[name] = true
+			}
+		}
+	}
 }
 
 func declared(declaration ast.Decl) map[string]bool {
@@ -145,9 +156,9 @@ func declared(declaration ast.Decl) map[string]bool {
 	return names
 }
 
-func (c *code) text(t *testing.T, path string) string {
+func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.root, path))
+	text, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +185,11 @@ func (c *code) exists(folder, name string) bool {
 	if !isPath || first == "" || unusual.MatchString(name) || slices.Contains(made, first) || hostName.MatchString(first) {
 		return true
 	}
-	if info, err := os.Stat(filepath.Join(c.root, first)); (err != nil || !info.IsDir()) && filepath.Ext(name) != ".go" {
+	if info, err := os.Stat(filepath.Join(root, first)); (err != nil || !info.IsDir()) && filepath.Ext(name) != ".go" {
 		return true
 	}
 	for _, base := range []string{".", folder} {
-		if found, _ := filepath.Glob(filepath.Join(c.root, base, name)); len(found) > 0 {
+		if found, _ := filepath.Glob(filepath.Join(root, base, name)); len(found) > 0 {
 			return true
 		}
 	}

@@ -1,9 +1,6 @@
-package config
+package source
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,30 +15,24 @@ import (
 
 // TestSecurityPage: each test that the pages on security name exists, and the regular expression finds keys.
 func TestSecurityPage(t *testing.T) {
-	root := folder(t, "..")
-	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := testsIn(t, root)
-	for _, file := range []string{"security.md", "threat-model.md"} {
-		text := string(read(t, filepath.Join(root, "docs", file)))
-		named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(text, -1)
+	code := readCode(t)
+	for _, page := range []string{"docs/security.md", "docs/threat-model.md"} {
+		named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(read(t, page), -1)
 		if len(named) < 20 {
-			t.Errorf("docs/%s names only %d tests; is it written otherwise?", file, len(named))
+			t.Errorf("%s names only %d tests; is it written otherwise?", page, len(named))
 		}
 		for _, name := range named {
-			if !declared[name[1]] {
-				t.Errorf("docs/%s names %s, which does not exist", file, name[1])
+			if !code.tests[name[1]] {
+				t.Errorf("%s names %s, which does not exist", page, name[1])
 			}
 		}
 	}
 
-	expression := regexp.MustCompile(`(?m)^    (pf_\S+)$`).FindSubmatch(page)
+	expression := regexp.MustCompile(`(?m)^    (pf_\S+)$`).FindStringSubmatch(read(t, "docs/security.md"))
 	if expression == nil {
 		t.Fatal("docs/security.md has no regular expression for secret scanners")
 	}
-	scanner := regexp.MustCompile(string(expression[1]))
+	scanner := regexp.MustCompile(expression[1])
 	for _, key := range []string{apikey.New("acme"), apikey.New(strings.Repeat("a", 63)), "pf_" + strings.Repeat("0", 38)} {
 		if found := scanner.FindString("KEY=" + key + "\n"); found != key {
 			t.Errorf("the regular expression finds %q in a file with %q", found, key)
@@ -96,11 +87,7 @@ func TestRecipeForForks(t *testing.T) {
 // recipe is the Trigger in a section of docs/security.md.
 func recipe(t *testing.T, section string) (*v1alpha1.Trigger, *match.Matcher) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(folder(t, ".."), "docs", "security.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, found := strings.Cut(string(page), section+"\n")
+	_, text, found := strings.Cut(read(t, "docs/security.md"), section+"\n")
 	_, block, hasBlock := strings.Cut(text, "```yaml\nspec:\n  match:")
 	block, _, ended := strings.Cut(block, "```")
 	trigger := &v1alpha1.Trigger{}
@@ -112,30 +99,4 @@ func recipe(t *testing.T, section string) (*v1alpha1.Trigger, *match.Matcher) {
 		t.Fatal(err)
 	}
 	return trigger, matcher
-}
-
-// testsIn are the tests of the module.
-func testsIn(t *testing.T, root string) map[string]bool {
-	t.Helper()
-	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	tests := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == ".dev"):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		for _, name := range declaration.FindAllSubmatch(text, -1) {
-			tests[string(name[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tests
 }
