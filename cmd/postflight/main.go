@@ -8,6 +8,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	// The image holds nothing but the binaries. Where a system has no certificates of public authorities,
+	// those of Mozilla's list are used, as of the version of this module.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 

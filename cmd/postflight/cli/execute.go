@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,4 +73,38 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		text += "\n\nDid you mean this?\n\t" + strings.Join(near, "\n\t")
 	}
 	return errors.New(text)
+}
+
+// Group returns a command that only has other commands.
+func Group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+func AnyChanged(cmd *cobra.Command, flags ...string) bool {
+	return slices.ContainsFunc(flags, cmd.Flags().Changed)
+}
+
+// OpenFile opens what -f names: a file, or standard input.
+func OpenFile(name string, stdin io.Reader) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(stdin), nil
+	}
+	return os.Open(name)
+}
+
+// Collect returns at most limit items of a sequence, or all if that is 0, and whether there are more. The list is never nil, which
+// would be null in JSON.
+func Collect[T any](all iter.Seq2[T, error], limit int) (list []T, more bool, err error) {
+	list = []T{}
+	for item, err := range all {
+		if err != nil {
+			return list, false, err
+		}
+		if limit > 0 && len(list) == limit {
+			return list, true, nil
+		}
+		list = append(list, item)
+	}
+	return list, false, nil
 }

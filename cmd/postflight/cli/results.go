@@ -75,6 +75,8 @@ func PositionOf(f client.TestFailure) string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
+func ShortSHA(sha string) string { return sha[:min(len(sha), 12)] }
+
 func OrDash(text string) string { return cmp.Or(text, "-") }
 
 func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }

@@ -151,15 +151,12 @@ func (o *ExplainOptions) lackingRights(ctx context.Context, in deployed.Observed
 func (o *ExplainOptions) managerLacks(ctx context.Context, e *v1alpha1.Environment, s deployed.Source, resource schema.GroupVersionResource) bool {
 	namespace, account, _ := strings.Cut(o.Manager, "/")
 	for _, verb := range []string{"list", "watch"} {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource},
-			User:               "system:serviceaccount:" + namespace + ":" + account,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
-		}}
-		if err := o.Client.Create(ctx, review); err != nil {
+		right := authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource}
+		allowed, err := o.AccountMay(ctx, namespace, account, right)
+		if err != nil {
 			return statusSays(e, deployed.MayNotRead(s))
 		}
-		if !review.Status.Allowed {
+		if !allowed {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 type ListOptions struct {
@@ -43,12 +44,9 @@ workloads run the commit. Below are those that are on hold, or that have to sett
 }
 
 func (o *ListOptions) Run(ctx context.Context) error {
-	all := []client.EnvironmentStatus{} // JSON: never null
-	for e, err := range o.Source.Environments(ctx) {
-		if err != nil {
-			return err
-		}
-		all = append(all, e)
+	all, _, err := cli.Collect(o.Source.Environments(ctx), 0)
+	if err != nil {
+		return err
 	}
 	return o.Console.Result(all, func() error {
 		if len(all) == 0 {

@@ -3,7 +3,6 @@ package environments
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,16 +83,12 @@ func (o *ShowOptions) rows(e *client.EnvironmentStatus) [][]string {
 	case len(e.Deployed) == 0:
 		rows = append(rows, []string{"Deployed:", "nothing is known: notify after each deployment, or name the workloads in spec.workloads of the Environment"})
 	}
-	rows = withValue(rows)
+	rows = cli.WithValue(rows)
 	for _, d := range e.Deployed {
 		rows = append(rows, []string{""})
-		rows = append(rows, withValue(o.deployedRows(d))...)
+		rows = append(rows, cli.WithValue(o.deployedRows(d))...)
 	}
 	return rows
-}
-
-func withValue(rows [][]string) [][]string {
-	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
 func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {

@@ -81,7 +81,7 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	if d.NoDetect {
 		detected = ci.Context{}
 	}
-	if d.SHA != "" && !d.of(detected) { // this is about another commit
+	if d.SHA != "" && !d.sameCommit(detected) { // this is about another commit
 		detected.CommitURL, detected.CommitMessage, detected.CommitAuthor = "", "", ""
 	}
 	variables, err := parseVariables(d.Variables)
@@ -103,8 +103,8 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	}, err
 }
 
-// of reports whether the flags name the commit of the CI system.
-func (d *Deployment) of(detected ci.Context) bool {
+// sameCommit reports whether the flags name the commit of the CI system.
+func (d *Deployment) sameCommit(detected ci.Context) bool {
 	named := commit.Commit{Repository: cmp.Or(d.repository, detected.Repository), Revision: d.SHA}
 	return named.Same(commit.Commit{Repository: detected.Repository, Revision: detected.SHA})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -228,4 +229,35 @@ func (o *NotifyOptions) exitError(matched, failures int, runs []RunStatus) error
 	default:
 		return err
 	}
+}
+
+// runTerminated reports that an ephemeral environment is gone.
+func (o *NotifyOptions) runTerminated(ctx context.Context) error {
+	if o.URL == "" {
+		return errors.New("--terminated needs --deployment-url, or $POSTFLIGHT_DEPLOYMENT_URL: the URL of the environment that is gone")
+	}
+	result, err := o.Client.EnvironmentTerminated(ctx, client.Termination{DeploymentURL: o.URL})
+	if cli.FailureCode(err) == "environment_not_found" {
+		if o.AllowNoMatch {
+			o.Console.Note("There is no ephemeral Environment for %s, or no longer.", o.URL)
+			return nil
+		}
+		return fmt.Errorf("%w. --allow-no-match makes this exit 0", err)
+	}
+	if err != nil {
+		return err
+	}
+	return o.Console.Result(result, func() error {
+		for _, t := range result.Results {
+			fmt.Fprintf(o.Console.Out, "  %s  %s\n", cli.Clean(t.EnvironmentAlias), cli.Clean(canceledOf(t.Runs)))
+		}
+		return nil
+	})
+}
+
+func canceledOf(runs []string) string {
+	if len(runs) == 0 {
+		return "terminated"
+	}
+	return "terminated, canceling: " + strings.Join(runs, ", ")
 }

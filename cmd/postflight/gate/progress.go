@@ -147,7 +147,7 @@ func (p *progress) line(r RunStatus, start string) string {
 	if r.Followed {
 		word = "superseded by " + cli.Clean(r.Relevant) + ": " + word
 	}
-	if r.Repeated {
+	if r.Retried {
 		word = "no result, repeated by " + cli.Clean(r.Relevant) + ": " + word
 	}
 	parts := []string{start, cli.Clean(r.Run), word, took.Truncate(time.Second).String()}

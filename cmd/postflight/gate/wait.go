@@ -1,3 +1,4 @@
+// Package gate has the commands of pipelines: notify, wait and explain.
 package gate
 
 import (
@@ -131,7 +132,7 @@ type RunStatus struct {
 	Trigger  string  `json:"trigger,omitempty"`
 	Verdict  verdict `json:"verdict"`
 	Relevant string  `json:"relevantRun,omitempty"` // another run, if this one was superseded or is repeated
-	Repeated bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it had no result
+	Retried  bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it had no result
 	Followed bool    `json:"followed,omitempty"`    // the verdict is that of relevantRun, so of a newer deployment; this one was not tested
 	URL      string  `json:"url,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
@@ -191,7 +192,7 @@ func (o *WaitOptions) awaitOne(ctx context.Context, run string, update func(func
 		update(func(r *RunStatus) {
 			r.Verdict, r.Relevant, r.URL, r.state = v, answer.Counting(), answer.RelevantRunURL, answer.RunState
 			r.Reason = reasonOf(answer, v)
-			r.Repeated = answer.Repeated()
+			r.Retried = answer.Repeated()
 			r.Followed = v != superseded && answer.RelevantRunID != answer.RootRunID
 		})
 		if v != waiting {

@@ -28,8 +28,8 @@ const (
 	// keepExpired is how long an expired key stays: a pipeline that still sends it is told why it is refused.
 	keepExpired = 7 * 24 * time.Hour
 
-	// repeatWithin is how old a key may be that a repeated rotation completes, instead of making another one: a CronJob repeats what fails.
-	repeatWithin = time.Hour
+	// completeWithin is how old a key may be that a repeated rotation completes, instead of making another one: a CronJob repeats what fails.
+	completeWithin = time.Hour
 
 	maxRotated = 63 - len("-20060102-150405") // bytes of a NAME: it is a label, and begins the name of an APIKey
 )
@@ -128,7 +128,7 @@ func (o *RotateOptions) begun(ctx context.Context, earlier []v1alpha1.APIKey) (*
 	}
 	digest := apikey.Digest(string(secret.Data[secretKey]))
 	for i, k := range earlier {
-		if k.Spec.SHA256 == digest && k.Labels[v1alpha1.LabelRotation] != "" && o.Clock.Since(k.CreationTimestamp.Time) < repeatWithin {
+		if k.Spec.SHA256 == digest && k.Labels[v1alpha1.LabelRotation] != "" && o.Clock.Since(k.CreationTimestamp.Time) < completeWithin {
 			return &earlier[i], nil
 		}
 	}

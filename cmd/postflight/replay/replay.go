@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -132,16 +131,12 @@ func (o *Options) Run(ctx context.Context) error {
 const maxFile = 256 << 10
 
 func (o *Options) read() ([]byte, error) {
-	from := o.In
-	if o.File != "-" {
-		file, err := os.Open(o.File)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		from = file
+	file, err := cli.OpenFile(o.File, o.In)
+	if err != nil {
+		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(content) > maxFile {
 		err = fmt.Errorf("%s has more than %d bytes; replay fewer Triggers at once", o.File, maxFile)
 	}
@@ -187,14 +182,14 @@ func add(all, page *client.Replay) {
 		}
 	}
 	for i := range min(len(all.Triggers), len(page.Triggers)) {
-		sum, of := &all.Triggers[i], page.Triggers[i]
-		sum.Matched += of.Matched
-		sum.MatchedBefore += of.MatchedBefore
-		sum.Starts += of.Starts
-		sum.Stops += of.Stops
-		sum.Unknown += of.Unknown
-		sum.Failed += of.Failed
-		sum.Failure = cmp.Or(sum.Failure, of.Failure)
+		sum, t := &all.Triggers[i], page.Triggers[i]
+		sum.Matched += t.Matched
+		sum.MatchedBefore += t.MatchedBefore
+		sum.Starts += t.Starts
+		sum.Stops += t.Stops
+		sum.Unknown += t.Unknown
+		sum.Failed += t.Failed
+		sum.Failure = cmp.Or(sum.Failure, t.Failure)
 	}
 }
 
@@ -219,28 +214,25 @@ type grouped struct {
 var changeOrder = []string{"stops", "starts", "unknown"} // what is no longer tested matters most
 
 func groups(all []client.ReplayChange) []grouped {
-	byGroup := map[group]*grouped{}
-	var list []*grouped
+	index := map[group]int{}
+	var list []grouped
 	for _, c := range all {
 		g := group{c.Change, c.Trigger, c.Repository, c.Branch, c.DeploymentType, c.Way}
-		if byGroup[g] == nil {
-			byGroup[g] = &grouped{group: g}
-			list = append(list, byGroup[g])
+		i, known := index[g]
+		if !known {
+			i, index[g] = len(list), len(list)
+			list = append(list, grouped{group: g})
 		}
-		byGroup[g].notifications++
-		if c.At.After(byGroup[g].last) {
-			byGroup[g].last = c.At
+		list[i].notifications++
+		if c.At.After(list[i].last) {
+			list[i].last = c.At
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *grouped) int {
+	slices.SortStableFunc(list, func(a, b grouped) int {
 		return cmp.Or(cmp.Compare(slices.Index(changeOrder, a.change), slices.Index(changeOrder, b.change)),
 			cmp.Compare(a.trigger, b.trigger), cmp.Compare(b.notifications, a.notifications), b.last.Compare(a.last))
 	})
-	sorted := make([]grouped, len(list))
-	for i, g := range list {
-		sorted[i] = *g
-	}
-	return sorted
+	return list
 }
 
 var errNoTriggers = errors.New("the server answered without a Trigger; ask its operator for a newer version")

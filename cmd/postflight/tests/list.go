@@ -51,16 +51,12 @@ RUNS are those of the Trigger and Environment of which each test is known. LAST 
 }
 
 func (o *ListOptions) Run(ctx context.Context) error {
-	tests := []client.TestStats{} // JSON: never null
-	for t, err := range o.Client.Tests(ctx, o.TestFilter) {
-		if err != nil {
-			return err
-		}
-		if o.Limit > 0 && len(tests) == o.Limit {
-			o.Console.Note("Showing the first %d; --limit 0 shows all.", o.Limit)
-			break
-		}
-		tests = append(tests, t)
+	tests, more, err := cli.Collect(o.Client.Tests(ctx, o.TestFilter), o.Limit)
+	if err != nil {
+		return err
+	}
+	if more {
+		o.Console.Note("Showing the first %d; --limit 0 shows all.", o.Limit)
 	}
 	return o.Console.Result(tests, func() error {
 		switch {
