@@ -38,7 +38,8 @@ func (s *Server) AddFlags(cmd *cobra.Command) {
 
 func (s *Server) AddOwnFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "base URL of the server; default: $POSTFLIGHT_URL")
-	cmd.Flags().StringVar(&s.team, "team", "", "name of the Team, or TEAM/TRUSTPOLICY, for a token that does not say whose it is; default: $POSTFLIGHT_TEAM")
+	cmd.Flags().StringVar(&s.team, "team", "",
+		"name of the Team, or TEAM/TRUSTPOLICY, for a token that does not say whose it is; default: $POSTFLIGHT_TEAM")
 	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is unavailable or overloaded")
 }
 
@@ -116,7 +117,8 @@ func (s *Server) checkTransport(machine credential.Machine, sender *credential.C
 // traceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
 func traceContext(getenv func(string) string) (traceparent, tracestate string) {
 	format := propagation.TraceContext{}
-	ctx := format.Extract(context.Background(), propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")})
+	given := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
+	ctx := format.Extract(context.Background(), given)
 	valid := propagation.MapCarrier{}
 	format.Inject(ctx, valid)
 	return valid["traceparent"], valid["tracestate"]

@@ -38,10 +38,13 @@ const (
 // manager finds the installation. Its Deployment has the label of its component, whatever the chart calls it.
 func (o *Options) manager(ctx context.Context) (in installation, found []doctor.Finding, err error) {
 	deployments := &appsv1.DeploymentList{}
-	if err := o.Client.List(ctx, deployments, client.InNamespace(o.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "manager"}); err != nil {
+	component := client.MatchingLabels{"app.kubernetes.io/component": "manager"}
+	if err := o.Client.List(ctx, deployments, client.InNamespace(o.Namespace), component); err != nil {
 		return in, nil, err
 	}
-	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool { return slices.Equal(doctor.Container(&d).Command, []string{"manager"}) })
+	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool {
+		return slices.Equal(doctor.Container(&d).Command, []string{"manager"})
+	})
 	if i < 0 {
 		return in, []doctor.Finding{doctor.NoManager(o.Namespace)}, nil
 	}
@@ -129,7 +132,8 @@ func (o *Options) renewed(ctx context.Context, lease *coordinationv1.Lease, now 
 		if transfer.Sleep(ctx, leaseRenewal/leaseLooks) != nil {
 			return nil
 		}
-		if o.Client.Get(ctx, client.ObjectKeyFromObject(lease), latest) == nil && latest.Spec.RenewTime != nil && !latest.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+		err := o.Client.Get(ctx, client.ObjectKeyFromObject(lease), latest)
+		if err == nil && latest.Spec.RenewTime != nil && !latest.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
 			return latest
 		}
 	}

@@ -34,8 +34,8 @@ func NewExplain() *cobra.Command {
 		Use:     "environment (NAME | -f FILE)",
 		Aliases: []string{"env"},
 		Short:   "Show what is read from the workloads of an Environment, and what a rollout would start",
-		Long: `Shows what the manager reads from the workloads that an Environment names: each object with how far its rollout is, where the commit,
-the branch and the deployment type are read and what is there, which Triggers of the Environment would match, why the others do not, and
+		Long: `Shows what the manager reads from the workloads that an Environment names: each object with how far its rollout is, where the
+commit, the branch and the deployment type are read and what is there, which Triggers of the Environment would match, why the others do not, and
 what is wrong with what to do. It changes nothing.
 
 With -f, it tries an Environment that is not applied yet.
@@ -58,7 +58,8 @@ Exit codes: 0 nothing is wrong, 1 there is a problem, 3 it could not be found ou
 		}),
 	})
 	cmd.Flags().StringVarP(&o.File, "filename", "f", "", "file with an Environment that need not exist yet; - reads standard input")
-	cmd.Flags().StringVar(&o.Manager, "manager", "postflight-system/postflight-manager", "service account of the manager, whose rights are checked")
+	cmd.Flags().StringVar(&o.Manager, "manager", "postflight-system/postflight-manager",
+		"service account of the manager, whose rights are checked")
 	o.AddFlags(cmd)
 	return cmd
 }
@@ -214,7 +215,9 @@ func withProblem(problem string) string {
 
 func repositoryRows(r deployed.ExplainedRepository) [][]string {
 	name := cmp.Or(r.Repository, "not named")
-	rows := cli.WithValue([][]string{{"Repository:", name}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message}})
+	rows := cli.WithValue([][]string{
+		{"Repository:", name}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message},
+	})
 	rows = slices.Insert(rows, 0, []string{""})
 	if r.SHA != "" && len(r.Triggers) == 0 {
 		rows = append(rows, []string{"Triggers:", "none names this Environment"})

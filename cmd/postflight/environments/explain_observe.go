@@ -46,7 +46,8 @@ func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (
 		in.Found = append(in.Found, found...)
 	}
 	if foreign {
-		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces (spec.workloadNamespaces).")
+		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces "+
+			"(spec.workloadNamespaces).")
 	}
 	if !teamKnown {
 		in.Team = &v1alpha1.Team{} // of which nothing is known
@@ -70,7 +71,9 @@ func (o *ExplainOptions) suites(ctx context.Context, e *v1alpha1.Environment) (a
 }
 
 // find returns what a workload means: objects, or a problem.
-func (o *ExplainOptions) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) ([]deployed.Found, error) {
+func (o *ExplainOptions) find(
+	ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload,
+) ([]deployed.Found, error) {
 	f := deployed.Found{Workload: w, Source: deployed.SourceOf(e, w)}
 	problem := func(message, do string) ([]deployed.Found, error) {
 		f.Problem, f.Do = message, do
@@ -148,7 +151,9 @@ func (o *ExplainOptions) lackingRights(ctx context.Context, in deployed.Observed
 	return problems
 }
 
-func (o *ExplainOptions) managerLacks(ctx context.Context, e *v1alpha1.Environment, s deployed.Source, resource schema.GroupVersionResource) bool {
+func (o *ExplainOptions) managerLacks(
+	ctx context.Context, e *v1alpha1.Environment, s deployed.Source, resource schema.GroupVersionResource,
+) bool {
 	namespace, account, _ := strings.Cut(o.Manager, "/")
 	for _, verb := range []string{"list", "watch"} {
 		right := authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource}

@@ -1,7 +1,6 @@
 package environments
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -79,7 +78,9 @@ func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
 			deployed = []client.Deployed{{}}
 		}
 		for _, d := range deployed {
-			rows = append(rows, []string{e.Namespace, e.Name, cmp.Or(d.Repository, "-"), commitOf(d), cmp.Or(d.Branch, "-"), o.since(d), cmp.Or(d.ReportedBy, "-"), rollout(d)})
+			rows = append(rows, []string{
+				e.Namespace, e.Name, cli.OrDash(d.Repository), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
+			})
 		}
 	}
 	if !o.AllNamespaces {

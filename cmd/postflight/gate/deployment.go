@@ -52,7 +52,8 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
 	f.IntVar(&d.pipeline, "pipeline", 0, "id of the GitLab pipeline that the check belongs to; default: the newest of the commit and branch")
 	f.StringVar(&d.commitURL, "commit-url", "", "link to the commit")
-	f.StringVar(&d.commitMessage, "commit-message", "", "message of the commit, for pages; its first line is kept; default: $POSTFLIGHT_COMMIT_MESSAGE")
+	f.StringVar(&d.commitMessage, "commit-message", "",
+		"message of the commit, for pages; its first line is kept; default: $POSTFLIGHT_COMMIT_MESSAGE")
 	f.StringVar(&d.commitAuthor, "commit-author", "", "name of its author, for pages; default: $POSTFLIGHT_COMMIT_AUTHOR")
 	f.StringVar(&d.deduplicationKey, "deduplication-key", "",
 		"newer runs stop older ones with the same key; default: branch/environment, or what the Trigger's supersede says")

@@ -77,7 +77,8 @@ Without --wait, 0 means that every run was started.`,
 	})
 	o.Deployment.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.Wait, "wait", "w", false, "wait for the runs to end")
-	cmd.Flags().BoolVar(&o.AllowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches, or if the environment that is gone is not known")
+	cmd.Flags().BoolVar(&o.AllowNoMatch, "allow-no-match", false,
+		"exit 0 if no Trigger matches, or if the environment that is gone is not known")
 	cmd.Flags().BoolVar(&o.rerun, "rerun", false, "start another attempt of runs of the same commit that have a result")
 	cmd.Flags().BoolVar(&o.acceptDifferent, "accept-different", false,
 		"with --wait, take the result of a run that tests another deployment of the commit: another URL, other variables or input files")

@@ -77,7 +77,8 @@ func (p *progress) Update(i int, change func(*RunStatus)) {
 	change(&p.runs[i])
 	p.runs[i].Seconds = time.Since(p.began).Seconds()
 	after := p.runs[i]
-	news := before.Verdict != after.Verdict || before.Relevant != after.Relevant || before.state != after.state || before.Reason != after.Reason
+	news := before.Verdict != after.Verdict || before.Relevant != after.Relevant ||
+		before.state != after.state || before.Reason != after.Reason
 	if news && !p.console.Live {
 		p.console.Print(p.line(after, timestamp()))
 	}

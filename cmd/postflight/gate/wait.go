@@ -122,8 +122,12 @@ var codes = []struct {
 	code    int
 	text    string
 }{
-	{failed, cli.ExitFailed, "failed"}, {noOutcome, cli.ExitTrouble, "had no result"}, {different, cli.ExitDifferent, "tested another deployment"},
-	{canceled, cli.ExitCanceled, "canceled"}, {changed, cli.ExitCanceled, "inconclusive"}, {superseded, cli.ExitCanceled, "superseded"},
+	{failed, cli.ExitFailed, "failed"},
+	{noOutcome, cli.ExitTrouble, "had no result"},
+	{different, cli.ExitDifferent, "tested another deployment"},
+	{canceled, cli.ExitCanceled, "canceled"},
+	{changed, cli.ExitCanceled, "inconclusive"},
+	{superseded, cli.ExitCanceled, "superseded"},
 }
 
 // RunStatus is what is known of one run.

@@ -44,14 +44,15 @@ func New() *cobra.Command {
 	cmd := cli.WithTroubleExit(&cobra.Command{
 		Use:   "replay -f FILE",
 		Short: "Show which past notifications a changed Trigger would match",
-		Long: `Tries the Triggers of a file on the notifications that your team has sent, and compares each with the Trigger of its name as it is now: which
-would start a run that did not, and which no longer would. It creates nothing. Use it before you merge a change of spec.match.
+		Long: `Tries the Triggers of a file on the notifications that your team has sent, and compares each with the Trigger of its name as it is now:
+which would start a run that did not, and which no longer would. It creates nothing. Use it before you merge a change of spec.match.
 
-The server knows the notifications from the archive, also those that matched nothing, as long as it keeps the records of runs, and since it has
-had this version. It does not keep the values of variables that look secret or are long: where a match depends on one, the change is unknown.
+The server knows the notifications from the archive, also those that matched nothing, as long as it keeps the records of runs, and since
+it has had this version. It does not keep the values of variables that look secret or are long: where a match depends on one, the change
+is unknown.
 
-A match starts a run, unless the commit has a result already, or the run cannot be created. A Trigger that does not exist now is compared with
-what matched when the notifications came.
+A match starts a run, unless the commit has a result already, or the run cannot be created. A Trigger that does not exist now is compared
+with what matched when the notifications came.
 
 Exit codes: 0 it was replayed, 1 with --exit-code, and something changes, 3 trouble: no valid Trigger, no server, no key, no store.`,
 		Example: `  postflight replay --since 7d -f trigger.yaml
@@ -72,7 +73,8 @@ Exit codes: 0 it was replayed, 1 with --exit-code, and something changes, 3 trou
 		o.In = cmd.InOrStdin()
 		return cli.ExitTroubleError(run(cmd, args))
 	}
-	cmd.Flags().StringVarP(&o.File, "filename", "f", "", "file with the changed Triggers, as YAML or JSON, several separated by ---; - reads standard input")
+	cmd.Flags().StringVarP(&o.File, "filename", "f", "",
+		"file with the changed Triggers, as YAML or JSON, several separated by ---; - reads standard input")
 	cmd.Flags().StringVar(&o.Since, "since", "7d", "only notifications after this time, e.g. 2026-11-24, or in the last, e.g. 36h or 30d")
 	cmd.Flags().IntVar(&o.Limit, "limit", 50, "how many lines of changes to print; 0 for all. Counts are of all")
 	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "exit with 1 if something changes")

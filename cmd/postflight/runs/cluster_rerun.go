@@ -86,7 +86,9 @@ func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1
 	return s, nil
 }
 
-func (c *ClusterRuns) createAttempt(ctx context.Context, earlier, desired *v1alpha1.Suite, runs []*v1alpha1.Suite) (*v1alpha1.Suite, error) {
+func (c *ClusterRuns) createAttempt(
+	ctx context.Context, earlier, desired *v1alpha1.Suite, runs []*v1alpha1.Suite,
+) (*v1alpha1.Suite, error) {
 	e := &v1alpha1.Environment{}
 	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: earlier.Namespace, Name: earlier.Spec.Environment}, e)
 	if apierrors.IsNotFound(err) {

@@ -66,13 +66,18 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	if message == "" && !Ended(r) {
 		message = unseen
 	}
-	rows := [][]string{{"Run:", r.ID}, {"State:", cli.StateOf(r)}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
-		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage}, {"Author:", r.CommitAuthor}, {"Repository:", r.Repository},
-		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
-		{"Repeated by:", r.RepeatedBy}, {"Repeats:", earlierAttempt(r)}, {"Failed tests of:", r.OnlyFailedOf}, {"Started by:", starterOf(r)}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},
-		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
+	rows := [][]string{
+		{"Run:", r.ID}, {"State:", cli.StateOf(r)}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
+		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage},
+		{"Author:", r.CommitAuthor}, {"Repository:", r.Repository}, {"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL},
+		{"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy}, {"Repeated by:", r.RepeatedBy},
+		{"Repeats:", earlierAttempt(r)}, {"Failed tests of:", r.OnlyFailedOf}, {"Started by:", starterOf(r)},
+		{"Tested:", strings.Join(testedOf(r.UnderTest), "; ")}, {"Created:", r.CreatedAt.UTC().Format(time.RFC3339)},
+		{"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL},
+	}
 	if r.PodsKeptUntil != nil {
-		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for postflight debug %s", r.PodsKeptUntil.UTC().Format(time.RFC3339), r.ID)})
+		until := r.PodsKeptUntil.UTC().Format(time.RFC3339)
+		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for postflight debug %s", until, r.ID)})
 	}
 	if r.PullRequestNumber > 0 {
 		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})

@@ -45,7 +45,8 @@ RUNS are those of the Trigger and Environment of which each test is known. LAST 
 		}
 		return o.Run(ctx)
 	})
-	cmd.Flags().IntVar(&o.Limit, "limit", 20, "how many; 0 for all that the server lists: of each Trigger, Environment and day 200 that failed, and 1,000 that a search finds")
+	cmd.Flags().IntVar(&o.Limit, "limit", 20,
+		"how many; 0 for all that the server lists: of each Trigger, Environment and day 200 that failed, and 1,000 that a search finds")
 	o.addFlags(cmd, defaultDays)
 	return cmd
 }
@@ -82,7 +83,8 @@ func (o *ListOptions) rows(tests []client.TestStats) [][]string {
 			since = "longer" // than LAST shows
 		}
 		rows = append(rows, []string{
-			t.Name, where(t.Place), fmt.Sprint(t.Failed), fmt.Sprint(t.Flaky), fmt.Sprint(t.Runs), took(t.MedianMilliseconds), strip(t.Outcomes), since,
+			t.Name, where(t.Place), fmt.Sprint(t.Failed), fmt.Sprint(t.Flaky), fmt.Sprint(t.Runs), took(t.MedianMilliseconds),
+			strip(t.Outcomes), since,
 		})
 	}
 	return rows

@@ -73,7 +73,8 @@ func (o *ShowOptions) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alp
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
+		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole "+
+			"postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
 	case err != nil:
 		return nil, err
 	case problem != "":
