@@ -40,10 +40,11 @@ func TestInterruptsEndIt(t *testing.T) {
 		code   int    // -1 where the signal ends it
 		says   string
 	}{
-		"server away":  {args: []string{"notify"}, begun: "Trying again", code: 3, says: "Error: interrupted. Runs may have been started"},
-		"explain":      {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
-		"waits":        {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run continues"},
-		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, reads: config, code: 1, says: "Error: interrupted\n"},
+		"server away": {args: []string{"notify"}, begun: "Trying again", code: 3, says: "Error: interrupted. Runs may have been started"},
+		"explain":     {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
+		"waits":       {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run continues"},
+		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, reads: config, code: 1,
+			says: "Error: interrupted\n"},
 		"without a writer": {reason: "the first interrupt cannot end what the system does, the second does",
 			args: []string{"upload", fifo}, again: true, code: -1},
 	}

@@ -47,9 +47,10 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"logs are no JSON":            {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
 		"a time of no use":            {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
 		"a state of no use":           {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},
-		"a run may be Starting":       {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none", code: 1},
-		"no server":                   {args: "wait a", code: 3},
-		"no cluster":                  {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
+		"a run may be Starting": {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none",
+			code: 1},
+		"no server":  {args: "wait a", code: 3},
+		"no cluster": {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestMistakesSayWhatToWrite(t *testing.T) {
 		"a mistyped command of a group": {"runs lst", "Did you mean this?\n\tlist"},
 		"no argument":                   {"wait", "Usage: postflight wait RUN... [flags]\nSee 'postflight wait --help'"},
 		"an argument too many":          {"notify main", "Usage: postflight notify [flags]"},
-		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server\n"},
+		"no kubeconfig": {"runs list",
+			"Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

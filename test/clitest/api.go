@@ -41,9 +41,11 @@ type API struct {
 	Traces   map[string][]string // requests by traceparent and tracestate
 }
 
+// File is one that a run left.
 type File struct{ Pod, Path, Content string }
 
-const apiProblem = `{"type":"https://postflight.dev/problems/%s","title":"t","status":%d,"detail":"d","failureCode":"%[1]s","failureMessage":"%[3]s","eventId":"E1"}`
+const apiProblem = `{"type":"https://postflight.dev/problems/%s","title":"t","status":%d,"detail":"d","failureCode":"%[1]s",` +
+	`"failureMessage":"%[3]s","eventId":"E1"}`
 
 // Start sets the variables of the environment that lead to the server.
 func (a *API) Start(t *testing.T) {
@@ -158,7 +160,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if strings.HasSuffix(r.URL.Path, "/deployments") {
-			Reply(w, http.StatusOK, httpapi.DeploymentHistory{Deployments: []httpapi.Deployment{{Repository: "acme/shop", SHA: "4c2f", Since: Noon.Add(-2 * time.Hour)}}, More: true})
+			Reply(w, http.StatusOK, httpapi.DeploymentHistory{Deployments: []httpapi.Deployment{{Repository: "acme/shop", SHA: "4c2f",
+				Since: Noon.Add(-2 * time.Hour)}}, More: true})
 			return
 		}
 		Reply(w, http.StatusOK, a.Environments[i])
@@ -236,25 +239,31 @@ func (a *API) serveArtifacts(w http.ResponseWriter, r *http.Request) {
 	Reply(w, http.StatusOK, list)
 }
 
+// GreenlightOf is what commands that wait are answered about a run.
 func GreenlightOf(run httpapi.Run) httpapi.Greenlight {
-	g := httpapi.Greenlight{RootRunID: run.ID, RelevantRunID: run.ID, RootRunURL: run.URL, RelevantRunURL: run.URL, RelevantRunWithBugsURL: run.URL,
-		WorkflowsInRunCount: 1, RunStage: httpapi.Initializing, RunState: run.State, RunMessage: run.Message}
+	g := httpapi.Greenlight{RootRunID: run.ID, RelevantRunID: run.ID, RootRunURL: run.URL, RelevantRunURL: run.URL,
+		RelevantRunWithBugsURL: run.URL,
+		WorkflowsInRunCount:    1, RunStage: httpapi.Initializing, RunState: run.State, RunMessage: run.Message}
 	if ended(run) {
 		g.RunStage, g.RunState, g.RunMessage, g.Greenlight = httpapi.Completed, "", "", run.State == v1alpha1.ReasonPassed
-		g.Bugs = &httpapi.Bugs{BlockingBugURLs: []string{}, NonBlockingBugURLs: []string{}, ReproducedBugs: []httpapi.Bug{}, OtherBlockingBugsInEnvironment: []httpapi.Bug{}}
+		g.Bugs = &httpapi.Bugs{BlockingBugURLs: []string{}, NonBlockingBugURLs: []string{}, ReproducedBugs: []httpapi.Bug{},
+			OtherBlockingBugsInEnvironment: []httpapi.Bug{}}
 		if !g.Greenlight {
-			g.ReproducedBugs = []httpapi.Bug{{ApplicationURL: run.URL, IsBlocking: true, Name: run.State + ": " + run.Message, Number: 1, Priority: "urgent"}}
+			g.ReproducedBugs = []httpapi.Bug{{ApplicationURL: run.URL, IsBlocking: true, Name: run.State + ": " + run.Message, Number: 1,
+				Priority: "urgent"}}
 		}
 	}
 	return g
 }
 
+// Reply answers with JSON.
 func Reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
 }
 
+// Fail answers with a problem.
 func Fail(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)

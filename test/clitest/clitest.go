@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -72,12 +73,25 @@ func (p Program) Run(ctx context.Context, in io.Reader, args ...string) (out, lo
 	return stdout.String(), stderr.String(), code
 }
 
+// Expect runs a command line, and checks its exit code and that its standard output and its standard error have each of these texts.
+func (p Program) Expect(t *testing.T, code int, out, log []string, args ...string) (gotOut, gotLog string) {
+	t.Helper()
+	gotOut, gotLog, got := p.Invoke(t, args...)
+	if got != code {
+		t.Errorf("exit code %d, want %d:\n%s%s", got, code, gotOut, gotLog)
+	}
+	Contains(t, "standard output", gotOut, out...)
+	Contains(t, "standard error", gotLog, log...)
+	return gotOut, gotLog
+}
+
 // Console returns a console, its standard output and its standard error.
 func Console() (*cli.Console, *bytes.Buffer, *bytes.Buffer) {
 	out, err := &bytes.Buffer{}, &bytes.Buffer{}
 	return &cli.Console{Out: out, Err: err}, out, err
 }
 
+// Server is a server by its client.
 func Server(console *cli.Console, c *postflight.Client) access.Server {
 	return access.Server{Output: cli.Output{Console: console}, Client: c}
 }
@@ -154,6 +168,12 @@ func Contains(t *testing.T, name, text string, wanted ...string) {
 			t.Errorf("%s has no %q:\n%s", name, want, text)
 		}
 	}
+}
+
+// Fails checks that there is an error that has each of these texts.
+func Fails(t *testing.T, reason string, err error, wanted ...string) {
+	t.Helper()
+	Contains(t, reason+": the error", fmt.Sprint(err), wanted...)
 }
 
 // SameJSON checks that both are the same, whatever the order of their fields.

@@ -1,5 +1,5 @@
-// Package config tests the manifests in config and integrations, and those of pages, mostly on a real API server: that it takes them, and what
-// they allow.
+// Package config tests the manifests in config and integrations, and those of pages, mostly on a real API server: that it takes them, and
+// what they allow.
 package config
 
 import (
@@ -111,7 +111,8 @@ func versions(t *testing.T, s *apiserver.Server, folder string) string {
 // TestSuiteSample is the one sample that is created, not applied.
 func TestSuiteSample(t *testing.T) {
 	s := installed(t)
-	if _, err := s.Kubectl(t, "create", "--validate=strict", "--dry-run=server", "-f", filepath.Join(folder(t, "samples"), "suite.yaml")); err != nil {
+	if _, err := s.Kubectl(t, "create", "--validate=strict", "--dry-run=server", "-f",
+		filepath.Join(folder(t, "samples"), "suite.yaml")); err != nil {
 		t.Fatal(err)
 	}
 }

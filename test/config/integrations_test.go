@@ -29,7 +29,8 @@ func TestJobsOfIntegrations(t *testing.T) {
 				!strings.Contains(built, "image: registry.example.com/postflight:1\n") {
 				t.Errorf("branch or image is not filled in:\n%s", built)
 			}
-			if out, err := s.Kubectl(t, "apply", "--server-side", "--validate=strict", "--dry-run=server", "-k", dir); err != nil || strings.Contains(out, "arning") {
+			if out, err := s.Kubectl(t, "apply", "--server-side", "--validate=strict", "--dry-run=server", "-k", dir); err != nil ||
+				strings.Contains(out, "arning") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
@@ -83,7 +84,8 @@ func TestCommitFromTag(t *testing.T) {
 	s := apiserver.New(t)
 	dir := kustomize(t, kustomizationOf(t, "docs/gitops.md"))
 	copyFile(t, "integrations/argocd/postsync.yaml", filepath.Join(dir, "postsync.yaml"))
-	deployment := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {template: {spec: {containers: [{name: shop, image: shop}]}}}\n"
+	deployment := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\n" +
+		"spec: {template: {spec: {containers: [{name: shop, image: shop}]}}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(deployment), 0o644); err != nil {
 		t.Fatal(err)
 	}

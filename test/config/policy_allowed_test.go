@@ -12,9 +12,11 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// allowedNamespaces: what a team wrote shows that its namespace runs tests, a Trigger or a key, and a label of the Job says which to look for.
+// allowedNamespaces: what a team wrote shows that its namespace runs tests, a Trigger or a key, and a label of the Job says which to
+// look for.
 func (w *takenOver) allowedNamespaces(t *testing.T) {
-	const byTrigger, byKey = "jobs-of-triggers' denied request: failed to configure binding: no params found", "jobs-of-teams' denied request: failed to configure binding: no params found"
+	const unbound = "' denied request: failed to configure binding: no params found"
+	const byTrigger, byKey = "jobs-of-triggers" + unbound, "jobs-of-teams" + unbound
 	for name, tc := range map[string]struct {
 		has    func(namespace string) client.Object
 		label  string

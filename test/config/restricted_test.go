@@ -107,7 +107,8 @@ func onlyContainers(trigger *v1alpha1.Trigger) *v1alpha1.Trigger {
 	pod := &trigger.Spec.JobTemplate.Spec.Template.Spec
 	for i := range pod.Containers {
 		c := pod.Containers[i].SecurityContext
-		c.RunAsNonRoot, c.RunAsUser, c.SeccompProfile = pod.SecurityContext.RunAsNonRoot, pod.SecurityContext.RunAsUser, pod.SecurityContext.SeccompProfile
+		p := pod.SecurityContext
+		c.RunAsNonRoot, c.RunAsUser, c.SeccompProfile = p.RunAsNonRoot, p.RunAsUser, p.SeccompProfile
 	}
 	pod.SecurityContext = nil
 	return trigger

@@ -39,11 +39,13 @@ func testRoles(t *testing.T, s *apiserver.Server, ns string, roles map[string]ri
 				if want.deletes != nil && !apierrors.IsNotFound(user.Delete(t.Context(), want.deletes)) {
 					return "it is not in force"
 				}
-				if err := user.List(t.Context(), list, client.InNamespace(ns)); (err == nil) != want.reads || err != nil && !apierrors.IsForbidden(err) {
+				if err := user.List(t.Context(), list, client.InNamespace(ns)); (err == nil) != want.reads || err != nil &&
+					!apierrors.IsForbidden(err) {
 					return "reading: not as expected"
 				}
 				created := object.DeepCopyObject().(client.Object)
-				if err := user.Create(t.Context(), created, client.DryRunAll); (err == nil) != want.writes || err != nil && !apierrors.IsForbidden(err) {
+				if err := user.Create(t.Context(), created, client.DryRunAll); (err == nil) != want.writes || err != nil &&
+					!apierrors.IsForbidden(err) {
 					return "writing: not as expected"
 				}
 				return ""
@@ -59,8 +61,10 @@ func TestWhoMayQuarantine(t *testing.T) {
 	named := metav1.ObjectMeta{Namespace: ns, Name: "none"}
 	testRoles(t, s, ns, map[string]rights{
 		"postflight-view": {true, false, nil}, "postflight-quarantine-editor": {true, true, nil},
-		"postflight-edit": {false, false, &v1alpha1.Trigger{ObjectMeta: named}}, "postflight-admin": {false, false, &v1alpha1.APIKey{ObjectMeta: named}},
-	}, &v1alpha1.QuarantineList{}, &v1alpha1.Quarantine{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tried"}, Spec: v1alpha1.QuarantineSpec{
+		"postflight-edit": {false, false, &v1alpha1.Trigger{ObjectMeta: named}}, "postflight-admin": {false, false,
+			&v1alpha1.APIKey{ObjectMeta: named}},
+	}, &v1alpha1.QuarantineList{}, &v1alpha1.Quarantine{ObjectMeta: metav1.ObjectMeta{Namespace: ns,
+		Name: "tried"}, Spec: v1alpha1.QuarantineSpec{
 		Triggers: []string{"e2e"}, Tests: []string{"cart"}, Reason: "r", Owner: "o", Since: "2026-11-20", Until: "2026-12-01",
 	}})
 }
@@ -73,7 +77,8 @@ func TestWhoMayTrust(t *testing.T) {
 	testRoles(t, s, ns, map[string]rights{
 		"postflight-view": {true, false, nil}, "postflight-trustpolicy-editor": {true, true, nil}, "postflight-admin": {true, true, nil},
 		"postflight-edit": {false, false, &v1alpha1.Trigger{ObjectMeta: named}},
-	}, &v1alpha1.TrustPolicyList{}, &v1alpha1.TrustPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tried"}, Spec: v1alpha1.TrustPolicySpec{
+	}, &v1alpha1.TrustPolicyList{}, &v1alpha1.TrustPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ns,
+		Name: "tried"}, Spec: v1alpha1.TrustPolicySpec{
 		Issuer: "https://gitlab.com", Claims: map[string]v1alpha1.ClaimValues{"project_id": {"1"}}, Allow: v1alpha1.TrustAllow{Read: true},
 	}})
 }

@@ -21,7 +21,8 @@ func TestEveryLimitIsListed(t *testing.T) {
 	found := 0
 	for path := range readCode(t).files {
 		within := func(folder string) bool { return strings.HasPrefix(path, folder+"/") }
-		if !within("internal") && !within("controllers") && !within("cmd/manager") || within("internal/fairness") || strings.HasSuffix(path, "_test.go") {
+		if !within("internal") && !within("controllers") && !within("cmd/manager") || within("internal/fairness") ||
+			strings.HasSuffix(path, "_test.go") {
 			continue // internal/fairness makes the limits of others
 		}
 		for _, m := range limiter.FindAllStringSubmatch(read(t, path), -1) {

@@ -72,11 +72,14 @@ func TestRecipeForForks(t *testing.T) {
 		n    notification.Notification
 		want bool
 	}{
-		"own branch":      {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": "acme/shop"}}, true},
-		"fork":            {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": "eve/shop"}}, false},
-		"not said":        {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1}, false},
-		"no repository":   {notification.Notification{PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": ""}}, false},
-		"no pull request": {notification.Notification{Repository: "acme/shop", Variables: map[string]string{"HEAD_REPOSITORY": "acme/shop"}}, false},
+		"own branch": {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1,
+			Variables: map[string]string{"HEAD_REPOSITORY": "acme/shop"}}, true},
+		"fork": {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1,
+			Variables: map[string]string{"HEAD_REPOSITORY": "eve/shop"}}, false},
+		"not said":      {notification.Notification{Repository: "acme/shop", PullRequestNumber: 1}, false},
+		"no repository": {notification.Notification{PullRequestNumber: 1, Variables: map[string]string{"HEAD_REPOSITORY": ""}}, false},
+		"no pull request": {notification.Notification{Repository: "acme/shop", Variables: map[string]string{"HEAD_REPOSITORY": "acme/shop"}},
+			false},
 	} {
 		if got := matcher.Matches(&tc.n); got != tc.want {
 			t.Errorf("%s matches: %t, want %t", name, got, tc.want)

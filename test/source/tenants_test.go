@@ -8,13 +8,16 @@ import (
 
 // tenantActors are the rows of the table in docs/threat-model.md, by how they begin.
 var tenantActors = []string{
-	"an API key", "a CI token that names a Team", "a CI token, its repository listed for one Team", "a CI token, its repository listed for no Team",
-	"a CI token, its repository listed for several Teams", "a wait token", "a ServiceAccount of the Team's namespace", "a ServiceAccount of another namespace",
+	"an API key", "a CI token that names a Team", "a CI token, its repository listed for one Team",
+	"a CI token, its repository listed for no Team",
+	"a CI token, its repository listed for several Teams", "a wait token", "a ServiceAccount of the Team's namespace",
+	"a ServiceAccount of another namespace",
 	"events with the secret of an EventSource", "events of the manager's App", "the author of a TrustPolicy", "the author of a Trigger",
 	"the author of an Environment", "the author of a TriggerClass", "the author of a Suite", "a person on the run pages", "a pod of a run",
 }
 
-// TestTenantMatrix: each cell of the table that says whose token reaches whose team, and who writes what into whose pod, names a test that exists.
+// TestTenantMatrix: each cell of the table that says whose token reaches whose team, and who writes what into whose pod, names a test
+// that exists.
 func TestTenantMatrix(t *testing.T) {
 	page := read(t, "docs/threat-model.md")
 	_, section, found := strings.Cut(page, "\n## Between teams\n")

@@ -68,9 +68,7 @@ func TestServerWithoutAKey(t *testing.T) {
 	t.Setenv("POSTFLIGHT_URL", "http://127.0.0.1:2")
 	t.Setenv("POSTFLIGHT_API_KEY", "")
 	t.Setenv("POSTFLIGHT_API_KEY_FILE", "")
-	if _, log, code := program.Invoke(t, "runs", "list"); code != 1 || !strings.Contains(log, "there is no credential") || !strings.Contains(log, "add -n NAMESPACE") {
-		t.Errorf("exit code %d: %s", code, log)
-	}
+	program.Expect(t, cli.ExitFailed, nil, []string{"there is no credential", "add -n NAMESPACE"}, "runs", "list")
 }
 
 // The warning appears once, on standard error, unless the user trusts the network.
@@ -107,14 +105,14 @@ func TestWarnsOfPlainHTTP(t *testing.T) {
 // TestTraceOfThePipeline: what starts runs continues it, and nothing else.
 func TestTraceOfThePipeline(t *testing.T) {
 	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"
-	api := &clitest.API{Deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`, Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.Failed)}}
+	api := &clitest.API{Deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`,
+		Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.Failed)}}
 	api.Start(t)
 	t.Setenv("TRACEPARENT", parent)
 	t.Setenv("TRACESTATE", state)
-	for args, want := range map[string]int{"notify --no-detect --sha cafe": cli.ExitPassed, "wait smoke-1": cli.ExitFailed, "runs show smoke-1": cli.ExitPassed} {
-		if out, log, code := program.Invoke(t, strings.Fields(args)...); code != want {
-			t.Errorf("%s: exit code %d: %s%s", args, code, out, log)
-		}
+	for args, want := range map[string]int{"notify --no-detect --sha cafe": cli.ExitPassed, "wait smoke-1": cli.ExitFailed,
+		"runs show smoke-1": cli.ExitPassed} {
+		program.Expect(t, want, nil, nil, strings.Fields(args)...)
 	}
 	want := map[string][]string{parent + " " + state: {"POST /api/webhooks/deploy_success"}}
 	for _, r := range api.Requests {
@@ -140,9 +138,7 @@ func TestMissingNamespace(t *testing.T) {
 		"no runs":                    list(k),
 		"no keys":                    (&keys.ListOptions{Cluster: k}).Run(t.Context()),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "the namespace acme does not exist") {
-			t.Errorf("%s: %v", name, err)
-		}
+		clitest.Fails(t, name, err, "the namespace acme does not exist")
 	}
 	k = clitest.Cluster(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "acme"}})
 	if err := list(k); err != nil {

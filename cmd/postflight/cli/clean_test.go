@@ -51,9 +51,7 @@ func TestEveryTextIsClean(t *testing.T) {
 		},
 		"an error": func(c *cli.Console) error {
 			err := (&runs.LogsOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context(), "a")
-			if err == nil || !strings.Contains(err.Error(), "\x1b") {
-				t.Errorf("%v, want the message of the run", err)
-			}
+			clitest.Fails(t, "the message of the run", err, "\x1b")
 			c.Note("%s", cli.ErrorText(cli.ExitTroubleError(err)))
 			return nil
 		},
@@ -98,7 +96,10 @@ func TestJSONIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
+			return unicode.IsControl(r) ||
+				unicode.Is(unicode.Bidi_Control, r)
+		}) {
 			t.Errorf("not clean: %q", line)
 		}
 	}

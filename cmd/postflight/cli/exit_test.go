@@ -24,11 +24,13 @@ func TestInterrupted(t *testing.T) {
 		want   string
 		code   int
 	}{
-		"no error":             {ctx: canceled, want: "<nil>"},
-		"a request":            {ctx: canceled, err: request, want: "interrupted.", code: -1},
-		"with the cause":       {reason: "net/http returns the cause instead of the error of the context", ctx: canceled, err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
-		"with a code":          {ctx: canceled, err: cli.ExitTroubleError(request), want: "interrupted.", code: cli.ExitTrouble},
-		"another error":        {reason: "it had come before", ctx: canceled, err: cli.Exitf(cli.ExitFailed, "failed"), want: "failed", code: cli.ExitFailed},
+		"no error":  {ctx: canceled, want: "<nil>"},
+		"a request": {ctx: canceled, err: request, want: "interrupted.", code: -1},
+		"with the cause": {reason: "net/http returns the cause instead of the error of the context", ctx: canceled,
+			err: fmt.Errorf("x: %w", quit), want: "interrupted.", code: -1},
+		"with a code": {ctx: canceled, err: cli.ExitTroubleError(request), want: "interrupted.", code: cli.ExitTrouble},
+		"another error": {reason: "it had come before", ctx: canceled, err: cli.Exitf(cli.ExitFailed, "failed"), want: "failed",
+			code: cli.ExitFailed},
 		"no time left":         {ctx: late, err: context.DeadlineExceeded, want: "context deadline exceeded", code: -1},
 		"an interrupt of none": {reason: "something else ended the request", ctx: t.Context(), err: request, want: request.Error(), code: -1},
 	}

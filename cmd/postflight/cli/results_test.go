@@ -14,13 +14,16 @@ func TestEndOf(t *testing.T) {
 		run  client.Run
 		want string
 	}{
-		"tests passed":               {client.Run{State: passed, DecidedBy: string(v1alpha1.DecidedByTests), Results: two}, "2 tests passed"},
-		"tests failed":               {client.Run{State: failed, Results: bad}, "1 of 2 tests failed"},
-		"no results":                 {client.Run{State: passed, DecidedBy: exitCode}, "passed by its exit code only, because the Trigger asks for no results of its tests"},
-		"results that do not decide": {client.Run{State: passed, DecidedBy: exitCode, Results: bad}, "1 of 2 tests failed; it passed by its exit code only, because results.require of the Trigger is Nothing"},
-		"failed by its exit code":    {client.Run{State: failed, DecidedBy: exitCode}, ""},
-		"canceled":                   {client.Run{State: v1alpha1.ReasonCanceled, Message: "Canceled by anna.\x1b[2J"}, "Canceled by anna."},
-		"canceled, with results":     {client.Run{State: v1alpha1.ReasonCanceled, Message: "Canceled by anna.", Results: two}, "Canceled by anna. 2 tests passed"},
+		"tests passed": {client.Run{State: passed, DecidedBy: string(v1alpha1.DecidedByTests), Results: two}, "2 tests passed"},
+		"tests failed": {client.Run{State: failed, Results: bad}, "1 of 2 tests failed"},
+		"no results": {client.Run{State: passed, DecidedBy: exitCode},
+			"passed by its exit code only, because the Trigger asks for no results of its tests"},
+		"results that do not decide": {client.Run{State: passed, DecidedBy: exitCode, Results: bad},
+			"1 of 2 tests failed; it passed by its exit code only, because results.require of the Trigger is Nothing"},
+		"failed by its exit code": {client.Run{State: failed, DecidedBy: exitCode}, ""},
+		"canceled":                {client.Run{State: v1alpha1.ReasonCanceled, Message: "Canceled by anna.\x1b[2J"}, "Canceled by anna."},
+		"canceled, with results": {client.Run{State: v1alpha1.ReasonCanceled, Message: "Canceled by anna.", Results: two},
+			"Canceled by anna. 2 tests passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := endOf(&tc.run); got != tc.want {

@@ -19,7 +19,8 @@ import (
 
 func aJobOf(run string) *batchv1.Job {
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: run}}
-	j.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "acme/tests:1", Command: []string{"npm", "test"}, Args: []string{"--grep", "it's here"}}}
+	j.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "acme/tests:1", Command: []string{"npm", "test"},
+		Args: []string{"--grep", "it's here"}}}
 	return j
 }
 
@@ -47,7 +48,7 @@ func scripted(j *batchv1.Job) *batchv1.Job {
 }
 
 func TestDebug(t *testing.T) {
-	foreign := aDebugPod("run")
+	failed, j, foreign := clitest.Suite("run", clitest.Failed), aJobOf("run"), aDebugPod("run")
 	foreign.Labels = nil
 	for name, tc := range map[string]struct {
 		reason  string
@@ -57,29 +58,36 @@ func TestDebug(t *testing.T) {
 		says    []string
 		fails   string
 	}{
-		"a run that failed": {"it starts a pod", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run"), aPodOf("run", corev1.PodFailed)}, Options{}, true, []string{
+		"a run that failed": {"it starts a pod", []client.Object{failed, j, aPodOf("run", corev1.PodFailed)}, Options{}, true, []string{
 			"The pod run-debug is like the one of the run, and its container test waits instead of testing, until 13:00 UTC. Open a shell in it:",
 			"kubectl exec -n acme -it run-debug -c test -- sh", "kubectl debug -n acme -it run-debug --target=test --image=busybox -- sh",
 			`The tests of the run: npm test --grep 'it'\''s here'`, "postflight debug run -n acme --end",
 		}, ""},
-		"a script": {"on one line, it would be another", []client.Object{clitest.Suite("run", clitest.Failed), scripted(aJobOf("run"))}, Options{}, true,
+		"a script": {"on one line, it would be another", []client.Object{failed, scripted(aJobOf("run"))}, Options{}, true,
 			[]string{"The tests of the run: a script, which -o json prints as tests"}, ""},
-		"again": {"there is one", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run"), aDebugPod("run")}, Options{}, true,
+		"again": {"there is one", []client.Object{failed, j, aDebugPod("run")}, Options{}, true,
 			[]string{"The pod run-debug was there already, and waits, until 12:59 UTC."}, ""},
-		"no pod is left": {"its Job says enough", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run")}, Options{}, true, []string{"kubectl exec"}, ""},
-		"a run that continues": {"it can be entered", []client.Object{clitest.Suite("run"), aJobOf("run"), aPodOf("run", corev1.PodRunning)}, Options{}, false,
+		"no pod is left": {"its Job says enough", []client.Object{failed, j}, Options{}, true, []string{"kubectl exec"}, ""},
+		"a run that continues": {"it can be entered", []client.Object{clitest.Suite("run"), j, aPodOf("run", corev1.PodRunning)}, Options{},
+			false,
 			[]string{"The run run has not ended, so its own pod run-x can be entered", "kubectl debug -n acme -it run-x --target=test"}, ""},
-		"a restricted pod": {"what comes beside it complies as well", []client.Object{clitest.Suite("run", clitest.Failed), restricted(aJobOf("run"))}, Options{}, true,
+		"a restricted pod": {"what comes beside it complies as well", []client.Object{failed, restricted(aJobOf("run"))}, Options{}, true,
 			[]string{"--image=busybox --profile=restricted -- sh"}, ""},
-		"a run that waits":  {"it cannot", []client.Object{clitest.Suite("run")}, Options{}, false, nil, "has not ended, and no pod of it runs. Why it waits: postflight runs show run -n acme"},
-		"no Job":            {"nobody knows how", []client.Object{clitest.Suite("run", clitest.Failed)}, Options{}, false, nil, "Repeat the run: postflight runs rerun run -n acme"},
-		"no run":            {"a typing error", nil, Options{}, false, nil, `there is no run "run" in the namespace acme`},
-		"no such container": {"a typing error", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run")}, Options{Debugging: job.Debugging{Container: "tests"}}, false, nil, "They have: test."},
-		"another pod":       {"it is not ours", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run"), foreign}, Options{}, true, nil, "the pod run-debug in the namespace acme is something else"},
-		"print":             {"it creates nothing", []client.Object{clitest.Suite("run", clitest.Failed), aJobOf("run")}, Options{Print: true}, false, nil, ""},
-		"end":               {"it stops", []client.Object{aDebugPod("run")}, Options{End: true}, false, []string{"The pod run-debug stops."}, ""},
-		"end of nothing":    {"it may have ended", []client.Object{clitest.Suite("run", clitest.Failed)}, Options{End: true}, false, []string{"There is no pod to debug the run run."}, ""},
-		"end of another":    {"it is not ours", []client.Object{foreign}, Options{End: true}, true, []string{"There is no pod to debug the run run."}, ""},
+		"a run that waits": {"it cannot", []client.Object{clitest.Suite("run")}, Options{}, false, nil,
+			"has not ended, and no pod of it runs. Why it waits: postflight runs show run -n acme"},
+		"no Job": {"nobody knows how", []client.Object{failed}, Options{}, false, nil,
+			"Repeat the run: postflight runs rerun run -n acme"},
+		"no run": {"a typing error", nil, Options{}, false, nil, `there is no run "run" in the namespace acme`},
+		"no such container": {"a typing error", []client.Object{failed, j}, Options{Debugging: job.Debugging{Container: "tests"}}, false, nil,
+			"They have: test."},
+		"another pod": {"it is not ours", []client.Object{failed, j, foreign}, Options{}, true, nil,
+			"the pod run-debug in the namespace acme is something else"},
+		"print": {"it creates nothing", []client.Object{failed, j}, Options{Print: true}, false, nil, ""},
+		"end":   {"it stops", []client.Object{aDebugPod("run")}, Options{End: true}, false, []string{"The pod run-debug stops."}, ""},
+		"end of nothing": {"it may have ended", []client.Object{failed}, Options{End: true}, false,
+			[]string{"There is no pod to debug the run run."}, ""},
+		"end of another": {"it is not ours", []client.Object{foreign}, Options{End: true}, true,
+			[]string{"There is no pod to debug the run run."}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []client.Object
@@ -115,7 +123,8 @@ func TestDebug(t *testing.T) {
 func TestDebugAsJSON(t *testing.T) {
 	console, out, _ := clitest.Console()
 	console.JSON = true
-	o := Options{Cluster: clitest.Cluster(console, clitest.Suite("run", clitest.Failed), aJobOf("run")), Debugging: job.Debugging{For: time.Hour}}
+	o := Options{Cluster: clitest.Cluster(console, clitest.Suite("run", clitest.Failed), aJobOf("run")),
+		Debugging: job.Debugging{For: time.Hour}}
 	if err := o.Run(t.Context(), "run"); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +132,8 @@ func TestDebugAsJSON(t *testing.T) {
 	if err := json.NewDecoder(bytes.NewReader(out.Bytes())).Decode(&r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Pod != "run-debug" || r.Container != "test" || !r.Until.Equal(clitest.Noon.Add(time.Hour)) || len(r.Commands) != 3 || len(r.Tests) != 4 {
+	if r.Pod != "run-debug" || r.Container != "test" || !r.Until.Equal(clitest.Noon.Add(time.Hour)) || len(r.Commands) != 3 ||
+		len(r.Tests) != 4 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -48,7 +48,8 @@ func TestDoctor(t *testing.T) {
 				o.(*v1alpha1.APIKey).Spec.ExpiresAt = new(metav1.NewTime(time.Now().Add(time.Hour)))
 			})
 		}},
-		{"the store is unavailable", "store", "the store https://s3.example.com cannot be used", doctor.Failure, func() { p.storeDown.Store(true) }},
+		{"the store is unavailable", "store", "the store https://s3.example.com cannot be used", doctor.Failure,
+			func() { p.storeDown.Store(true) }},
 		{"a role lost a rule", "rights", "may not create jobs.batch in the cluster", doctor.Failure, func() {
 			p.changed(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager"}}, func(o client.Object) {
 				role := o.(*rbacv1.ClusterRole)
@@ -56,27 +57,34 @@ func TestDoctor(t *testing.T) {
 			})
 		}},
 		{"nothing leads", "leader", "Nothing leads", doctor.Failure, func() { p.lead(time.Now().Add(-time.Hour)) }},
-		{"a policy is missing", "policies", "missing, so nothing refuses what they are against: postflight-manager-environments.", doctor.Warning, func() {
-			p.must(p.Delete(t.Context(), &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager-environments"}}))
-		}},
-		{"an expression has a warning", "policies", "doubts 1 expressions of the policy postflight-jobs-by-proxy, such as spec.x: no such key", doctor.Warning, func() {
-			policy := &admissionv1.ValidatingAdmissionPolicy{}
-			p.must(p.Get(t.Context(), client.ObjectKey{Name: "postflight-jobs-by-proxy"}, policy))
-			policy.Status.TypeChecking = &admissionv1.TypeChecking{ExpressionWarnings: []admissionv1.ExpressionWarning{{FieldRef: "spec.x", Warning: "no such key"}}}
-			p.must(p.Status().Update(t.Context(), policy))
-		}},
+		{"a policy is missing", "policies", "missing, so nothing refuses what they are against: postflight-manager-environments.",
+			doctor.Warning, func() {
+				p.must(p.Delete(t.Context(),
+					&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager-environments"}}))
+			}},
+		{"an expression has a warning", "policies", "doubts 1 expressions of the policy postflight-jobs-by-proxy, such as spec.x: no such key",
+			doctor.Warning, func() {
+				policy := &admissionv1.ValidatingAdmissionPolicy{}
+				p.must(p.Get(t.Context(), client.ObjectKey{Name: "postflight-jobs-by-proxy"}, policy))
+				policy.Status.TypeChecking = &admissionv1.TypeChecking{ExpressionWarnings: []admissionv1.ExpressionWarning{{FieldRef: "spec.x",
+					Warning: "no such key"}}}
+				p.must(p.Status().Update(t.Context(), policy))
+			}},
 		{"a policy only writes to the audit log", "policies", "No binding of the policy postflight-manager-jobs denies", doctor.Failure, func() {
-			p.changed(&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager-jobs"}}, func(o client.Object) {
-				o.(*admissionv1.ValidatingAdmissionPolicyBinding).Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Audit}
-			})
+			p.changed(&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager-jobs"}},
+				func(o client.Object) {
+					o.(*admissionv1.ValidatingAdmissionPolicyBinding).Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Audit}
+				})
 		}},
 		{"a policy has no binding", "policies", "The policy postflight-manager-pods has no binding", doctor.Failure, func() {
-			p.must(p.Delete(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager-pods"}}))
+			p.must(p.Delete(t.Context(),
+				&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "postflight-manager-pods"}}))
 		}},
 		{"a CRD is older", "CRDs", "it lacks spec.supersede", doctor.Failure, func() {
-			p.changed(&apiextensions.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "triggers.postflight.dev"}}, func(o client.Object) {
-				delete(o.(*apiextensions.CustomResourceDefinition).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "supersede")
-			})
+			p.changed(&apiextensions.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "triggers.postflight.dev"}},
+				func(o client.Object) {
+					delete(o.(*apiextensions.CustomResourceDefinition).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "supersede")
+				})
 		}},
 		{"the team lost its key", "teams", "has no key that works", doctor.Warning, func() {
 			p.must(p.Delete(t.Context(), &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "ci"}}))
@@ -86,7 +94,8 @@ func TestDoctor(t *testing.T) {
 			d.Status.ReadyReplicas, d.Status.AvailableReplicas = 0, 0
 			p.must(p.Status().Update(t.Context(), d))
 		}},
-		{"there is no manager", "manager", "There is no Deployment of the manager", doctor.Failure, func() { p.must(p.Delete(t.Context(), p.deployment())) }},
+		{"there is no manager", "manager", "There is no Deployment of the manager", doctor.Failure,
+			func() { p.must(p.Delete(t.Context(), p.deployment())) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p.T = t
@@ -113,7 +122,8 @@ func TestDoctorOfOneWithFewRights(t *testing.T) {
 		{APIGroups: []string{"apps", ""}, Resources: []string{"deployments", "pods"}, Verbs: []string{"list"}},
 	}}))
 	p.must(p.Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: name,
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name.Name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "few"}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole",
+			Name: name.Name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "few"}},
 	}))
 	config := rest.CopyConfig(p.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "few", Groups: []string{"system:authenticated"}}
@@ -148,10 +158,7 @@ func TestDoctorPrints(t *testing.T) {
 }
 
 func TestDoctorWithoutACluster(t *testing.T) {
-	_, log, code := program.Invoke(t, "doctor", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
-	if code != cli.ExitTrouble {
-		t.Errorf("exit code %d, want %d: %s", code, cli.ExitTrouble, log)
-	}
+	program.Expect(t, cli.ExitTrouble, nil, nil, "doctor", "--kubeconfig", filepath.Join(t.TempDir(), "none"))
 }
 
 // TestDoctorOfPods: a pod in the namespace of a team tries addresses, and is gone afterwards.

@@ -94,7 +94,8 @@ func (p *patient) startPods() {
 	p.must(p.Status().Update(p.Context(), d))
 	address, port := p.probes()
 	for _, name := range []string{"manager-a", "manager-b"} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name, Labels: d.Spec.Template.Labels}, Spec: *d.Spec.Template.Spec.DeepCopy()}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name, Labels: d.Spec.Template.Labels},
+			Spec: *d.Spec.Template.Spec.DeepCopy()}
 		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "probes", ContainerPort: port}}
 		p.must(p.Create(p.Context(), pod))
 		p.Cleanup(func() { _ = p.Delete(context.Background(), pod, client.GracePeriodSeconds(0)) })
@@ -153,7 +154,8 @@ func (p *patient) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/readyz" || r.URL.Path == "/readyz/clock":
 	case r.URL.Path == "/readyz/store" && p.storeDown.Load():
-		http.Error(w, "internal server error: the store https://s3.example.com cannot be used: it refuses the credentials", http.StatusInternalServerError)
+		http.Error(w, "internal server error: the store https://s3.example.com cannot be used: it refuses the credentials",
+			http.StatusInternalServerError)
 	default:
 		http.NotFound(w, r)
 	}
@@ -164,7 +166,8 @@ func (p *patient) addTeam() {
 	team := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: p.namespace[:min(len(p.namespace), 63)]}}
 	p.must(p.Create(p.Context(), team))
 	team.Status.Conditions = []metav1.Condition{{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Active", ObservedGeneration: team.Generation, LastTransitionTime: metav1.Now(),
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Active", ObservedGeneration: team.Generation,
+		LastTransitionTime: metav1.Now(),
 	}}
 	p.must(p.Status().Update(p.Context(), team))
 	p.must(p.Create(p.Context(), &v1alpha1.APIKey{
@@ -198,7 +201,8 @@ func (p *patient) feignKubelet() (stop func()) {
 
 // runPod says that the first address answers, and that the others cannot be resolved.
 func (p *patient) runPod(j *batchv1.Job) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: j.Name, Labels: map[string]string{batchv1.JobNameLabel: j.Name}}, Spec: j.Spec.Template.Spec}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: j.Name,
+		Labels: map[string]string{batchv1.JobNameLabel: j.Name}}, Spec: j.Spec.Template.Spec}
 	if err := p.Create(p.Context(), pod); err != nil {
 		p.Error(err)
 		return

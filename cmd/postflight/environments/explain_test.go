@@ -25,13 +25,17 @@ import (
 
 // rolledOut is a Deployment of which all pods have a commit.
 func rolledOut(name, sha string) *appsv1.Deployment {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: map[string]string{"app": name}, Annotations: map[string]string{"deployment.kubernetes.io/revision": "7"}}}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: map[string]string{"app": name},
+		Annotations: map[string]string{"deployment.kubernetes.io/revision": "7"}}}
 	d.Spec.Replicas = new(int32(1))
 	d.Spec.Template.Annotations = map[string]string{"postflight.dev/sha": sha}
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web", Image: "web:1", Env: []corev1.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}}
-	d.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, Conditions: []appsv1.DeploymentCondition{
-		{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}, {Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
-	}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web", Image: "web:1",
+		Env: []corev1.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}}
+	d.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+		Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue}, {Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue,
+				Reason: "NewReplicaSetAvailable"},
+		}}
 	return d
 }
 
@@ -81,10 +85,12 @@ func TestExplainEnvironment(t *testing.T) {
 	strict.Spec.Environment, strict.Spec.Match.Branches = "staging", []string{"main"}
 	web := v1alpha1.Workload{Name: "web", Repository: "acme/shop", Notify: true}
 	told := namingWorkloads(web)
-	told.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: deployed.MayNotRead(deployed.SourceOf(told, web))}}
+	told.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+		Message: deployed.MayNotRead(deployed.SourceOf(told, web))}}
 	qa := namingWorkloads(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}})
 	qa.Name = "qa"
-	const binding = "→ kubectl create rolebinding postflight-workloads -n acme --clusterrole=postflight-workloads-reader --serviceaccount=postflight-system:postflight-manager"
+	const binding = "→ kubectl create rolebinding postflight-workloads -n acme " +
+		"--clusterrole=postflight-workloads-reader --serviceaccount=postflight-system:postflight-manager"
 	for name, tc := range map[string]struct {
 		rights   rightsOf
 		e        *v1alpha1.Environment
@@ -92,20 +98,36 @@ func TestExplainEnvironment(t *testing.T) {
 		code     int
 		out, log []string
 	}{
-		"all is well": {all, namingWorkloads(web), nil, 0, []string{"Deployment acme/web", "rolled out", "5ca1ab1e, from annotation postflight.dev/sha of its pods", "This commit is rolled out.",
+		"all is well": {all, namingWorkloads(web), nil, 0, []string{"Deployment acme/web", "rolled out",
+			"5ca1ab1e, from annotation postflight.dev/sha of its pods", "This commit is rolled out.",
 			"e2e matches", "strict does not match", "branches: "}, nil},
-		"missing rights of the manager":    {rightsOf{true, false, true}, namingWorkloads(web), nil, 1, []string{"5ca1ab1e"}, []string{"Problem: The manager may not read objects of kind Deployment in namespace acme.", binding}},
-		"as the status says":               {rightsOf{true, false, false}, told, nil, 1, nil, []string{"Problem: The manager may not read", binding}},
-		"nobody says":                      {rightsOf{true, false, false}, namingWorkloads(web), nil, 0, []string{"5ca1ab1e"}, nil},
-		"missing rights of the user":       {rightsOf{false, true, true}, namingWorkloads(web), nil, 1, []string{"nothing is read"}, []string{"Problem: You may not read objects of kind Deployment in namespace acme.", "→ Ask for a role"}},
-		"unknown kind":                     {all, namingWorkloads(v1alpha1.Workload{Kind: "Rollout", Name: "web"}), nil, 1, nil, []string{"The cluster has no kind Rollout in argoproj.io/v1alpha1.", "install the CRD"}},
-		"nothing found":                    {all, namingWorkloads(v1alpha1.Workload{Name: "api"}), nil, 1, nil, []string{"There is no Deployment api in namespace acme.", "Correct the name"}},
-		"a kind that is no workload":       {all, namingWorkloads(v1alpha1.Workload{APIVersion: "batch/v1", Kind: "Job", Name: "x"}), nil, 1, nil, []string{"Objects of kind Job in batch/v1 cannot be workloads."}},
-		"another namespace":                {all, namingWorkloads(v1alpha1.Workload{Name: "web", Namespace: "bank"}), nil, 1, nil, []string{"ask your operator to list Deployment web in namespace bank"}},
-		"malformed":                        {all, namingWorkloads(v1alpha1.Workload{Name: "web", SHA: &v1alpha1.WorkloadValue{Expression: "object."}}), nil, 1, []string{"expression object.. The expression does not compile"}, []string{"The sha of the Deployment web cannot be read", "Correct the expression"}},
-		"secrets of pods":                  {all, namingWorkloads(v1alpha1.Workload{Name: "web", SHA: &v1alpha1.WorkloadValue{Expression: "object.spec.template.spec.containers[0].env[0].value"}}), nil, 1, nil, []string{"no such key: env"}},
-		"by its labels, named by two":      {all, namingWorkloads(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}), []client.Object{qa}, 0, []string{"Deployment acme/web"}, []string{"Note: The Environment qa in namespace acme names the Deployment web, too."}},
-		"a selector that is not valid":     {all, namingWorkloads(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Nope"}}}}), nil, 1, nil, []string{"No Deployment in namespace acme matches the selector."}},
+		"missing rights of the manager": {rightsOf{true, false, true}, namingWorkloads(web), nil, 1, []string{"5ca1ab1e"},
+			[]string{"Problem: The manager may not read objects of kind Deployment in namespace acme.", binding}},
+		"as the status says": {rightsOf{true, false, false}, told, nil, 1, nil,
+			[]string{"Problem: The manager may not read", binding}},
+		"nobody says": {rightsOf{true, false, false}, namingWorkloads(web), nil, 0, []string{"5ca1ab1e"}, nil},
+		"missing rights of the user": {rightsOf{false, true, true}, namingWorkloads(web), nil, 1, []string{"nothing is read"},
+			[]string{"Problem: You may not read objects of kind Deployment in namespace acme.", "→ Ask for a role"}},
+		"unknown kind": {all, namingWorkloads(v1alpha1.Workload{Kind: "Rollout", Name: "web"}), nil, 1, nil,
+			[]string{"The cluster has no kind Rollout in argoproj.io/v1alpha1.", "install the CRD"}},
+		"nothing found": {all, namingWorkloads(v1alpha1.Workload{Name: "api"}), nil, 1, nil,
+			[]string{"There is no Deployment api in namespace acme.", "Correct the name"}},
+		"a kind that is no workload": {all, namingWorkloads(v1alpha1.Workload{APIVersion: "batch/v1", Kind: "Job", Name: "x"}), nil, 1,
+			nil, []string{"Objects of kind Job in batch/v1 cannot be workloads."}},
+		"another namespace": {all, namingWorkloads(v1alpha1.Workload{Name: "web", Namespace: "bank"}), nil, 1, nil,
+			[]string{"ask your operator to list Deployment web in namespace bank"}},
+		"malformed": {all, namingWorkloads(v1alpha1.Workload{Name: "web",
+			SHA: &v1alpha1.WorkloadValue{Expression: "object."}}), nil, 1, []string{"expression object.. The expression does not compile"},
+			[]string{"The sha of the Deployment web cannot be read", "Correct the expression"}},
+		"secrets of pods": {all, namingWorkloads(v1alpha1.Workload{Name: "web",
+			SHA: &v1alpha1.WorkloadValue{Expression: "object.spec.template.spec.containers[0].env[0].value"}}), nil, 1, nil,
+			[]string{"no such key: env"}},
+		"by its labels, named by two": {all, namingWorkloads(v1alpha1.Workload{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}), []client.Object{qa}, 0,
+			[]string{"Deployment acme/web"}, []string{"Note: The Environment qa in namespace acme names the Deployment web, too."}},
+		"a selector that is not valid": {all, namingWorkloads(v1alpha1.Workload{Selector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Nope"}}}}), nil, 1, nil,
+			[]string{"No Deployment in namespace acme matches the selector."}},
 		"an Environment without workloads": {all, namingWorkloads(), nil, 0, nil, []string{"The Environment names no workloads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +149,8 @@ func TestExplainEnvironment(t *testing.T) {
 
 // TestExplainEnvironmentOfAFile: what is not applied yet is read as if it were.
 func TestExplainEnvironmentOfAFile(t *testing.T) {
-	const file = "apiVersion: postflight.dev/v1alpha1\nkind: Environment\nmetadata: {name: new}\nspec:\n  workloads:\n    - {name: web, repository: acme/shop}\n"
+	const file = "apiVersion: postflight.dev/v1alpha1\nkind: Environment\nmetadata: {name: new}\n" +
+		"spec:\n  workloads:\n    - {name: web, repository: acme/shop}\n"
 	for name, tc := range map[string]struct {
 		file, args string
 		code       int
@@ -154,7 +177,8 @@ func TestExplainEnvironmentOfAFile(t *testing.T) {
 				return
 			}
 			var x deployed.Explained
-			if err := json.Unmarshal(out.Bytes(), &x); err != nil || x.Environment != "new" || x.Namespace != "acme" || x.Repositories[0].SHA != "5ca1ab1e" {
+			if err := json.Unmarshal(out.Bytes(), &x); err != nil || x.Environment != "new" || x.Namespace != "acme" ||
+				x.Repositories[0].SHA != "5ca1ab1e" {
 				t.Errorf("%v, %s", err, out)
 			}
 		})

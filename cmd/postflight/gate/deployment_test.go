@@ -11,8 +11,9 @@ import (
 )
 
 func TestWhatIsReported(t *testing.T) {
-	variables := map[string]string{"POSTFLIGHT_BRANCH": "from-variable", "POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_DEPLOYMENT_TYPE": "staging", "POSTFLIGHT_DEPLOYMENT_URL": "https://v"}
-	whole := strings.Repeat("5ca1ab1e", 5)
+	variables := map[string]string{"POSTFLIGHT_BRANCH": "from-variable", "POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_DEPLOYMENT_TYPE": "staging",
+		"POSTFLIGHT_DEPLOYMENT_URL": "https://v"}
+	fullSHA := strings.Repeat("5ca1ab1e", 5)
 	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1", CommitMessage: "Fix", CommitAuthor: "Ann"}
 	cases := map[string]struct {
 		reason    string
@@ -21,23 +22,30 @@ func TestWhatIsReported(t *testing.T) {
 		detected  ci.Context // empty: as above
 		want      map[string]any
 	}{
-		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix", "commit_author": "Ann"}},
+		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix",
+			"commit_author": "Ann"}},
 		"variables": {reason: "they win over the CI system, whose link and message are of another commit", variables: variables,
 			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v"}},
-		"flags": {reason: "they win over variables", flags: Deployment{Branch: "b", SHA: "f1a9", Kind: "t", URL: "https://f"}, variables: variables,
-			want: map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
+		"flags": {reason: "they win over variables", flags: Deployment{Branch: "b", SHA: "f1a9", Kind: "t", URL: "https://f"},
+			variables: variables,
+			want:      map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
 		"some of each": {flags: Deployment{Kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},
 		"the same commit": {reason: "the link is to it", variables: map[string]string{"POSTFLIGHT_SHA": "c1"},
-			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix", "commit_author": "Ann"}},
-		"the same commit in upper case": {reason: "the link is to it", flags: Deployment{SHA: strings.ToUpper(whole)}, detected: ci.Context{SHA: whole, CommitURL: "https://host/c"},
-			want: map[string]any{"sha": strings.ToUpper(whole), "commit_url": "https://host/c"}},
-		"a version in upper case": {reason: "it is another one", flags: Deployment{SHA: "V1"}, detected: ci.Context{SHA: "v1", CommitURL: "https://host/c"},
-			want: map[string]any{"sha": "V1"}},
-		"an author": {reason: "it may be set where the CI system has none", variables: map[string]string{"POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_COMMIT_AUTHOR": "Bea"},
+			want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix",
+				"commit_author": "Ann"}},
+		"the same commit in upper case": {reason: "the link is to it", flags: Deployment{SHA: strings.ToUpper(fullSHA)},
+			detected: ci.Context{SHA: fullSHA, CommitURL: "https://host/c"},
+			want:     map[string]any{"sha": strings.ToUpper(fullSHA), "commit_url": "https://host/c"}},
+		"a version in upper case": {reason: "it is another one", flags: Deployment{SHA: "V1"},
+			detected: ci.Context{SHA: "v1", CommitURL: "https://host/c"},
+			want:     map[string]any{"sha": "V1"}},
+		"an author": {reason: "it may be set where the CI system has none", variables: map[string]string{"POSTFLIGHT_SHA": "v5a",
+			"POSTFLIGHT_COMMIT_AUTHOR": "Bea"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "commit_author": "Bea"}},
-		"no detection": {reason: "variables of Postflight are set on purpose", flags: Deployment{NoDetect: true}, variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
-			want: map[string]any{"branch": "from-variable"}},
+		"no detection": {reason: "variables of Postflight are set on purpose", flags: Deployment{NoDetect: true},
+			variables: map[string]string{"POSTFLIGHT_BRANCH": "from-variable"},
+			want:      map[string]any{"branch": "from-variable"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

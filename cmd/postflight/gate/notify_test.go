@@ -36,11 +36,10 @@ func TestNotifyByVariables(t *testing.T) {
 		"POSTFLIGHT_SHA": "cafe", "POSTFLIGHT_DEPLOYMENT_TYPE": "staging", "POSTFLIGHT_DEPLOYMENT_URL": "https://staging.example.com"} {
 		t.Setenv(name, value)
 	}
-	want := map[string]any{"branch": "$(touch pwned)", "sha": "cafe", "deployment_type": "staging", "deployment_url": "https://staging.example.com"}
+	want := map[string]any{"branch": "$(touch pwned)", "sha": "cafe", "deployment_type": "staging",
+		"deployment_url": "https://staging.example.com"}
 	for _, args := range [][]string{{"notify", "--no-detect", "--allow-no-match", "--branch="}, {"explain", "--no-detect"}} {
-		if _, log, code := program.Invoke(t, args...); code != 0 {
-			t.Errorf("%v ended with %d: %s", args, code, log)
-		}
+		program.Expect(t, cli.ExitPassed, nil, nil, args...)
 		if diff := cmp.Diff(want, sent); diff != "" {
 			t.Errorf("%v\n%s", args, diff)
 		}
@@ -74,18 +73,17 @@ func TestDifferentDeployment(t *testing.T) {
 		code         int
 		says         []string
 	}{
-		"not waiting":      {duplicate, "", cli.ExitPassed, []string{"already exists: smoke-1 (it tests a deployment with another URL and other variables)"}},
-		"waiting":          {duplicate, "--wait", cli.ExitDifferent, []string{"1 of 1 runs tested another deployment: smoke-1", "To test this one, notify with --rerun", "--accept-different"}},
+		"not waiting": {duplicate, "", cli.ExitPassed,
+			[]string{"already exists: smoke-1 (it tests a deployment with another URL and other variables)"}},
+		"waiting": {duplicate, "--wait", cli.ExitDifferent, []string{"1 of 1 runs tested another deployment: smoke-1",
+			"To test this one, notify with --rerun", "--accept-different"}},
 		"as JSON":          {duplicate, "--wait -o json", cli.ExitDifferent, []string{`"verdict": "different"`, `"duplicate_differs": [`}},
 		"accepted":         {duplicate, "--wait --accept-different", cli.ExitPassed, []string{"passed"}},
 		"beside a failure": {duplicate + failed, "--wait", cli.ExitFailed, []string{"1 of 2 runs failed: smoke-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			(&clitest.API{Deploy: tc.deploy, Runs: []httpapi.Run{passed, clitest.Run("smoke-2", clitest.Failed)}}).Start(t)
-			out, log, code := program.Invoke(t, append(strings.Fields("notify --no-detect --sha cafe"), strings.Fields(tc.args)...)...)
-			if code != tc.code {
-				t.Errorf("exit code %d, want %d", code, tc.code)
-			}
+			out, log := program.Expect(t, tc.code, nil, nil, strings.Fields("notify --no-detect --sha cafe "+tc.args)...)
 			clitest.Contains(t, "the output", out+log, tc.says...)
 		})
 	}
@@ -98,10 +96,12 @@ func TestNotifyTerminated(t *testing.T) {
 		code     int
 		says     string
 	}{
-		"it is deleted":           {args: "--deployment-url https://pr-7.example.com", says: "  pr-7  terminated, canceling: smoke-1, smoke-2\n"},
-		"as JSON":                 {args: "--deployment-url https://pr-7.example.com -o json", says: `"environmentAlias": "pr-7"`},
-		"it is not known":         {args: "--deployment-url https://pr-7.example.com", notFound: "environment_not_found", code: 3, says: "--allow-no-match makes this exit 0"},
-		"it is not known, ok":     {args: "--deployment-url https://pr-7.example.com --allow-no-match", notFound: "environment_not_found", says: "There is no ephemeral Environment"},
+		"it is deleted": {args: "--deployment-url https://pr-7.example.com", says: "  pr-7  terminated, canceling: smoke-1, smoke-2\n"},
+		"as JSON":       {args: "--deployment-url https://pr-7.example.com -o json", says: `"environmentAlias": "pr-7"`},
+		"it is not known": {args: "--deployment-url https://pr-7.example.com", notFound: "environment_not_found", code: 3,
+			says: "--allow-no-match makes this exit 0"},
+		"it is not known, ok": {args: "--deployment-url https://pr-7.example.com --allow-no-match", notFound: "environment_not_found",
+			says: "There is no ephemeral Environment"},
 		"no URL":                  {code: 3, says: "--terminated needs --deployment-url"},
 		"with what starts runs":   {args: "--deployment-url https://pr-7.example.com --wait", code: 3, says: "starts no runs"},
 		"with what starts others": {args: "--deployment-url https://pr-7.example.com --rerun", code: 3, says: "starts no runs"},
@@ -109,10 +109,8 @@ func TestNotifyTerminated(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			(&clitest.API{NotFound: tc.notFound}).Start(t)
-			out, log, code := program.Invoke(t, append(strings.Fields("notify --no-detect --terminated"), strings.Fields(tc.args)...)...)
-			if code != tc.code || !strings.Contains(out+log, tc.says) {
-				t.Errorf("exit code %d, want %d, and %q in\n%s%s", code, tc.code, tc.says, out, log)
-			}
+			out, log := program.Expect(t, tc.code, nil, nil, strings.Fields("notify --no-detect --terminated "+tc.args)...)
+			clitest.Contains(t, "the output", out+log, tc.says)
 		})
 	}
 }
@@ -145,7 +143,6 @@ func TestNotifyCodes(t *testing.T) {
 	created := `{"trigger_id":"smoke","created_suite_id":"a"}`
 	duplicate := `{"trigger_id":"smoke","duplicate_suite_id":"a"}`
 	failure := `{"trigger_id":"visual","failure_reason":"The quota is used up."}`
-	passed := answering{"a": {greenlight("a", "a", httpapi.Completed, true)}}
 	cases := map[string]struct {
 		results string
 		status  int
@@ -159,11 +156,11 @@ func TestNotifyCodes(t *testing.T) {
 		"one could not start":             {results: created + "," + failure, code: 3, says: "The quota is used up."},
 		"no match":                        {code: 3, says: "no Trigger matches this deployment; --allow-no-match"},
 		"no match, which is ok":           {allow: true},
-		"passed":                          {results: created, wait: passed, says: "passed"},
-		"duplicate passed":                {results: duplicate, wait: answering{"a": {greenlight("a", "a", httpapi.Completed, true)}}, says: "passed"},
-		"failed":                          {results: created, wait: answering{"a": {greenlight("a", "a", httpapi.Completed, false)}}, code: 1},
-		"passed, and one could not start": {results: created + "," + failure, wait: answering{"a": {greenlight("a", "a", httpapi.Completed, true)}}, code: 3},
-		"failed, and one could not start": {results: created + "," + failure, wait: answering{"a": {greenlight("a", "a", httpapi.Completed, false)}}, code: 1},
+		"passed":                          {results: created, wait: completed(true), says: "passed"},
+		"duplicate passed":                {results: duplicate, wait: completed(true), says: "passed"},
+		"failed":                          {results: created, wait: completed(false), code: 1},
+		"passed, and one could not start": {results: created + "," + failure, wait: completed(true), code: 3},
+		"failed, and one could not start": {results: created + "," + failure, wait: completed(false), code: 1},
 		"refused":                         {status: 401, code: 3},
 	}
 	for name, tc := range cases {
@@ -179,8 +176,9 @@ func TestNotifyCodes(t *testing.T) {
 			})
 			c, out, log := clitest.Console()
 			detected := ci.Context{Branch: "other", SHA: "abc", Repository: "acme/shop"}
-			n := &NotifyOptions{Server: clitest.Server(c, conn), AllowNoMatch: tc.allow, Wait: tc.wait != nil, WaitOptions: WaitOptions{Runs: tc.wait, Timeout: poll.Limit},
-				Deployment: Deployment{Branch: "main", Variables: []string{"A=b=c"}, Detected: detected}}
+			n := &NotifyOptions{Server: clitest.Server(c, conn), AllowNoMatch: tc.allow, Wait: tc.wait != nil,
+				WaitOptions: WaitOptions{Runs: tc.wait, Timeout: poll.Limit},
+				Deployment:  Deployment{Branch: "main", Variables: []string{"A=b=c"}, Detected: detected}}
 			err := n.Run(t.Context())
 			if got := clitest.ExitCode(err); got != tc.code {
 				t.Errorf("exit code %d (%v), want %d", got, err, tc.code)
@@ -188,7 +186,8 @@ func TestNotifyCodes(t *testing.T) {
 			if all := fmt.Sprint(out, log, err); !strings.Contains(all, tc.says) {
 				t.Errorf("%q is not said in\n%s", tc.says, all)
 			}
-			if sent["branch"] != "main" || sent["sha"] != "abc" || sent["repository"] != "acme/shop" || sent["variables"].(map[string]any)["A"] != "b=c" {
+			if sent["branch"] != "main" || sent["sha"] != "abc" || sent["repository"] != "acme/shop" ||
+				sent["variables"].(map[string]any)["A"] != "b=c" {
 				t.Errorf("sent %v: flags win over what was detected, which fills the rest", sent)
 			}
 		})
@@ -220,7 +219,8 @@ func TestNoMatchIsExplained(t *testing.T) {
 			if all := fmt.Sprint(out, log, err); !strings.Contains(all, tc.says) || strings.Contains(all, tc.not) {
 				t.Errorf("want %q, and not %q: %s", tc.says, tc.not, all)
 			}
-			if table := out.String(); !tc.json && !tc.allow && (!strings.Contains(strings.Split(table, "\n")[1], "nearly") || !strings.Contains(log.String(), "2 other Triggers match even less")) {
+			if table := out.String(); !tc.json && !tc.allow && (!strings.Contains(strings.Split(table, "\n")[1], "nearly") ||
+				!strings.Contains(log.String(), "2 other Triggers match even less")) {
 				t.Errorf("%s%s", table, log)
 			}
 		})
@@ -230,9 +230,11 @@ func TestNoMatchIsExplained(t *testing.T) {
 // twelveTriggers match by none of two conditions, but for one that matches by one.
 func twelveTriggers() (all []httpapi.Explanation) {
 	for i := range 11 {
-		all = append(all, httpapi.Explanation{TriggerID: fmt.Sprintf("t-%d", i), Conditions: []httpapi.Condition{{Name: "branches"}, {Name: "deploymentTypes"}}})
+		all = append(all, httpapi.Explanation{TriggerID: fmt.Sprintf("t-%d", i),
+			Conditions: []httpapi.Condition{{Name: "branches"}, {Name: "deploymentTypes"}}})
 	}
-	return append(all, httpapi.Explanation{TriggerID: "nearly", Conditions: []httpapi.Condition{{Name: "branches", Held: true}, {Name: "deploymentTypes"}}})
+	return append(all, httpapi.Explanation{TriggerID: "nearly", Conditions: []httpapi.Condition{{Name: "branches", Held: true},
+		{Name: "deploymentTypes"}}})
 }
 
 // With -o json, standard output is JSON and nothing else.
@@ -242,7 +244,7 @@ func TestNotifyJSON(t *testing.T) {
 	})
 	c, out, _ := clitest.Console()
 	c.JSON = true
-	n := &NotifyOptions{Server: clitest.Server(c, conn), Wait: true, WaitOptions: WaitOptions{Runs: answering{"a": {greenlight("a", "a", httpapi.Completed, false)}}, Timeout: poll.Limit}}
+	n := &NotifyOptions{Server: clitest.Server(c, conn), Wait: true, WaitOptions: WaitOptions{Runs: completed(false), Timeout: poll.Limit}}
 	if got := clitest.ExitCode(n.Run(t.Context())); got != cli.ExitFailed {
 		t.Errorf("exit code %d", got)
 	}
@@ -265,7 +267,8 @@ func TestNotifyInterrupted(t *testing.T) {
 	})
 	c, _, _ := clitest.Console()
 	err := (&NotifyOptions{Server: clitest.Server(c, conn)}).Run(ctx)
-	if text := fmt.Sprint(err); clitest.ExitCode(err) != cli.ExitTrouble || !strings.HasPrefix(text, "interrupted. ") || !strings.Contains(text, "postflight runs list") {
+	if text := fmt.Sprint(err); clitest.ExitCode(err) != cli.ExitTrouble || !strings.HasPrefix(text, "interrupted. ") ||
+		!strings.Contains(text, "postflight runs list") {
 		t.Errorf("%v", err)
 	}
 }
@@ -276,7 +279,8 @@ func TestNotifyPrintsNoWaitToken(t *testing.T) {
 	got := clitest.Credentials(t, true, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-			clitest.Reply(w, 200, httpapi.NotificationResult{Results: []httpapi.Result{{TriggerID: "smoke", CreatedSuiteID: "smoke-1"}}, WaitToken: wait, WaitTokenExpiresAt: &until})
+			clitest.Reply(w, 200, httpapi.NotificationResult{Results: []httpapi.Result{{TriggerID: "smoke", CreatedSuiteID: "smoke-1"}},
+				WaitToken: wait, WaitTokenExpiresAt: &until})
 			return
 		}
 		run := clitest.Run("smoke-1", clitest.Failed)

@@ -17,7 +17,8 @@ import (
 func TestHold(t *testing.T) {
 	held := func(until time.Time, by string) *v1alpha1.Environment {
 		return &v1alpha1.Environment{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging", Annotations: map[string]string{v1alpha1.AnnotationHeldBy: by, "a": "b"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging", Annotations: map[string]string{v1alpha1.AnnotationHeldBy: by,
+				"a": "b"}},
 			Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com",
 				Hold: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(until), Reason: "debugging 812"}},
 		}
@@ -37,7 +38,8 @@ func TestHold(t *testing.T) {
 			says: []string{"staging is on hold until 13:00 UTC. Release it earlier: postflight hold staging --release -n acme"},
 		},
 		"hold for days": {
-			is: free, options: Options{For: 48 * time.Hour}, want: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(clitest.Noon.Add(48 * time.Hour))}, by: "ada",
+			is: free, options: Options{For: 48 * time.Hour},
+			want: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(clitest.Noon.Add(48 * time.Hour))}, by: "ada",
 			says: []string{"until 12:00 UTC on 22 November 2026."},
 		},
 		"hold of somebody else": {
@@ -78,9 +80,7 @@ func TestHold(t *testing.T) {
 func TestHoldOfNothing(t *testing.T) {
 	console, _, _ := clitest.Console()
 	o := &Options{Cluster: clitest.Cluster(console), For: time.Hour}
-	if err := o.Run(t.Context(), "stagign"); err == nil || !strings.Contains(err.Error(), `there is no Environment "stagign" in the namespace acme`) {
-		t.Error(err)
-	}
+	clitest.Fails(t, "an unknown name", o.Run(t.Context(), "stagign"), `there is no Environment "stagign" in the namespace acme`)
 }
 
 func TestHoldNeedsAnEnd(t *testing.T) {
@@ -94,10 +94,6 @@ func TestHoldNeedsAnEnd(t *testing.T) {
 		"--for 1h":                     "accepts 1 arg(s), received 0",
 		"staging --for 1h --reason " + strings.Repeat("x", 257): "--reason has 257 characters, and at most 256 are accepted",
 	} {
-		_, log, code := clitest.Program{New}.Invoke(t, append([]string{"hold", "--kubeconfig", "testdata/none"}, strings.Fields(args)...)...)
-		if code != cli.ExitTrouble {
-			t.Errorf("hold %s: exit code %d, want 3", args, code)
-		}
-		clitest.Contains(t, "hold "+args, log, want)
+		clitest.Program{New}.Expect(t, cli.ExitTrouble, nil, []string{want}, strings.Fields("hold --kubeconfig testdata/none "+args)...)
 	}
 }

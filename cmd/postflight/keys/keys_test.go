@@ -43,15 +43,14 @@ func TestKeysCreate(t *testing.T) {
 	if err := k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "ci"}, object); err != nil {
 		t.Fatal(err)
 	}
-	if object.Spec.SHA256 != apikey.Digest(key) || !object.Spec.NamesNamespace || !object.Spec.ExpiresAt.Time.Equal(clitest.Noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
+	if object.Spec.SHA256 != apikey.Digest(key) || !object.Spec.NamesNamespace ||
+		!object.Spec.ExpiresAt.Time.Equal(clitest.Noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
 		t.Errorf("%+v", object.Spec)
 	}
 	if !strings.Contains(log.String(), "Warning: no Team owns the namespace acme") {
 		t.Errorf("no warning that the key will be refused: %s", log)
 	}
-	if err := (&CreateOptions{Cluster: k}).Run(t.Context(), "ci"); err == nil || !strings.Contains(err.Error(), "choose another name") {
-		t.Errorf("a second of the name: %v", err)
-	}
+	clitest.Fails(t, "a second of the name", (&CreateOptions{Cluster: k}).Run(t.Context(), "ci"), "choose another name")
 }
 
 func TestKeysCreateFromExisting(t *testing.T) {
@@ -67,9 +66,8 @@ func TestKeysCreateFromExisting(t *testing.T) {
 	if err := (&CreateOptions{Cluster: k, Existing: "hunter2"}).Run(t.Context(), "short"); err == nil {
 		t.Error("a key that can be guessed was taken")
 	}
-	if err := (&CreateOptions{Cluster: k, Existing: apikey.New("rival")}).Run(t.Context(), "rival"); err == nil || !strings.Contains(err.Error(), "the namespace rival") {
-		t.Errorf("a key that names another namespace: %v", err)
-	}
+	clitest.Fails(t, "a key that names another namespace", (&CreateOptions{Cluster: k, Existing: apikey.New("rival")}).Run(t.Context(),
+		"rival"), "the namespace rival")
 	object := &v1alpha1.APIKey{}
 	if err := k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "old"}, object); err != nil || object.Spec.NamesNamespace {
 		t.Errorf("an opaque key: %+v, %v", object.Spec, err)
@@ -80,7 +78,8 @@ func TestKeysCreateFromExisting(t *testing.T) {
 func TestKeysCreateForGit(t *testing.T) {
 	c, out, log := clitest.Console()
 	file := filepath.Join(t.TempDir(), "key")
-	o := &CreateOptions{Cluster: access.Cluster{Output: cli.Output{Console: c}, Namespace: "acme", Clock: clocktesting.NewFakePassiveClock(clitest.Noon)}, DryRun: true, KeyFile: file}
+	o := &CreateOptions{Cluster: access.Cluster{Output: cli.Output{Console: c}, Namespace: "acme",
+		Clock: clocktesting.NewFakePassiveClock(clitest.Noon)}, DryRun: true, KeyFile: file}
 	if err := o.Run(t.Context(), "ci"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +88,8 @@ func TestKeysCreateForGit(t *testing.T) {
 	if err := errors.Join(err, yaml.UnmarshalStrict(out.Bytes(), &stored)); err != nil {
 		t.Fatal(err)
 	}
-	if apikey.Namespace(key) != "acme" || stored.Spec.SHA256 != apikey.Digest(key) || stored.Namespace != "acme" || stored.Name != "ci" || !stored.Spec.NamesNamespace {
+	if apikey.Namespace(key) != "acme" || stored.Spec.SHA256 != apikey.Digest(key) || stored.Namespace != "acme" || stored.Name != "ci" ||
+		!stored.Spec.NamesNamespace {
 		t.Errorf("%+v of the key %s", stored, key)
 	}
 	if strings.Contains(out.String()+log.String(), key) {
@@ -117,17 +117,20 @@ func TestKeysRotate(t *testing.T) {
 	c, _, log := clitest.Console()
 	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: clitest.Noon.Add(d)} }
 	aKey := func(name, rotation string, expires *metav1.Time) *v1alpha1.APIKey {
-		return &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: map[string]string{v1alpha1.LabelRotation: rotation}},
+		return &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name,
+			Labels: map[string]string{v1alpha1.LabelRotation: rotation}},
 			Spec: v1alpha1.APIKeySpec{SHA256: apikey.Digest(name), ExpiresAt: expires}}
 	}
 	const day = 24 * time.Hour
-	k := clitest.Cluster(c, aKey("ci", "", nil), aKey("ci-1", "ci", at(80*day)), aKey("ci-2", "ci", at(time.Hour)), aKey("ci-3", "ci", at(-time.Hour)),
+	k := clitest.Cluster(c, aKey("ci", "", nil), aKey("ci-1", "ci", at(80*day)), aKey("ci-2", "ci", at(time.Hour)),
+		aKey("ci-3", "ci", at(-time.Hour)),
 		aKey("ci-4", "ci", at(-8*day)), aKey("other", "", at(80*day)), aKey("other-1", "other", at(80*day)))
 	if err := (&RotateOptions{Cluster: k, Secret: "key", Expires: 90 * day, Overlap: 7 * day}).Run(t.Context(), "ci"); err != nil {
 		t.Fatal(err)
 	}
 	secret, list := &corev1.Secret{}, &v1alpha1.APIKeyList{}
-	if err := errors.Join(k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "key"}, secret), k.Client.List(t.Context(), list)); err != nil {
+	if err := errors.Join(k.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: "key"}, secret),
+		k.Client.List(t.Context(), list)); err != nil {
 		t.Fatal(err)
 	}
 	key, got := string(secret.Data["POSTFLIGHT_API_KEY"]), map[string]string{}
@@ -140,7 +143,8 @@ func TestKeysRotate(t *testing.T) {
 			t.Errorf("the Secret has another key than %s", stored.Name)
 		}
 	}
-	want := map[string]string{"ci-20261120-120000": "2160h0m0s", "ci": "168h0m0s", "ci-1": "168h0m0s", "ci-2": "1h0m0s", "ci-3": "-1h0m0s", "other": "1920h0m0s", "other-1": "1920h0m0s"}
+	want := map[string]string{"ci-20261120-120000": "2160h0m0s", "ci": "168h0m0s", "ci-1": "168h0m0s", "ci-2": "1h0m0s", "ci-3": "-1h0m0s",
+		"other": "1920h0m0s", "other-1": "1920h0m0s"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("keys and when they expire: -want +got\n%s", diff)
 	}
@@ -149,7 +153,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 	k.Clock = clocktesting.NewFakePassiveClock(clitest.Noon.Add(time.Minute))
 	made := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci-20261120-120000"}}
-	if err := k.Client.Patch(t.Context(), made, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"creationTimestamp":"2026-11-20T12:00:00Z"}}`))); err != nil {
+	if err := k.Client.Patch(t.Context(), made, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"creationTimestamp":"2026-11-20T12:00:00Z"}}`))); err != nil {
 		t.Fatal(err)
 	}
 	if err := (&RotateOptions{Cluster: k, Secret: "key", Expires: 90 * day, Overlap: 7 * day}).Run(t.Context(), "ci"); err != nil {
@@ -160,7 +165,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// TestKeysRotateWithoutASecret: a key that the Secret surely lacks is deleted, one that it may have is not, and earlier keys stay as they are.
+// TestKeysRotateWithoutASecret: a key that the Secret surely lacks is deleted, one that it may have is not, and earlier keys stay as they
+// are.
 func TestKeysRotateWithoutASecret(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
@@ -195,11 +201,13 @@ func TestKeysRotateWithoutASecret(t *testing.T) {
 
 func TestKeysListAndRevoke(t *testing.T) {
 	c, out, _ := clitest.Console()
-	expired, suspended := metav1.NewTime(clitest.Noon.Add(-time.Hour)), &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "b"}}
+	expired, suspended := metav1.NewTime(clitest.Noon.Add(-time.Hour)), &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme",
+		Name: "b"}}
 	k := clitest.Cluster(c, suspended,
 		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a"}, Spec: v1alpha1.APIKeySpec{ExpiresAt: &expired}},
 		&v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "z"}})
-	if err := errors.Join((&RevokeOptions{Cluster: k, Suspend: true}).Run(t.Context(), "b"), (&ListOptions{Cluster: k}).Run(t.Context())); err != nil {
+	if err := errors.Join((&RevokeOptions{Cluster: k, Suspend: true}).Run(t.Context(), "b"),
+		(&ListOptions{Cluster: k}).Run(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"a      expired", "b      suspended"} {
@@ -213,16 +221,15 @@ func TestKeysListAndRevoke(t *testing.T) {
 	if err := (&RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
-	if err := (&RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there is no APIKey") {
-		t.Errorf("revoked twice: %v", err)
-	}
+	clitest.Fails(t, "revoked twice", (&RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"), "there is no APIKey")
 }
 
 func TestKeysListShowsRefusedKeys(t *testing.T) {
 	c, out, _ := clitest.Console()
 	key := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}}
 	key.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "NoTeam"}}
-	if err := (&ListOptions{Cluster: clitest.Cluster(c, key)}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "refused (NoTeam)") {
+	if err := (&ListOptions{Cluster: clitest.Cluster(c, key)}).Run(t.Context()); err != nil ||
+		!strings.Contains(out.String(), "refused (NoTeam)") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/test/clitest"
 	"github.com/postflight-dev/postflight/test/openapi"
 )
@@ -40,7 +41,8 @@ func (a *aReplayer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	at := clitest.Noon.UTC().Truncate(time.Second)
 	page := httpapi.Replay{
-		From: at.Add(-time.Hour), To: at, Notifications: 5000, Next: "second", Ignored: []string{"Environment/staging"}, Changes: []httpapi.ReplayChange{},
+		From: at.Add(-time.Hour), To: at, Notifications: 5000, Next: "second", Ignored: []string{"Environment/staging"},
+		Changes:  []httpapi.ReplayChange{},
 		Triggers: []httpapi.ReplayedTrigger{{Trigger: "smoke", Environment: "staging", ComparedWith: "trigger", Matched: 7, MatchedBefore: 7}},
 	}
 	if query.Get("cursor") == "second" {
@@ -49,11 +51,14 @@ func (a *aReplayer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if !a.unchange {
 		page.Triggers[0].Starts, page.Triggers[0].Stops = 2, 1
-		page.Triggers[0].Warnings, page.Triggers[0].Failed, page.Triggers[0].Failure = []string{"The Environment does not exist."}, 3, "no such key: shard"
+		page.Triggers[0].Warnings = []string{"The Environment does not exist."}
+		page.Triggers[0].Failed, page.Triggers[0].Failure = 3, "no such key: shard"
 		for _, branch := range []string{"release/1", "release/1"} {
-			page.Changes = append(page.Changes, httpapi.ReplayChange{Trigger: "smoke", Change: "starts", At: at, Way: "api", Branch: branch, Repository: "acme/shop"})
+			page.Changes = append(page.Changes, httpapi.ReplayChange{Trigger: "smoke", Change: "starts", At: at, Way: "api", Branch: branch,
+				Repository: "acme/shop"})
 		}
-		page.Changes = append(page.Changes, httpapi.ReplayChange{Trigger: "smoke", Change: "stops", At: at, Way: "workload", Branch: "a|b`\x1b[2J<img src=x>@all"})
+		page.Changes = append(page.Changes, httpapi.ReplayChange{Trigger: "smoke", Change: "stops", At: at, Way: "workload",
+			Branch: "a|b`\x1b[2J<img src=x>@all"})
 	}
 	clitest.Reply(w, http.StatusOK, page)
 }
@@ -68,17 +73,26 @@ func TestReplayCommand(t *testing.T) {
 		out, log []string
 		asks     int
 	}{
-		"table": {asks: 2, out: []string{"smoke     staging       it now          14            14            4        2       0", "stops    smoke     2", "starts   smoke     4", "acme/shop    release/1"},
-			log: []string{"Replayed 5000 notifications, back to", "Replayed 5012 notifications from", "Warning: smoke: The Environment does not exist.",
-				"Warning: smoke: The expression has no value for 6 of 5012 notifications, which it therefore does not match. For the latest: no such key: shard.", "Warning: 2026-11-20 has more", "no Triggers: Environment/staging"}},
+		"table": {asks: 2, out: []string{"smoke     staging       it now          14            14            4        2       0",
+			"stops    smoke     2", "starts   smoke     4", "acme/shop    release/1"},
+			log: []string{"Replayed 5000 notifications, back to", "Replayed 5012 notifications from",
+				"Warning: smoke: The Environment does not exist.",
+				"Warning: smoke: The expression has no value for 6 of 5012 notifications, which it therefore does not match. " +
+					"For the latest: no such key: shard.",
+				"Warning: 2026-11-20 has more", "no Triggers: Environment/staging"}},
 		"JSON": {args: []string{"-o", "json"}, asks: 2, out: []string{`"notifications": 5012`, `"starts": 4`, `"change": "stops"`}},
-		"Markdown": {args: []string{"-o", "markdown"}, asks: 2, out: []string{"### Postflight replay", "| `smoke` | `staging` | it now | 14 | 14 | 4 | 2 | 0 |", "| 🟢 would start a run | `smoke` | 4 |",
-			"| 🔴 would no longer start one | `smoke` | 2 |", "`` a\\|b`<img src=x>@all ``", "- ⚠️ `smoke`: `The Environment does not exist.`", "no such key: shard.`"}},
-		"few lines":             {args: []string{"--limit", "1"}, asks: 2, out: []string{"stops    smoke"}, log: []string{"4 notifications that would be treated differently are not listed. --limit 0 shows more."}},
-		"exit code":             {args: []string{"--exit-code"}, asks: 2, code: 1, log: []string{"Error: the changed Triggers match other notifications"}},
-		"exit code, no change":  {args: []string{"--exit-code"}, api: aReplayer{unchange: true}, asks: 2, log: []string{"Nothing changes."}},
-		"Markdown, no change":   {args: []string{"-o", "markdown"}, api: aReplayer{unchange: true}, asks: 2, out: []string{"Nothing changes."}},
-		"an invalid Trigger":    {api: aReplayer{problem: "invalid_trigger"}, asks: 1, code: 3, log: []string{`The Trigger smoke is not valid. It does not compile. [400 invalid_trigger`}},
+		"Markdown": {args: []string{"-o", "markdown"}, asks: 2, out: []string{"### Postflight replay",
+			"| `smoke` | `staging` | it now | 14 | 14 | 4 | 2 | 0 |", "| 🟢 would start a run | `smoke` | 4 |",
+			"| 🔴 would no longer start one | `smoke` | 2 |", "`` a\\|b`<img src=x>@all ``", "- ⚠️ `smoke`: `The Environment does not exist.`",
+			"no such key: shard.`"}},
+		"few lines": {args: []string{"--limit", "1"}, asks: 2, out: []string{"stops    smoke"},
+			log: []string{"4 notifications that would be treated differently are not listed. --limit 0 shows more."}},
+		"exit code": {args: []string{"--exit-code"}, asks: 2, code: 1,
+			log: []string{"Error: the changed Triggers match other notifications"}},
+		"exit code, no change": {args: []string{"--exit-code"}, api: aReplayer{unchange: true}, asks: 2, log: []string{"Nothing changes."}},
+		"Markdown, no change":  {args: []string{"-o", "markdown"}, api: aReplayer{unchange: true}, asks: 2, out: []string{"Nothing changes."}},
+		"an invalid Trigger": {api: aReplayer{problem: "invalid_trigger"}, asks: 1, code: 3,
+			log: []string{`The Trigger smoke is not valid. It does not compile. [400 invalid_trigger`}},
 		"an old server":         {api: aReplayer{problem: "not_found"}, asks: 1, code: 3, log: []string{"its version is older"}},
 		"another format":        {args: []string{"-o", "xml"}, code: 3, log: []string{`-o "xml": the formats are table, json, yaml, markdown`}},
 		"a wrong time":          {args: []string{"--since", "yesterday"}, code: 3, log: []string{`--since: "yesterday" is no time`}},
@@ -92,12 +106,10 @@ func TestReplayCommand(t *testing.T) {
 			if err := os.WriteFile(file, []byte(changedTrigger), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out, log, code := program.Invoke(t, append([]string{"replay", "-f", file}, tc.args...)...)
-			if code != tc.code || len(api.sent) != tc.asks || strings.Contains(out+log, "\x1b") {
-				t.Errorf("exit code %d after %d requests, want %d after %d\n%s%s", code, len(api.sent), tc.code, tc.asks, out, log)
+			out, log := program.Expect(t, tc.code, tc.out, tc.log, append([]string{"replay", "-f", file}, tc.args...)...)
+			if len(api.sent) != tc.asks || strings.Contains(out+log, "\x1b") {
+				t.Errorf("%d requests, want %d, and a clean text\n%q%q", len(api.sent), tc.asks, out, log)
 			}
-			clitest.Contains(t, "standard output", out, tc.out...)
-			clitest.Contains(t, "standard error", log, tc.log...)
 			if len(api.sent) > 0 && api.sent[0] != " application/yaml "+changedTrigger {
 				t.Errorf("sent %q", api.sent)
 			}
@@ -106,15 +118,14 @@ func TestReplayCommand(t *testing.T) {
 }
 
 func TestReplayNeedsAFile(t *testing.T) {
-	if _, log, code := program.Invoke(t, "replay"); code != 3 || !strings.Contains(log, "name the file with the changed Trigger") {
-		t.Errorf("exit code %d: %s", code, log)
-	}
+	program.Expect(t, cli.ExitTrouble, nil, []string{"name the file with the changed Trigger"}, "replay")
 }
 
 func TestReplayOfStandardInput(t *testing.T) {
 	api := &aReplayer{}
 	api.start(t)
-	if _, _, code := program.Run(t.Context(), strings.NewReader(changedTrigger), "replay", "-f", "-"); code != 0 || len(api.sent) != 2 || !strings.HasSuffix(api.sent[1], changedTrigger) {
+	if _, _, code := program.Run(t.Context(), strings.NewReader(changedTrigger), "replay", "-f", "-"); code != 0 || len(api.sent) != 2 ||
+		!strings.HasSuffix(api.sent[1], changedTrigger) {
 		t.Errorf("exit code %d, sent %q", code, api.sent)
 	}
 }

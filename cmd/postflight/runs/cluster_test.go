@@ -46,11 +46,10 @@ func TestRunsCancel(t *testing.T) {
 		if !s.Spec.Cancel || s.Annotations[v1alpha1.AnnotationCanceledBy] != tc.want {
 			t.Errorf("cancel %v by %q, want by %q", s.Spec.Cancel, s.Annotations[v1alpha1.AnnotationCanceledBy], tc.want)
 		}
-		if err := o.Run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "has already ended: Failed") {
-			t.Errorf("a run that has ended: %v", err)
-		}
+		clitest.Fails(t, "a run that has ended", o.Run(t.Context(), "b"), "has already ended: Failed")
 		s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled("By ada.")}
-		if err := errors.Join(r.Client.Update(t.Context(), s), o.Run(t.Context(), "a")); err != nil || !strings.Contains(log.String(), "was canceled before") {
+		if err := errors.Join(r.Client.Update(t.Context(), s), o.Run(t.Context(), "a")); err != nil ||
+			!strings.Contains(log.String(), "was canceled before") {
 			t.Errorf("a run that was canceled: %v\n%s", err, log)
 		}
 	}
@@ -66,7 +65,8 @@ func TestRunsListAndShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[1], "b ") || !strings.HasPrefix(lines[2], "a ") || !strings.Contains(lines[1], "5ca1ab1e0ddb ") {
+	if len(lines) != 4 || !strings.HasPrefix(lines[1], "b ") || !strings.HasPrefix(lines[2], "a ") ||
+		!strings.Contains(lines[1], "5ca1ab1e0ddb ") {
 		t.Errorf("want b and then a:\n%s", out)
 	}
 	out.Reset()
@@ -89,7 +89,8 @@ func TestRunsListAge(t *testing.T) {
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(clitest.Noon.Add(-time.Hour)))
 		s.CreationTimestamp = metav1.NewTime(clitest.Noon.Add(-3 * time.Minute))
 	})
-	if err := (&ListOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context()); err != nil || !strings.Contains(out.String(), " 3m ") {
+	if err := (&ListOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context()); err != nil ||
+		!strings.Contains(out.String(), " 3m ") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -137,9 +138,7 @@ func TestFilesNeedTheServer(t *testing.T) {
 		"list":     (&RunsArtifactsListOptions{Options: o}).Run(t.Context(), "a"),
 		"download": (&DownloadOptions{Options: o}).Run(t.Context(), "a", nil),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {
-			t.Errorf("%s: %v", name, err)
-		}
+		clitest.Fails(t, name, err, "set POSTFLIGHT_URL")
 	}
 }
 
@@ -159,7 +158,8 @@ func TestJSONIsTheSameBothWays(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			byServer, _, code := program.Invoke(t, append(strings.Fields(name), map[bool][]string{true: {"-o", "json"}, false: {"smoke-1", "-o", "json"}}[name == "runs list"]...)...)
+			byServer, _, code := program.Invoke(t, append(strings.Fields(name),
+				map[bool][]string{true: {"-o", "json"}, false: {"smoke-1", "-o", "json"}}[name == "runs list"]...)...)
 			c, out, _ := clitest.Console()
 			c.JSON = true
 			if err := run(onCluster(clitest.Cluster(c, s.DeepCopy(), team))); err != nil || code != 0 {

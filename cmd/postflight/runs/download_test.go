@@ -44,18 +44,24 @@ func TestRunsArtifactsDownload(t *testing.T) {
 		says   string
 		folder string // default: out
 	}{
-		"all":             {args: "--dir out", want: map[string]string{"report/index.html": "<html>", "a b+ü%.png": "picture", "empty": ""}, says: "Downloaded 3 of 3 files, 13 B, to out"},
-		"the run's name":  {args: "report", folder: "smoke-1", want: map[string]string{"report/index.html": "<html>"}},
-		"by pattern":      {args: "--dir out *.html", want: map[string]string{"report/index.html": "<html>"}},
-		"none matches":    {args: "--dir out *.zip", code: 1, says: "no file of the run smoke-1 matches. \"postflight runs artifacts list smoke-1\" shows its 3 files"},
-		"two pods":        {files: []clitest.File{file("p", "a", "1"), file("q", "a", "2")}, args: "--dir out", want: map[string]string{"p/a": "1", "q/a": "2"}},
-		"one of two pods": {files: []clitest.File{file("p", "a", "1"), file("q", "a", "2")}, args: "--dir out --pod q", want: map[string]string{"a": "2"}},
+		"all": {args: "--dir out", want: map[string]string{"report/index.html": "<html>", "a b+ü%.png": "picture", "empty": ""},
+			says: "Downloaded 3 of 3 files, 13 B, to out"},
+		"the run's name": {args: "report", folder: "smoke-1", want: map[string]string{"report/index.html": "<html>"}},
+		"by pattern":     {args: "--dir out *.html", want: map[string]string{"report/index.html": "<html>"}},
+		"none matches": {args: "--dir out *.zip", code: 1,
+			says: "no file of the run smoke-1 matches. \"postflight runs artifacts list smoke-1\" shows its 3 files"},
+		"two pods": {files: []clitest.File{file("p", "a", "1"), file("q", "a", "2")}, args: "--dir out",
+			want: map[string]string{"p/a": "1", "q/a": "2"}},
+		"one of two pods": {files: []clitest.File{file("p", "a", "1"), file("q", "a", "2")}, args: "--dir out --pod q",
+			want: map[string]string{"a": "2"}},
 		"a file is there": {there: map[string]string{"empty": "mine"}, args: "--dir out empty *.html", code: 1,
 			want: map[string]string{"empty": "mine", "report/index.html": "<html>"}, says: "out/empty exists. --force replaces it"},
 		"a file is replaced": {there: map[string]string{"empty": "mine"}, args: "--dir out --force empty", want: map[string]string{"empty": ""}},
-		"a hostile path": {files: []clitest.File{file("p", "../../x", "1"), file("p", "b", "2")}, args: "--dir out", code: 1, want: map[string]string{"b": "2"},
+		"a hostile path": {files: []clitest.File{file("p", "../../x", "1"), file("p", "b", "2")}, args: "--dir out", code: 1,
+			want: map[string]string{"b": "2"},
 			says: "../../x: its path is not that of a file below a folder"},
-		"a file and a folder of one name": {files: []clitest.File{file("p", "a", "1"), file("p", "a/b", "2")}, args: "--dir out", code: 1, says: "1 of 2 files could not be downloaded"},
+		"a file and a folder of one name": {files: []clitest.File{file("p", "a", "1"), file("p", "a/b", "2")}, args: "--dir out", code: 1,
+			says: "1 of 2 files could not be downloaded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,10 +84,7 @@ func TestRunsArtifactsDownload(t *testing.T) {
 				api.Files = tc.files
 			}
 			api.Start(t)
-			_, log, code := program.Invoke(t, append(strings.Fields("runs artifacts download smoke-1"), strings.Fields(tc.args)...)...)
-			if code != tc.code || !strings.Contains(log, tc.says) {
-				t.Errorf("exit code %d, want %d, and %q in\n%s", code, tc.code, tc.says, log)
-			}
+			program.Expect(t, tc.code, nil, []string{tc.says}, strings.Fields("runs artifacts download smoke-1 "+tc.args)...)
 			if tc.want != nil {
 				if diff := cmp.Diff(tc.want, tree(t, out)); diff != "" {
 					t.Error(diff)
@@ -96,7 +99,8 @@ func TestRunsArtifactsDownload(t *testing.T) {
 
 func TestRunsArtifactsDownloadJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
-	(&clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.WithResults)}, Files: []clitest.File{file("p", "a", "1"), file("p", "../b", "2")}}).Start(t)
+	(&clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.WithResults)},
+		Files: []clitest.File{file("p", "a", "1"), file("p", "../b", "2")}}).Start(t)
 	out, _, code := program.Invoke(t, strings.Fields("runs artifacts download smoke-1 -o json")...)
 	var got []Downloaded
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 1 {
@@ -113,15 +117,14 @@ func TestRunsArtifactsDownloadMany(t *testing.T) {
 	api := &clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.WithResults)}}
 	want := map[string]string{}
 	for i := range 500 {
-		f := file("p", filepath.Join("d"+string(rune('a'+i%7)), strings.Repeat("x", i%40+1)+"-"+string(rune('a'+i%26))+strings.Repeat("y", i/40)), strings.Repeat("z", i*10))
+		f := file("p", filepath.Join("d"+string(rune('a'+i%7)), strings.Repeat("x", i%40+1)+"-"+string(rune('a'+i%26))+strings.Repeat("y",
+			i/40)), strings.Repeat("z", i*10))
 		if _, ok := want[f.Path]; !ok {
 			api.Files, want[f.Path] = append(api.Files, f), f.Content
 		}
 	}
 	api.Start(t)
-	if _, log, code := program.Invoke(t, "runs", "artifacts", "download", "smoke-1", "-d", dir); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, log)
-	}
+	program.Expect(t, 0, nil, nil, "runs", "artifacts", "download", "smoke-1", "-d", dir)
 	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 		t.Error(diff)
 	}
@@ -162,7 +165,8 @@ func TestPlanDownload(t *testing.T) {
 // TestHostilePaths: what a server or a test names cannot lead out of the folder, nor to something other than a file.
 func TestHostilePaths(t *testing.T) {
 	for _, path := range []string{
-		"", ".", "..", "../x", "a/../../x", "a/..", "/etc/passwd", "//x", "a//b", "a/./b", "./a", "a/", "a\nb", "a\x1b[2Jb", "a\x00b", "a\x7f", "a\xff",
+		"", ".", "..", "../x", "a/../../x", "a/..", "/etc/passwd", "//x", "a//b", "a/./b", "./a", "a/", "a\nb", "a\x1b[2Jb", "a\x00b", "a\x7f",
+		"a\xff",
 	} {
 		files := planDownload([]client.Artifact{{Path: path, Pod: "p"}}, nil)
 		if len(files) != 1 || files[0].Error == "" || files[0].name != "" {

@@ -27,8 +27,10 @@ func aPod(phase corev1.PodPhase, fetch, test corev1.ContainerState) *corev1.Pod 
 		return []corev1.ContainerStatus{{Name: name, State: state}}
 	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a-1", Labels: map[string]string{v1alpha1.LabelSuite: "a"}, CreationTimestamp: metav1.NewTime(clitest.Noon)},
-		Spec:       corev1.PodSpec{InitContainers: []corev1.Container{{Name: "postflight-fetch"}}, Containers: []corev1.Container{{Name: "test"}, {Name: "browser"}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a-1", Labels: map[string]string{v1alpha1.LabelSuite: "a"},
+			CreationTimestamp: metav1.NewTime(clitest.Noon)},
+		Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "postflight-fetch"}},
+			Containers: []corev1.Container{{Name: "test"}, {Name: "browser"}}},
 		Status: corev1.PodStatus{Phase: phase, InitContainerStatuses: status("postflight-fetch", fetch),
 			ContainerStatuses: append(status("test", test), status("browser", test)...)},
 	}
@@ -52,21 +54,31 @@ func TestRunsLogs(t *testing.T) {
 	}{
 		"tests":             {pod: aPod(corev1.PodRunning, ended(0), running), want: both, requested: "test browser"},
 		"tests that failed": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), want: both, requested: "test browser"},
-		"one of the tests":  {pod: aPod(corev1.PodRunning, ended(0), running), logs: postflight.LogOptions{Container: "browser"}, want: "fake logs", requested: "browser"},
-		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), running), logs: postflight.LogOptions{Container: "postflight-fetch"}, want: "fake logs", requested: "postflight-fetch"},
-		"download, by name, while it runs": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "postflight-fetch"},
+		"one of the tests": {pod: aPod(corev1.PodRunning, ended(0), running), logs: postflight.LogOptions{Container: "browser"},
+			want: "fake logs", requested: "browser"},
+		"download, by name": {pod: aPod(corev1.PodRunning, ended(0), running), logs: postflight.LogOptions{Container: "postflight-fetch"},
 			want: "fake logs", requested: "postflight-fetch"},
-		"download, followed by name": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "postflight-fetch", Follow: true},
+		"download, by name, while it runs": {pod: aPod(corev1.PodPending, running, waiting),
+			logs: postflight.LogOptions{Container: "postflight-fetch"},
 			want: "fake logs", requested: "postflight-fetch"},
-		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting), want: "fake logs", requested: "postflight-fetch",
+		"download, followed by name": {pod: aPod(corev1.PodPending, running, waiting),
+			logs: postflight.LogOptions{Container: "postflight-fetch", Follow: true},
+			want: "fake logs", requested: "postflight-fetch"},
+		"download that failed": {reason: "the kubelet has no log of the tests", pod: aPod(corev1.PodFailed, ended(3), waiting),
+			want: "fake logs", requested: "postflight-fetch",
 			says: "No test has started. This is the log of the init container postflight-fetch, which failed with exit code 3."},
-		"download that runs":     {pod: aPod(corev1.PodPending, running, waiting), want: "fake logs", requested: "postflight-fetch", says: "which is running"},
-		"download begins again":  {pod: again, want: "fake logs", requested: "postflight-fetch", says: "failed with exit code 3"},
-		"download has ended":     {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", requested: "postflight-fetch", says: "which has ended"},
-		"nothing has started":    {pod: aPod(corev1.PodPending, waiting, waiting), want: none, says: "has such a log. Its state is Running: The pod runs."},
-		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: postflight.LogOptions{Container: "nope"}, says: `no container "nope", but postflight-fetch, test, browser`},
-		"a test not yet started": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "test"}, says: "has such a log"},
-		"no pod":                 {says: "Its state is Running: The pod runs."},
+		"download that runs": {pod: aPod(corev1.PodPending, running, waiting), want: "fake logs", requested: "postflight-fetch",
+			says: "which is running"},
+		"download begins again": {pod: again, want: "fake logs", requested: "postflight-fetch", says: "failed with exit code 3"},
+		"download has ended": {pod: aPod(corev1.PodPending, ended(0), waiting), want: "fake logs", requested: "postflight-fetch",
+			says: "which has ended"},
+		"nothing has started": {pod: aPod(corev1.PodPending, waiting, waiting), want: none,
+			says: "has such a log. Its state is Running: The pod runs."},
+		"a container of no name": {pod: aPod(corev1.PodFailed, ended(0), ended(1)), logs: postflight.LogOptions{Container: "nope"},
+			says: `no container "nope", but postflight-fetch, test, browser`},
+		"a test not yet started": {pod: aPod(corev1.PodPending, running, waiting), logs: postflight.LogOptions{Container: "test"},
+			says: "has such a log"},
+		"no pod": {says: "Its state is Running: The pod runs."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +141,8 @@ func TestRunsLogsOfSeveralPods(t *testing.T) {
 	for chosen, want := range map[string]string{"": "==> a-1/test <==\nfake logs\n==> a-0/test <==\nfake logs", "a-0": "fake logs"} {
 		c, out, _ := clitest.Console()
 		source := clitest.Cluster(c, clitest.Suite("a"), newer, older)
-		if err := (&LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Pod: chosen, Tail: new(3), Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
+		if err := (&LogsOptions{Options: onCluster(source), LogOptions: postflight.LogOptions{Pod: chosen, Tail: new(3),
+			Previous: true}}).Run(t.Context(), "a"); err != nil || out.String() != want {
 			t.Errorf("pod %q: %v, %q, want %q", chosen, err, out, want)
 		}
 		for _, action := range source.Pods.(*kubefake.Clientset).Actions() {
@@ -145,7 +158,8 @@ func TestRunsLogsOfSeveralPods(t *testing.T) {
 func TestRunsLogsOfAnArchivedRun(t *testing.T) {
 	c, _, _ := clitest.Console()
 	run := clitest.Suite("a", clitest.Failed, func(s *v1alpha1.Suite) {
-		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Message: "All logs are saved."})
+		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue,
+			Message: "All logs are saved."})
 	})
 	err := (&LogsOptions{Options: onCluster(clitest.Cluster(c, run))}).Run(t.Context(), "a")
 	if err == nil || !strings.Contains(err.Error(), "All logs are saved.") || !strings.Contains(err.Error(), "set POSTFLIGHT_URL") {

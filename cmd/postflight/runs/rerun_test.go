@@ -27,18 +27,20 @@ func TestRunsRerunIsRefused(t *testing.T) {
 		objects []client.Object
 		says    string
 	}{
-		"no Trigger":                   {[]client.Object{clitest.Suite("a", clitest.Failed)}, `the Trigger "smoke" of the run does not exist any more`},
-		"the Trigger is being deleted": {[]client.Object{clitest.Suite("a", clitest.Failed), going}, `the Trigger "smoke" of the run does not exist any more`},
-		"too many attempts":            {[]client.Object{last, trigger}, "the run a is attempt 1000000, and there can be no more"},
-		"the name is taken":            {[]client.Object{clitest.Suite("a", clitest.Failed), trigger, foreign}, "belongs to a Suite that is not an attempt of this run"},
-		"the attempt is being deleted": {[]client.Object{clitest.Suite("a", clitest.Failed), trigger, terminating}, "is being deleted, and is not gone yet"},
+		"no Trigger": {[]client.Object{clitest.Suite("a", clitest.Failed)},
+			`the Trigger "smoke" of the run does not exist any more`},
+		"the Trigger is being deleted": {[]client.Object{clitest.Suite("a", clitest.Failed), going},
+			`the Trigger "smoke" of the run does not exist any more`},
+		"too many attempts": {[]client.Object{last, trigger}, "the run a is attempt 1000000, and there can be no more"},
+		"the name is taken": {[]client.Object{clitest.Suite("a", clitest.Failed), trigger, foreign},
+			"belongs to a Suite that is not an attempt of this run"},
+		"the attempt is being deleted": {[]client.Object{clitest.Suite("a", clitest.Failed), trigger, terminating},
+			"is being deleted, and is not gone yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, _, _ := clitest.Console()
 			r := clitest.Cluster(c, tc.objects...)
-			if err := (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%v, want %q in it", err, tc.says)
-			}
+			clitest.Fails(t, name, (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"), tc.says)
 		})
 	}
 }
@@ -74,7 +76,8 @@ func TestRunsRerunFailed(t *testing.T) {
 			}
 			next := &v1alpha1.Suite{}
 			if err == nil {
-				if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: strings.TrimSpace(out.String())}, next); err != nil || next.RepeatsFailedOf() != "a" {
+				if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: strings.TrimSpace(out.String())}, next); err != nil ||
+					next.RepeatsFailedOf() != "a" {
 					t.Errorf("%v %+v", err, next.Spec)
 				}
 			}
@@ -117,12 +120,8 @@ func TestRunsRerun(t *testing.T) {
 	if third.Spec.Attempt != 3 {
 		t.Errorf("after the end of the second attempt: %+v", third.Spec)
 	}
-	if err := o.Run(t.Context(), third.Name); err == nil || !strings.Contains(err.Error(), "has not ended") {
-		t.Errorf("a run that goes on: %v", err)
-	}
-	if err := o.Run(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `there is no run "nope" in the namespace acme`) {
-		t.Errorf("%v", err)
-	}
+	clitest.Fails(t, "a run that goes on", o.Run(t.Context(), third.Name), "has not ended")
+	clitest.Fails(t, "an unknown run", o.Run(t.Context(), "nope"), `there is no run "nope" in the namespace acme`)
 }
 
 // A rerun of a commit that was replaced would test another one, whichever branch it is of.
@@ -136,16 +135,16 @@ func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	other := func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = "other/staging" }
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "old"}}
 	c, _, _ := clitest.Console()
-	r := clitest.Cluster(c, trigger, clitest.Suite("a", sha("a", time.Hour), clitest.Failed), clitest.Suite("b", sha("b", time.Minute), clitest.Failed),
+	r := clitest.Cluster(c, trigger, clitest.Suite("a", sha("a", time.Hour), clitest.Failed),
+		clitest.Suite("b", sha("b", time.Minute), clitest.Failed),
 		clitest.Suite("another-branch", sha("c", 2*time.Hour), other))
-	if err := (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "b was deployed to staging after a. To test what is there: postflight runs rerun b") {
-		t.Errorf("the older one: %v", err)
-	}
+	clitest.Fails(t, "the older one", (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "a"),
+		"b was deployed to staging after a. To test what is there: postflight runs rerun b")
 	if err := (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"); err != nil {
 		t.Errorf("the newest one: %v", err)
 	}
-	r = clitest.Cluster(c, trigger, clitest.Suite("b", sha("b", time.Minute), clitest.Failed), clitest.Suite("another-branch", sha("c", time.Second), other))
-	if err := (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "c was deployed to staging after b") {
-		t.Errorf("another branch came later: %v", err)
-	}
+	r = clitest.Cluster(c, trigger, clitest.Suite("b", sha("b", time.Minute), clitest.Failed),
+		clitest.Suite("another-branch", sha("c", time.Second), other))
+	clitest.Fails(t, "another branch came later", (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"),
+		"c was deployed to staging after b")
 }

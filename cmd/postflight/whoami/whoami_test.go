@@ -18,9 +18,12 @@ var program = clitest.Program{New}
 func TestWhoAmI(t *testing.T) {
 	expires := time.Now().Add(4 * time.Minute).UTC().Truncate(time.Second)
 	token := clitest.IDToken(expires)
-	key := httpapi.WhoAmI{Sender: httpapi.Sender{Kind: "key", Name: "acme/ci"}, Team: "acme", Namespace: "acme", Actions: []string{"notify", "upload", "outcome", "read", "act"}}
-	job := httpapi.WhoAmI{Sender: httpapi.Sender{Kind: "token", Name: "acme/gitlab"}, Team: "acme", Namespace: "acme", Actions: []string{"notify", "outcome"},
-		DeploymentTypes: []string{"staging", "preview*"}, Environments: []string{"staging"}, Commit: "9fceb02d0ae598e95dc970b74767f19372d61af8", ExpiresAt: &expires}
+	key := httpapi.WhoAmI{Sender: httpapi.Sender{Kind: "key", Name: "acme/ci"}, Team: "acme", Namespace: "acme",
+		Actions: []string{"notify", "upload", "outcome", "read", "act"}}
+	job := httpapi.WhoAmI{Sender: httpapi.Sender{Kind: "token", Name: "acme/gitlab"}, Team: "acme", Namespace: "acme",
+		Actions: []string{"notify", "outcome"},
+		DeploymentTypes: []string{"staging",
+			"preview*"}, Environments: []string{"staging"}, Commit: "9fceb02d0ae598e95dc970b74767f19372d61af8", ExpiresAt: &expires}
 	cases := map[string]struct {
 		env     map[string]string
 		args    string
@@ -30,25 +33,34 @@ func TestWhoAmI(t *testing.T) {
 		says    []string
 		sent    string
 	}{
-		"a key": {env: map[string]string{"POSTFLIGHT_API_KEY": "qawolf_0123456789abcdef"}, handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, key) },
-			sent: "Bearer qawolf_0123456789abcdef ", says: []string{"key acme/ci", "acme, in the namespace acme", "notify (report deployments), upload (files for runs), read (runs",
+		"a key": {env: map[string]string{"POSTFLIGHT_API_KEY": "qawolf_0123456789abcdef"},
+			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, key) },
+			sent:    "Bearer qawolf_0123456789abcdef ", says: []string{"key acme/ci", "acme, in the namespace acme",
+				"notify (report deployments), upload (files for runs), read (runs",
 				"Deployment types:   any", "the API key in POSTFLIGHT_API_KEY"}},
-		"a token": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme"}, handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
-			sent: "Bearer " + token + " acme", says: []string{"token acme/gitlab", "notify (report deployments), outcome (read how runs end)", "staging, preview*", "9fceb02d", "the token in POSTFLIGHT_ID_TOKEN",
+		"a token": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme"},
+			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
+			sent:    "Bearer " + token + " acme", says: []string{"token acme/gitlab", "notify (report deployments), outcome (read how runs end)",
+				"staging, preview*", "9fceb02d", "the token in POSTFLIGHT_ID_TOKEN",
 				"https://gitlab.example.com", "project_path:acme/shop", expires.Format(time.RFC3339)}},
-		"a TrustPolicy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
-			sent: "Bearer " + token + " acme/gitlab"},
-		"a team by its flag": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "other"}, args: "--team acme/gitlab", sent: "Bearer " + token + " acme/gitlab",
+		"a TrustPolicy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"},
+			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
+			sent:    "Bearer " + token + " acme/gitlab"},
+		"a team by its flag": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "other"}, args: "--team acme/gitlab",
+			sent:    "Bearer " + token + " acme/gitlab",
 			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) }},
-		"a team of no use by its flag": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "--team a/b/c", code: 3, says: []string{"nor TEAM/TRUSTPOLICY"}},
-		"as JSON": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "-o json", handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
-			says: []string{`"kind": "token"`, `"issuer": "https://gitlab.example.com"`, `"deployment_types": [`}},
+		"a team of no use by its flag": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "--team a/b/c", code: 3,
+			says: []string{"nor TEAM/TRUSTPOLICY"}},
+		"as JSON": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, args: "-o json",
+			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) },
+			says:    []string{`"kind": "token"`, `"issuer": "https://gitlab.example.com"`, `"deployment_types": [`}},
 		"refused": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, code: 3,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 				clitest.Fail(w, 401, "unauthenticated", "The API key is missing or not valid.")
 			},
-			says: []string{"The API key is missing or not valid. The request was sent with the token in POSTFLIGHT_ID_TOKEN, from the issuer \"https://gitlab.example.com\"",
+			says: []string{"The API key is missing or not valid. The request was sent with " +
+				"the token in POSTFLIGHT_ID_TOKEN, from the issuer \"https://gitlab.example.com\"",
 				"recent enough to know tokens"}},
 		"forbidden": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, code: 3,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
@@ -60,12 +72,15 @@ func TestWhoAmI(t *testing.T) {
 				clitest.Fail(w, 404, "not_found", "There is nothing at this path.")
 			},
 			says: []string{"too old to say what you may do"}},
-		"a policy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"}, sent: "Bearer " + token + " acme/gitlab",
+		"a policy": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/gitlab"},
+			sent:    "Bearer " + token + " acme/gitlab",
 			handler: func(w http.ResponseWriter, _ *http.Request) { clitest.Reply(w, 200, job) }},
 		"a policy of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "acme/a/b"}, code: 3,
 			says: []string{"nor TEAM/TRUSTPOLICY"}},
-		"a team of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3, says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
-		"no credential":    {env: map[string]string{"GITLAB_CI": "true"}, code: 3, says: []string{"there is no credential", "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"}},
+		"a team of no use": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token, "POSTFLIGHT_TEAM": "a\r\nX-Other: 1"}, code: 3,
+			says: []string{"POSTFLIGHT_TEAM is not the name of a Team"}},
+		"no credential": {env: map[string]string{"GITLAB_CI": "true"}, code: 3,
+			says: []string{"there is no credential", "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,10 +91,7 @@ func TestWhoAmI(t *testing.T) {
 			for name, value := range tc.env {
 				t.Setenv(name, value)
 			}
-			out, log, code := program.Invoke(t, append([]string{"whoami"}, strings.Fields(tc.args)...)...)
-			if code != tc.code {
-				t.Errorf("exit code %d, want %d: %s%s", code, tc.code, out, log)
-			}
+			out, log := program.Expect(t, tc.code, nil, nil, strings.Fields("whoami "+tc.args)...)
 			clitest.Contains(t, "the output", out+log, tc.says...)
 			if strings.Contains(out+log, token) || strings.Contains(out+log, "0123456789abcdef") {
 				t.Errorf("a secret was printed:\n%s%s", out, log)
