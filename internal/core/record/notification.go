@@ -123,7 +123,7 @@ var ErrDamaged = errors.New("lines of notifications are damaged")
 // NotificationsPrefix starts the keys of all lines of notifications of a team.
 func NotificationsPrefix(team string) string { return team + "/" + Root + "/notifications/day=" }
 
-// NotificationsDay starts the keys of those of a day.
+// NotificationsDay starts the keys of the notifications of a day.
 func NotificationsDay(team string, day time.Time) string {
 	return NotificationsPrefix(team) + day.UTC().Format(dayLayout) + "/"
 }

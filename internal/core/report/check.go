@@ -105,7 +105,7 @@ func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
 	}
 }
 
-// title mentions nobody whom a code host would notify.
+// title has no mention for which a code host would notify a person.
 func title(s *v1alpha1.Suite) string {
 	switch {
 	case !s.Finished():

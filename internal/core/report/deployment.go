@@ -22,7 +22,7 @@ type Deployment struct {
 	Newest      bool   // false: a later commit was deployed; create nothing, and change no other deployment
 }
 
-// DeploymentOf returns the deployment that shows a run and those of other Triggers. The id is 0 if no run knows it.
+// DeploymentOf returns the deployment that shows a run and the runs of other Triggers. The id is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
 		return s.Spec.Environment == self.Suite.Spec.Environment && commit.Of(s.Spec.Deployment).Same(commit.Of(self.Suite.Spec.Deployment))

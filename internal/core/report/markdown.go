@@ -141,7 +141,7 @@ func Code(text string, limit int) string {
 	return fence + text + fence
 }
 
-// mute returns plain text of one line that mentions nobody.
+// mute returns plain text of one line, without mentions of people.
 func mute(text string, limit int) string {
 	return plaintext.Line(strings.ReplaceAll(text, "@", "(at)"), limit)
 }

@@ -49,7 +49,7 @@ type Run struct {
 	Attempts     []Row // of the same commit, newest first, this one included
 	SupersededBy *RunReference
 	Successors   []Row // what took its place, and the place of that, newest first
-	Supersedes   []Row // of what it took the place, and those of what, newest first
+	Supersedes   []Row // the runs that it superseded, and the runs that these superseded, newest first
 	ComparedWith *RunReference
 
 	Artifacts *v1alpha1.Artifacts
@@ -181,7 +181,7 @@ func warnings(s *v1alpha1.Suite) []string {
 	return all
 }
 
-// Variable is a variable of a notification. The value of one that looks secret is masked.
+// Variable is a variable of a notification. A value that looks secret is masked.
 type Variable struct{ Name, Value string }
 
 // VariablesOf returns the variables of the notification, by name.

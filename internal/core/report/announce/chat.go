@@ -125,7 +125,7 @@ func code(text string, limit int) string {
 	return "`" + text + "`"
 }
 
-// untrusted mentions nobody, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
+// untrusted mentions no person and no group, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
 func untrusted(text string, limit int) string {
 	return strings.NewReplacer("@", "@\u200b", "`", "'", "|", "¦").Replace(escape(plaintext.Line(text, limit)))
 }

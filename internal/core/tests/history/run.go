@@ -36,7 +36,7 @@ type RunTests struct {
 	Lines []httpapi.Test
 }
 
-// MergePods makes the tests of a run from those of its pods. As in its counts, the pods of one index, and those that replaced others, are
+// MergePods makes the tests of a run from the tests of its pods. As in its counts, the pods of one index, and their replacements, are
 // attempts at the same work; the tests of all others add up.
 func MergePods(run string, pods []PodTests) RunTests {
 	r := RunTests{RunHeader: RunHeader{Version: runVersion, Run: run}}

@@ -18,7 +18,7 @@ type Lane struct {
 	Height float64 // in pixels
 }
 
-// LaneBar is a deployment or a run in a lane: a run that ended badly is higher than others, and one that was stopped is lower, so that
+// LaneBar is a deployment or a run in a lane: a run that ended badly is higher than others, and a stopped run is lower, so that
 // colour is not the only sign.
 type LaneBar struct {
 	ID, Namespace string // of a run
