@@ -41,7 +41,7 @@ type API struct {
 	Traces   map[string][]string // requests by traceparent and tracestate
 }
 
-// File is one that a run left.
+// File is what a run left.
 type File struct{ Pod, Path, Content string }
 
 const apiProblem = `{"type":"https://postflight.dev/problems/%s","title":"t","status":%d,"detail":"d","failureCode":"%[1]s",` +

@@ -56,7 +56,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// kustomizationOf is the one that a page shows.
+// kustomizationOf returns the kustomization of a page.
 func kustomizationOf(t *testing.T, page string) string {
 	t.Helper()
 	_, block, found := strings.Cut(read(t, page), "```yaml\n# kustomization.yaml,")

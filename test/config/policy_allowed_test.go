@@ -52,7 +52,7 @@ func (w *takenOver) allowedNamespaces(t *testing.T) {
 	}
 }
 
-// withdrawn: a namespace whose Triggers are gone is no better than one that never had any.
+// withdrawn: once the Triggers of a namespace are gone, it is like a namespace that never had any.
 func (w *takenOver) withdrawn(t *testing.T) {
 	ns := w.Namespace(t)
 	j, trigger := w.job(ns), triggerIn(ns)
@@ -63,7 +63,7 @@ func (w *takenOver) withdrawn(t *testing.T) {
 	poll.True(t, "nothing allows the Job", func() bool { return !w.mayCreate(t, j)() })
 }
 
-// markedNamespace: a key of nobody continues to allow Jobs, which the policies of earlier versions needed.
+// markedNamespace: a key without an owner continues to allow Jobs. The policies of earlier versions needed it.
 func (w *takenOver) markedNamespace(t *testing.T) {
 	ns := w.Namespace(t)
 	none := &v1alpha1.APIKey{

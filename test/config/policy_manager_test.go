@@ -20,7 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// takenOver is the account of the manager in the hands of somebody else, in a cluster with config/default.
+// takenOver is the account of the manager in the hands of an attacker, in a cluster with config/default.
 type takenOver struct {
 	*policyWorld
 	manager client.Client
@@ -94,7 +94,7 @@ func (w *takenOver) patch(t *testing.T, o client.Object, patch string) error {
 	return w.manager.Patch(t.Context(), o.DeepCopyObject().(client.Object), client.RawPatch(kind, []byte(patch)), client.DryRunAll)
 }
 
-// TestPolicyOfTheManager: the account of the manager can do its task, and whoever takes it over not much more.
+// TestPolicyOfTheManager: the account of the manager can do its task. An attacker who has it can do little more.
 func TestPolicyOfTheManager(t *testing.T) {
 	w := newTakenOver(t)
 	t.Run("its Jobs and pods", w.runs)
@@ -117,7 +117,7 @@ func (w *takenOver) runs(t *testing.T) {
 	must(t, w.manager.Create(t.Context(), j))
 	must(t, w.patch(t, j, `{"metadata":{"annotations":{"postflight.dev/stop-requested":"2026-01-01T00:00:00Z"}},"spec":{"backoffLimit":0}}`))
 	must(t, w.patch(t, w.podOf(t, "Job", "run"), `{"spec":{"activeDeadlineSeconds":1}}`))
-	unlabel := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`)) // somebody may have done so
+	unlabel := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`)) // an admin may have done so
 	must(t, w.Client.Patch(t.Context(), j.DeepCopy(), unlabel))
 	must(t, w.patch(t, j, `{"spec":{"backoffLimit":0}}`))
 	must(t, w.manager.Delete(t.Context(), j, client.PropagationPolicy(metav1.DeletePropagationBackground)))

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pinned is an action at a commit, which nobody can move as they can a tag, and the version that it is.
+// pinned matches an action at a commit, which cannot be moved like a tag, and its version.
 var pinned = regexp.MustCompile(`(uses: *\S+)@[0-9a-f]{40} # (v\d+)\.\d+\.\d+\n`)
 
 // used is an action, but not a workflow of this repository.

@@ -92,8 +92,8 @@ func namesTeam(text string) bool {
 	return len(validation.IsDNS1123Subdomain(team)) == 0 && (!both || len(validation.IsDNS1123Subdomain(policy)) == 0)
 }
 
-// checkTransport warns about a key that looks wrong, or that anyone on the way can read. Pipelines send such keys, and nobody sends
-// tokens yet, so that a token is not sent at all.
+// checkTransport warns about a key that looks wrong, or that anyone on the way can read, because pipelines depend on such keys. It refuses
+// to send a token in the clear.
 func (s *Server) checkTransport(machine credential.Machine, sender *credential.Credential, address string) error {
 	inTheClear := credential.InTheClear(address) && !machine.AllowsHTTP()
 	switch {

@@ -63,7 +63,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestServerWithoutAKey: whoever has a kubeconfig learns how to use it.
+// TestServerWithoutAKey: the error says how to use a kubeconfig instead.
 func TestServerWithoutAKey(t *testing.T) {
 	t.Setenv("POSTFLIGHT_URL", "http://127.0.0.1:2")
 	t.Setenv("POSTFLIGHT_API_KEY", "")

@@ -84,7 +84,7 @@ func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
 // MaxFailureMessage bounds the message of a failure in a list, in bytes: a line or two of a terminal.
 const MaxFailureMessage = 160
 
-// maxEnd bounds the message of a run, in bytes: it may quote what somebody wrote into an annotation.
+// maxEnd bounds the message of a run, in bytes: it may quote an annotation.
 const maxEnd = 1024
 
 // PrintEnd prints what there is to say about the end of a run at the end of a wait: what became of its tests, or why there are none.
@@ -100,7 +100,7 @@ func (c *Console) PrintEnd(r *client.Run) {
 	}
 }
 
-// endOf says what only the tests themselves, or whoever canceled them, know.
+// endOf says how the tests ended, or who canceled the run.
 func endOf(r *client.Run) string {
 	tests := TestsOf(r.Results)
 	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)

@@ -56,8 +56,7 @@ func ThisMachine() Machine {
 	}
 }
 
-// Find returns the first credential that there is: an API key, a token in a file, one in a variable, or one that the CI system
-// gives out.
+// Find returns the first credential that exists: an API key, a token in a file, a token in a variable, or a token from the CI system.
 func (m Machine) Find() (*Credential, error) {
 	key, from, err := APIKey(m.Getenv)
 	if err != nil {

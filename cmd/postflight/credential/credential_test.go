@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// unsigned is a token with these claims, whose signature nobody checks here.
+// unsigned is a token with these claims. Its signature is not checked here.
 func unsigned(claims string) string {
 	part := base64.RawURLEncoding.EncodeToString
 	return part([]byte(`{"alg":"none"}`)) + "." + part([]byte(claims)) + "." + part([]byte("signature"))
@@ -38,7 +38,7 @@ func write(t *testing.T, path, content string) string {
 	return path
 }
 
-// TestWhichCredential: the first one that there is identifies the command.
+// TestWhichCredential: the first credential that exists identifies the command.
 func TestWhichCredential(t *testing.T) {
 	dir := t.TempDir()
 	key, token, empty := write(t, dir+"/key", "from-file\n"), write(t, dir+"/token", "sa-token\n"), write(t, dir+"/empty", " \n")

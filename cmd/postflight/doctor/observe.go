@@ -121,8 +121,8 @@ func (o *Options) leader(ctx context.Context, in installation) ([]doctor.Finding
 	return []doctor.Finding{doctor.Leader(lease, in.pods, now)}, nil
 }
 
-// renewed looks again at a Lease that seems to have expired: the clock of this machine may be wrong. It is nil if nobody
-// renews the Lease, or if that was not the question.
+// renewed looks again at a Lease that seems to have expired: the clock of this machine may be wrong. It returns nil if
+// the Lease is not renewed, or did not seem to have expired.
 func (o *Options) renewed(ctx context.Context, lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	if lease == nil || lease.Spec.RenewTime == nil || now.Sub(lease.Spec.RenewTime.Time) < leaseRenewal {
 		return nil

@@ -87,7 +87,7 @@ func (p *patient) changed(o client.Object, change func(client.Object)) {
 	p.must(p.Update(p.Context(), o))
 }
 
-// startPods makes two ready replicas, one of which leads. Their probes are served by this process.
+// startPods makes two ready replicas. One leads. This process serves their probes.
 func (p *patient) startPods() {
 	d := p.deployment()
 	d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 2, 2, 2
@@ -105,7 +105,7 @@ func (p *patient) startPods() {
 	p.lead(time.Now())
 }
 
-// lead says when the leader has renewed its Lease. doctor looks again for seconds at one that was renewed seconds ago.
+// lead says when the leader has renewed its Lease. If that was seconds ago, doctor looks again for seconds.
 func (p *patient) lead(renewed time.Time) {
 	p.Helper()
 	p.changed(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}}, func(o client.Object) {

@@ -17,7 +17,7 @@ import (
 
 var program = clitest.Program{New}
 
-// stagingEnvironment has two repositories, one of which is not rolled out, and names that are hostile to terminals.
+// stagingEnvironment has a repository that is not rolled out, and names that are hostile to terminals.
 func stagingEnvironment() *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging"},
 		Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"},

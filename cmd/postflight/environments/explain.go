@@ -35,8 +35,8 @@ func NewExplain() *cobra.Command {
 		Aliases: []string{"env"},
 		Short:   "Show what is read from the workloads of an Environment, and what a rollout would start",
 		Long: `Shows what the manager reads from the workloads that an Environment names: each object with how far its rollout is, where the
-commit, the branch and the deployment type are read and what is there, which Triggers of the Environment would match, why the others do not, and
-what is wrong with what to do. It changes nothing.
+commit, the branch and the deployment type are read and what is there, which Triggers of the Environment would match, why the others do not,
+and what is wrong with what to do. It changes nothing.
 
 With -f, it tries an Environment that is not applied yet.
 

@@ -50,7 +50,7 @@ func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (
 			"(spec.workloadNamespaces).")
 	}
 	if !teamKnown {
-		in.Team = &v1alpha1.Team{} // of which nothing is known
+		in.Team = &v1alpha1.Team{} // nothing is known about it
 	}
 	return in, notes, nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/test/clitest"
 )
 
-// rolledOut is a Deployment of which all pods have a commit.
+// rolledOut is a Deployment. All its pods have the commit.
 func rolledOut(name, sha string) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: map[string]string{"app": name},
 		Annotations: map[string]string{"deployment.kubernetes.io/revision": "7"}}}

@@ -168,7 +168,7 @@ func (o *NotifyOptions) explainNoMatch(ctx context.Context, n client.Notificatio
 	return nil
 }
 
-// maxExplained bounds the Triggers in the log of a pipeline. The one that should have matched is among the first.
+// maxExplained bounds the Triggers in the log of a pipeline. The Trigger that should have matched is among the first.
 const maxExplained = 10
 
 // nearestFirst sorts by how many conditions do not hold.

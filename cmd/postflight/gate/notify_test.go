@@ -227,7 +227,7 @@ func TestNoMatchIsExplained(t *testing.T) {
 	}
 }
 
-// twelveTriggers match by none of two conditions, but for one that matches by one.
+// twelveTriggers do not match. Eleven fail both of their conditions, and the last, named nearly, fails one.
 func twelveTriggers() (all []httpapi.Explanation) {
 	for i := range 11 {
 		all = append(all, httpapi.Explanation{TriggerID: fmt.Sprintf("t-%d", i),

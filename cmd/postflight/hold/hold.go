@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// longest bounds a hold: somebody who forgets one stops all tests of the Environment.
+// longest bounds a hold, because a forgotten hold stops all tests of the Environment.
 const longest = 7 * 24 * time.Hour
 
 // maxReason is the bound of the schema, in characters.
@@ -106,7 +106,7 @@ func result(e *v1alpha1.Environment) map[string]any {
 	return r
 }
 
-// note also names an earlier hold, which may be somebody else's.
+// note also names an earlier hold, which another user may have made.
 func (o *Options) note(before, after *v1alpha1.Environment) {
 	now := o.Clock.Now()
 	until := before.HeldUntil(now)

@@ -44,8 +44,8 @@ func New() *cobra.Command {
 	cmd := cli.WithTroubleExit(&cobra.Command{
 		Use:   "replay -f FILE",
 		Short: "Show which past notifications a changed Trigger would match",
-		Long: `Tries the Triggers of a file on the notifications that your team has sent, and compares each with the Trigger of its name as it is now:
-which would start a run that did not, and which no longer would. It creates nothing. Use it before you merge a change of spec.match.
+		Long: `Tries the Triggers of a file on the notifications that your team has sent, and compares each with the Trigger of its name as it is
+now: which would start a run that did not, and which no longer would. It creates nothing. Use it before you merge a change of spec.match.
 
 The server knows the notifications from the archive, also those that matched nothing, as long as it keeps the records of runs, and since
 it has had this version. It does not keep the values of variables that look secret or are long: where a match depends on one, the change

@@ -110,7 +110,7 @@ func TestRunsRerun(t *testing.T) {
 		t.Errorf("%+v", second.Spec)
 	}
 	if again := rerun("a"); again.Name != second.Name {
-		t.Errorf("%s was started while %s goes on", again.Name, second.Name)
+		t.Errorf("%s was started while %s continues", again.Name, second.Name)
 	}
 	clitest.Failed(second)
 	if err := r.Client.Update(t.Context(), second); err != nil {

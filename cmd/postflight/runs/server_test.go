@@ -21,7 +21,7 @@ func file(pod, path, content string) clitest.File {
 	return clitest.File{Pod: pod, Path: path, Content: content}
 }
 
-// withTexts are results with texts of failures, one of which is hostile to terminals and CI systems.
+// withTexts are results with texts of failures. One text is hostile to terminals and CI systems.
 func withTexts() *httpapi.RunResults {
 	return &httpapi.RunResults{Run: "smoke-1", State: "Failed", Problem: "The store is away.", Results: &httpapi.TestResults{
 		Tests: 3, Passed: 1, Failed: 2, Flaky: 2, ComparedWith: "smoke-0", KnownFailures: 2, FlakyTests: []string{"cart"},

@@ -178,7 +178,7 @@ func TestUploadToAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// A slow store has time as long as it accepts data, twice as long as one that takes none. A busy machine may take none in a
+// A slow store has time as long as it accepts data, twice as long as a store that accepts none. A busy machine may accept none for a
 // short time.
 func TestUploadToASlowStore(t *testing.T) {
 	t.Parallel()
