@@ -76,6 +76,8 @@ func PositionOf(f client.TestFailure) string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
+func ShortSHA(sha string) string { return sha[:min(len(sha), 12)] }
+
 func OrDash(text string) string { return cmp.Or(text, "-") }
 
 func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
@@ -83,12 +85,12 @@ func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
 // MaxFailureMessage bounds the message of a failure in a list, in bytes: a line or two of a terminal.
 const MaxFailureMessage = 160
 
-// maxEnd bounds the message of a run, in bytes: it may quote what somebody wrote into an annotation.
+// maxEnd bounds the message of a run, in bytes: it may quote an annotation.
 const maxEnd = 1024
 
 // PrintEnd prints what there is to say about the end of a run at the end of a wait: what became of its tests, or why there are none.
 func (c *Console) PrintEnd(r *client.Run) {
-	if said := EndOf(r); said != "" {
+	if said := endOf(r); said != "" {
 		c.Note("%s: %s", r.ID, said)
 	}
 	if r.ResultsProblem != "" {
@@ -99,8 +101,8 @@ func (c *Console) PrintEnd(r *client.Run) {
 	}
 }
 
-// EndOf says what only the tests themselves, or whoever canceled them, know.
-func EndOf(r *client.Run) string {
+// endOf says how the tests ended, or who canceled the run.
+func endOf(r *client.Run) string {
 	tests := TestsOf(r.Results)
 	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
 	shown := state.Of(r.State).EndShown

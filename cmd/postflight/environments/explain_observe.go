@@ -46,10 +46,11 @@ func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (
 		in.Found = append(in.Found, found...)
 	}
 	if foreign {
-		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces (spec.workloadNamespaces).")
+		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces "+
+			"(spec.workloadNamespaces).")
 	}
 	if !teamKnown {
-		in.Team = &v1alpha1.Team{} // of which nothing is known
+		in.Team = &v1alpha1.Team{} // nothing is known about it
 	}
 	return in, notes, nil
 }
@@ -70,7 +71,9 @@ func (o *ExplainOptions) suites(ctx context.Context, e *v1alpha1.Environment) (a
 }
 
 // find returns what a workload means: objects, or a problem.
-func (o *ExplainOptions) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) ([]workloads.Found, error) {
+func (o *ExplainOptions) find(
+	ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload,
+) ([]workloads.Found, error) {
 	f := workloads.Found{Workload: w, Source: workloads.SourceOf(e, w)}
 	problem := func(message, do string) ([]workloads.Found, error) {
 		f.Problem, f.Do = message, do
@@ -148,18 +151,17 @@ func (o *ExplainOptions) lackingRights(ctx context.Context, in workloads.Observe
 	return problems
 }
 
-func (o *ExplainOptions) managerLacks(ctx context.Context, e *v1alpha1.Environment, s workloads.Source, resource schema.GroupVersionResource) bool {
+func (o *ExplainOptions) managerLacks(
+	ctx context.Context, e *v1alpha1.Environment, s workloads.Source, resource schema.GroupVersionResource,
+) bool {
 	namespace, account, _ := strings.Cut(o.Manager, "/")
 	for _, verb := range []string{"list", "watch"} {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource},
-			User:               "system:serviceaccount:" + namespace + ":" + account,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
-		}}
-		if err := o.Client.Create(ctx, review); err != nil {
+		right := authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource}
+		allowed, err := o.AccountMay(ctx, namespace, account, right)
+		if err != nil {
 			return statusSays(e, workloads.MayNotRead(s))
 		}
-		if !review.Status.Allowed {
+		if !allowed {
 			return true
 		}
 	}
