@@ -30,7 +30,7 @@ func TestEveryLimitIsListed(t *testing.T) {
 			}
 			content, err := os.ReadFile(path)
 			for _, m := range limiter.FindAllStringSubmatch(string(content), -1) {
-				name := strings.TrimPrefix(m[1][strings.Index(m[1], ".")+1:], "Limits.")
+				name := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(m[1], "c."), "s."), "Limits.")
 				if alias := map[string]string{"runtime.GOMAXPROCS": "matching", "reviewsPerSecond": "maxReviews", "r.limits.perSecond": "maxReviews", "rate.Limit": "Renders", "perSecond": "Renders"}[name]; alias != "" {
 					name = alias
 				}

@@ -54,7 +54,7 @@ func variables(n, valueBytes int) string {
 
 func TestBadInput(t *testing.T) {
 	past := metav1.NewTime(apitest.Noon.Add(-time.Second))
-	expired, suspended, orphan, elsewhere := apitest.ApiKey("pf_expired_and_long"), apitest.ApiKey("pf_suspended_and_long"), apitest.ApiKey("pf_orphan_and_long"), apitest.ApiKey("pf_elsewhere_and_long")
+	expired, suspended, orphan, elsewhere := apitest.APIKey("pf_expired_and_long"), apitest.APIKey("pf_suspended_and_long"), apitest.APIKey("pf_orphan_and_long"), apitest.APIKey("pf_elsewhere_and_long")
 	expired.Spec.ExpiresAt = &past
 	suspended.Spec.Suspended = true
 	orphan.Namespace = "nobody"

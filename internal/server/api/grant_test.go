@@ -201,7 +201,7 @@ func TestWhoAmI(t *testing.T) {
 		"nothing": {},
 	}}})
 	for token, want := range map[string]string{
-		apitest.GoodKey: "key acme/" + apitest.ApiKey(apitest.GoodKey).Name + " [notify upload outcome read act] []",
+		apitest.GoodKey: "key acme/" + apitest.APIKey(apitest.GoodKey).Name + " [notify upload outcome read act] []",
 		"token-little":  "token acme/ci [notify] [staging]",
 		"token-nothing": "token acme/ci [] []",
 	} {

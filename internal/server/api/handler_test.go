@@ -84,7 +84,7 @@ func TestChallenge(t *testing.T) {
 
 // TestEveryUnknownKeyHasTheSameAnswer: the answers differ in the id of the request only.
 func TestEveryUnknownKeyHasTheSameAnswer(t *testing.T) {
-	elsewhere := apitest.ApiKey("pf_elsewhere_and_long")
+	elsewhere := apitest.APIKey("pf_elsewhere_and_long")
 	elsewhere.Spec.NamesNamespace = true
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(elsewhere)})
 	answers := map[string]bool{}
@@ -99,7 +99,7 @@ func TestEveryUnknownKeyHasTheSameAnswer(t *testing.T) {
 
 // TestRefusedKeySaysWhy: someone who has a key learns what to do about it.
 func TestRefusedKeySaysWhy(t *testing.T) {
-	expired := apitest.ApiKey("pf_expired_and_long")
+	expired := apitest.APIKey("pf_expired_and_long")
 	expired.Spec.ExpiresAt = &metav1.Time{Time: apitest.Noon.Add(-3 * time.Minute)}
 	w := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(expired)}).Exchange(apitest.Post(`{}`, apitest.Header("Authorization", "Bearer pf_expired_and_long")))
 	if got := apitest.Decode[httpapi.Problem](t, w); w.Code != http.StatusUnauthorized || got.FailureCode != "unauthenticated" ||

@@ -76,7 +76,7 @@ func (b *blocking) Match(string, *notification.Notification, func() bool) ([]*v1
 
 // TestTeamsShareTheServer: the notifications of one team do not lock out another team.
 func TestTeamsShareTheServer(t *testing.T) {
-	otherKey := apitest.ApiKey("pf_other_and_long")
+	otherKey := apitest.APIKey("pf_other_and_long")
 	otherKey.Namespace = "other"
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Team("other"), otherKey), Limits: func(l *limits.Limits) { l.InFlight = 10 }})
 	reading, release := make(chan struct{}), make(chan struct{})

@@ -34,6 +34,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/pages/overview"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -93,10 +95,10 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		Cache: h.client, Authenticator: h.auth, Actions: h.actions, Runs: h.reader, SendingLogs: stored.Sending,
 		SealingKey:    func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Authenticated: func(context.Context, string) {},
-		Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
+		Config: overview.Config{Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
-		},
-		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Steady: clock.RealClock{},
+		}},
+		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Steady: clock.RealClock{},
 	}
 	for _, o := range options {
 		o(&c)

@@ -14,13 +14,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // unsure is an Authenticator that cannot look anything up at times.
 type unsure struct {
-	pages.Authenticator
+	site.Authenticator
 	away    atomic.Bool
 	refused atomic.Int32
 	status  int // 503 if it is 0

@@ -23,7 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api"
 )
 
-// fakeArchive is an archive in memory. Fill it before the test.
+// FakeArchive is an archive in memory. Fill it before the test.
 type FakeArchive struct {
 	Records   []record.Record // in any order
 	LogTexts  map[string]string
@@ -152,7 +152,7 @@ func (a *FakeArchive) SignArtifact(_ context.Context, r record.Run, pod, path st
 	return "https://s3.example.com/" + r.ArtifactKey(pod, path) + "?X-Amz-Signature=secret", nil
 }
 
-// archived is the record of a run that was created that many minutes after noon.
+// Archived is the record of a run that was created that many minutes after noon.
 func Archived(id string, minutes int, change ...func(*httpapi.Run)) record.Record {
 	r := record.Record{Run: httpapi.Run{
 		ID: id, Team: Namespace, Namespace: Namespace, Trigger: "smoke", Environment: "staging", State: v1alpha1.ReasonPassed,
@@ -164,11 +164,12 @@ func Archived(id string, minutes int, change ...func(*httpapi.Run)) record.Recor
 	return r
 }
 
+// Created returns the time that many minutes after noon.
 func Created(minutes int) time.Time {
 	return Noon.Truncate(time.Second).Add(time.Duration(minutes) * time.Minute)
 }
 
-// fakeNode has logs by pod/container, or errors.
+// FakeNode has logs by pod/container, or errors.
 type FakeNode map[string]any
 
 func (n FakeNode) Open(ctx context.Context, _, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
@@ -192,7 +193,7 @@ func lastLines(log string, n *int64) string {
 	return string(bytes.Join(lines[max(0, len(lines)-int(*n)):], nil))
 }
 
-// withArchive is a setup with an archive.
+// WithArchive is a setup with an archive.
 func WithArchive(a *FakeArchive) func(*api.Config) { return func(c *api.Config) { c.Runs.Archive = a } }
 
 const (
@@ -200,7 +201,7 @@ const (
 	PodToken    = "the.token.of-the-pod"
 )
 
-// artifactStore has stored some files, and records what it signs.
+// ArtifactStore has stored some files, and records what it signs.
 type ArtifactStore struct {
 	StoredFiles []record.Artifact
 	Signed      []string
@@ -248,6 +249,7 @@ func (s *ArtifactStore) SignPreviousResults(_ context.Context, r record.Run) ([]
 	return []string{url}, err
 }
 
+// CollectRequest is what a pod sends.
 func CollectRequest(body string, change ...func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, collectPath, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+PodToken)
@@ -258,7 +260,7 @@ func CollectRequest(body string, change ...func(*http.Request)) *http.Request {
 	return r
 }
 
-// signer records what it signs.
+// Signer records what it signs.
 type Signer struct {
 	Signed []string
 	Err    error
@@ -269,6 +271,7 @@ func (s *Signer) SignUpload(_ context.Context, team, path string, bytes int64) (
 	return "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b", s.Err
 }
 
+// Get is a request with the key of the team.
 func Get(target string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, target, nil)
 	r.Header.Set("Authorization", "Bearer "+GoodKey)

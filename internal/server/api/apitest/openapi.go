@@ -29,6 +29,7 @@ var loadDocument = sync.OnceValues(func() (*openapi3.T, error) {
 	return doc, doc.Validate(context.Background(), openapi3.EnableSchemaFormatValidation(), openapi3.EnableExamplesValidation())
 })
 
+// Document is the OpenAPI document.
 func Document(t testing.TB) *openapi3.T {
 	t.Helper()
 	doc, err := loadDocument()
@@ -38,7 +39,7 @@ func Document(t testing.TB) *openapi3.T {
 	return doc
 }
 
-// checkAgainstDocument fails the test if the document does not describe the answer, or does not allow a request that
+// CheckAgainstDocument fails the test if the document does not describe the answer, or does not allow a request that
 // was answered with 200.
 func CheckAgainstDocument(t testing.TB, r *http.Request, body []byte, w *httptest.ResponseRecorder) {
 	t.Helper()
@@ -61,7 +62,7 @@ func CheckAgainstDocument(t testing.TB, r *http.Request, body []byte, w *httptes
 	}
 }
 
-// documented is nil for a path that the document does not have. A wrong method is checked by
+// Documented is nil for a path that the document does not have. A wrong method is checked by
 // another operation of the path.
 func Documented(t testing.TB, r *http.Request, body []byte) *openapi3filter.RequestValidationInput {
 	t.Helper()

@@ -15,30 +15,38 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
+// Header sets a header of a request.
 func Header(name string, values ...string) func(*http.Request) {
 	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
 }
 
+// Query sets the query of a request.
 func Query(raw string) func(*http.Request) {
 	return func(r *http.Request) { r.URL.RawQuery = raw }
 }
 
+// Method sets the method of a request.
 func Method(m string) func(*http.Request) {
 	return func(r *http.Request) { r.Method = m }
 }
 
+// Path sets the path of a request.
 func Path(p string) func(*http.Request) {
 	return func(r *http.Request) { r.URL.Path = p }
 }
 
+// Both makes two changes of a request.
 func Both(first, second func(*http.Request)) func(*http.Request) {
 	return func(r *http.Request) { first(r); second(r) }
 }
 
+// Member is an object with one member.
 func Member(name, value string) string { return `{"` + name + `":` + value + `}` }
 
+// Text is a JSON string of so many letters.
 func Text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
+// CheckProblem checks what all problems have in common.
 func CheckProblem(t *testing.T, got httpapi.Problem, w *httptest.ResponseRecorder) {
 	if got.Status != w.Code || got.Type != "https://postflight.dev/problems/"+got.FailureCode || got.Detail != got.FailureMessage {
 		t.Errorf("the members of the problem differ: %s", w.Body)
@@ -56,7 +64,7 @@ func CheckProblem(t *testing.T, got httpapi.Problem, w *httptest.ResponseRecorde
 
 const GreenlightPath = "/api/v0/ci-greenlight/"
 
-// aRun of the stream main/staging, received the given minutes after noon.
+// ARun of the stream main/staging, received the given minutes after noon.
 func ARun(name string, minutes int, conditions ...metav1.Condition) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(Noon.Add(time.Duration(minutes) * time.Minute))
 	return &v1alpha1.Suite{
@@ -69,6 +77,7 @@ func ARun(name string, minutes int, conditions ...metav1.Condition) *v1alpha1.Su
 	}
 }
 
+// SupersededBy ends a run because of a newer one.
 func SupersededBy(name string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		s.Status.Conditions = []metav1.Condition{v1alpha1.Superseded("Superseded by " + name + ".")}
@@ -76,6 +85,7 @@ func SupersededBy(name string) func(*v1alpha1.Suite) {
 	}
 }
 
+// Ask asks for the greenlight of a run.
 func Ask(id, query string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, GreenlightPath+url.PathEscape(id)+query, nil)
 	r.Header.Set("Authorization", "Bearer "+GoodKey)
@@ -84,6 +94,7 @@ func Ask(id, query string) *http.Request {
 
 const TerminatedPath = "/api/webhooks/environment_terminated"
 
+// Terminated reports that an Environment is gone.
 func Terminated(body string) *http.Request {
 	r := Keyed(http.MethodPost, TerminatedPath, body)
 	r.Header.Set("Content-Type", "application/json")
@@ -94,14 +105,14 @@ const WithSHA = `{"branch":"main","sha":"` + SHA + `"}`
 
 const RunsPath = "/api/v0/runs"
 
-// keyed is a request with the key of the team.
+// Keyed is a request with the key of the team.
 func Keyed(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+GoodKey)
 	return r
 }
 
-// list returns a page of runs.
+// List returns a page of runs.
 func (h *World) List(query string) httpapi.Runs {
 	h.T.Helper()
 	w := h.Exchange(Get(RunsPath + query))
@@ -111,7 +122,7 @@ func (h *World) List(query string) httpapi.Runs {
 	return Decode[httpapi.Runs](h.T, w)
 }
 
-// all returns the ids of all pages, separated by bars.
+// All returns the ids of all pages, separated by bars.
 func (h *World) All(query url.Values) string {
 	h.T.Helper()
 	var pages []string
@@ -120,7 +131,7 @@ func (h *World) All(query url.Values) string {
 		if page.ArchiveProblem != "" {
 			h.T.Fatal(page.ArchiveProblem)
 		}
-		pages = append(pages, strings.Join(Ids(page.Runs), " "))
+		pages = append(pages, strings.Join(IDs(page.Runs), " "))
 		if page.Next == "" {
 			return strings.Join(pages, " | ")
 		}
@@ -130,7 +141,8 @@ func (h *World) All(query url.Values) string {
 	return ""
 }
 
-func Ids(runs []httpapi.Run) (ids []string) {
+// IDs returns the ids of runs.
+func IDs(runs []httpapi.Run) (ids []string) {
 	for _, r := range runs {
 		ids = append(ids, r.ID)
 	}

@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 )
 
+// FailingReader fails at once.
 type FailingReader struct{ Err error }
 
 func (r FailingReader) Read([]byte) (int, error) { return 0, r.Err }
 
-// stalled is a body that blocks until it is released.
+// Stalled is a body that blocks until it is released.
 type Stalled struct {
 	Reading, Release chan struct{}
 	io.Reader
@@ -27,15 +28,17 @@ func (s *Stalled) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// stream is a ResponseWriter that can be read meanwhile.
+// Stream is a ResponseWriter that can be read meanwhile.
 type Stream struct {
 	LockedBuffer
 	header http.Header
 	Status atomic.Int32
 }
 
+// NewStream returns an empty Stream.
 func NewStream() *Stream { return &Stream{header: http.Header{}} }
 
+// Header sets a header of a request.
 func (s *Stream) Header() http.Header { return s.header }
 
 func (s *Stream) WriteHeader(status int) { s.Status.CompareAndSwap(0, int32(status)) }
@@ -47,7 +50,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return s.LockedBuffer.Write(p)
 }
 
-// read describes the answer with the logs of the run r.
+// Read describes the answer with the logs of the run r.
 func (h *World) Read(query string) (answer string) {
 	h.T.Helper()
 	w := NewStream()
@@ -67,6 +70,7 @@ func (h *World) Read(query string) (answer string) {
 	return w.String()
 }
 
+// Heap returns how many bytes are in use.
 func Heap() int {
 	var m runtime.MemStats
 	runtime.GC()

@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// become changes a run, and publishes the change as the watch does.
+// Become changes a run, and publishes the change as the watch does.
 func (h *World) Become(name string, change func(*v1alpha1.Suite)) {
 	h.T.Helper()
 	s := &v1alpha1.Suite{}
@@ -25,11 +25,12 @@ func (h *World) Become(name string, change func(*v1alpha1.Suite)) {
 	h.SuiteChanged(was, s)
 }
 
+// To sets a condition of a run.
 func To(condition metav1.Condition) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{condition} }
 }
 
-// wait sends a request in the background, and returns once it waits.
+// Wait sends a request in the background, and returns once it waits.
 func (h *World) Wait(id string) <-chan *httptest.ResponseRecorder {
 	h.T.Helper()
 	before := h.Topics.Runs.Waiting.InUse()

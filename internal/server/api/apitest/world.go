@@ -50,7 +50,7 @@ type refusalLine struct {
 	RefusedBefore                  int
 }
 
-// refusals are the lines of a log, which has no others.
+// Refusals are the lines of a log, which has no others.
 func (h *World) Refusals() []refusalLine {
 	h.T.Helper()
 	var lines []refusalLine
@@ -64,7 +64,7 @@ func (h *World) Refusals() []refusalLine {
 	return lines
 }
 
-// granting is a way whose tokens have a grant by their name.
+// Granting is a way whose tokens have a grant by their name.
 type Granting map[string]grant.Grant
 
 func (g Granting) Claims(token string) bool { return strings.HasPrefix(token, "token-") }
@@ -79,6 +79,7 @@ func (g Granting) Authenticate(_ context.Context, token string, asked auth.Asked
 	return auth.Principal{Team: acme, Sender: auth.Sender{Kind: auth.KindToken, Name: "acme/ci", Text: "a token"}, Grant: granted}, nil
 }
 
+// Bearer sends a token.
 func Bearer(token string) func(*http.Request) { return Header("Authorization", "Bearer "+token) }
 
 const (
@@ -89,9 +90,10 @@ const (
 	Budget            = 45 * time.Second
 )
 
+// Noon is when the clock starts.
 var Noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// fakeClock moves only while a caller sleeps.
+// FakeClock moves only while a caller sleeps.
 type FakeClock struct {
 	mu   sync.Mutex
 	Time time.Time
@@ -112,7 +114,7 @@ func (c *FakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// harness is an API on a fake API server.
+// World is an API on a fake API server.
 type World struct {
 	*api.API
 	T        testing.TB
@@ -125,6 +127,7 @@ type World struct {
 	Validate bool // requests and answers against the OpenAPI document
 }
 
+// Setup is what a World starts with.
 type Setup struct {
 	Objects  []client.Object
 	Faults   interceptor.Funcs
@@ -135,7 +138,7 @@ type Setup struct {
 	Config   func(*api.Config)
 }
 
-// start gives every object of the setup a UID, as an API server would.
+// Start gives every object of the setup a UID, as an API server would.
 func Start(t testing.TB, s Setup) *World {
 	t.Helper()
 	h := &World{T: t, Clock: &FakeClock{Time: Noon}, index: &match.Index{}, Registry: prometheus.NewRegistry(),
@@ -219,6 +222,7 @@ func (x *indexes) IndexField(_ context.Context, o client.Object, field string, e
 	return nil
 }
 
+// LockedBuffer is a buffer for several goroutines.
 type LockedBuffer struct {
 	mu sync.Mutex
 	B  bytes.Buffer
@@ -238,23 +242,25 @@ func (b *LockedBuffer) String() string {
 	return b.B.String()
 }
 
-// The objects of most tests: a team with a key, an Environment and a Trigger that every notification matches.
-
+// Acme returns the objects of most tests: a team with a key and an Environment, and more.
 func Acme(more ...client.Object) []client.Object {
-	return append([]client.Object{Team(Namespace), ApiKey(GoodKey), EnvironmentNamed("staging")}, more...)
+	return append([]client.Object{Team(Namespace), APIKey(GoodKey), EnvironmentNamed("staging")}, more...)
 }
 
+// Team returns a team.
 func Team(name string) *v1alpha1.Team {
 	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-func ApiKey(key string) *v1alpha1.APIKey {
+// APIKey returns a key of the team.
+func APIKey(key string) *v1alpha1.APIKey {
 	return &v1alpha1.APIKey{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: strings.NewReplacer("_", "-").Replace(key)},
 		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key)},
 	}
 }
 
+// EnvironmentNamed returns an Environment of the team.
 func EnvironmentNamed(name string) *v1alpha1.Environment {
 	return &v1alpha1.Environment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
@@ -262,6 +268,7 @@ func EnvironmentNamed(name string) *v1alpha1.Environment {
 	}
 }
 
+// Trigger returns a Trigger that every notification matches, before it is changed.
 func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
@@ -273,17 +280,18 @@ func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	return t
 }
 
+// InNowhere lets a Trigger name an Environment that does not exist.
 func InNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
 
-// errRefused is the error if the API server is down.
+// ErrRefused is the error if the API server is down.
 var ErrRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}
 
-// refuse is a create that always fails.
+// Refuse is a create that always fails.
 func Refuse(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
 }
 
-// post is a good notification with the given body.
+// Post is a good notification with the given body.
 func Post(body string, change ...func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, DeploySuccessPath, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+GoodKey)
@@ -294,7 +302,7 @@ func Post(body string, change ...func(*http.Request)) *http.Request {
 	return r
 }
 
-// exchange is a request and its answer, both checked against the OpenAPI document.
+// Exchange is a request and its answer, both checked against the OpenAPI document.
 func (h *World) Exchange(r *http.Request, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	h.T.Helper()
 	for _, c := range change {
@@ -313,7 +321,7 @@ func (h *World) Exchange(r *http.Request, change ...func(*http.Request)) *httpte
 	return w
 }
 
-// notify posts a good notification and returns its answer.
+// Notify posts a good notification and returns its answer.
 func (h *World) Notify(body string, change ...func(*http.Request)) httpapi.NotificationResult {
 	h.T.Helper()
 	w := h.Exchange(Post(body, change...))
@@ -323,6 +331,7 @@ func (h *World) Notify(body string, change ...func(*http.Request)) httpapi.Notif
 	return Decode[httpapi.NotificationResult](h.T, w)
 }
 
+// Decode reads an answer.
 func Decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
 	t.Helper()
 	var value T
@@ -332,6 +341,7 @@ func Decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
 	return value
 }
 
+// Suites returns all runs.
 func (h *World) Suites() []v1alpha1.Suite {
 	h.T.Helper()
 	var list v1alpha1.SuiteList
@@ -341,6 +351,7 @@ func (h *World) Suites() []v1alpha1.Suite {
 	return list.Items
 }
 
+// Environments returns all Environments by name.
 func (h *World) Environments() map[string]v1alpha1.Environment {
 	h.T.Helper()
 	var list v1alpha1.EnvironmentList
@@ -354,7 +365,7 @@ func (h *World) Environments() map[string]v1alpha1.Environment {
 	return byName
 }
 
-// counter returns what was counted with these values of labels, which are sorted by the names of the labels.
+// Counter returns what was counted with these values of labels, which are sorted by the names of the labels.
 func (h *World) Counter(name string, labels ...string) float64 {
 	h.T.Helper()
 	families, err := h.Registry.Gather()

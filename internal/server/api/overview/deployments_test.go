@@ -60,7 +60,7 @@ func TestEnvironmentAt(t *testing.T) {
 	}}
 	owner := apitest.Team(apitest.Namespace)
 	owner.CreationTimestamp = metav1.NewTime(apitest.Noon.AddDate(0, 0, -50))
-	objects := []client.Object{owner, apitest.ApiKey(apitest.GoodKey), staging, theirs}
+	objects := []client.Object{owner, apitest.APIKey(apitest.GoodKey), staging, theirs}
 	h := apitest.Start(t, apitest.Setup{Objects: objects, Config: func(c *api.Config) { c.Deployments = p }})
 	at := func(text string) string { return "?at=" + url.QueryEscape(text) }
 	for path, want := range map[string]string{
@@ -107,7 +107,7 @@ func TestEnvironmentAt(t *testing.T) {
 func TestListDeployments(t *testing.T) {
 	staging := anEnvironment("staging", v1alpha1.Deployed{Repository: "acme/shop", SHA: "cccc", Since: new(metav1.NewTime(apitest.Noon.Add(-time.Hour)))})
 	p := &pastDeployments{lines: map[string][]record.Deployment{"staging": {pastLine("staging", "bbbb", 3), pastLine("staging", "aaaa", 10)}}}
-	h := apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.ApiKey(apitest.GoodKey), staging}, Config: func(c *api.Config) { c.Deployments = p }})
+	h := apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.APIKey(apitest.GoodKey), staging}, Config: func(c *api.Config) { c.Deployments = p }})
 	for query, want := range map[string]string{"": "cccc bbbb aaaa", "?since=2h": "cccc bbbb", "?since=30m": "cccc", "?limit=2": "cccc bbbb more"} {
 		w := h.Exchange(apitest.Get(environmentsPath + "/staging/deployments" + query))
 		var got []string
@@ -129,7 +129,7 @@ func TestListDeployments(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
 	}
-	h = apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.ApiKey(apitest.GoodKey), staging}})
+	h = apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.APIKey(apitest.GoodKey), staging}})
 	if w := h.Exchange(apitest.Get(environmentsPath + "/staging?at=30m")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "cccc") {
 		t.Errorf("without a store, the status is known: %d %s", w.Code, w.Body)
 	}

@@ -113,7 +113,7 @@ func TestListEnvironments(t *testing.T) {
 	}
 	theirs := anEnvironment("bb")
 	theirs.Namespace = "other"
-	h := apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.ApiKey(apitest.GoodKey), anEnvironment("c"), anEnvironment("a"), theirs, anEnvironment("b", many), anEnvironment("d")}})
+	h := apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.APIKey(apitest.GoodKey), anEnvironment("c"), anEnvironment("a"), theirs, anEnvironment("b", many), anEnvironment("d")}})
 	for query, want := range map[string]string{
 		"": "a b / c d", "?limit=1": "a / b / c / d", "?limit=3": "a b / c d", "?limit=2": "a b / c d", "?cursor=b": "c d", "?cursor=z": "",
 	} {
@@ -146,7 +146,7 @@ func TestListEnvironments(t *testing.T) {
 			t.Errorf("%s: %d", query, w.Code)
 		}
 	}
-	h = apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.ApiKey(apitest.GoodKey)}})
+	h = apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.APIKey(apitest.GoodKey)}})
 	if w := h.Exchange(apitest.Get(environmentsPath)); w.Body.String() != `{"environments":[]}`+"\n" {
 		t.Errorf("no Environments: %s", w.Body)
 	}

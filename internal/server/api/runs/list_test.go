@@ -136,7 +136,7 @@ func TestForeignCursor(t *testing.T) {
 	}})})
 	for _, from := range []record.Run{{Team: "other", ID: "secret", Created: apitest.Created(6)}, {ID: "z", Created: time.Unix(1<<39, 0)}} {
 		page := h.List("?cursor=" + runs.Cursor(from))
-		if diff := cmp.Diff([]string{"a"}, apitest.Ids(page.Runs)); diff != "" {
+		if diff := cmp.Diff([]string{"a"}, apitest.IDs(page.Runs)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -151,7 +151,7 @@ func TestArchiveAway(t *testing.T) {
 					Limits: func(l *limits.Limits) { l.LookupTimeout = 20 * time.Millisecond }})
 				first := h.List("?limit=1")
 				second := h.List("?limit=1&cursor=" + first.Next)
-				if got := fmt.Sprint(apitest.Ids(first.Runs), apitest.Ids(second.Runs)); got != "[b] [a]" || second.Next != "" {
+				if got := fmt.Sprint(apitest.IDs(first.Runs), apitest.IDs(second.Runs)); got != "[b] [a]" || second.Next != "" {
 					t.Errorf("%s, and then %q", got, second.Next)
 				}
 				for _, page := range []httpapi.Runs{first, second} {
@@ -185,7 +185,7 @@ func TestListingIsBounded(t *testing.T) {
 func TestRecordOfAnotherRun(t *testing.T) {
 	archive := &apitest.FakeArchive{Records: []record.Record{apitest.Archived("a", 3), apitest.Archived("b", 2), apitest.Archived("c", 1)}}
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Config: func(c *api.Config) { c.Runs.Archive = swapped{archive} }})
-	if diff := cmp.Diff([]string{"b", "c"}, apitest.Ids(h.List("").Runs)); diff != "" {
+	if diff := cmp.Diff([]string{"b", "c"}, apitest.IDs(h.List("").Runs)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -119,7 +119,7 @@ func TestRecordsOfAnEarlierTeam(t *testing.T) {
 				}
 			}
 			listed := ""
-			for _, id := range apitest.Ids(h.List("").Runs) {
+			for _, id := range apitest.IDs(h.List("").Runs) {
 				listed += id + " "
 			}
 			if listed != tc.listed {

@@ -1,4 +1,4 @@
-package pages
+package run
 
 import (
 	"io"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/server/live"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -18,7 +19,8 @@ const (
 	followBytes = 32 << 10
 )
 
-func (u *UI) followLog(w http.ResponseWriter, r *request) error {
+// FollowLog sends lines of a log as they are written.
+func (u *Pages) FollowLog(w http.ResponseWriter, r *site.Request) error {
 	run, chosen, err := u.pickLog(r)
 	if err != nil {
 		return err
@@ -32,10 +34,10 @@ func (u *UI) followLog(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		after, _ = strconv.Atoi(r.URL.Query().Get("after"))
 	}
-	return u.sendLines(u.streams.Start(w, r.namespace()), r, readLines(r, log, after))
+	return u.sendLines(u.Streams.Start(w, r.Namespace()), r, readLines(r, log, after))
 }
 
-func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error) {
+func (u *Pages) follow(r *site.Request, run *runs.Run, l runs.Log) (io.ReadCloser, error) {
 	if run.Suite.Finished() || !l.Live {
 		return u.Runs.OpenLog(r.Context(), run, l, runs.AllLines)
 	}
@@ -43,7 +45,7 @@ func (u *UI) follow(r *request, run *runs.Run, l runs.Log) (io.ReadCloser, error
 }
 
 // readLines reads a log in the background until the request ends, one line at a time.
-func readLines(r *request, log io.Reader, after int) <-chan logtext.Line {
+func readLines(r *site.Request, log io.Reader, after int) <-chan logtext.Line {
 	lines := make(chan logtext.Line)
 	go func() {
 		defer close(lines)
@@ -63,7 +65,7 @@ func readLines(r *request, log io.Reader, after int) <-chan logtext.Line {
 }
 
 // sendLines sends lines as HTML. The event's id is the number of the last.
-func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan logtext.Line) error {
+func (u *Pages) sendLines(s *live.Stream, r *site.Request, lines <-chan logtext.Line) error {
 	pause := time.NewTicker(followPause)
 	defer pause.Stop()
 	var html strings.Builder
@@ -83,7 +85,7 @@ func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan logtext.Line) er
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-u.changes.Closed():
+		case <-u.Changes.Closed():
 			return nil
 		case line, ok := <-lines:
 			if !ok {
@@ -92,14 +94,14 @@ func (u *UI) sendLines(s *live.Stream, r *request, lines <-chan logtext.Line) er
 				}
 				return nil
 			}
-			if err := u.templates["run"].ExecuteTemplate(&html, "log-line", line); err != nil {
+			if err := u.Templates["run"].ExecuteTemplate(&html, "log-line", line); err != nil {
 				return err
 			}
 			if last = line.Number; html.Len() < followBytes {
 				continue
 			}
 		case <-pause.C:
-			if !u.mayStillRead(r) {
+			if !u.MayStillRead(r) {
 				return nil
 			}
 		}

@@ -1,4 +1,4 @@
-package pages
+package overview
 
 import (
 	"context"
@@ -13,28 +13,31 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 )
 
-func (u *UI) homePage(*request) (*page, error) {
-	return &page{template: "home", Title: "Postflight", Section: "home",
+// HomePage introduces Postflight.
+func (u *Pages) HomePage(*site.Request) (*site.Page, error) {
+	return &site.Page{Template: "home", Title: "Postflight", Section: "home",
 		Description: "Runs your tests against every deployment, and answers your pipeline."}, nil
 }
 
-func (u *UI) referencePage(*request) (*page, error) {
-	return &page{template: "reference", Title: "The HTTP API", Section: "docs", Data: u.reference}, nil
+// ReferencePage describes the HTTP API.
+func (u *Pages) ReferencePage(*site.Request) (*site.Page, error) {
+	return &site.Page{Template: "reference", Title: "The HTTP API", Section: "docs", Data: u.Reference}, nil
 }
 
 // leaseTimeout is for the only request of a page to the API server.
 const leaseTimeout = 2 * time.Second
 
-// teamsPage has only the teams that its reader may see.
-func (u *UI) teamsPage(r *request) (*page, error) {
-	if !r.signedIn {
-		return nil, errSignIn
+// TeamsPage has only the teams that its reader may see.
+func (u *Pages) TeamsPage(r *site.Request) (*site.Page, error) {
+	if !r.SignedIn {
+		return nil, site.ErrSignIn
 	}
 	now, rows, waiting := u.Clock.Now(), []view.TeamRow(nil), 0
 	keys := &v1alpha1.APIKeyList{}
-	for _, t := range r.access.Teams {
+	for _, t := range r.Access.Teams {
 		namespace := t.Team.NamespaceName()
 		triggers, err := u.triggersIn(r.Context(), namespace)
 		if err != nil {
@@ -48,12 +51,12 @@ func (u *UI) teamsPage(r *request) (*page, error) {
 		row := view.TeamOf(t.Team.Name, namespace, triggers, u.Runs.Newest(namespace), now)
 		rows, waiting = append(rows, row), waiting+row.Waiting
 	}
-	shared := append(u.shared(r.Context(), waiting), view.KeysOf(keys.Items, now))
-	return &page{template: "teams", Title: "All teams", Section: "teams", Data: view.TeamsOf(rows, shared, now)}, nil
+	shared := append(u.sharedFacts(r.Context(), waiting), view.KeysOf(keys.Items, now))
+	return &site.Page{Template: "teams", Title: "All teams", Section: "teams", Data: view.TeamsOf(rows, shared, now)}, nil
 }
 
-// shared returns facts about the leader and the store, if there are these.
-func (u *UI) shared(ctx context.Context, waiting int) (facts []view.Fact) {
+// sharedFacts returns facts about the leader and the store, if there are these.
+func (u *Pages) sharedFacts(ctx context.Context, waiting int) (facts []view.Fact) {
 	if u.Lease != nil {
 		ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
@@ -71,7 +74,8 @@ type triggersData struct {
 	Steps    view.Steps
 }
 
-func (u *UI) triggersPage(r *request) (*page, error) {
+// TriggersPage lists the Triggers of a team.
+func (u *Pages) TriggersPage(r *site.Request) (*site.Page, error) {
 	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
@@ -80,12 +84,12 @@ func (u *UI) triggersPage(r *request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := u.Runs.Newest(r.namespace())
+	runs := u.Runs.Newest(r.Namespace())
 	d := &triggersData{
 		Triggers: view.TriggersOf(triggers, runs, u.Clock.Now()),
 		Steps:    view.StepsOf(len(environments) > 0, len(triggers) > 0, len(runs) > 0),
 	}
-	return &page{template: "triggers", Title: "Triggers", Section: "triggers", Live: true, Data: d}, nil
+	return &site.Page{Template: "triggers", Title: "Triggers", Section: "triggers", Live: true, Data: d}, nil
 }
 
 type triggerData struct {
@@ -98,7 +102,8 @@ type triggerData struct {
 
 const triggerRows = 10
 
-func (u *UI) triggerPage(r *request) (*page, error) {
+// TriggerPage shows a Trigger with its newest runs.
+func (u *Pages) TriggerPage(r *site.Request) (*site.Page, error) {
 	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
@@ -107,7 +112,7 @@ func (u *UI) triggerPage(r *request) (*page, error) {
 		if t.Name != r.PathValue("id") {
 			continue
 		}
-		runs := runsOf(u.Runs.Newest(r.namespace()), t.Name)
+		runs := view.RunsOfTrigger(u.Runs.Newest(r.Namespace()), t.Name)
 		d := &triggerData{Trigger: view.TriggerOf(t, runs, u.Clock.Now())}
 		for _, s := range runs[:min(len(runs), triggerRows)] {
 			d.Rows = append(d.Rows, view.RowOf(s, d.History.Typical, u.Clock.Now()))
@@ -115,19 +120,19 @@ func (u *UI) triggerPage(r *request) (*page, error) {
 		if err := u.explain(r, d); err != nil {
 			return nil, err
 		}
-		return &page{template: "trigger", Title: t.Name, Section: "triggers", Live: d.Explanation == nil, Data: d}, nil
+		return &site.Page{Template: "trigger", Title: t.Name, Section: "triggers", Live: d.Explanation == nil, Data: d}, nil
 	}
-	return nil, notFound()
+	return nil, site.NotFound()
 }
 
 // explain answers the query of the page. It takes capacity from the team's notifications, so visitors may not ask.
-func (u *UI) explain(r *request, d *triggerData) error {
+func (u *Pages) explain(r *site.Request, d *triggerData) error {
 	query := r.URL.Query()
 	if !query.Has("explain") {
 		return nil
 	}
 	d.Form = view.FormOf(query)
-	if !r.signedIn {
+	if !r.SignedIn {
 		d.FormProblem = "Sign in to find out."
 		return nil
 	}
@@ -136,7 +141,7 @@ func (u *UI) explain(r *request, d *triggerData) error {
 		d.FormProblem = err.Error()
 		return nil
 	}
-	explanations, err := u.Explain(r.Context(), r.team, n)
+	explanations, err := u.Explain(r.Context(), r.Team, n)
 	if err != nil {
 		return err
 	}
@@ -149,16 +154,18 @@ func (u *UI) explain(r *request, d *triggerData) error {
 	return nil
 }
 
-func (u *UI) environmentsPage(r *request) (*page, error) {
+// EnvironmentsPage lists the Environments of a team.
+func (u *Pages) EnvironmentsPage(r *site.Request) (*site.Page, error) {
 	environments, err := u.environments(r)
 	if err != nil {
 		return nil, err
 	}
-	d := environment.SummariesOf(environments, u.Runs.Newest(r.namespace()), u.Clock.Now())
-	return &page{template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
+	d := environment.SummariesOf(environments, u.Runs.Newest(r.Namespace()), u.Clock.Now())
+	return &site.Page{Template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
 }
 
-func (u *UI) environmentPage(r *request) (*page, error) {
+// EnvironmentPage shows what was deployed to an Environment on a day.
+func (u *Pages) EnvironmentPage(r *site.Request) (*site.Page, error) {
 	environments, err := u.environments(r)
 	if err != nil {
 		return nil, err
@@ -167,37 +174,38 @@ func (u *UI) environmentPage(r *request) (*page, error) {
 	for _, e := range environments {
 		if e.Name == r.PathValue("id") {
 			day := environment.ParseDay(r.URL.Query().Get("day"), now)
-			runs := u.Runs.Newest(r.namespace())
+			runs := u.Runs.Newest(r.Namespace())
 			d := environment.PageOf(deployed.WithCurrent(e, runs), runs, u.archived(r, e, day, now), day, now)
-			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
+			return &site.Page{Template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
 	}
-	return nil, notFound()
+	return nil, site.NotFound()
 }
 
 // archived asks only for a day that is over: the page of today is live, and its deployments are in the cluster. Without an answer, the page
 // has what the cluster knows.
-func (u *UI) archived(r *request, e *v1alpha1.Environment, day, now time.Time) []httpapi.Deployment {
+func (u *Pages) archived(r *site.Request, e *v1alpha1.Environment, day, now time.Time) []httpapi.Deployment {
 	end := day.AddDate(0, 0, 1)
 	if u.Deployments == nil || end.After(now) {
 		return nil
 	}
-	if !u.listing.TryAcquire(r.namespace()) { // as many pages read from the archive as this team may
+	if !u.Listing.TryAcquire(r.Namespace()) { // as many pages read from the archive as this team may
 		return nil
 	}
-	defer u.listing.Release(r.namespace())
-	all, err := u.Deployments(r.Context(), r.team, e.Name, record.Span{After: day, Before: end})
+	defer u.Listing.Release(r.Namespace())
+	all, err := u.Deployments(r.Context(), r.Team, e.Name, record.Span{After: day, Before: end})
 	if err != nil {
 		u.Log.Info("the page of a day lacks what the archive has", "namespace", e.Namespace, "environment", e.Name, "reason", err.Error())
 	}
 	return all
 }
 
-func (u *UI) boardPage(r *request) (*page, error) {
+// BoardPage is for a screen on the wall.
+func (u *Pages) BoardPage(r *site.Request) (*site.Page, error) {
 	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
 	}
-	d := view.Board(triggers, u.Runs.Newest(r.namespace()), u.Clock.Now())
-	return &page{template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
+	d := view.Board(triggers, u.Runs.Newest(r.Namespace()), u.Clock.Now())
+	return &site.Page{Template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
 }

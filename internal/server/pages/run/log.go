@@ -1,4 +1,4 @@
-package pages
+package run
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/server/compress"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -32,7 +33,8 @@ type logName struct {
 	Current      bool
 }
 
-func (u *UI) logPage(r *request) (*page, error) {
+// LogPage shows a part of a log.
+func (u *Pages) LogPage(r *site.Request) (*site.Page, error) {
 	d, run, err := u.run(r, "log")
 	if err != nil {
 		return nil, err
@@ -44,19 +46,19 @@ func (u *UI) logPage(r *request) (*page, error) {
 }
 
 // readLog returns nil if there are no logs. 16 MiB take a tenth of a second, so a live page reads its log once.
-func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
-	if r.logSent != nil {
-		return r.logSent, nil
+func (u *Pages) readLog(r *site.Request, run *runs.Run) (*logData, error) {
+	if sent, ok := r.Sent.(*logData); ok {
+		return sent, nil
 	}
 	chosen, d := u.chooseLog(r, run)
 	if d == nil || d.Problem != "" {
 		return d, nil
 	}
-	if !u.reading.TryAcquire(r.namespace()) {
+	if !u.Reading.TryAcquire(r.Namespace()) {
 		d.Problem = "Too many people read logs right now. Reload the page in a few seconds."
 		return d, nil
 	}
-	defer u.reading.Release(r.namespace())
+	defer u.Reading.Release(r.Namespace())
 	log, err := u.Runs.OpenLog(r.Context(), run, chosen, runs.AllLines)
 	if err != nil {
 		d.Problem = u.logProblem(err, run)
@@ -75,12 +77,12 @@ func (u *UI) readLog(r *request, run *runs.Run) (*logData, error) {
 		d.Problem = u.logProblem(err, run)
 		return d, nil
 	}
-	r.logRead = &logData{Names: d.Names, Name: d.Name}
+	r.Read = &logData{Names: d.Names, Name: d.Name}
 	return d, nil
 }
 
 // logProblem returns a sentence for the reader, and logs the error for the operator.
-func (u *UI) logProblem(err error, run *runs.Run) string {
+func (u *Pages) logProblem(err error, run *runs.Run) string {
 	switch {
 	case errors.Is(err, apierror.ErrNotStarted):
 		return "The container has not started."
@@ -92,7 +94,7 @@ func (u *UI) logProblem(err error, run *runs.Run) string {
 }
 
 // logsOf returns the logs of a run, those of its tests first.
-func (u *UI) logsOf(r *request, run *runs.Run) ([]runs.Log, error) {
+func (u *Pages) logsOf(r *site.Request, run *runs.Run) ([]runs.Log, error) {
 	logs, err := u.Runs.Logs(r.Context(), run, runs.LogQuery{All: true})
 	slices.SortStableFunc(logs, func(a, b runs.Log) int {
 		switch {
@@ -108,7 +110,7 @@ func (u *UI) logsOf(r *request, run *runs.Run) ([]runs.Log, error) {
 }
 
 // chooseLog finds the log of the query, or the first. The data is nil if there are none.
-func (u *UI) chooseLog(r *request, run *runs.Run) (runs.Log, *logData) {
+func (u *Pages) chooseLog(r *site.Request, run *runs.Run) (runs.Log, *logData) {
 	logs, err := u.logsOf(r, run)
 	if err != nil {
 		return runs.Log{}, &logData{Problem: u.logProblem(err, run)}
@@ -143,7 +145,8 @@ func labelOf(l runs.Log) string {
 	return l.Container + " in " + l.Pod
 }
 
-func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
+// DownloadLog sends a whole log.
+func (u *Pages) DownloadLog(w http.ResponseWriter, r *site.Request) error {
 	run, chosen, err := u.pickLog(r)
 	if err != nil {
 		return err
@@ -159,14 +162,14 @@ func (u *UI) downloadLog(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
+func (u *Pages) pickLog(r *site.Request) (*runs.Run, runs.Log, error) {
 	run, err := u.find(r)
 	if err != nil {
 		return nil, runs.Log{}, err
 	}
 	chosen, d := u.chooseLog(r, run)
 	if want := r.URL.Query().Get("log"); d == nil || want != "" && d.Problem == "" && d.Name != want {
-		return nil, chosen, notFound() // the lines of another log are no continuation
+		return nil, chosen, site.NotFound() // the lines of another log are no continuation
 	}
 	if d.Problem != "" {
 		return nil, chosen, logUnavailable(d.Problem)
@@ -175,38 +178,38 @@ func (u *UI) pickLog(r *request) (*runs.Run, runs.Log, error) {
 }
 
 func logUnavailable(text string) error {
-	return &problem{Status: http.StatusServiceUnavailable, Title: "There is no log to read", Text: text}
+	return &site.Problem{Status: http.StatusServiceUnavailable, Title: "There is no log to read", Text: text}
 }
 
-// findTest redirects to the line of a test, or to a search for it.
-func (u *UI) findTest(w http.ResponseWriter, r *request) error {
+// FindTest redirects to the line of a test, or to a search for it.
+func (u *Pages) FindTest(w http.ResponseWriter, r *site.Request) error {
 	run, err := u.find(r)
 	if err != nil {
 		return err
 	}
-	page := runPath(r.namespace(), run.ID.ID) + "/log"
+	page := runPath(r.Namespace(), run.ID.ID) + "/log"
 	logs, err := u.logsOf(r, run)
 	if err != nil || len(logs) == 0 {
-		u.redirect(w, r, page) // which says why
+		u.Redirect(w, r, page) // which says why
 		return nil
 	}
-	if !u.reading.TryAcquire(r.namespace()) {
-		return overloaded()
+	if !u.Reading.TryAcquire(r.Namespace()) {
+		return site.Overloaded()
 	}
-	defer u.reading.Release(r.namespace())
+	defer u.Reading.Release(r.Namespace())
 	name := r.URL.Query().Get("name")
 	for _, l := range logs[:min(len(logs), maxTestLogs)] {
 		if line := u.placeOf(r, run, l, name); line > 0 {
-			u.redirect(w, r, page+"?"+logtext.QueryAround(valueOf(l), line).Encode()+"#L"+strconv.Itoa(line))
+			u.Redirect(w, r, page+"?"+logtext.QueryAround(valueOf(l), line).Encode()+"#L"+strconv.Itoa(line))
 			return nil
 		}
 	}
-	u.redirect(w, r, page+"?"+url.Values{"q": {logtext.TestPlaceOf(name).Text()}}.Encode())
+	u.Redirect(w, r, page+"?"+url.Values{"q": {logtext.TestPlaceOf(name).Text()}}.Encode())
 	return nil
 }
 
 // placeOf returns 0 if the log lacks the test, or cannot be read.
-func (u *UI) placeOf(r *request, run *runs.Run, l runs.Log, name string) int {
+func (u *Pages) placeOf(r *site.Request, run *runs.Run, l runs.Log, name string) int {
 	if l.Lost != "" {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package pages
+package run
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -30,7 +31,8 @@ type runData struct {
 	TestsProblem string // sentences: why the failures have no texts, or why there are no results
 }
 
-func (u *UI) runPage(r *request) (*page, error) {
+// ResultsPage shows how the tests of a run ended.
+func (u *Pages) ResultsPage(r *site.Request) (*site.Page, error) {
 	d, run, err := u.run(r, "results")
 	if err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func (u *UI) runPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
+func (u *Pages) explainFailures(r *site.Request, run *runs.Run, d *runData) error {
 	if d.Tests == nil {
 		d.TestsProblem = run.Shown().ResultsProblem
 		return nil
@@ -56,7 +58,7 @@ func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
 	}
 	sealed := ""
 	if slices.ContainsFunc(explanation.Failures, func(f results.Explained) bool { return len(f.Files) > 0 }) {
-		if sealed, err = u.sealer.Seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity}); err != nil {
+		if sealed, err = u.Sealer.Seal(r.Context(), grantPurpose, grant{r.Namespace(), run.ID.ID, r.Identity}); err != nil {
 			return err
 		}
 	}
@@ -67,7 +69,8 @@ func (u *UI) explainFailures(r *request, run *runs.Run, d *runData) error {
 	return nil
 }
 
-func (u *UI) variablesPage(r *request) (*page, error) {
+// VariablesPage lists the variables of a run.
+func (u *Pages) VariablesPage(r *site.Request) (*site.Page, error) {
 	d, run, err := u.run(r, "variables")
 	if err != nil {
 		return nil, err
@@ -80,7 +83,8 @@ func (u *UI) variablesPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-func (u *UI) attemptsPage(r *request) (*page, error) {
+// AttemptsPage lists the attempts of a run.
+func (u *Pages) AttemptsPage(r *site.Request) (*site.Page, error) {
 	d, _, err := u.run(r, "attempts")
 	if err != nil {
 		return nil, err
@@ -88,7 +92,7 @@ func (u *UI) attemptsPage(r *request) (*page, error) {
 	return d.page(), nil
 }
 
-func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
+func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 	run, err := u.find(r)
 	if err != nil {
 		return nil, nil, err
@@ -98,16 +102,16 @@ func (u *UI) run(r *request, tab string) (*runData, *runs.Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	others := u.Runs.Newest(r.namespace())
-	subject := view.Subject{Suite: s, Job: job, Runs: others, Typical: u.typicalTimes(others)(s)}
+	others := u.Runs.Newest(r.Namespace())
+	subject := view.Subject{Suite: s, Job: job, Runs: others, Typical: view.TypicalTimes(others, u.Clock.Now())(s)}
 	d := &runData{
 		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
 		CanCancel: !s.Finished() && !s.Spec.Cancel, CanRerun: s.Finished() && !run.Archived(),
 		CanRerunFailed: !run.Archived() && suite.FailedProblem(s) == "",
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
-	if !r.act {
-		d.onlyRead(r.signedIn)
+	if !r.Act {
+		d.onlyRead(r.SignedIn)
 	}
 	return d, run, nil
 }
@@ -126,14 +130,14 @@ func (d *runData) onlyRead(signedIn bool) {
 // settleFor is how long a run may change after its end: files, results and checks come within minutes.
 const settleFor = 10 * time.Minute
 
-func (u *UI) settled(s *v1alpha1.Suite) bool {
+func (u *Pages) settled(s *v1alpha1.Suite) bool {
 	end := s.Status.CompletionTime
 	return s.Finished() && end != nil && u.Clock.Since(end.Time) > settleFor
 }
 
-func (d *runData) page() *page {
-	return &page{
-		template: "run", Title: d.State.Label + ": " + d.Title(), Description: d.Why,
+func (d *runData) page() *site.Page {
+	return &site.Page{
+		Template: "run", Title: d.State.Label + ": " + d.Title(), Description: d.Why,
 		Section: "runs", Icon: d.State.Key, Live: !d.settled, Data: d,
 	}
 }

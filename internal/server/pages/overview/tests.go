@@ -1,4 +1,4 @@
-package pages
+package overview
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/insights"
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 )
 
@@ -45,35 +46,37 @@ func historyQuery(p insights.Period) history.Query {
 }
 
 // readTests calls read unless the team reads from the store as often as it may, and returns why a page lacks what it reads, or "".
-func (u *UI) readTests(r *request, read func() error) string {
-	if !u.listing.TryAcquire(r.namespace()) {
+func (u *Pages) readTests(r *site.Request, read func() error) string {
+	if !u.Listing.TryAcquire(r.Namespace()) {
 		return "Too many people look at the history of tests right now. Reload the page in a few seconds."
 	}
-	defer u.listing.Release(r.namespace())
+	defer u.Listing.Release(r.Namespace())
 	if err := read(); err != nil {
-		u.Log.Error(err, "the history of tests cannot be read", "team", r.team.Name)
+		u.Log.Error(err, "the history of tests cannot be read", "team", r.Team.Name)
 		return "The object store cannot be read at the moment, and it has the tests of all runs. Reload the page in a minute. " +
 			"If that does not help, ask the operator of this service to look for the reason in the log of the manager."
 	}
 	return ""
 }
 
-func (u *UI) insightsPage(r *request) (*page, error) {
+// InsightsPage shows how runs and tests did in a period.
+func (u *Pages) InsightsPage(r *site.Request) (*site.Page, error) {
 	p := insights.ParsePeriod(r.URL.Query())
 	p.Text = "" // insights are not about single tests
 	in := httpapi.Insights{Days: p.Days}
 	d := &insightsData{Store: u.Tests != nil}
 	if d.Store {
 		d.Unread = u.readTests(r, func() (err error) {
-			in, err = u.Tests.Insights(r.Context(), r.team, historyQuery(p))
+			in, err = u.Tests.Insights(r.Context(), r.Team, historyQuery(p))
 			return err
 		})
 	}
 	d.Page = insights.PageOf(in, p, u.Clock.Now())
-	return &page{template: "insights", Title: "Insights", Section: "insights", Description: d.Lead.Text, Data: d}, nil
+	return &site.Page{Template: "insights", Title: "Insights", Section: "insights", Description: d.Lead.Text, Data: d}, nil
 }
 
-func (u *UI) testsPage(r *request) (*page, error) {
+// TestsPage lists tests with how often they fail.
+func (u *Pages) TestsPage(r *site.Request) (*site.Page, error) {
 	query := r.URL.Query()
 	d := &testsData{Period: insights.ParsePeriod(query), Store: u.Tests != nil, Later: query.Has("after")}
 	q := historyQuery(d.Period)
@@ -82,7 +85,7 @@ func (u *UI) testsPage(r *request) (*page, error) {
 	if d.Store {
 		var list httpapi.TestList
 		d.Unread = u.readTests(r, func() (err error) {
-			list, err = u.Tests.List(r.Context(), r.team, q)
+			list, err = u.Tests.List(r.Context(), r.Team, q)
 			return err
 		})
 		d.Rows, d.Problem = insights.TestRowsOf(list.Tests, d.Period, u.Clock.Now()), insights.Line(list.Problem)
@@ -95,24 +98,25 @@ func (u *UI) testsPage(r *request) (*page, error) {
 		return nil, err
 	}
 	d.Triggers, d.Environments = choices.Triggers, choices.Environments
-	return &page{template: "tests", Title: "Tests", Section: "tests", Data: d}, nil
+	return &site.Page{Template: "tests", Title: "Tests", Section: "tests", Data: d}, nil
 }
 
-func (u *UI) testPage(r *request) (*page, error) {
+// TestPage shows the history of a test.
+func (u *Pages) TestPage(r *site.Request) (*site.Page, error) {
 	query := r.URL.Query()
 	p, name := insights.ParsePeriod(query), strings.ToValidUTF8(query.Get("name"), "\uFFFD")
 	p.Text = ""
 	if name == "" || len(name) > logtext.MaxTestName {
-		return nil, notFound()
+		return nil, site.NotFound()
 	}
 	q := historyQuery(p)
 	q.Trigger, q.Environment = "", "" // the page names all places, and shows one
-	d := &testData{Store: u.Tests != nil, TestPage: insights.TestOfUnknown(name, p, r.namespace(), u.Clock.Now())}
+	d := &testData{Store: u.Tests != nil, TestPage: insights.TestOfUnknown(name, p, r.Namespace(), u.Clock.Now())}
 	if d.Store {
 		d.Unread = u.readTests(r, func() error {
-			known, err := u.Tests.Test(r.Context(), r.team, name, q)
+			known, err := u.Tests.Test(r.Context(), r.Team, name, q)
 			if err == nil {
-				d.TestPage = insights.TestPageOf(known, p, r.namespace(), u.Clock.Now())
+				d.TestPage = insights.TestPageOf(known, p, r.Namespace(), u.Clock.Now())
 			} else if errors.Is(err, fs.ErrNotExist) {
 				err = nil
 			}
@@ -123,5 +127,5 @@ func (u *UI) testPage(r *request) (*page, error) {
 	if d.Known {
 		icon = d.State.Key
 	}
-	return &page{template: "test", Title: d.Title, Section: "tests", Description: d.Lead.Sentence(), Icon: icon, Data: d}, nil
+	return &site.Page{Template: "test", Title: d.Title, Section: "tests", Description: d.Lead.Sentence(), Icon: icon, Data: d}, nil
 }

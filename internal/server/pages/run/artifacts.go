@@ -1,4 +1,4 @@
-package pages
+package run
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -32,7 +33,8 @@ type grant struct {
 	Identity  signin.Identity `json:"i"`
 }
 
-func (u *UI) artifactsPage(r *request) (*page, error) {
+// ArtifactsPage lists the files of a run.
+func (u *Pages) ArtifactsPage(r *site.Request) (*site.Page, error) {
 	d, run, err := u.run(r, "artifacts")
 	if err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func (u *UI) artifactsPage(r *request) (*page, error) {
 }
 
 // files returns nil if there are none; problem says why they cannot be read.
-func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *filesData, problem string, err error) {
+func (u *Pages) files(r *site.Request, run *runs.Run, after string, limit int) (d *filesData, problem string, err error) {
 	if !u.Runs.HasArchive() || run.Suite.Status.Artifacts == nil {
 		return nil, "", nil
 	}
@@ -54,7 +56,7 @@ func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *files
 		u.Log.Error(err, "the files of a run cannot be listed", "run", run.ID.ID)
 		return nil, "The store cannot be read at the moment. Reload the page in a minute.", nil
 	}
-	sealed, err := u.sealer.Seal(r.Context(), grantPurpose, grant{r.namespace(), run.ID.ID, r.identity})
+	sealed, err := u.Sealer.Seal(r.Context(), grantPurpose, grant{r.Namespace(), run.ID.ID, r.Identity})
 	if err != nil {
 		return nil, "", err
 	}
@@ -66,7 +68,7 @@ func (u *UI) files(r *request, run *runs.Run, after string, limit int) (d *files
 }
 
 // previews are the pictures and videos of a run that did not pass.
-func (u *UI) previews(r *request, run *runs.Run) (*filesData, error) {
+func (u *Pages) previews(r *site.Request, run *runs.Run) (*filesData, error) {
 	if !run.Suite.Finished() || run.Suite.Passed() {
 		return nil, nil
 	}
@@ -79,17 +81,17 @@ func (u *UI) previews(r *request, run *runs.Run) (*filesData, error) {
 	return d, nil
 }
 
-func (u *UI) fileOf(a record.Artifact, sealed string) file {
+func (u *Pages) fileOf(a record.Artifact, sealed string) file {
 	segments := []string{"/files", sealed, "pod-" + a.Pod}
 	segments = append(segments, strings.Split(a.Path, "/")...)
 	for i, s := range segments[1:] {
 		segments[i+1] = "/" + url.PathEscape(s)
 	}
-	return file{Artifact: a, Kind: view.FileKindOf(a.Path).Name, Size: view.Bytes(a.Bytes), Link: u.path(segments...)}
+	return file{Artifact: a, Kind: view.FileKindOf(a.Path).Name, Size: view.Bytes(a.Bytes), Link: u.Path(segments...)}
 }
 
-// serveFile sends an artifact. Its content is hostile: a page runs in its own origin, without cookies, and reaches only files of its run.
-func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
+// ServeFile sends an artifact. Its content is hostile: a page runs in its own origin, without cookies, and reaches only files of its run.
+func (u *Pages) ServeFile(w http.ResponseWriter, r *site.Request) error {
 	run, err := u.granted(r)
 	if err != nil {
 		return err
@@ -97,14 +99,14 @@ func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 	pod, name := strings.TrimPrefix(r.PathValue("pod"), "pod-"), r.PathValue("path")
 	f, err := u.Runs.OpenArtifact(r.Context(), run, pod, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return notFound()
+		return site.NotFound()
 	}
 	if err != nil {
 		return unavailable(err)
 	}
 	defer f.Close()
 	if u.isReport(r, name) {
-		u.send(w, r, http.StatusOK, u.reportPage(r, run, name))
+		u.Send(w, r, http.StatusOK, u.reportPage(r, run, name))
 		return nil
 	}
 	u.setFileHeaders(w.Header(), r, name)
@@ -117,7 +119,7 @@ func (u *UI) serveFile(w http.ResponseWriter, r *request) error {
 }
 
 // isReport reports whether a browser opens a page among the artifacts, which is framed so that it cannot navigate the browser away.
-func (u *UI) isReport(r *request, name string) bool {
+func (u *Pages) isReport(r *site.Request, name string) bool {
 	contentType := view.FileKindOf(name).ContentType
 	shown := r.Header.Get("Sec-Fetch-Dest") == "document" && !r.URL.Query().Has("download")
 	return shown && (strings.HasPrefix(contentType, "text/html") || contentType == "image/svg+xml")
@@ -125,44 +127,44 @@ func (u *UI) isReport(r *request, name string) bool {
 
 type reportData struct{ Namespace, Run, Path, Source string }
 
-func (u *UI) reportPage(r *request, run *runs.Run, name string) *page {
-	return &page{template: "report", Title: path.Base(name), Section: "runs", Wide: true,
-		Data: reportData{r.namespace(), run.ID.ID, name, u.public.Base + r.URL.EscapedPath()}}
+func (u *Pages) reportPage(r *site.Request, run *runs.Run, name string) *site.Page {
+	return &site.Page{Template: "report", Title: path.Base(name), Section: "runs", Wide: true,
+		Data: reportData{r.Namespace(), run.ID.ID, name, u.Public.Base + r.URL.EscapedPath()}}
 }
 
-func (u *UI) granted(r *request) (*runs.Run, error) {
+func (u *Pages) granted(r *site.Request) (*runs.Run, error) {
 	var g grant
-	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+	if err := u.Sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
 		if errors.Is(err, seal.ErrSeal) {
-			return nil, notFound()
+			return nil, site.NotFound()
 		}
 		return nil, err
 	}
 	if !u.Runs.HasArchive() {
-		return nil, notFound()
+		return nil, site.NotFound()
 	}
-	if err := u.recognize(r, g.Identity); err != nil {
+	if err := u.Recognize(r, g.Identity); err != nil {
 		return nil, err
 	}
 	r.SetPathValue("namespace", g.Namespace)
 	r.SetPathValue("id", g.Run)
-	if err := u.authorize(r); err != nil {
-		return nil, notFound()
+	if err := u.Authorize(r); err != nil {
+		return nil, site.NotFound()
 	}
 	return u.find(r)
 }
 
-// namespaceOfGrant returns "" for a forged grant.
-func (u *UI) namespaceOfGrant(r *request) string {
+// FileOwner returns the namespace of the grant of a request for a file, or "" for a forged grant.
+func (u *Pages) FileOwner(r *site.Request) string {
 	var g grant
-	if err := u.sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
+	if err := u.Sealer.Unseal(r.Context(), grantPurpose, r.PathValue("grant"), &g); err != nil {
 		return ""
 	}
 	return g.Namespace
 }
 
-func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
-	source := u.filesOrigin(r) + u.public.Base + "/files/" + r.PathValue("grant") + "/"
+func (u *Pages) setFileHeaders(h http.Header, r *site.Request, name string) {
+	source := u.filesOrigin(r) + u.Public.Base + "/files/" + r.PathValue("grant") + "/"
 	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-popups allow-downloads; default-src "+source+
 		" data: blob: 'unsafe-inline' 'unsafe-eval'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'")
 	h.Set("X-Frame-Options", "SAMEORIGIN")
@@ -179,16 +181,16 @@ func (u *UI) setFileHeaders(h http.Header, r *request, name string) {
 }
 
 // filesOrigin is the origin of this request, because a sandboxed page has no 'self'.
-func (u *UI) filesOrigin(r *request) string {
+func (u *Pages) filesOrigin(r *site.Request) string {
 	scheme := "http://"
-	if u.public.Secure || r.TLS != nil {
+	if u.Public.Secure || r.TLS != nil {
 		scheme = "https://"
 	}
 	return scheme + r.Host
 }
 
 // patient gives the browser time for each part of a long answer.
-func (u *UI) patient(w http.ResponseWriter) http.ResponseWriter {
+func (u *Pages) patient(w http.ResponseWriter) http.ResponseWriter {
 	return &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: u.Limits.WriteTimeout}
 }
 

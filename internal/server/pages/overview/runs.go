@@ -1,12 +1,12 @@
-package pages
+package overview
 
 import (
 	"slices"
-	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -27,11 +27,12 @@ type runsData struct {
 	Problem      string // a sentence: why runs are missing
 }
 
-func (u *UI) runsPage(r *request) (*page, error) {
+// RunsPage lists the runs of a team.
+func (u *Pages) RunsPage(r *site.Request) (*site.Page, error) {
 	query := r.URL.Query()
 	d := &runsData{Filter: view.ParseFilter(query), States: view.States(), Later: query.Has("after"), Archive: u.Runs.HasArchive()}
 	before, _ := runs.ParseCursor(query.Get("after"))
-	all := u.Runs.Newest(r.namespace())
+	all := u.Runs.Newest(r.Namespace())
 	d.Any, d.Look = len(all) > 0, view.CountLook(all)
 	lookFor := d.Filter.Only(view.LookState)
 	if d.Filter.State == view.LookState {
@@ -48,7 +49,7 @@ func (u *UI) runsPage(r *request) (*page, error) {
 	if err := u.addChoices(r, d); err != nil {
 		return nil, err
 	}
-	return &page{template: "runs", Title: "Runs", Section: "runs", Live: !fromArchive, Data: d}, nil
+	return &site.Page{Template: "runs", Title: "Runs", Section: "runs", Live: !fromArchive, Data: d}, nil
 }
 
 // archiveQuery continues after the last page of Suites in the archive.
@@ -64,9 +65,9 @@ func (d *runsData) archiveQuery(all []*v1alpha1.Suite) string {
 	return next(d.Filter.WithArchive(), runs.Position(all[i]))
 }
 
-func (u *UI) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.Run) (rows []view.Row, more string) {
+func (u *Pages) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.Run) (rows []view.Row, more string) {
 	selected := f.Selector()
-	typical := u.typicalTimes(all)
+	typical := view.TypicalTimes(all, u.Clock.Now())
 	var last *v1alpha1.Suite
 	for _, s := range all {
 		if !selected(s) || before != nil && runs.Position(s).Compare(*before) >= 0 {
@@ -81,13 +82,13 @@ func (u *UI) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.Run
 }
 
 // addArchived asks the store, so such a page is not live.
-func (u *UI) addArchived(r *request, d *runsData, before *record.Run) {
-	if !u.listing.TryAcquire(r.namespace()) {
+func (u *Pages) addArchived(r *site.Request, d *runsData, before *record.Run) {
+	if !u.Listing.TryAcquire(r.Namespace()) {
 		d.Problem = "Too many people look at archived runs right now. Reload the page in a few seconds."
 		return
 	}
-	defer u.listing.Release(r.namespace())
-	found := u.Runs.List(r.Context(), r.team, runs.Query{Matches: d.Filter.Selector(), Limit: u.Limits.PageRuns, Before: before})
+	defer u.Listing.Release(r.Namespace())
+	found := u.Runs.List(r.Context(), r.Team, runs.Query{Matches: d.Filter.Selector(), Limit: u.Limits.PageRuns, Before: before})
 	for _, e := range found.Entries {
 		row := view.RowOf(e.Suite, 0, u.Clock.Now())
 		row.Archived = e.Archived != nil
@@ -97,40 +98,13 @@ func (u *UI) addArchived(r *request, d *runsData, before *record.Run) {
 		d.Next = next(d.Filter, *found.Next)
 	}
 	if found.Problem != nil {
-		u.Log.Error(found.Problem, "archived runs cannot be listed", "team", r.team.Name)
+		u.Log.Error(found.Problem, "archived runs cannot be listed", "team", r.Team.Name)
 		d.Problem = "Archived runs are missing, because the store cannot be read at the moment."
 	}
 	d.Any = d.Any || len(d.Rows) > 0
 }
 
-// typicalTimes returns how long runs of a Trigger take, for the few runs that have not ended.
-func (u *UI) typicalTimes(all []*v1alpha1.Suite) func(*v1alpha1.Suite) time.Duration {
-	known := map[string]time.Duration{}
-	return func(s *v1alpha1.Suite) time.Duration {
-		if s.Finished() {
-			return 0
-		}
-		name := s.Spec.Trigger.Name
-		typical, ok := known[name]
-		if !ok {
-			typical = view.HistoryOf(runsOf(all, name), u.Clock.Now()).Typical
-			known[name] = typical
-		}
-		return typical
-	}
-}
-
-func runsOf(all []*v1alpha1.Suite, trigger string) []*v1alpha1.Suite {
-	var own []*v1alpha1.Suite
-	for _, s := range all {
-		if s.Spec.Trigger.Name == trigger {
-			own = append(own, s)
-		}
-	}
-	return own
-}
-
-func (u *UI) addChoices(r *request, d *runsData) error {
+func (u *Pages) addChoices(r *site.Request, d *runsData) error {
 	triggers, err := u.triggers(r)
 	if err != nil {
 		return err
@@ -157,4 +131,11 @@ func choices(names []string, chosen string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// next returns the query of the next page of a list.
+func next(f view.Filter, last record.Run) string {
+	q := f.Query()
+	q.Set("after", runs.Cursor(last))
+	return "?" + q.Encode()
 }
