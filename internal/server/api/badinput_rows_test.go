@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // badRequests are rejected before their body is read.

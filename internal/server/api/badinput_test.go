@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // bad is a request that must create nothing.

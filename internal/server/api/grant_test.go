@@ -17,9 +17,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/seal"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // TestEachActionNeedsItsRight asks every route with every right, so that a new route cannot forget its own.

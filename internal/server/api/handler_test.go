@@ -19,8 +19,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // TestGoodHeaders are requests that look odd and are fine.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 func TestDocumentHasEveryRoute(t *testing.T) {

@@ -17,6 +17,7 @@ type Route struct {
 	Action  grant.Action // that the sender must be allowed
 }
 
+// Actions of routes that need no particular right.
 const (
 	Anything  grant.Action = "anything"  // the sender must be known
 	Anonymous grant.Action = "anonymous" // the handler decides

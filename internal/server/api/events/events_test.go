@@ -12,7 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // TestDeploymentStatus: a deployment that has succeeded starts the run that a notification with the same values would start.

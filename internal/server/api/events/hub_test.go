@@ -26,8 +26,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/usecase/events"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 const (

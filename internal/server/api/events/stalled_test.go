@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // stalledBody has some bytes, after which nothing comes until it ends.

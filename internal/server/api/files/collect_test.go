@@ -25,10 +25,10 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/api/files"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // otherPods have stored so many files, with so many bytes.

@@ -14,10 +14,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 	"github.com/postflight-dev/postflight/internal/core/text/inputpath/inputpathtest"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/api/files"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/store/inputs"
+	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 

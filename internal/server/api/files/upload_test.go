@@ -14,9 +14,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 	"github.com/postflight-dev/postflight/internal/core/text/inputpath/inputpathtest"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/api/files"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 const signedURLPath = "/api/v0/run-inputs-executables-signed-urls"

@@ -122,23 +122,31 @@ func (l Limits) Apply(s *http.Server, budget time.Duration) {
 	s.IdleTimeout = l.IdleTimeout
 }
 
+// Bounds that no installation changes.
 const (
 	MaxWaitingURL     = 1 << 10             // bounds the URL of a waiting request, in bytes: net/http keeps it until the answer
 	MaxIdempotencyKey = 255                 // the bound in the HTTP contract
 	RetryAfter        = 10 * time.Second    // the Retry-After of most answers: the pause of the clients that retry
 	MaxCollectFiles   = record.MaxArtifacts // bounds the files of one request of a pod: as many as a run may keep
 	// DefaultRuns fit on two screens; MaxRuns take 100 KiB.
-	DefaultRuns, MaxRuns = 50, 100
+	DefaultRuns = 50
+	MaxRuns     = 100
 	// DefaultEnvironments and MaxEnvironments bound a page of Environments, which ends early with more than MaxPageWorkloads:
 	// one takes half a KiB, of the images of its containers.
-	DefaultEnvironments, MaxEnvironments, MaxPageWorkloads = 50, 100, 2000
+	DefaultEnvironments = 50
+	MaxEnvironments     = 100
+	MaxPageWorkloads    = 2000
 	// DefaultTests and MaxTests bound a page of tests: each needs a request or two to the store. MaxTestName is that of reports, in bytes.
-	DefaultTests, MaxTests, MaxTestName = 20, 100, 512
+	DefaultTests = 20
+	MaxTests     = 100
+	MaxTestName  = 512
 	// DefaultDeployments and MaxDeployments bound a list of deployments: the archive has an object for each.
-	DefaultDeployments, MaxDeployments = 50, 200
+	DefaultDeployments = 50
+	MaxDeployments     = 200
 	// DefaultArtifacts and MaxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.
-	DefaultArtifacts, MaxArtifacts = 100, 1000
-	MaxTail                        = 100_000 // more lines than a person reads
+	DefaultArtifacts = 100
+	MaxArtifacts     = 1000
+	MaxTail          = 100_000 // more lines than a person reads
 	// MaxLogBytes bounds an answer with logs. A container's log has at most 16 MiB in the archive, and by default 10 MiB on a node.
 	MaxLogBytes       = 1 << 30
 	LogBuffer         = 32 << 10 // how much of a log is in memory, in bytes

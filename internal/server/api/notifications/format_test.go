@@ -12,9 +12,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/api/notifications"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // A second format of notifications, such as an HTML form sends, is a decoder, a handler and a route:

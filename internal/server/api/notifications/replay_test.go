@@ -19,11 +19,11 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/replay"
+	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	usecase "github.com/postflight-dev/postflight/internal/usecase/history"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // pastTests are the summary of today: a test that failed in the second of two runs.

@@ -11,9 +11,9 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/seal"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // shortLived is a way whose only token ends, as that of a job of GitLab does.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/api"
-	"github.com/postflight-dev/postflight/internal/server/api/apitest"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 

@@ -62,6 +62,7 @@ func CheckProblem(t *testing.T, got httpapi.Problem, w *httptest.ResponseRecorde
 	}
 }
 
+// GreenlightPath is the path of these requests.
 const GreenlightPath = "/api/v0/ci-greenlight/"
 
 // ARun of the stream main/staging, received the given minutes after noon.
@@ -92,6 +93,7 @@ func Ask(id, query string) *http.Request {
 	return r
 }
 
+// TerminatedPath is the path of these requests.
 const TerminatedPath = "/api/webhooks/environment_terminated"
 
 // Terminated reports that an Environment is gone.
@@ -101,8 +103,10 @@ func Terminated(body string) *http.Request {
 	return r
 }
 
+// WithSHA is the body of a notification that names a commit.
 const WithSHA = `{"branch":"main","sha":"` + SHA + `"}`
 
+// RunsPath is the path of these requests.
 const RunsPath = "/api/v0/runs"
 
 // Keyed is a request with the key of the team.
@@ -149,4 +153,5 @@ func IDs(runs []httpapi.Run) (ids []string) {
 	return ids
 }
 
+// TeamStoragePath is the path of these requests.
 const TeamStoragePath = "/api/v0/team-storage-signed-url"

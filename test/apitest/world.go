@@ -67,8 +67,10 @@ func (h *World) Refusals() []refusalLine {
 // Granting is a way whose tokens have a grant by their name.
 type Granting map[string]grant.Grant
 
+// Claims takes all tokens of these tests.
 func (g Granting) Claims(token string) bool { return strings.HasPrefix(token, "token-") }
 
+// Authenticate finds the grant of a token by its name.
 func (g Granting) Authenticate(_ context.Context, token string, asked auth.Asked) (auth.Principal, error) {
 	granted, known := g[strings.TrimPrefix(token, "token-")]
 	if !known || asked.Team != "" && asked.Team != Namespace {
@@ -82,6 +84,7 @@ func (g Granting) Authenticate(_ context.Context, token string, asked auth.Asked
 // Bearer sends a token.
 func Bearer(token string) func(*http.Request) { return Header("Authorization", "Bearer "+token) }
 
+// What most requests of tests have in common.
 const (
 	DeploySuccessPath = "/api/webhooks/deploy_success"
 	SHA               = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
@@ -99,14 +102,17 @@ type FakeClock struct {
 	Time time.Time
 }
 
+// Now returns the Time.
 func (c *FakeClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Time
 }
 
+// Since returns how long ago a time was.
 func (c *FakeClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
+// Sleep moves the clock.
 func (c *FakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,6 +240,7 @@ func (b *LockedBuffer) Write(p []byte) (int, error) {
 	return b.B.Write(p)
 }
 
+// WriteString appends a text.
 func (b *LockedBuffer) WriteString(s string) { _, _ = b.Write([]byte(s)) }
 
 func (b *LockedBuffer) String() string {

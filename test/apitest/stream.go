@@ -41,8 +41,10 @@ func NewStream() *Stream { return &Stream{header: http.Header{}} }
 // Header sets a header of a request.
 func (s *Stream) Header() http.Header { return s.header }
 
+// WriteHeader keeps the first status.
 func (s *Stream) WriteHeader(status int) { s.Status.CompareAndSwap(0, int32(status)) }
 
+// Flush does nothing, because nothing is buffered.
 func (s *Stream) Flush() {}
 
 func (s *Stream) Write(p []byte) (int, error) {

@@ -46,6 +46,7 @@ func (a *FakeArchive) ask(ctx context.Context) error {
 
 func idOf(r httpapi.Run) record.Run { return record.Run{Team: r.Team, ID: r.ID, Created: r.CreatedAt} }
 
+// Runs returns the runs before another, newest first.
 func (a *FakeArchive) Runs(ctx context.Context, team string, before *record.Run) iter.Seq2[record.Run, error] {
 	return func(yield func(record.Run, error) bool) {
 		if err := a.ask(ctx); err != nil {
@@ -67,6 +68,7 @@ func (a *FakeArchive) Runs(ctx context.Context, team string, before *record.Run)
 	}
 }
 
+// Summaries returns what lists show of runs.
 func (a *FakeArchive) Summaries(ctx context.Context, runs []record.Run) (found []httpapi.Run, err error) {
 	a.Read.Add(int32(len(runs)))
 	for _, want := range runs {
@@ -79,6 +81,7 @@ func (a *FakeArchive) Summaries(ctx context.Context, runs []record.Run) (found [
 	return found, a.ask(ctx)
 }
 
+// Record returns the newest record of a run.
 func (a *FakeArchive) Record(ctx context.Context, team, id string) (newest record.Record, err error) {
 	if err := a.ask(ctx); err != nil {
 		return newest, err
@@ -92,6 +95,7 @@ func (a *FakeArchive) Record(ctx context.Context, team, id string) (newest recor
 	return newest, err
 }
 
+// Logs returns the names of the logs of a run.
 func (a *FakeArchive) Logs(ctx context.Context, r record.Run) (logs []record.Log, err error) {
 	for key := range a.LogTexts {
 		if log, ok := r.ParseLogKey(key); ok {
@@ -102,6 +106,7 @@ func (a *FakeArchive) Logs(ctx context.Context, r record.Run) (logs []record.Log
 	return logs, a.ask(ctx)
 }
 
+// OpenLog opens a log, if the archive has it.
 func (a *FakeArchive) OpenLog(ctx context.Context, r record.Run, pod, container string, previous bool) (io.ReadCloser, error) {
 	if err := a.ask(ctx); err != nil {
 		return nil, err
@@ -113,6 +118,7 @@ func (a *FakeArchive) OpenLog(ctx context.Context, r record.Run, pod, container 
 	return io.NopCloser(strings.NewReader(log)), nil
 }
 
+// Artifacts returns a page of files.
 func (a *FakeArchive) Artifacts(ctx context.Context, _ record.Run, after string, limit int) (page []record.Artifact, next string, err error) {
 	if err := a.ask(ctx); err != nil {
 		return nil, "", err
@@ -130,10 +136,12 @@ func (a *FakeArchive) Artifacts(ctx context.Context, _ record.Run, after string,
 	return page, "", nil
 }
 
+// OpenArtifact is for pages only.
 func (a *FakeArchive) OpenArtifact(context.Context, record.Run, string, string) (record.File, error) {
 	return record.File{}, fs.ErrNotExist
 }
 
+// Results returns what the reports of a run say.
 func (a *FakeArchive) Results(ctx context.Context, _ record.Run) iter.Seq2[record.Results, error] {
 	return func(yield func(record.Results, error) bool) {
 		if err := a.ask(ctx); err != nil {
@@ -148,6 +156,7 @@ func (a *FakeArchive) Results(ctx context.Context, _ record.Run) iter.Seq2[recor
 	}
 }
 
+// SignArtifact returns the URL of a file.
 func (a *FakeArchive) SignArtifact(_ context.Context, r record.Run, pod, path string) (string, error) {
 	return "https://s3.example.com/" + r.ArtifactKey(pod, path) + "?X-Amz-Signature=secret", nil
 }
@@ -172,6 +181,7 @@ func Created(minutes int) time.Time {
 // FakeNode has logs by pod/container, or errors.
 type FakeNode map[string]any
 
+// Open returns the log of a container.
 func (n FakeNode) Open(ctx context.Context, _, pod string, o corev1.PodLogOptions) (io.ReadCloser, error) {
 	switch log := n[pod+"/"+o.Container].(type) {
 	case string:
@@ -196,6 +206,7 @@ func lastLines(log string, n *int64) string {
 // WithArchive is a setup with an archive.
 func WithArchive(a *FakeArchive) func(*api.Config) { return func(c *api.Config) { c.Runs.Archive = a } }
 
+// What pods of runs send.
 const (
 	collectPath = "/api/v0/collect"
 	PodToken    = "the.token.of-the-pod"
@@ -215,6 +226,7 @@ func (s *ArtifactStore) sign(what string) (string, error) {
 	return "https://s3.example.com/" + fmt.Sprint(len(s.Signed)), s.Err
 }
 
+// Stored returns the files that are there before the test.
 func (s *ArtifactStore) Stored(context.Context, record.Run) iter.Seq2[record.Artifact, error] {
 	return func(yield func(record.Artifact, error) bool) {
 		if s.Err != nil {
@@ -229,18 +241,22 @@ func (s *ArtifactStore) Stored(context.Context, record.Run) iter.Seq2[record.Art
 	}
 }
 
+// SignCollect signs the upload of a file.
 func (s *ArtifactStore) SignCollect(_ context.Context, r record.Run, pod, path string, bytes int64) (string, error) {
 	return s.sign(fmt.Sprintf("%s %d", r.ArtifactKey(pod, path), bytes))
 }
 
+// SignResults signs the upload of results.
 func (s *ArtifactStore) SignResults(_ context.Context, r record.Run, pod string, bytes int64) (string, error) {
 	return s.sign(fmt.Sprintf("%s %d", r.ResultsKey(pod), bytes))
 }
 
+// SignTests signs the upload of the tests of results.
 func (s *ArtifactStore) SignTests(_ context.Context, r record.Run, pod string, bytes int64) (string, error) {
 	return s.sign(fmt.Sprintf("%s %d", r.PodTestsKey(pod), bytes))
 }
 
+// SignPreviousResults signs what a rerun reads.
 func (s *ArtifactStore) SignPreviousResults(_ context.Context, r record.Run) ([]string, error) {
 	if s.None || r.ID == s.Lost {
 		return nil, nil
@@ -266,6 +282,7 @@ type Signer struct {
 	Err    error
 }
 
+// SignUpload fails if the Signer has an error.
 func (s *Signer) SignUpload(_ context.Context, team, path string, bytes int64) (string, error) {
 	s.Signed = append(s.Signed, fmt.Sprintf("%s/%s %d", team, path, bytes))
 	return "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b", s.Err
