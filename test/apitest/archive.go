@@ -119,7 +119,8 @@ func (a *FakeArchive) OpenLog(ctx context.Context, r record.Run, pod, container 
 }
 
 // Artifacts returns a page of files.
-func (a *FakeArchive) Artifacts(ctx context.Context, _ record.Run, after string, limit int) (page []record.Artifact, next string, err error) {
+func (a *FakeArchive) Artifacts(ctx context.Context, _ record.Run, after string, limit int) (page []record.Artifact, next string,
+	err error) {
 	if err := a.ask(ctx); err != nil {
 		return nil, "", err
 	}

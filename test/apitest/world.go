@@ -173,7 +173,8 @@ func Start(t testing.TB, s Setup) *World {
 	}
 	dispatching := dispatch.Config{
 		Cache: h.Cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.Triggers, h.index), Budget: Budget,
-		Limits: dispatch.DefaultLimits(), Clock: h.Clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.Clock.Sleep, Jitter: func() float64 { return 1 },
+		Limits: dispatch.DefaultLimits(), Clock: h.Clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.Clock.Sleep,
+		Jitter: func() float64 { return 1 },
 	}
 	if s.Dispatch != nil {
 		s.Dispatch(&dispatching)

@@ -96,7 +96,8 @@ type Topics struct {
 func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.AuthenticatePod == nil ||
 		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.Runs == nil {
-		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of runs, an audit log and a clock")
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of runs, an audit log and " +
+			"a clock")
 	}
 	if c.TeamLabel == nil {
 		c.TeamLabel = func(string) string { return "" }
@@ -122,7 +123,8 @@ func (a *API) register() error {
 		return nil
 	}
 	for _, collectors := range [][]prometheus.Collector{
-		a.Server.Collectors(), a.Topics.Notifications.Collectors(), a.Topics.Events.Collectors(), a.Topics.Runs.Collectors(), a.Topics.Files.Collectors(),
+		a.Server.Collectors(), a.Topics.Notifications.Collectors(), a.Topics.Events.Collectors(), a.Topics.Runs.Collectors(),
+		a.Topics.Files.Collectors(),
 	} {
 		for _, c := range collectors {
 			if err := a.Registerer.Register(c); err != nil {

@@ -36,9 +36,13 @@ func badRequests() []bad {
 		unauthenticated("an expired key", "Bearer pf_expired_and_long"),
 		unauthenticated("a suspended key", "Bearer pf_suspended_and_long"),
 		unauthenticated("a key of a namespace without a team", "Bearer pf_orphan_and_long"),
-		{reason: "a key in the query", request: apitest.Both(apitest.Header("Authorization"), apitest.Query("access_token="+apitest.GoodKey+"&api_key="+apitest.GoodKey)), status: 401, code: "unauthenticated"},
-		{reason: "a wrong key and a bad body", request: apitest.Header("Authorization", "Bearer no"), body: `{`, status: 401, code: "unauthenticated"},
-		{reason: "a suspended team", request: apitest.Header("Authorization", "Bearer pf_elsewhere_and_long"), status: 403, code: "team_suspended"},
+		{reason: "a key in the query",
+			request: apitest.Both(apitest.Header("Authorization"), apitest.Query("access_token="+apitest.GoodKey+"&api_key="+apitest.GoodKey)),
+			status:  401, code: "unauthenticated"},
+		{reason: "a wrong key and a bad body", request: apitest.Header("Authorization", "Bearer no"), body: `{`, status: 401,
+			code: "unauthenticated"},
+		{reason: "a suspended team", request: apitest.Header("Authorization", "Bearer pf_elsewhere_and_long"), status: 403,
+			code: "team_suspended"},
 
 		{reason: "GET", request: apitest.Method("GET"), status: 405, code: "method_not_allowed"},
 		{reason: "HEAD", request: apitest.Method("HEAD"), status: 405},
@@ -47,7 +51,8 @@ func badRequests() []bad {
 		{reason: "DELETE", request: apitest.Method("DELETE"), status: 405, code: "method_not_allowed"},
 		{reason: "PATCH", request: apitest.Method("PATCH"), status: 405, code: "method_not_allowed"},
 		{reason: "a method in lower case", request: apitest.Method("post"), status: 405, code: "method_not_allowed"},
-		{reason: "a wrong method and a wrong key", request: apitest.Both(apitest.Method("GET"), apitest.Header("Authorization")), status: 405, code: "method_not_allowed"},
+		{reason: "a wrong method and a wrong key", request: apitest.Both(apitest.Method("GET"), apitest.Header("Authorization")), status: 405,
+			code: "method_not_allowed"},
 
 		{reason: "the root", request: apitest.Path("/"), status: 404, code: "not_found"},
 		{reason: "an unknown path", request: apitest.Path("/api/webhooks/deploy_failure"), status: 404, code: "not_found"},
@@ -59,16 +64,21 @@ func badRequests() []bad {
 		{reason: "no Content-Type", request: apitest.Header("Content-Type"), status: 415, code: "unsupported_media_type"},
 		{reason: "an empty Content-Type", request: apitest.Header("Content-Type", ""), status: 415, code: "unsupported_media_type"},
 		{reason: "text", request: apitest.Header("Content-Type", "text/plain"), status: 415, code: "unsupported_media_type"},
-		{reason: "a form", request: apitest.Header("Content-Type", "application/x-www-form-urlencoded"), status: 415, code: "unsupported_media_type"},
+		{reason: "a form", request: apitest.Header("Content-Type", "application/x-www-form-urlencoded"), status: 415,
+			code: "unsupported_media_type"},
 		{reason: "text/json", request: apitest.Header("Content-Type", "text/json"), status: 415, code: "unsupported_media_type"},
-		{reason: "another kind of JSON", request: apitest.Header("Content-Type", "application/cloudevents+json"), status: 415, code: "unsupported_media_type"},
-		{reason: "a broken Content-Type", request: apitest.Header("Content-Type", "application/json; charset"), status: 415, code: "unsupported_media_type"},
+		{reason: "another kind of JSON", request: apitest.Header("Content-Type", "application/cloudevents+json"), status: 415,
+			code: "unsupported_media_type"},
+		{reason: "a broken Content-Type", request: apitest.Header("Content-Type", "application/json; charset"), status: 415,
+			code: "unsupported_media_type"},
 		{reason: "two of them", request: apitest.Header("Content-Type", json, json), status: 415, code: "unsupported_media_type"},
 		{reason: "a compressed body", request: apitest.Header("Content-Encoding", "gzip"), status: 415, code: "unsupported_media_type"},
 
 		{reason: "an empty Idempotency-Key", request: apitest.Header("Idempotency-Key", ""), status: 400, code: "invalid_idempotency_key"},
-		{reason: "one that is too long", request: apitest.Header("Idempotency-Key", strings.Repeat("k", 256)), status: 400, code: "invalid_idempotency_key"},
-		{reason: "one with a control character", request: apitest.Header("Idempotency-Key", "a\tb"), status: 400, code: "invalid_idempotency_key"},
+		{reason: "one that is too long", request: apitest.Header("Idempotency-Key", strings.Repeat("k", 256)), status: 400,
+			code: "invalid_idempotency_key"},
+		{reason: "one with a control character", request: apitest.Header("Idempotency-Key", "a\tb"), status: 400,
+			code: "invalid_idempotency_key"},
 		{reason: "one that is not ASCII", request: apitest.Header("Idempotency-Key", "clé"), status: 400, code: "invalid_idempotency_key"},
 		{reason: "two of them", request: apitest.Header("Idempotency-Key", "a", "b"), status: 400, code: "invalid_idempotency_key"},
 
@@ -81,11 +91,16 @@ func badRequests() []bad {
 		{reason: "a query that cannot be read", request: apitest.Query("dryRun=true;x=%zz"), status: 400, code: "invalid_request"},
 		{reason: "an X-Dry-Run that is neither", request: apitest.Header("X-Dry-Run", "yes"), status: 400, code: "invalid_request"},
 
-		{reason: "a body that says it is too large", request: func(r *http.Request) { r.ContentLength = 256<<10 + 1 }, status: 413, code: "body_too_large"},
+		{reason: "a body that says it is too large", request: func(r *http.Request) { r.ContentLength = 256<<10 + 1 }, status: 413,
+			code: "body_too_large"},
 		{reason: "a body of one byte more than allowed", request: func(r *http.Request) { r.ContentLength = -1 },
 			body: apitest.Member("x", apitest.Text(256<<10-8+1)), status: 413, code: "body_too_large"},
-		{reason: "a body that does not come", request: func(r *http.Request) { r.Body = io.NopCloser(apitest.FailingReader{Err: os.ErrDeadlineExceeded}) }, status: 408, code: "body_timeout"},
-		{reason: "a body that breaks off", request: func(r *http.Request) { r.Body = io.NopCloser(apitest.FailingReader{Err: io.ErrUnexpectedEOF}) }, status: 400, code: "invalid_body", hidden: inText},
+		{reason: "a body that does not come",
+			request: func(r *http.Request) { r.Body = io.NopCloser(apitest.FailingReader{Err: os.ErrDeadlineExceeded}) }, status: 408,
+			code: "body_timeout"},
+		{reason: "a body that breaks off",
+			request: func(r *http.Request) { r.Body = io.NopCloser(apitest.FailingReader{Err: io.ErrUnexpectedEOF}) }, status: 400,
+			code: "invalid_body", hidden: inText},
 	}
 }
 
@@ -145,7 +160,8 @@ func badBodies() []bad {
 		badBody("an owner of the wrong type", apitest.Member("repository", `{"owner":1,"name":"shop"}`), "repository.owner", ""),
 		badBody("an owner only", apitest.Member("repository", `{"owner":"acme"}`), "repository.name", inObjects),
 		badBody("a name only", apitest.Member("repository", `{"name":"shop"}`), "repository.owner", inObjects),
-		badBody("owner and namespace that differ", apitest.Member("repository", `{"owner":"a","namespace":"b","name":"c"}`), "repository.namespace", inObjects),
+		badBody("owner and namespace that differ", apitest.Member("repository", `{"owner":"a","namespace":"b","name":"c"}`),
+			"repository.namespace", inObjects),
 		badBody("a slash in the name", apitest.Member("repository", `{"owner":"a","name":"b/c"}`), "repository.name", inObjects),
 
 		badBody("a variable that is a number", apitest.Member("variables", `{"A":1}`), "variables.A", ""),
@@ -157,7 +173,8 @@ func badBodies() []bad {
 		badBody("a variable with an equals sign", apitest.Member("variables", `{"A=B":"x"}`), "variables.A=B", inObjects),
 		badBody("a variable with a NUL", apitest.Member("variables", `{"A":"a\u0000b"}`), "variables.A", inUnicode),
 		badBody("a variable that is too long", apitest.Member("variables", `{"A":`+apitest.Text(32<<10+1)+`}`), "variables.A", ""),
-		badBody("a name that is too long", apitest.Member("variables", `{"`+strings.Repeat("A", 257)+`":"x"}`), "variables."+strings.Repeat("A", 64)+"…", inObjects),
+		badBody("a name that is too long", apitest.Member("variables", `{"`+strings.Repeat("A", 257)+`":"x"}`),
+			"variables."+strings.Repeat("A", 64)+"…", inObjects),
 		badBody("129 variables", variables(129, 1), "variables", inObjects),
 		badBody("variables that are too large together", variables(3, 30<<10), "variables", inSum),
 		badBody("an ephemeral environment without a URL", apitest.Member("ephemeral_environment", "true"), "ephemeral_environment", ""),
@@ -184,13 +201,15 @@ func badBodies() []bad {
 			rows = append(rows, badBody(field+": "+reason, apitest.Member(field, row.url), field, row.hidden))
 		}
 	}
-	for _, field := range []string{"branch", "sha", "deployment_type", "deployment_url", "hosting_service", "commit_url", "deduplication_key"} {
+	for _, field := range []string{"branch", "sha", "deployment_type", "deployment_url", "hosting_service", "commit_url",
+		"deduplication_key"} {
 		for _, value := range []string{`1`, `true`, `["main"]`, `{"main":1}`} {
 			rows = append(rows, badBody(field+" is "+value, apitest.Member(field, value), field, ""))
 		}
 	}
 	for _, value := range []string{`"true"`, `1`, `0`, `[]`, `{}`} {
-		rows = append(rows, badBody("ephemeral_environment is "+value, apitest.Member("ephemeral_environment", value), "ephemeral_environment", ""))
+		rows = append(rows, badBody("ephemeral_environment is "+value, apitest.Member("ephemeral_environment", value), "ephemeral_environment",
+			""))
 	}
 	for _, value := range []string{`"A=B"`, `1`, `true`, `[{"A":"B"}]`} {
 		rows = append(rows, badBody("variables is "+value, apitest.Member("variables", value), "variables", ""))

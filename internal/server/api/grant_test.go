@@ -54,7 +54,8 @@ func TestTwoTeams(t *testing.T) {
 		for _, credential := range []string{apitest.GoodKey, "token-all", "pf_unknown"} {
 			for _, second := range []string{"other", apitest.Namespace, ""} {
 				target := strings.NewReplacer("{id}", "smoke-1", "{name}", "staging").Replace(route.Path)
-				w := h.Exchange(apitest.Post(`{}`, apitest.Method(route.Method), apitest.Path(target), apitest.Bearer(credential), apitest.Header("Postflight-Team", apitest.Namespace)), func(r *http.Request) {
+				w := h.Exchange(apitest.Post(`{}`, apitest.Method(route.Method), apitest.Path(target), apitest.Bearer(credential),
+					apitest.Header("Postflight-Team", apitest.Namespace)), func(r *http.Request) {
 					r.Header.Add("Postflight-Team", second)
 				})
 				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "several headers") {
@@ -68,8 +69,9 @@ func TestTwoTeams(t *testing.T) {
 func TestBoundsOfNotifications(t *testing.T) {
 	const sha = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
 	grants := apitest.Granting{"bound": {
-		Actions: []grant.Action{grant.Notify, grant.Act}, DeploymentTypes: []string{"staging", "pr-*"}, Environments: []string{"staging"}, Commit: sha,
-		Acts: grant.Bounds{Environments: []string{"staging"}},
+		Actions: []grant.Action{grant.Notify, grant.Act}, DeploymentTypes: []string{"staging", "pr-*"}, Environments: []string{"staging"},
+		Commit: sha,
+		Acts:   grant.Bounds{Environments: []string{"staging"}},
 	}}
 	onProduction := func(t *v1alpha1.Trigger) {
 		t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"release"}
@@ -84,10 +86,12 @@ func TestBoundsOfNotifications(t *testing.T) {
 		"no type":             {apitest.Post(`{"sha": "` + sha + `"}`), 403, `this notification has \"\"`},
 		"another commit":      {apitest.Post(`{"deployment_type": "pr-7", "sha": "` + strings.Repeat("a", 40) + `"}`), 403, "another one"},
 		"another Environment": {apitest.Post(`{"deployment_type": "staging", "branch": "release"}`), 403, "reaches the Environment production"},
-		"in a dry run, too":   {apitest.Post(`{"deployment_type": "staging", "branch": "release"}`, apitest.Query("dryRun=true")), 403, "reaches the Environment production"},
-		"termination":         {apitest.Post(`{"deploymentUrl": "https://pr-7.example.com"}`, apitest.Path("/api/webhooks/environment_terminated")), 403, "reaches the Environment production"},
-		"cancel":              {apitest.Post(``, apitest.Path("/api/v0/runs/p-1/cancel")), 403, "reaches the Environment production"},
-		"rerun":               {apitest.Post(``, apitest.Path("/api/v0/runs/p-1/rerun")), 403, "reaches the Environment production"},
+		"in a dry run, too": {apitest.Post(`{"deployment_type": "staging", "branch": "release"}`, apitest.Query("dryRun=true")), 403,
+			"reaches the Environment production"},
+		"termination": {apitest.Post(`{"deploymentUrl": "https://pr-7.example.com"}`,
+			apitest.Path("/api/webhooks/environment_terminated")), 403, "reaches the Environment production"},
+		"cancel": {apitest.Post(``, apitest.Path("/api/v0/runs/p-1/cancel")), 403, "reaches the Environment production"},
+		"rerun":  {apitest.Post(``, apitest.Path("/api/v0/runs/p-1/rerun")), 403, "reaches the Environment production"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +99,8 @@ func TestBoundsOfNotifications(t *testing.T) {
 			production := apitest.EnvironmentNamed("production")
 			ephemeral := suite.EphemeralEnvironment(production, "https://pr-7.example.com", apitest.Noon.Add(time.Hour))
 			run.Spec.Environment = ephemeral.Name
-			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"), apitest.Trigger("release", onProduction), production, ephemeral, run), Ways: []auth.Way{grants}})
+			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"), apitest.Trigger("release", onProduction),
+				production, ephemeral, run), Ways: []auth.Way{grants}})
 			apitest.Bearer("token-bound")(tc.request)
 			w := h.Exchange(tc.request)
 			if w.Code != tc.want || !strings.Contains(w.Body.String(), tc.says) {
@@ -112,7 +117,8 @@ func TestBoundsOfNotifications(t *testing.T) {
 // and it starts none for another commit, branch or repository.
 func TestCommitOfTheToken(t *testing.T) {
 	const sha = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
-	grants := apitest.Granting{"job": {Actions: []grant.Action{grant.Notify}, Commit: sha, Branches: []string{"main"}, Repositories: []string{"acme/shop"}}}
+	grants := apitest.Granting{"job": {Actions: []grant.Action{grant.Notify}, Commit: sha, Branches: []string{"main"},
+		Repositories: []string{"acme/shop"}}}
 	for body, want := range map[string]int{
 		`{"branch": "main"}`:              200,
 		`{"branch": "main", "sha": ""}`:   200,
@@ -148,9 +154,10 @@ func TestDryRunWithinBounds(t *testing.T) {
 	secret := func(t *v1alpha1.Trigger) {
 		t.Spec.Environment, t.Spec.Match.Branches = "production", []string{"codename/*"}
 	}
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"), apitest.Trigger("release", secret)), Ways: []auth.Way{apitest.Granting{
-		"bound": {Actions: []grant.Action{grant.Notify}, Environments: []string{"staging"}},
-	}}})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"), apitest.Trigger("release", secret)),
+		Ways: []auth.Way{apitest.Granting{
+			"bound": {Actions: []grant.Action{grant.Notify}, Environments: []string{"staging"}},
+		}}})
 	w := h.Exchange(apitest.Post(`{"branch": "main"}`, apitest.Query("dryRun=true"), apitest.Bearer("token-bound")))
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"smoke"`) || strings.Contains(w.Body.String(), "codename") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -207,7 +214,8 @@ func TestWhoAmI(t *testing.T) {
 	} {
 		w := h.Exchange(apitest.Get("/api/v0/whoami"), apitest.Bearer(token))
 		got := apitest.Decode[httpapi.WhoAmI](t, w)
-		if says := fmt.Sprint(got.Sender.Kind, " ", got.Sender.Name, " ", got.Actions, " ", got.Environments); says != want || got.Team != "acme" {
+		if says := fmt.Sprint(got.Sender.Kind, " ", got.Sender.Name, " ", got.Actions, " ", got.Environments); says != want ||
+			got.Team != "acme" {
 			t.Errorf("%s, want %s", w.Body, want)
 		}
 	}
@@ -220,7 +228,8 @@ func TestWhoAmI(t *testing.T) {
 func TestTokensUploadForTheirTeam(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{
 		Objects: apitest.Acme(), Config: func(c *api.Config) { c.Uploads = &apitest.Signer{} },
-		Ways: []auth.Way{apitest.Granting{"uploads": {Actions: []grant.Action{grant.Upload}}, "notifies": {Actions: []grant.Action{grant.Notify}}}},
+		Ways: []auth.Way{apitest.Granting{"uploads": {Actions: []grant.Action{grant.Upload}},
+			"notifies": {Actions: []grant.Action{grant.Notify}}}},
 	})
 	for _, file := range []string{"a.json", "other/a.json", "acme/a.json"} {
 		target := apitest.TeamStoragePath + "?file=" + file
@@ -275,21 +284,24 @@ func TestWaitTokenOfANotification(t *testing.T) {
 		}
 	}
 	_ = h.Clock.Sleep(t.Context(), auth.WaitFor)
-	if w := h.Exchange(apitest.Get(apitest.GreenlightPath+id), apitest.Bearer(answer.WaitToken)); w.Code != 401 || !strings.Contains(w.Body.String(), "Send the notification again") {
+	if w := h.Exchange(apitest.Get(apitest.GreenlightPath+id), apitest.Bearer(answer.WaitToken)); w.Code != 401 ||
+		!strings.Contains(w.Body.String(), "Send the notification again") {
 		t.Errorf("after its end: %d %s", w.Code, w.Body)
 	}
 }
 
 // TestWaitTokenWhileRunsAreUnknown: a run that cannot be looked up is not one that does not exist, which would end the wait.
 func TestWaitTokenWhileRunsAreUnknown(t *testing.T) {
-	broken := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	broken := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+		opts ...client.GetOption) error {
 		if key.Name == "old" {
 			return apierrors.NewServiceUnavailable("starting")
 		}
 		return c.Get(ctx, key, o, opts...)
 	}}
 	waits := apitest.Granting{"wait": {Actions: []grant.Action{grant.Outcome}, Runs: []string{"old"}}}
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.ARun("new", 1, v1alpha1.Passed(""))), Ways: []auth.Way{waits}, Faults: broken})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.ARun("new", 1, v1alpha1.Passed(""))), Ways: []auth.Way{waits},
+		Faults: broken})
 	if w := h.Exchange(apitest.Ask("new", ""), apitest.Bearer("token-wait")); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s, want 503", w.Code, w.Body)
 	}
@@ -299,7 +311,8 @@ func TestWaitTokenWhileRunsAreUnknown(t *testing.T) {
 func TestWaitTokenFollowsItsRun(t *testing.T) {
 	old, waits := apitest.ARun("old", 0), apitest.Granting{"wait": {Actions: []grant.Action{grant.Outcome}, Runs: []string{"old"}}}
 	apitest.SupersededBy("new")(old)
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(old, apitest.ARun("new", 1, v1alpha1.Passed("")), apitest.ARun("before", -1, v1alpha1.Passed(""))), Ways: []auth.Way{waits}})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(old, apitest.ARun("new", 1, v1alpha1.Passed("")),
+		apitest.ARun("before", -1, v1alpha1.Passed(""))), Ways: []auth.Way{waits}})
 	for id, want := range map[string]int{"old": 200, "new": 200, "before": 404, "unknown": 404, "..": 404} {
 		if w := h.Exchange(apitest.Ask(id, ""), apitest.Bearer("token-wait")); w.Code != want {
 			t.Errorf("%s: %d %s, want %d", id, w.Code, w.Body, want)

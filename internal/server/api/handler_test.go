@@ -101,7 +101,8 @@ func TestEveryUnknownKeyHasTheSameAnswer(t *testing.T) {
 func TestRefusedKeySaysWhy(t *testing.T) {
 	expired := apitest.APIKey("pf_expired_and_long")
 	expired.Spec.ExpiresAt = &metav1.Time{Time: apitest.Noon.Add(-3 * time.Minute)}
-	w := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(expired)}).Exchange(apitest.Post(`{}`, apitest.Header("Authorization", "Bearer pf_expired_and_long")))
+	w := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(expired)}).Exchange(apitest.Post(`{}`,
+		apitest.Header("Authorization", "Bearer pf_expired_and_long")))
 	if got := apitest.Decode[httpapi.Problem](t, w); w.Code != http.StatusUnauthorized || got.FailureCode != "unauthenticated" ||
 		got.FailureMessage != `The API key expired 3 minutes ago. Create another one with "postflight keys create", and send that.` {
 		t.Errorf("%d: %+v", w.Code, got)
@@ -154,7 +155,8 @@ func (broken) Explain(string, *notification.Notification, func() bool) iter.Seq[
 func TestPanic(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Triggers: broken{}})
 	w := h.Exchange(apitest.Post(apitest.WithSHA))
-	if got := apitest.Decode[httpapi.Problem](t, w); w.Code != 500 || got.FailureCode != "internal_error" || strings.Contains(w.Body.String(), "a bug") {
+	if got := apitest.Decode[httpapi.Problem](t, w); w.Code != 500 || got.FailureCode != "internal_error" ||
+		strings.Contains(w.Body.String(), "a bug") {
 		t.Errorf("%d %s, want 500 that keeps the bug to itself", w.Code, w.Body)
 	}
 	if log := h.Log.String(); !strings.Contains(log, "a bug") || !strings.Contains(log, "handler_test.go") {
@@ -166,7 +168,8 @@ func TestPanic(t *testing.T) {
 }
 
 func TestAuditLine(t *testing.T) {
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a"), apitest.Trigger("b"), apitest.Trigger("c", apitest.InNowhere))})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a"), apitest.Trigger("b"),
+		apitest.Trigger("c", apitest.InNowhere))})
 	h.Notify(`{"sha":"x"}`)
 	h.Audit.B.Reset()
 	h.Exchange(apitest.Post(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, apitest.Header("Authorization", "Bearer no")))
@@ -194,8 +197,10 @@ func TestAuditLine(t *testing.T) {
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")), Faults: interceptor.Funcs{Create: apitest.Refuse(apitest.ErrRefused)}})
-	for _, body := range []string{`{"variables":{"TOKEN":"hunter2"}}`, `{"variables":{"TOKEN":["hunter2"]}}`, `{"deployment_url":"https://u:hunter2@example.com"}`} {
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")),
+		Faults: interceptor.Funcs{Create: apitest.Refuse(apitest.ErrRefused)}})
+	for _, body := range []string{`{"variables":{"TOKEN":"hunter2"}}`, `{"variables":{"TOKEN":["hunter2"]}}`,
+		`{"deployment_url":"https://u:hunter2@example.com"}`} {
 		h.Exchange(apitest.Post(body))
 	}
 	if all := h.Log.String() + h.Audit.String(); strings.Contains(all, "hunter2") || strings.Contains(all, apitest.GoodKey) {
@@ -227,7 +232,8 @@ postflight_notifications_total{decision="gone"} 0
 postflight_notifications_total{decision="no_match"} 0
 postflight_notifications_total{decision="unknown"} 0
 `
-	if err := testutil.GatherAndCompare(h.Registry, strings.NewReader(want), "postflight_http_requests_total", "postflight_notifications_total"); err != nil {
+	if err := testutil.GatherAndCompare(h.Registry, strings.NewReader(want), "postflight_http_requests_total",
+		"postflight_notifications_total"); err != nil {
 		t.Error(err)
 	}
 	if n, err := testutil.GatherAndCount(h.Registry, "postflight_http_request_seconds"); n != 2 || err != nil {
@@ -242,7 +248,8 @@ func TestServerLimits(t *testing.T) {
 	t.Run("a body that does not come", func(t *testing.T) {
 		answer := raw(t, limited(t, func(l *limits.Limits) { l.BodyTimeout = short }),
 			"POST "+apitest.DeploySuccessPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+apitest.GoodKey+"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
-		if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, "body_timeout") || !strings.Contains(answer, "Connection: close") {
+		if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, "body_timeout") ||
+			!strings.Contains(answer, "Connection: close") {
 			t.Errorf("got %q, want 408 and a closed connection", answer)
 		}
 	})

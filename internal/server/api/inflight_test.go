@@ -78,7 +78,8 @@ func (b *blocking) Match(string, *notification.Notification, func() bool) ([]*v1
 func TestTeamsShareTheServer(t *testing.T) {
 	otherKey := apitest.APIKey("pf_other_and_long")
 	otherKey.Namespace = "other"
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Team("other"), otherKey), Limits: func(l *limits.Limits) { l.InFlight = 10 }})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Team("other"), otherKey),
+		Limits: func(l *limits.Limits) { l.InFlight = 10 }})
 	reading, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	turnedAway := 0

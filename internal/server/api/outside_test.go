@@ -89,7 +89,8 @@ func TestWaitingKeepsNothing(t *testing.T) {
 
 // heapOfWaiting is how much the heap grows by so many requests that wait, in bytes.
 func heapOfWaiting(t *testing.T, clients, bytes int) int {
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.ARun("a", 0)), Config: func(c *api.Config) { c.Clock = clock.RealClock{} }})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.ARun("a", 0)),
+		Config: func(c *api.Config) { c.Clock = clock.RealClock{} }})
 	server := httptest.NewUnstartedServer(h.API)
 	h.Limits.Apply(server.Config, apitest.Budget)
 	server.Start()

@@ -67,19 +67,23 @@ func startStrangers(t *testing.T) *strangers {
 		return set, nil
 	}, s.steady, log)
 	issuers := issuer.New(issuer.Config{
-		Issuers: []issuer.Issuer{{Name: "ci", URL: s.ci.URL, Audiences: []string{"postflight"}, Algorithms: []jose.SignatureAlgorithm{jose.RS256}}},
-		Client:  func(*x509.CertPool) *http.Client { return http.DefaultClient }, Clock: clocktesting.NewFakePassiveClock(apitest.Noon), Steady: s.steady, Log: log,
+		Issuers: []issuer.Issuer{{Name: "ci", URL: s.ci.URL, Audiences: []string{"postflight"},
+			Algorithms: []jose.SignatureAlgorithm{jose.RS256}}},
+		Client: func(*x509.CertPool) *http.Client { return http.DefaultClient }, Clock: clocktesting.NewFakePassiveClock(apitest.Noon),
+		Steady: s.steady, Log: log,
 	})
-	accounts := auth.NewServiceAccounts(auth.ServiceAccountConfig{Reviewer: s, Keys: keys, Clock: clocktesting.NewFakePassiveClock(apitest.Noon)})
+	accounts := auth.NewServiceAccounts(auth.ServiceAccountConfig{Reviewer: s, Keys: keys,
+		Clock: clocktesting.NewFakePassiveClock(apitest.Noon)})
 	pods := auth.NewPodAuthenticator(s, keys, s.steady)
-	s.World = apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")), Ways: []auth.Way{accounts, issuers}, Config: func(c *api.Config) {
-		c.Artifacts = &apitest.ArtifactStore{}
-		c.AuthenticatePod = func(r *http.Request) (podfiles.Pod, error) {
-			p, err := pods.Authenticate(r.Context(), r)
-			return podfiles.Pod(p), err
-		}
-		c.Log = funcr.NewJSON(func(line string) { s.Log.WriteString(line + "\n") }, funcr.Options{}) // as much as the manager logs
-	}})
+	s.World = apitest.Start(t,
+		apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")), Ways: []auth.Way{accounts, issuers}, Config: func(c *api.Config) {
+			c.Artifacts = &apitest.ArtifactStore{}
+			c.AuthenticatePod = func(r *http.Request) (podfiles.Pod, error) {
+				p, err := pods.Authenticate(r.Context(), r)
+				return podfiles.Pod(p), err
+			}
+			c.Log = funcr.NewJSON(func(line string) { s.Log.WriteString(line + "\n") }, funcr.Options{}) // as much as the manager logs
+		}})
 	return s
 }
 
@@ -116,7 +120,8 @@ func (s *strangers) counts() (failed, refused float64) {
 // TestForgedKeys: whoever sends tokens with keys that nobody has fires no alert, fills no log, and makes nobody be asked at each of them. A
 // token with a new key is answered in a way that makes its sender try again.
 func TestForgedKeys(t *testing.T) {
-	account := map[string]any{"iss": "https://kubernetes", "sub": "system:serviceaccount:acme:ci", "aud": []string{"postflight"}, "exp": 9e9, "kubernetes.io": map[string]any{}}
+	account := map[string]any{"iss": "https://kubernetes", "sub": "system:serviceaccount:acme:ci", "aud": []string{"postflight"}, "exp": 9e9,
+		"kubernetes.io": map[string]any{}}
 	for name, send := range map[string]func(*strangers) (*http.Request, any){
 		"of an issuer": func(s *strangers) (*http.Request, any) {
 			return apitest.Post("{}"), tokens.GitHub(s.ci.URL, apitest.Noon)
@@ -179,7 +184,8 @@ func TestKeysCannotBeRead(t *testing.T) {
 		t.Errorf("the metrics have %v failed requests, want %d", failed, hour)
 	}
 	lines := strings.Split(strings.TrimSpace(s.keysLog.String()), "\n")
-	if len(lines) != 6 || !strings.Contains(lines[0], "cannot be read") || !strings.Contains(lines[0], `"issuer":"ci"`) || !strings.Contains(lines[0], "502") {
+	if len(lines) != 6 || !strings.Contains(lines[0], "cannot be read") || !strings.Contains(lines[0], `"issuer":"ci"`) ||
+		!strings.Contains(lines[0], "502") {
 		t.Errorf("the log of an hour has %d lines, want 6:\n%s", len(lines), s.keysLog)
 	}
 }

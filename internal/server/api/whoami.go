@@ -12,7 +12,8 @@ func (a *API) whoAmI(w http.ResponseWriter, r *exchange.Request) error {
 	p := r.Principal
 	answer := httpapi.WhoAmI{
 		Sender: httpapi.Sender{Kind: p.Sender.Kind, Name: p.Sender.Name}, Team: p.Team.Name, Namespace: p.Team.NamespaceName(),
-		Actions: []string{}, DeploymentTypes: p.Grant.DeploymentTypes, Environments: p.Grant.Environments, Commit: p.Grant.Commit, Runs: p.Grant.Runs,
+		Actions: []string{}, DeploymentTypes: p.Grant.DeploymentTypes, Environments: p.Grant.Environments, Commit: p.Grant.Commit,
+		Runs: p.Grant.Runs,
 	}
 	for _, action := range grant.Actions {
 		if p.Grant.Allows(action) {

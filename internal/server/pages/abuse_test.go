@@ -115,7 +115,8 @@ func TestVisitorsCannotExplain(t *testing.T) {
 	public[0].(*v1alpha1.Team).Spec.PublicPages = true
 	h := newHarness(t, public)
 	for key, want := range map[string]string{"": "Sign in to find out.", readKey: "It would run."} {
-		if got := h.browser(t, key).get("/triggers/shop/checkout?explain=1&branch=main"); got.code != http.StatusOK || !strings.Contains(got.body, want) {
+		if got := h.browser(t, key).get("/triggers/shop/checkout?explain=1&branch=main"); got.code != http.StatusOK ||
+			!strings.Contains(got.body, want) {
 			t.Errorf("with the key %q: %d, without %q", key, got.code, want)
 		}
 	}

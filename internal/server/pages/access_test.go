@@ -28,7 +28,8 @@ func TestWhoSeesWhat(t *testing.T) {
 	private.logs.write(sampleLog())
 	open.logs.write(sampleLog())
 	paths := []string{"/runs/shop", failedRun, failedRun + "/log", failedRun + "/artifacts", failedRun + "/variables", failedRun + "/attempts",
-		failedRun + "/log/text", failedRun + "/log/live", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop", "/tests/shop", "/insights/shop"}
+		failedRun + "/log/text", failedRun +
+			"/log/live", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop", "/tests/shop", "/insights/shop"}
 	missing := []string{"/runs/shop/none", "/triggers/shop/none", "/runs/nowhere", "/runs/nowhere/none"}
 	cases := map[string]struct {
 		reason string
@@ -110,7 +111,8 @@ func TestSessions(t *testing.T) {
 	}
 	forged := *b.cookie
 	forged.Value = strings.ToLower(forged.Value)
-	for name, cookie := range map[string]*http.Cookie{"forged": &forged, "empty": {Name: forged.Name}, "other": {Name: forged.Name, Value: "x"}} {
+	for name, cookie := range map[string]*http.Cookie{"forged": &forged, "empty": {Name: forged.Name},
+		"other": {Name: forged.Name, Value: "x"}} {
 		other := h.browser(t, "")
 		other.cookie = cookie
 		if got := other.get("/runs/shop"); got.code != http.StatusSeeOther {
@@ -121,7 +123,8 @@ func TestSessions(t *testing.T) {
 	if len(out.cookies) != 1 || out.cookies[0].MaxAge >= 0 {
 		t.Errorf("after signing out, the cookies are %v", out.cookies)
 	}
-	if got := h.browser(t, "").post("/sign-in", "key=wrong"); got.code != http.StatusUnauthorized || len(got.cookies) != 0 || !strings.Contains(got.body, "not accepted") {
+	if got := h.browser(t, "").post("/sign-in", "key=wrong"); got.code != http.StatusUnauthorized || len(got.cookies) != 0 ||
+		!strings.Contains(got.body, "not accepted") {
 		t.Errorf("a wrong key: %d", got.code)
 	}
 }
@@ -179,17 +182,23 @@ func TestActions(t *testing.T) {
 		want   int
 		done   []string
 	}{
-		"Cancel":         {"It is recorded by whom.", actKey, running + "/cancel", nil, http.StatusSeeOther, []string{"cancel checkout-3f9c2k7q5x0a by laptop of Anna"}},
-		"Rerun":          {"It is recorded by whom.", actKey, failedRun + "/rerun", nil, http.StatusSeeOther, []string{"rerun smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
-		"Failed tests":   {"It is recorded by whom.", actKey, failedRun + "/rerun-failed", nil, http.StatusSeeOther, []string{"rerun failed tests of smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
-		"By a reader":    {"A key only reads, unless the team says otherwise.", readKey, running + "/cancel", nil, http.StatusForbidden, nil},
-		"By nobody":      {"They may sign in.", "", running + "/cancel", nil, http.StatusSeeOther, nil},
-		"By a rival":     {"They learn nothing.", otherKey, running + "/cancel", nil, http.StatusNotFound, nil},
-		"From a site":    {"A page of somebody else acts as the reader.", actKey, running + "/cancel", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden, nil},
-		"Another origin": {"So does one in an old browser.", actKey, running + "/cancel", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden, nil},
-		"Another port":   {"A page of the same site is another's as well.", actKey, running + "/cancel", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden, nil},
-		"No origin":      {"A sandboxed page has none.", actKey, running + "/rerun", http.Header{"Origin": {"null"}}, http.StatusForbidden, nil},
-		"No such run":    {"There is nothing to cancel.", actKey, "/runs/shop/none/cancel", nil, http.StatusNotFound, nil},
+		"Cancel": {"It is recorded by whom.", actKey, running + "/cancel", nil, http.StatusSeeOther,
+			[]string{"cancel checkout-3f9c2k7q5x0a by laptop of Anna"}},
+		"Rerun": {"It is recorded by whom.", actKey, failedRun + "/rerun", nil, http.StatusSeeOther,
+			[]string{"rerun smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
+		"Failed tests": {"It is recorded by whom.", actKey, failedRun + "/rerun-failed", nil, http.StatusSeeOther,
+			[]string{"rerun failed tests of smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
+		"By a reader": {"A key only reads, unless the team says otherwise.", readKey, running + "/cancel", nil, http.StatusForbidden, nil},
+		"By nobody":   {"They may sign in.", "", running + "/cancel", nil, http.StatusSeeOther, nil},
+		"By a rival":  {"They learn nothing.", otherKey, running + "/cancel", nil, http.StatusNotFound, nil},
+		"From a site": {"A page of somebody else acts as the reader.", actKey, running + "/cancel",
+			http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden, nil},
+		"Another origin": {"So does one in an old browser.", actKey, running + "/cancel", http.Header{"Origin": {"https://evil.example"}},
+			http.StatusForbidden, nil},
+		"Another port": {"A page of the same site is another's as well.", actKey, running + "/cancel",
+			http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden, nil},
+		"No origin":   {"A sandboxed page has none.", actKey, running + "/rerun", http.Header{"Origin": {"null"}}, http.StatusForbidden, nil},
+		"No such run": {"There is nothing to cancel.", actKey, "/runs/shop/none/cancel", nil, http.StatusNotFound, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +219,8 @@ func TestAllTeams(t *testing.T) {
 	h := newHarness(t, samples(), sampleShared)
 	for key, want := range map[string]struct{ shop, rival bool }{bothKey: {true, true}, readKey: {shop: true}, otherKey: {rival: true}} {
 		body := h.browser(t, key).get("/teams").body
-		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop || rival != want.rival {
+		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop ||
+			rival != want.rival {
 			t.Errorf("%s sees shop: %t, rival: %t, want %+v", key, shop, rival, want)
 		}
 		if leads := strings.Contains(body, `href="/teams"`); leads != (want.shop && want.rival) {
@@ -226,7 +236,8 @@ func TestAllTeams(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if !strings.Contains(body, "Nothing fails in 1 of 2 teams.") || !strings.Contains(body, "fails on") || strings.Index(body, "team-shop") > strings.Index(body, "team-rival") {
+	if !strings.Contains(body, "Nothing fails in 1 of 2 teams.") || !strings.Contains(body, "fails on") ||
+		strings.Index(body, "team-shop") > strings.Index(body, "team-rival") {
 		t.Errorf("what fails does not come first:\n%s", body)
 	}
 }
@@ -283,7 +294,8 @@ func TestPageOfFailedTests(t *testing.T) {
 		}
 	}
 	body := newHarness(t, all).browser(t, actKey).get(failedRun).body
-	for _, want := range []string{`id="only-failed"`, `<a href="/runs/shop/smoke-1"`, "3 failed tests of smoke-1 passed; the other 117 passed there."} {
+	for _, want := range []string{`id="only-failed"`, `<a href="/runs/shop/smoke-1"`,
+		"3 failed tests of smoke-1 passed; the other 117 passed there."} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -293,7 +305,8 @@ func TestPageOfFailedTests(t *testing.T) {
 func TestRefusedAction(t *testing.T) {
 	h := newHarness(t, samples())
 	h.actions.err = &dispatch.Error{Kind: dispatch.Rejected, Message: "A newer deployment came later."}
-	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict || !strings.Contains(got.body, "A newer deployment came later.") {
+	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict ||
+		!strings.Contains(got.body, "A newer deployment came later.") {
 		t.Errorf("%d: %s", got.code, got.body)
 	}
 }

@@ -119,7 +119,8 @@ func TestStoreAway(t *testing.T) {
 			t.Errorf("%s: %d, without %q", path, got.code, want)
 		}
 	}
-	if got := b.get("/runs/shop/unknown"); got.code != http.StatusServiceUnavailable || !strings.Contains(got.body, "The archive cannot be read") {
+	if got := b.get("/runs/shop/unknown"); got.code != http.StatusServiceUnavailable ||
+		!strings.Contains(got.body, "The archive cannot be read") {
 		t.Errorf("a run that may be in the archive: %d", got.code)
 	}
 }

@@ -48,7 +48,8 @@ func TestAudit(t *testing.T) {
 	actor.post("/sign-out", "")
 
 	line := func(kind, who, route string, more ...any) map[string]any {
-		l := map[string]any{"level": "INFO", "msg": "request", kind: who, "signedInBy": "key", "method": "POST", "route": "POST " + route, "code": float64(303)}
+		l := map[string]any{"level": "INFO", "msg": "request", kind: who, "signedInBy": "key", "method": "POST", "route": "POST " + route,
+			"code": float64(303)}
 		for i := 0; i < len(more); i += 2 {
 			l[more[i].(string)] = more[i+1]
 		}

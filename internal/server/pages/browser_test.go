@@ -44,7 +44,8 @@ func TestWatchARun(t *testing.T) {
 			b := h.open(t, s, readKey)
 			b.visit("/runs/shop")
 			b.await(`document.body.innerText.includes("three steps away")`)
-			r := run{id: "smoke-1", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"), condition: v1alpha1.Queued("Waiting for a slot.")}
+			r := run{id: "smoke-1", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"),
+				condition: v1alpha1.Queued("Waiting for a slot.")}
 			h.set(t, r.suite())
 			b.await(`document.querySelector("#run-smoke-1 .icon.queued")`)
 			b.leave(`document.querySelector("#run-smoke-1 .cover").click()`)
@@ -234,7 +235,8 @@ func TestOtherChanges(t *testing.T) {
 	h := newHarness(t, samples(), quick)
 	b := h.open(t, desktop, readKey)
 	b.visit("/triggers/shop")
-	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "contract", Namespace: team}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "contract", Namespace: team},
+		Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
 	if err := h.client.Create(t.Context(), trigger); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,8 @@ func TestWithoutScripts(t *testing.T) {
 	h := newHarness(t, samples(), sampleTests)
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
-	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card", failedRun: "2 of 120 tests failed",
+	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card",
+		failedRun:        "2 of 120 tests failed",
 		"/insights/shop": "95th percentile", "/tests/shop": "31 of 214 failed", showTest(failingTest): "Fails since <time"} {
 		if got := b.get(path); !strings.Contains(got.body, want) {
 			t.Errorf("%s lacks %q", path, want)

@@ -20,7 +20,8 @@ func TestEnvironmentPage(t *testing.T) {
 	b := h.browser(t, readKey)
 	received := time.Now().UTC().Add(-2 * time.Hour).Format(time.DateOnly) // the day of load-9ttt, which is yesterday soon after midnight
 	for path, want := range map[string][]string{
-		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`, "30b1c9d2 comes: 1 of 3 replicas"},
+		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`,
+			"30b1c9d2 comes: 1 of 3 replicas"},
 		"/environments/shop/staging": {"The rollout of acme/search is not complete.", "by the rollout", "by CI", "Nothing tested it.",
 			"?day=", "Deployed</td>"},
 		"/environments/shop/staging?day=" + received: {`href="/runs/shop/load-9ttt"`, "<title>load: Timed out at"},
@@ -36,7 +37,8 @@ func TestEnvironmentPage(t *testing.T) {
 			}
 		}
 	}
-	for path, key := range map[string]string{"/environments/shop/nope": readKey, "/environments/shop/staging": otherKey, "/environments/rival/staging": readKey} {
+	for path, key := range map[string]string{"/environments/shop/nope": readKey, "/environments/shop/staging": otherKey,
+		"/environments/rival/staging": readKey} {
 		if got := h.browser(t, key).get(path); got.code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, got.code)
 		}
@@ -67,10 +69,12 @@ func TestArchivedDayOfAnEnvironment(t *testing.T) {
 		}
 	})
 	b := h.browser(t, readKey)
-	if got := b.get("/environments/shop/staging?day=2020-01-01"); !strings.Contains(got.body, "acme/archived") || !strings.Contains(got.body, "f00dcafe") {
+	if got := b.get("/environments/shop/staging?day=2020-01-01"); !strings.Contains(got.body, "acme/archived") ||
+		!strings.Contains(got.body, "f00dcafe") {
 		t.Errorf("%d: %s", got.code, got.body)
 	}
-	if got := b.get("/environments/shop/staging"); got.code != http.StatusOK || len(asked) != 1 || asked[0] != "shop staging 2020-01-01 2020-01-02" {
+	if got := b.get("/environments/shop/staging"); got.code != http.StatusOK || len(asked) != 1 ||
+		asked[0] != "shop staging 2020-01-01 2020-01-02" {
 		t.Errorf("asked %q", asked)
 	}
 	problem = errors.New("it refuses connections")

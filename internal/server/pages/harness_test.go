@@ -82,7 +82,8 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{}, triggers: &match.Index{}}
+	h := &harness{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{},
+		triggers: &match.Index{}}
 	stored, err := runs.New(runs.Config{Cache: h.client, Live: h.client, PodLogs: noPods{}, Limits: runs.DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)
@@ -95,10 +96,12 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 		Cache: h.client, Authenticator: h.auth, Actions: h.actions, Runs: h.reader, SendingLogs: stored.Sending,
 		SealingKey:    func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Authenticated: func(context.Context, string) {},
-		Config: overview.Config{Explain: func(_ context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
+		Config: overview.Config{Explain: func(_ context.Context, team *v1alpha1.Team,
+			n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
 		}},
-		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Steady: clock.RealClock{},
+		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
+		Steady: clock.RealClock{},
 	}
 	for _, o := range options {
 		o(&c)
@@ -150,7 +153,8 @@ func (h *harness) set(t testing.TB, s *v1alpha1.Suite) {
 // browser is an HTTP client that may have signed in.
 func (h *harness) browser(t testing.TB, key string) *browser {
 	t.Helper()
-	b := &browser{h: h, t: t, client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	b := &browser{h: h, t: t,
+		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	if key != "" {
 		resp := b.post("/sign-in", "key="+strings.ReplaceAll(key, " ", "+"))
 		for _, c := range resp.cookies {

@@ -66,7 +66,8 @@ func TestOutage(t *testing.T) {
 			now.SetTime(now.Now().Add(h.Limits.UnconfirmedFor - time.Second))
 			rechecked(t, auth)
 			auth.away.Store(false)
-			r := run{id: "smoke-new", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"), condition: v1alpha1.Queued("Waiting.")}
+			r := run{id: "smoke-new", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"),
+				condition: v1alpha1.Queued("Waiting.")}
 			h.set(t, r.suite())
 			for data := ""; !strings.Contains(data, r.id); {
 				var event string

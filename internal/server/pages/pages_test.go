@@ -143,9 +143,12 @@ func TestAssets(t *testing.T) {
 		t.Fatalf("only %d assets", len(assets))
 	}
 	total := 0
-	for _, asset := range append(assets, []string{"", "/assets/" + regexp.MustCompile(`/assets/(.*/state-failed.svg)`).FindStringSubmatch(h.browser(t, readKey).get(failedRun).body)[1]}) {
+	for _, asset := range append(assets,
+		[]string{"", "/assets/" + regexp.MustCompile(`/assets/(.*/state-failed.svg)`).FindStringSubmatch(h.browser(t,
+			readKey).get(failedRun).body)[1]}) {
 		got := b.do(http.MethodGet, asset[1], "", http.Header{"Accept-Encoding": {"gzip"}})
-		if got.code != http.StatusOK || got.header.Get("Content-Encoding") != "gzip" || !strings.Contains(got.header.Get("Cache-Control"), "immutable") {
+		if got.code != http.StatusOK || got.header.Get("Content-Encoding") != "gzip" ||
+			!strings.Contains(got.header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %d, %v", asset[1], got.code, got.header)
 		}
 		total += len(got.body)
@@ -215,7 +218,8 @@ func TestLive(t *testing.T) {
 		h.set(t, run{id: id, trigger: "other", environment: "staging", condition: v1alpha1.Queued("")}.suite())
 		poll.True(t, "the page is rendered again", func() bool { return h.reader.listed.Load() > listed })
 	}
-	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Minute, condition: v1alpha1.Passed("All is well.")}.suite())
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Minute,
+		condition: v1alpha1.Passed("All is well.")}.suite())
 	if data := <-events; !strings.Contains(data, "Passed: smoke on production") || !strings.Contains(data, "All is well.") {
 		t.Errorf("the new version is %s", data)
 	}
@@ -240,7 +244,8 @@ func TestSettled(t *testing.T) {
 	if _, _, err := stream.read(); err != nil {
 		t.Fatal(err)
 	}
-	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour, condition: v1alpha1.Passed("All is well.")}.suite())
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour,
+		condition: v1alpha1.Passed("All is well.")}.suite())
 	var events []string
 	for {
 		event, _, err := stream.read()

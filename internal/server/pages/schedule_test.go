@@ -20,7 +20,8 @@ func TestSchedulePages(t *testing.T) {
 			trigger.Status.Schedule = &v1alpha1.ScheduleStatus{LastTime: &three, NextTime: &three, Message: "Nothing <b>is</b> deployed."}
 		}
 	}
-	nightly := run{id: "nightly", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: minute, condition: v1alpha1.Passed("")}.suite()
+	nightly := run{id: "nightly", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: minute,
+		condition: v1alpha1.Passed("")}.suite()
 	nightly.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-25T03:00:00Z"}
 	h := newHarness(t, append(objects, nightly))
 	b := h.browser(t, actKey)

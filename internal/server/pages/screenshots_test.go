@@ -42,7 +42,8 @@ func TestScreenshots(t *testing.T) {
 	h.store(t, old)
 	archived := h.open(t, desktop, actKey)
 	for page, path := range map[string]string{
-		"runs-archived": "/runs/shop?archive=1&trigger=smoke", "run-archived": "/runs/shop/smoke-7h2k9s", "log-archived": "/runs/shop/smoke-7h2k9s/log",
+		"runs-archived": "/runs/shop?archive=1&trigger=smoke", "run-archived": "/runs/shop/smoke-7h2k9s",
+		"log-archived": "/runs/shop/smoke-7h2k9s/log",
 	} {
 		archived.visit(path)
 		archived.picture(filepath.Join(folder, page+".png"), true)
@@ -52,7 +53,8 @@ func TestScreenshots(t *testing.T) {
 	archived.picture(filepath.Join(folder, "report.png"), false)
 	newcomer := newHarness(t, emptyTeams())
 	b := newcomer.open(t, desktop, actKey)
-	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop", "empty-tests": "/tests/shop", "empty-insights": "/insights/shop"} {
+	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop",
+		"empty-board": "/board/shop", "empty-tests": "/tests/shop", "empty-insights": "/insights/shop"} {
 		b.visit(path)
 		b.picture(filepath.Join(folder, page+".png"), true)
 	}

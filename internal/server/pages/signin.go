@@ -83,7 +83,8 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *site.Request) error {
 	}
 	address, memo, err := u.Provider.Begin(r.Context(), publicurl.Join(u.PublicURL, "/sign-in/callback"))
 	if err != nil {
-		return &site.Problem{Status: http.StatusServiceUnavailable, Title: "Your identity provider cannot be reached", Text: "Try again in a minute.", Cause: err}
+		return &site.Problem{Status: http.StatusServiceUnavailable, Title: "Your identity provider cannot be reached",
+			Text: "Try again in a minute.", Cause: err}
 	}
 	value, err := u.Sealer.Seal(r.Context(), attemptPurpose, attempt{memo, r.URL.Query().Get("next"), u.Clock.Now().Add(attemptFor)})
 	if err != nil {
@@ -97,7 +98,8 @@ func (u *UI) visitProvider(w http.ResponseWriter, r *site.Request) error {
 }
 
 func (u *UI) returnFromProvider(w http.ResponseWriter, r *site.Request) error {
-	late := &site.Problem{Status: http.StatusBadRequest, Title: "You are not signed in", Text: "You took too long, or your browser blocks cookies. Try again."}
+	late := &site.Problem{Status: http.StatusBadRequest, Title: "You are not signed in",
+		Text: "You took too long, or your browser blocks cookies. Try again."}
 	cookie, err := r.Cookie(attemptCookie)
 	if u.providerName() == "" || err != nil {
 		return late
@@ -133,7 +135,8 @@ func (u *UI) providerLogout(w http.ResponseWriter, r *site.Request) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	case site.StatusOf(err) == 0:
-		return &site.Problem{Status: http.StatusBadRequest, Title: "Nothing was ended", Text: "The logout token is not one of the provider.", Cause: err}
+		return &site.Problem{Status: http.StatusBadRequest, Title: "Nothing was ended", Text: "The logout token is not one of the provider.",
+			Cause: err}
 	default:
 		return &site.Problem{Status: http.StatusServiceUnavailable, Title: "Nothing was ended", Text: "Send the logout token again.", Cause: err}
 	}

@@ -22,9 +22,11 @@ func TestKeyboardOfTests(t *testing.T) {
 	h := newHarness(t, samples(), sampleTests)
 	b := h.open(t, phone, readKey)
 	for path, stops := range map[string][]string{
-		"/insights/shop":      {`.segments a`, `select[name=trigger]`, `.lead a`, `.as-table summary`, `.ends a`, `.of-tests .cover`, `.slowest .cover`},
-		"/tests/shop":         {`.segments a`, `input[type=search]`, `.of-tests .cover`, `a[rel=next]`},
-		showTest(failingTest): {`.segments a`, `#quarantine summary`, `#terminal summary`, `.lead a`, `.as-table summary`, `.says a`, `.report-text summary`, `.of-places .cover`, `.of-runs .cover`},
+		"/insights/shop": {`.segments a`, `select[name=trigger]`, `.lead a`, `.as-table summary`, `.ends a`, `.of-tests .cover`,
+			`.slowest .cover`},
+		"/tests/shop": {`.segments a`, `input[type=search]`, `.of-tests .cover`, `a[rel=next]`},
+		showTest(failingTest): {`.segments a`, `#quarantine summary`, `#terminal summary`, `.lead a`, `.as-table summary`, `.says a`,
+			`.report-text summary`, `.of-places .cover`, `.of-runs .cover`},
 	} {
 		b.visit(path)
 		reached := 0

@@ -30,7 +30,8 @@ func New(s *exchange.Server, receiver *events.Receiver) *API {
 		refusals: newRefusals(s.Clock),
 		received: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "postflight_events_total",
-			Help: "Events of other services for a source that is configured, by its type and what came of them: taken, ignored, not_verified or failed.",
+			Help: "Events of other services for a source that is configured, by its type and what came of them: taken, ignored, not_verified " +
+				"or failed.",
 		}, []string{"type", "outcome"}),
 	}
 }

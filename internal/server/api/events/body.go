@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 )
 
-// eventChunk is how much memory a body gets at first: those of GitHub take 10 to 30 KiB.
+// eventChunk is how much memory a body gets at first: events of GitHub take 10 to 30 KiB.
 const eventChunk = 16 << 10
 
 var errBudget = errors.New("the budget of bytes is spent")
@@ -20,7 +20,7 @@ func errManyEvents() error {
 	return exchange.Overloaded("The server is reading as many events as it can. Deliver the event again.")
 }
 
-// readEvent reads a body of a sender that is not known yet, and calls cancel if others need its memory before the caller keeps it. Unless
+// readEvent reads the body of an unknown sender, and calls cancel if others need its memory before the caller keeps it. Unless
 // there is an error, the caller must release the body.
 func (a *API) readEvent(w http.ResponseWriter, r *exchange.Request, budget *bodyBudget, owner bodyOwner, cancel context.CancelFunc) (
 	d events.Delivery, body *bodyRead, err error,

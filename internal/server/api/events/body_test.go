@@ -70,7 +70,8 @@ type secretReads struct {
 }
 
 func (s *secretReads) faults() interceptor.Funcs {
-	return interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+		opts ...client.GetOption) error {
 		if _, ok := o.(*corev1.Secret); ok && s.count(key.Namespace) > 1 && key.Namespace == s.delayed {
 			close(s.started)
 			<-s.until
@@ -120,7 +121,8 @@ func TestForgedEventsDuringARead(t *testing.T) {
 	}
 	forged := make(chan int)
 	go func() {
-		forged <- u.Exchange(deliver("deployment_status", []byte("{}"), apitest.Path(forgedPath), func(r *http.Request) { r.Header.Del("X-Hub-Signature-256") })).Code
+		forged <- u.Exchange(deliver("deployment_status", []byte("{}"), apitest.Path(forgedPath),
+			func(r *http.Request) { r.Header.Del("X-Hub-Signature-256") })).Code
 	}()
 	<-reads.started
 	for _, body := range s.bodies {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// bodyBudget bounds the memory of bodies that may be of strangers: only the whole body shows who has signed it. When full, the namespace
-// that takes most loses its oldest body, so that each has its share, whatever is sent to others.
+// bodyBudget bounds the memory of bodies from senders who may be strangers: only the whole body proves its signature. When it is full, the
+// namespace that takes most loses its oldest body, so each namespace has its share, whatever others receive.
 type bodyBudget struct {
 	size int64
 
@@ -32,7 +32,7 @@ type bodyRead struct {
 	cutOff    func() // ends reading and waiting; called at most once, under the lock of the budget
 }
 
-// bodyOwner is the source of a body. That of the manager's App has no namespace.
+// bodyOwner is the source of a body. The manager's App has no namespace.
 type bodyOwner struct{ namespace, source string }
 
 func newBodyBudget(size int64) *bodyBudget {
@@ -83,7 +83,7 @@ func (r *bodyRead) keep() {
 	r.budget.forget(r)
 }
 
-// release gives back what the body takes. It may be called again.
+// release gives back what the body takes. Calls after the first do nothing.
 func (r *bodyRead) release() {
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
@@ -104,7 +104,7 @@ func (b *bodyBudget) add(r *bodyRead, n int64) {
 	b.all += n
 }
 
-// victim is the oldest of the bodies of the source that takes most, of the namespace that takes most.
+// victim is the oldest body of the source that takes most, within the namespace that takes most.
 func (b *bodyBudget) victim() (found *bodyRead) {
 	var ofNamespace, ofSource int64
 	for _, r := range b.arriving {

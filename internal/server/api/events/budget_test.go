@@ -16,12 +16,16 @@ func TestBodyBudget(t *testing.T) {
 		reason string
 		steps  []step
 	}{
-		"a lone source":            {"it may take all", []step{{"a/x1", 60, ""}, {"a/x2", 40, ""}}},
-		"the oldest":               {"new ones are complete sooner than those that stall", []step{{"a/x1", 50, ""}, {"a/x2", 50, ""}, {"a/x3", 10, "a/x1"}}},
-		"another namespace":        {"it has its share", []step{{"a/x1", 50, ""}, {"a/x2", 50, ""}, {"b/x1", 10, "a/x1"}}},
-		"the one that takes most":  {"a share is not for hoarding", []step{{"b/x1", 10, ""}, {"a/x1", 50, ""}, {"c/x1", 40, ""}, {"d/x1", 10, "a/x1"}}},
-		"another source":           {"one source does not cut off the others of its namespace", []step{{"a/y1", 20, ""}, {"a/x1", 40, ""}, {"a/x2", 40, ""}, {"a/y2", 10, "a/x1"}}},
-		"many small ones":          {"one that wants more than its share is refused", []step{{"a/x1", 50, ""}, {"b/x1", 50, ""}, {"b/x1", 10, "b/x1"}}},
+		"a lone source": {"it may take all", []step{{"a/x1", 60, ""}, {"a/x2", 40, ""}}},
+		"the oldest": {"new ones are complete sooner than those that stall",
+			[]step{{"a/x1", 50, ""}, {"a/x2", 50, ""}, {"a/x3", 10, "a/x1"}}},
+		"another namespace": {"it has its share", []step{{"a/x1", 50, ""}, {"a/x2", 50, ""}, {"b/x1", 10, "a/x1"}}},
+		"the one that takes most": {"a share is not for hoarding",
+			[]step{{"b/x1", 10, ""}, {"a/x1", 50, ""}, {"c/x1", 40, ""}, {"d/x1", 10, "a/x1"}}},
+		"another source": {"one source does not cut off the others of its namespace",
+			[]step{{"a/y1", 20, ""}, {"a/x1", 40, ""}, {"a/x2", 40, ""}, {"a/y2", 10, "a/x1"}}},
+		"many small ones": {"one that wants more than its share is refused",
+			[]step{{"a/x1", 50, ""}, {"b/x1", 50, ""}, {"b/x1", 10, "b/x1"}}},
 		"one that grows":           {"it is the only one of its source", []step{{"a/x1", 90, ""}, {"a/x1", 20, "a/x1"}}},
 		"one that nothing can end": {"its sender is known", []step{{"a/x1", 90, ""}, {"a/x1", 0, "keep"}, {"b/x1", 20, "b/x1"}}},
 		"without a namespace":      {"the App has its share", []step{{"a/x1", 50, ""}, {"a/x2", 50, ""}, {"/1", 30, "a/x1"}}},

@@ -55,7 +55,8 @@ func (a *API) SourceEvent(w http.ResponseWriter, r *exchange.Request) error {
 	body.keep()
 	if source.Team.Spec.Suspended {
 		a.count(source.Object.Spec.Type, eventFailed)
-		return &exchange.Failure{Code: "team_suspended", Message: "The team of this EventSource is suspended. Ask the operator of this service to enable it."}
+		return &exchange.Failure{Code: "team_suspended",
+			Message: "The team of this EventSource is suspended. Ask the operator of this service to enable it."}
 	}
 	return a.takeEvent(w, r, []events.Source{source}, d, body.release)
 }
@@ -87,7 +88,8 @@ func (a *API) AppEvent(w http.ResponseWriter, r *exchange.Request) error {
 		a.count(v1alpha1.EventsOfGitHub, eventIgnored)
 		ignored := e.Ignored
 		if ignored == "" {
-			ignored = "No team wants the events of this repository: its Team must list the repository, and its namespace have an EventSource of the type GitHub."
+			ignored = "No team wants the events of this repository: its Team must list the repository, and its namespace have an EventSource " +
+				"of the type GitHub."
 		}
 		exchange.WriteJSON(w, http.StatusOK, &httpapi.EventResult{Ignored: ignored})
 		return nil
@@ -106,7 +108,7 @@ func (a *API) notVerified(r *exchange.Request, kind v1alpha1.EventSourceType, so
 	return eventFailure(err)
 }
 
-// takeEvent hands an event to each source. GitHub hangs up after ten seconds, and sends nothing again by itself: that ends no dispatch.
+// takeEvent hands an event to each source. GitHub hangs up after ten seconds and never retries, so the dispatch continues.
 func (a *API) takeEvent(w http.ResponseWriter, r *exchange.Request, sources []events.Source, d events.Delivery, read func()) error {
 	ctx := context.WithoutCancel(r.Context())
 	answer, answered := &httpapi.EventResult{}, false
@@ -116,7 +118,8 @@ func (a *API) takeEvent(w http.ResponseWriter, r *exchange.Request, sources []ev
 			Sender: auth.Sender{Kind: "event", Name: s.Object.Namespace + "/" + s.Object.Name, Text: "the EventSource " + s.Object.Name}})
 		err := a.Answer(w, r, func(http.ResponseWriter, *exchange.Request) error {
 			if !r.Acquire(a.events) {
-				return exchange.Overloaded("The server is answering as many events as it can, or as many of this team as leave room for others. Deliver the event again.")
+				return exchange.Overloaded("The server is answering as many events as it can, or as many of this team as leave room for others. " +
+					"Deliver the event again.")
 			}
 			read()
 			some, err := a.takeFor(ctx, r, s, d)
@@ -127,7 +130,7 @@ func (a *API) takeEvent(w http.ResponseWriter, r *exchange.Request, sources []ev
 			r.TeamStatus = exchange.StatusOf(err)
 		}
 		if err != nil && exchange.StatusOf(failed) < http.StatusInternalServerError {
-			failed = err // the first after which the event is delivered again, if there is one
+			failed = err // the first error that makes the sender deliver again, if there is one
 		}
 	}
 	if failed != nil {
@@ -159,8 +162,8 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 	if got.Request.Team != nil && (err == nil || len(got.Result.Triggers) > 0) {
 		a.Record(r, got.Request, got.Result)
 	}
-	for _, again := range got.Repeats {
-		r.AddToAudit("of", again.Of, "suites", []string{again.Next})
+	for _, rerun := range got.Repeats {
+		r.AddToAudit("of", rerun.Of, "suites", []string{rerun.Next})
 	}
 	if err != nil {
 		return nil, eventFailureOf(err, got.Result)
@@ -173,8 +176,9 @@ func newEventResult(a events.Answer) *httpapi.EventResult {
 	for _, t := range a.Result.Triggers {
 		answer.Results = append(answer.Results, exchange.NewResult(t))
 	}
-	for _, again := range a.Repeats {
-		answer.Repeats = append(answer.Repeats, httpapi.EventRepeat{RunID: again.Of, NextRunID: again.Next, Created: again.Created, Problem: again.Problem})
+	for _, rerun := range a.Repeats {
+		answer.Repeats = append(answer.Repeats,
+			httpapi.EventRepeat{RunID: rerun.Of, NextRunID: rerun.Next, Created: rerun.Created, Problem: rerun.Problem})
 	}
 	return answer
 }
@@ -208,7 +212,8 @@ func eventFailure(err error) error {
 	case errors.Is(err, events.ErrNotVerified):
 		return errNotVerified
 	case errors.Is(err, events.ErrUnavailable):
-		return &exchange.Failure{Code: "unavailable", Cause: err, Message: "Events cannot be checked at the moment. Deliver this one again in a minute."}
+		return &exchange.Failure{Code: "unavailable", Cause: err,
+			Message: "Events cannot be checked at the moment. Deliver this one again in a minute."}
 	default:
 		return err
 	}

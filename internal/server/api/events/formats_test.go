@@ -33,14 +33,15 @@ type aFormat struct {
 }
 
 var formats = map[string]aFormat{
-	"GitLab, signed": {v1alpha1.EventsOfGitLab, signingToken, "gitlab/testdata/deployment.json", func(h http.Header, body []byte, at time.Time) {
-		key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(signingToken, "whsec_"))
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(gitLabID + "." + strconv.FormatInt(at.Unix(), 10) + "." + string(body)))
-		h.Set("Webhook-Id", gitLabID)
-		h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
-		h.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	}},
+	"GitLab, signed": {v1alpha1.EventsOfGitLab, signingToken, "gitlab/testdata/deployment.json",
+		func(h http.Header, body []byte, at time.Time) {
+			key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(signingToken, "whsec_"))
+			mac := hmac.New(sha256.New, key)
+			mac.Write([]byte(gitLabID + "." + strconv.FormatInt(at.Unix(), 10) + "." + string(body)))
+			h.Set("Webhook-Id", gitLabID)
+			h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+			h.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+		}},
 	"GitLab, by token": {v1alpha1.EventsOfGitLab, eventSecret, "gitlab/testdata/deployment.json", func(h http.Header, _ []byte, _ time.Time) {
 		h.Set("X-Gitlab-Token", eventSecret)
 		h.Set("Idempotency-Key", gitLabID)
@@ -83,8 +84,9 @@ func (f aFormat) hub(t *testing.T) *hub {
 func TestFormats(t *testing.T) {
 	want := map[v1alpha1.EventSourceType]v1alpha1.Deployment{
 		v1alpha1.EventsOfGitLab: {
-			Branch: "main", SHA: apitest.SHA, Type: "staging", URL: "https://staging.example.com", HostingService: v1alpha1.GitLab, CommitMessage: "Add a basket",
-			CommitURL: "https://gitlab.example.com/acme/web/shop/-/commit/" + apitest.SHA, Repository: "acme/web/shop",
+			Branch: "main", SHA: apitest.SHA, Type: "staging", URL: "https://staging.example.com", HostingService: v1alpha1.GitLab,
+			CommitMessage: "Add a basket",
+			CommitURL:     "https://gitlab.example.com/acme/web/shop/-/commit/" + apitest.SHA, Repository: "acme/web/shop",
 		},
 		v1alpha1.EventsOfFlux: {Branch: "main", SHA: apitest.SHA, Type: "staging", HostingService: v1alpha1.GitHub},
 	}
@@ -173,8 +175,9 @@ func TestRefusedFormats(t *testing.T) {
 			later  time.Duration
 			status int
 		}{
-			"nothing changed":  {body, func(*http.Request) {}, 0, http.StatusOK},
-			"not signed":       {body, func(r *http.Request) { r.Header = http.Header{"Content-Type": {"application/json"}} }, 0, http.StatusUnauthorized},
+			"nothing changed": {body, func(*http.Request) {}, 0, http.StatusOK},
+			"not signed": {body, func(r *http.Request) { r.Header = http.Header{"Content-Type": {"application/json"}} }, 0,
+				http.StatusUnauthorized},
 			"another body":     {body, func(r *http.Request) { r.Body = http.NoBody }, 0, http.StatusUnauthorized},
 			"sent again later": {body, func(*http.Request) {}, 6 * time.Minute, http.StatusUnauthorized},
 			"no event":         {[]byte("[]"), func(*http.Request) {}, 0, http.StatusBadRequest},

@@ -73,7 +73,8 @@ func startHubWith(t *testing.T, faults interceptor.Funcs, objects ...client.Obje
 func source(change ...func(*v1alpha1.EventSource)) *v1alpha1.EventSource {
 	s := &v1alpha1.EventSource{
 		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: "github"},
-		Spec:       v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub, Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "github"}},
+		Spec: v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub,
+			Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "github"}},
 	}
 	for _, c := range change {
 		c(s)
@@ -86,7 +87,8 @@ func clientUID(uid string) types.UID { return types.UID(uid) }
 func ofApp(s *v1alpha1.EventSource) { s.Spec.Secret = nil }
 
 func eventSecretOf(value string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: "postflight-events"}, Data: map[string][]byte{"github": []byte(value)}}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: "postflight-events"},
+		Data: map[string][]byte{"github": []byte(value)}}
 }
 
 // payload is a recorded body with other values.

@@ -31,15 +31,22 @@ func TestWhyAnEventIsRefused(t *testing.T) {
 		name   string // of the source in the log
 		want   string
 	}{
-		"no signature":        {v1alpha1.EventsOfGitHub, eventSecret, unsigned, "acme/github", "not exactly one header X-Hub-Signature-256"},
-		"two signatures":      {v1alpha1.EventsOfGitHub, eventSecret, func(r *http.Request) { r.Header.Add("X-Hub-Signature-256", "S3CRET") }, "acme/github", "not exactly one header"},
-		"no hexadecimals":     {v1alpha1.EventsOfGitHub, eventSecret, func(r *http.Request) { r.Header.Set("X-Hub-Signature-256", "sha256=S3CRET\n") }, "acme/github", "64 hexadecimal digits"},
-		"another secret":      {v1alpha1.EventsOfGitHub, eventSecret, apitest.Header("X-Hub-Signature-256", signature(other, good)), "acme/github", "not that of the secret and the body"},
-		"to the App":          {v1alpha1.EventsOfGitHub, eventSecret, apitest.Path(appPath), "the GitHub App", "not that of the secret and the body"},
-		"GitLab, no token":    {v1alpha1.EventsOfGitLab, eventSecret, func(*http.Request) {}, "acme/github", "not exactly one header X-Gitlab-Token"},
-		"GitLab, wrong token": {v1alpha1.EventsOfGitLab, eventSecret, apitest.Header("X-Gitlab-Token", "S3CRET"), "acme/github", "is not the secret"},
-		"GitLab, signature":   {v1alpha1.EventsOfGitLab, signingToken, old, "acme/github", "not that of the secret, the id, the time and the body"},
-		"Flux, no signature":  {v1alpha1.EventsOfFlux, eventSecret, func(*http.Request) {}, "acme/github", "not exactly one header X-Signature"},
+		"no signature": {v1alpha1.EventsOfGitHub, eventSecret, unsigned, "acme/github", "not exactly one header X-Hub-Signature-256"},
+		"two signatures": {v1alpha1.EventsOfGitHub, eventSecret, func(r *http.Request) { r.Header.Add("X-Hub-Signature-256", "S3CRET") },
+			"acme/github", "not exactly one header"},
+		"no hexadecimals": {v1alpha1.EventsOfGitHub, eventSecret,
+			func(r *http.Request) { r.Header.Set("X-Hub-Signature-256", "sha256=S3CRET\n") }, "acme/github", "64 hexadecimal digits"},
+		"another secret": {v1alpha1.EventsOfGitHub, eventSecret, apitest.Header("X-Hub-Signature-256", signature(other, good)),
+			"acme/github", "not that of the secret and the body"},
+		"to the App": {v1alpha1.EventsOfGitHub, eventSecret, apitest.Path(appPath), "the GitHub App",
+			"not that of the secret and the body"},
+		"GitLab, no token": {v1alpha1.EventsOfGitLab, eventSecret, func(*http.Request) {}, "acme/github",
+			"not exactly one header X-Gitlab-Token"},
+		"GitLab, wrong token": {v1alpha1.EventsOfGitLab, eventSecret, apitest.Header("X-Gitlab-Token", "S3CRET"), "acme/github",
+			"is not the secret"},
+		"GitLab, signature": {v1alpha1.EventsOfGitLab, signingToken, old, "acme/github",
+			"not that of the secret, the id, the time and the body"},
+		"Flux, no signature": {v1alpha1.EventsOfFlux, eventSecret, func(*http.Request) {}, "acme/github", "not exactly one header X-Signature"},
 		"Flux, old": {v1alpha1.EventsOfFlux, eventSecret, func(r *http.Request) { // its time is in the body, which has another one here
 			r.Header.Set("X-Signature", signature(eventSecret, good))
 		}, "acme/github", "more than 5 minutes ago"},
@@ -52,7 +59,8 @@ func TestWhyAnEventIsRefused(t *testing.T) {
 				t.Fatalf("%d %s, want 401 without the reason", w.Code, w.Body)
 			}
 			lines := u.Refusals()
-			if len(lines) != 1 || lines[0].Source != tc.name || !strings.Contains(lines[0].Reason, tc.want) || lines[0].RequestID != w.Header().Get("X-Request-Id") {
+			if len(lines) != 1 || lines[0].Source != tc.name || !strings.Contains(lines[0].Reason, tc.want) ||
+				lines[0].RequestID != w.Header().Get("X-Request-Id") {
 				t.Errorf("the log has %+v, want one line with %q", lines, tc.want)
 			}
 			for _, secret := range []string{eventSecret, "S3CRET", signature(other, good), signature(eventSecret, good)} {
@@ -78,7 +86,8 @@ func TestManyRefusedEvents(t *testing.T) {
 	u.Validate = false
 	send := func(count int, source string) {
 		for range count {
-			if w := u.Exchange(deliver("deployment_status", good, unsigned, apitest.Path("/api/events/acme/"+source))); w.Code != http.StatusUnauthorized {
+			if w := u.Exchange(deliver("deployment_status", good, unsigned,
+				apitest.Path("/api/events/acme/"+source))); w.Code != http.StatusUnauthorized {
 				t.Fatalf("%d %s", w.Code, w.Body)
 			}
 		}

@@ -57,17 +57,25 @@ func TestRefusedEvents(t *testing.T) {
 			header("X-Hub-Signature-256", "")(r)
 			header("X-Hub-Signature", sha1Of(good))(r)
 		}, good, 401, "invalid_signature"},
-		"another secret":                {"somebody else has signed it", header("X-Hub-Signature-256", signature("another secret of 26 bytes", good)), good, 401, "invalid_signature"},
-		"of another body":               {"it was changed", header("X-Hub-Signature-256", signature(eventSecret, append([]byte(" "), good...))), good, 401, "invalid_signature"},
+		"another secret": {"somebody else has signed it",
+			header("X-Hub-Signature-256", signature("another secret of 26 bytes", good)), good, 401, "invalid_signature"},
+		"of another body": {"it was changed", header("X-Hub-Signature-256", signature(eventSecret, append([]byte(" "), good...))),
+			good, 401, "invalid_signature"},
 		"to the App, signed for a team": {"a team does not speak for all", to(appPath), good, 401, "invalid_signature"},
-		"a form":                        {"the signature is of the form", header("Content-Type", "application/x-www-form-urlencoded"), good, 415, "unsupported_media_type"},
-		"compressed":                    {"it could be of any size", header("Content-Encoding", "gzip"), good, 415, "unsupported_media_type"},
-		"by GET":                        {"events are posted", func(r *http.Request) { r.Method = http.MethodGet }, good, 405, "method_not_allowed"},
-		"too large":                     {"events are smaller", func(*http.Request) {}, append(bytes.Repeat([]byte(" "), 512<<10), good...), 413, "body_too_large"},
-		"too large, of unknown length":  {"events are smaller", func(r *http.Request) { r.ContentLength = -1 }, append(bytes.Repeat([]byte(" "), 512<<10), good...), 413, "body_too_large"},
-		"a member twice":                {"readers disagree which one counts", func(*http.Request) {}, bytes.Replace(good, []byte(`"sha":`), []byte(`"sha":"x","sha":`), 1), 400, "invalid_body"},
-		"a hostile branch":              {"it would start a line of a log", func(*http.Request) {}, payload(t, "deployment_status", `"ref": "main"`, `"ref": "main\n::error::"`), 400, "invalid_body"},
-		"suspended":                     {"the operator wants that", to("/api/events/stopped/github"), good, 403, "team_suspended"},
+		"a form": {"the signature is of the form", header("Content-Type", "application/x-www-form-urlencoded"), good,
+			415, "unsupported_media_type"},
+		"compressed": {"it could be of any size", header("Content-Encoding", "gzip"), good, 415, "unsupported_media_type"},
+		"by GET": {"events are posted", func(r *http.Request) { r.Method = http.MethodGet }, good, 405,
+			"method_not_allowed"},
+		"too large": {"events are smaller", func(*http.Request) {}, append(bytes.Repeat([]byte(" "), 512<<10), good...),
+			413, "body_too_large"},
+		"too large, of unknown length": {"events are smaller", func(r *http.Request) { r.ContentLength = -1 },
+			append(bytes.Repeat([]byte(" "), 512<<10), good...), 413, "body_too_large"},
+		"a member twice": {"readers disagree which one counts", func(*http.Request) {},
+			bytes.Replace(good, []byte(`"sha":`), []byte(`"sha":"x","sha":`), 1), 400, "invalid_body"},
+		"a hostile branch": {"it would start a line of a log", func(*http.Request) {},
+			payload(t, "deployment_status", `"ref": "main"`, `"ref": "main\n::error::"`), 400, "invalid_body"},
+		"suspended": {"the operator wants that", to("/api/events/stopped/github"), good, 403, "team_suspended"},
 	}
 	suspended := apitest.Team("stopped")
 	suspended.Spec.Suspended = true
@@ -80,8 +88,10 @@ func TestRefusedEvents(t *testing.T) {
 			named := func(name, secret string, kind v1alpha1.EventSourceType) *v1alpha1.EventSource {
 				return source(func(s *v1alpha1.EventSource) { s.Name, s.Spec.Type, s.Spec.Secret.Name = name, kind, secret })
 			}
-			u := startHub(t, source(), eventSecretOf(eventSecret), apitest.Trigger("smoke"), suspended.DeepCopy(), elsewhere.DeepCopy(), short.DeepCopy(),
-				named("unready", "missing", v1alpha1.EventsOfGitHub), named("short", "short", v1alpha1.EventsOfGitHub), named("gitea", "postflight-events", "Gitea"),
+			u := startHub(t, source(), eventSecretOf(eventSecret), apitest.Trigger("smoke"), suspended.DeepCopy(), elsewhere.DeepCopy(),
+				short.DeepCopy(),
+				named("unready", "missing", v1alpha1.EventsOfGitHub), named("short", "short", v1alpha1.EventsOfGitHub),
+				named("gitea", "postflight-events", "Gitea"),
 				source(func(s *v1alpha1.EventSource) { s.Name = "app" }, ofApp), source(func(s *v1alpha1.EventSource) { s.Namespace = "stopped" }))
 			u.Validate = tc.status != 413 || tc.body != nil
 			w := u.Exchange(deliver("deployment_status", tc.body, tc.change))
@@ -130,7 +140,8 @@ func TestAppEvents(t *testing.T) {
 		objects = append(objects, there, env)
 	}
 	objects = append(objects,
-		listing("shop", false, "github.com/acme/shop"), source(in("shop")), source(in("shop"), func(s *v1alpha1.EventSource) { s.Name = "second" }),
+		listing("shop", false, "github.com/acme/shop"), source(in("shop")),
+		source(in("shop"), func(s *v1alpha1.EventSource) { s.Name = "second" }),
 		listing("web", false, "Acme/*"), source(in("web"), renamed),
 		listing("docs", false, "github.com/acme/docs"), source(in("docs")),
 		listing("labs", false, "ghe.example.com/acme/*"), source(in("labs")),
@@ -153,7 +164,8 @@ func TestAppEvents(t *testing.T) {
 		}
 	}
 	unknown := payload(t, "deployment_status", "acme/shop", "other/shop")
-	if got := u.take(deliver("deployment_status", unknown, toApp(unknown))); !strings.Contains(got.Ignored, "No team") || len(u.Suites()) != 2 {
+	if got := u.take(deliver("deployment_status", unknown, toApp(unknown))); !strings.Contains(got.Ignored, "No team") ||
+		len(u.Suites()) != 2 {
 		t.Errorf("of an unknown repository: %+v", got)
 	}
 	ping := payload(t, "ping")
@@ -244,7 +256,8 @@ func TestEventDuringAnOutage(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	u.Dispatcher.Writer = u.Cluster
-	if got := u.take(deliver("deployment_status", payload(t, "deployment_status"))); len(got.Results) != 1 || got.Results[0].CreatedSuiteID == "" {
+	if got := u.take(deliver("deployment_status", payload(t, "deployment_status"))); len(got.Results) != 1 ||
+		got.Results[0].CreatedSuiteID == "" {
 		t.Errorf("delivered again: %+v", got)
 	}
 }

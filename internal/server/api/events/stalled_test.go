@@ -166,17 +166,19 @@ func TestStalledEvents(t *testing.T) {
 		each    int // requests to each path
 		want    map[int]int
 	}{
-		"sources that do not exist":                   {reason: "they cost nothing", paths: paths(4, 1), each: 8, want: map[int]int{404: 32}},
-		"sources without a Secret":                    {"their events cannot be verified", teams(1, 4, withoutSecret), paths(1, 4), 8, map[int]int{404: 32}},
+		"sources that do not exist": {reason: "they cost nothing", paths: paths(4, 1), each: 8, want: map[int]int{404: 32}},
+		"sources without a Secret": {"their events cannot be verified", teams(1, 4, withoutSecret), paths(1, 4), 8,
+			map[int]int{404: 32}},
 		"sources of a team":                           {"it has its share", teams(1, 4), paths(1, 4), 16, nil},
 		"those of many teams":                         {"each has its share", teams(many, 2), paths(many, 2), 2, nil},
 		"those of many teams that sent events lately": {"each has its share of the reserve", teams(many, 2, proven), paths(many, 2), 2, nil},
 		"the source itself":                           {"the oldest body is cut off", nil, []string{sourcePath}, 64, nil},
 		"another source of the team":                  {"sources have shares, too", nil, []string{"/api/events/acme/another"}, 64, nil},
 		"the App":                                     {"everybody knows its path", nil, []string{appPath}, 64, nil},
-		"everything":                                  {"the bounds hold together", append(teams(many/2, 2, proven), sourcesOf("new", 2)...), append(paths(many/2, 2), "/api/events/new/github0", "/api/events/new/github1", sourcePath, appPath), 8, nil},
-		"a flood of small ones":                       {"their number is bounded by their memory", teams(1, 1, proven), paths(1, 1), 600, nil},
-		"a flood of the first byte only":              {"a body takes a chunk at first", nil, []string{sourcePath, appPath}, 600, nil},
+		"everything": {"the bounds hold together", append(teams(many/2, 2, proven), sourcesOf("new", 2)...),
+			append(paths(many/2, 2), "/api/events/new/github0", "/api/events/new/github1", sourcePath, appPath), 8, nil},
+		"a flood of small ones":          {"their number is bounded by their memory", teams(1, 1, proven), paths(1, 1), 600, nil},
+		"a flood of the first byte only": {"a body takes a chunk at first", nil, []string{sourcePath, appPath}, 600, nil},
 	} {
 		for _, lately := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, lately %v", name, lately), func(t *testing.T) {

@@ -48,7 +48,7 @@ func (s *Server) Admit(r *Request, mediaType string, mode dispatch.Mode) error {
 	return nil
 }
 
-// AcquireLarge takes a slot if the body is large or of unknown length, or the request is expensive anyway. It returns false if there is none.
+// AcquireLarge reports whether a request with a large body or one of unknown length, or an expensive one, has a slot. Others need none.
 func (s *Server) AcquireLarge(r *Request, expensive bool) bool {
 	large := expensive || r.ContentLength < 0 || r.ContentLength > s.Limits.SmallBodyBytes
 	return !large || r.Acquire(s.Large)

@@ -1,5 +1,5 @@
-// Package exchange is what all routes of the HTTP API share: a request with its sender, the failures that answer it, its body and parameters,
-// the capacity that a team has, and what is measured, traced and logged of it.
+// Package exchange treats requests of all topics alike: it finds their parameters and bodies, bounds what a team takes, answers with
+// failures, and measures, traces and logs.
 package exchange
 
 import (

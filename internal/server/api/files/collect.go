@@ -17,7 +17,8 @@ import (
 
 var podFailures = map[int]exchange.Failure{
 	http.StatusUnauthorized: {Code: "unauthenticated",
-		Message: "Only pods of runs may send this request, with the token that Postflight gives their collector. API keys are for all other requests."},
+		Message: "Only pods of runs may send this request, with the token that Postflight gives their collector. API keys are for all other " +
+			"requests."},
 	http.StatusServiceUnavailable: {Code: "unavailable",
 		Message: "Tokens cannot be checked at the moment. Send the request again in a few seconds."},
 }
@@ -78,7 +79,8 @@ func (a *API) collectInTurn(r *exchange.Request, request *httpapi.CollectRequest
 	defer release()
 	answer, err := a.signer.Sign(r.Context(), r.Pod, request)
 	if err != nil {
-		return nil, &exchange.Failure{Code: "store_unavailable", Cause: err, Message: "The store for files cannot be used at the moment. Send the request again."}
+		return nil, &exchange.Failure{Code: "store_unavailable", Cause: err,
+			Message: "The store for files cannot be used at the moment. Send the request again."}
 	}
 	return answer, nil
 }
@@ -100,7 +102,8 @@ func (a *API) readCollect(w http.ResponseWriter, r *exchange.Request) (*httpapi.
 		request.ResultsBytes < 0 || request.ResultsBytes > record.MaxResultsBytes ||
 		request.TestsBytes < 0 || request.TestsBytes > record.MaxTestsBytes || request.TestsBytes > 0 && request.ResultsBytes == 0 ||
 		slices.ContainsFunc(request.Files, func(f httpapi.CollectFile) bool { return f.Bytes < 0 }) {
-		return nil, exchange.InvalidRequest("Send an object with files, a list of at most %d objects with path and bytes, or with resultsBytes from 1 to %d, "+
+		return nil, exchange.InvalidRequest("Send an object with files, a list of at most %d objects with path and bytes, or with "+
+			"resultsBytes from 1 to %d, "+
 			"and beside it testsBytes from 1 to %d.", limits.MaxCollectFiles, record.MaxResultsBytes, record.MaxTestsBytes)
 	}
 	return request, nil

@@ -57,8 +57,9 @@ func runWithPod(change ...func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod)) []cl
 
 func runNamed(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	s := &v1alpha1.Suite{
-		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(apitest.Noon)},
-		Spec:       v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name, UID: types.UID("uid-" + name),
+			CreationTimestamp: metav1.NewTime(apitest.Noon)},
+		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"},
 	}
 	for _, c := range change {
 		c(s)
@@ -112,7 +113,8 @@ func asBody(request httpapi.CollectRequest) string {
 func TestCollect(t *testing.T) {
 	store := &apitest.ArtifactStore{}
 	h := collecting(t, store, apitest.Setup{Objects: append(runWithPod(), runNamed("smoke-0", counted(-60)))})
-	answer := apitest.Decode[httpapi.CollectAnswer](t, h.Exchange(apitest.CollectRequest(`{"files":[{"path":"junit.xml","bytes":3},{"path":"a/ü b.png","bytes":0}],"more":1}`)))
+	answer := apitest.Decode[httpapi.CollectAnswer](t,
+		h.Exchange(apitest.CollectRequest(`{"files":[{"path":"junit.xml","bytes":3},{"path":"a/ü b.png","bytes":0}],"more":1}`)))
 	want := httpapi.CollectAnswer{
 		Run: "smoke-1",
 		Files: []httpapi.CollectURL{
@@ -123,7 +125,8 @@ func TestCollect(t *testing.T) {
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Error(diff)
 	}
-	after := collecting(t, &apitest.ArtifactStore{Lost: "smoke-0"}, apitest.Setup{Objects: append(runWithPod(), runNamed("smoke-0", counted(-60)), runNamed("smoke-00", counted(-90)))})
+	after := collecting(t, &apitest.ArtifactStore{Lost: "smoke-0"},
+		apitest.Setup{Objects: append(runWithPod(), runNamed("smoke-0", counted(-60)), runNamed("smoke-00", counted(-90)))})
 	answer = apitest.Decode[httpapi.CollectAnswer](t, after.Exchange(apitest.CollectRequest(`{"files":[{"path":"junit.xml","bytes":3}]}`)))
 	if answer.Previous == nil || answer.Previous.Run != "smoke-00" {
 		t.Errorf("after an outage of the store: %+v, want the run before it", answer.Previous)
@@ -141,7 +144,8 @@ func TestCollect(t *testing.T) {
 	if diff := cmp.Diff(signed, store.Signed); diff != "" {
 		t.Error(diff)
 	}
-	if line := h.Audit.String(); !strings.Contains(line, `"pod":"acme/smoke-1-x"`) || !strings.Contains(line, `"files":2,"refused":0`) || strings.Contains(line, "s3.example.com") {
+	if line := h.Audit.String(); !strings.Contains(line, `"pod":"acme/smoke-1-x"`) || !strings.Contains(line, `"files":2,"refused":0`) ||
+		strings.Contains(line, "s3.example.com") {
 		t.Errorf("the audit lines are %s", line)
 	}
 	if got := h.Counter("postflight_artifacts_total", "signed"); got != 2 {
@@ -187,7 +191,8 @@ func TestCollectCountsWhatWasSigned(t *testing.T) {
 	h := collecting(t, store, apitest.Setup{})
 	ask := func(files ...httpapi.CollectFile) (problems string) {
 		t.Helper()
-		for _, f := range apitest.Decode[httpapi.CollectAnswer](t, h.Exchange(apitest.CollectRequest(asBody(httpapi.CollectRequest{Files: files})))).Files {
+		for _, f := range apitest.Decode[httpapi.CollectAnswer](t,
+			h.Exchange(apitest.CollectRequest(asBody(httpapi.CollectRequest{Files: files})))).Files {
 			problems += f.Problem
 		}
 		return problems
@@ -226,18 +231,24 @@ func TestCollectLimits(t *testing.T) {
 		want   []string // in the problem of each file; empty: it is signed
 	}{
 		"Paths": {"nothing leads out of the directory", apitest.ArtifactStore{}, []file{
-			{Path: "../other"}, {Path: "/etc/passwd"}, {Path: "a//b"}, {Path: "a/./b"}, {Path: `a\b`}, {Path: "a\nb"}, {Path: ""}, {Path: strings.Repeat("a", 513)}, {Path: "postflight-runs/x"},
+			{Path: "../other"}, {Path: "/etc/passwd"}, {Path: "a//b"}, {Path: "a/./b"}, {Path: `a\b`}, {Path: "a\nb"}, {Path: ""},
+			{Path: strings.Repeat("a", 513)}, {Path: "postflight-runs/x"},
 		}, []string{`segment ".."`, "must be relative", "empty segment", `segment "."`, "not by", "control characters", "must not be empty", "512 bytes", ""}},
-		"OneGiB":     {"a file may have as much", apitest.ArtifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib + 1}}, []string{"", "The file has 1.0 GiB, and at most 1.0 GiB are kept."}},
-		"TwoGiB":     {"a smaller file may still fit", apitest.ArtifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib - 1}, {Path: "c", Bytes: 2}, {Path: "d", Bytes: 1}}, []string{"", "", "more than the 2.0 GiB", ""}},
-		"OtherPods":  {"what they stored counts", otherPods(999, 2*gib-5), []file{{Path: "a", Bytes: 6}, {Path: "b", Bytes: 5}, {Path: "c"}}, []string{"more than the 2.0 GiB", "", "The run has 1000 files"}},
+		"OneGiB": {"a file may have as much", apitest.ArtifactStore{}, []file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib + 1}},
+			[]string{"", "The file has 1.0 GiB, and at most 1.0 GiB are kept."}},
+		"TwoGiB": {"a smaller file may still fit", apitest.ArtifactStore{},
+			[]file{{Path: "a", Bytes: gib}, {Path: "b", Bytes: gib - 1}, {Path: "c", Bytes: 2}, {Path: "d", Bytes: 1}},
+			[]string{"", "", "more than the 2.0 GiB", ""}},
+		"OtherPods": {"what they stored counts", otherPods(999, 2*gib-5), []file{{Path: "a", Bytes: 6}, {Path: "b", Bytes: 5}, {Path: "c"}},
+			[]string{"more than the 2.0 GiB", "", "The run has 1000 files"}},
 		"NothingFit": {"the run is full", otherPods(1000, 0), []file{{Path: "a"}}, []string{"The run has 1000 files"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := collecting(t, &tc.stored, apitest.Setup{})
 			answer := apitest.Decode[httpapi.CollectAnswer](t, h.Exchange(apitest.CollectRequest(asBody(httpapi.CollectRequest{Files: tc.files}))))
 			for i, f := range answer.Files {
-				if (f.URL == "") == (tc.want[i] == "") || (f.Problem == "") != (tc.want[i] == "") || !strings.Contains(f.Problem, tc.want[i]) || f.Path != tc.files[i].Path {
+				if (f.URL == "") == (tc.want[i] == "") || (f.Problem == "") != (tc.want[i] == "") || !strings.Contains(f.Problem, tc.want[i]) ||
+					f.Path != tc.files[i].Path {
 					t.Errorf("%s: %+v, want %q", tc.reason, f, tc.want[i])
 				}
 			}
@@ -260,13 +271,17 @@ func TestCollectPrevious(t *testing.T) {
 		none   bool
 		want   string // the run; empty: there is none
 	}{
-		"First":        {"no run has ended", nil, false, ""},
-		"Last":         {"the last end counts, and not the last creation", suites{runNamed("a", counted(1)), runNamed("b", counted(3)), runNamed("c", counted(2))}, false, "b"},
-		"Others":       {"other tests, or other places", suites{runNamed("a", counted(1), elsewhere), runNamed("b", counted(1), other)}, false, ""},
-		"Uncounted":    {"a run without results is skipped", suites{runNamed("a", counted(1)), runNamed("b", counted(2), uncounted)}, false, "a"},
-		"Unfinished":   {"a run that goes on is skipped", suites{runNamed("a", counted(1)), runNamed("b", counted(2), running)}, false, "a"},
-		"RecordsGone":  {"its results were deleted before it", suites{runNamed("a", counted(1))}, true, ""},
-		"OtherSpecies": {"another namespace has its own runs", suites{&v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "a"}, Spec: runNamed("").Spec, Status: runNamed("", counted(1)).Status}}, false, ""},
+		"First": {"no run has ended", nil, false, ""},
+		"Last": {"the last end counts, and not the last creation",
+			suites{runNamed("a", counted(1)), runNamed("b", counted(3)), runNamed("c", counted(2))}, false, "b"},
+		"Others": {"other tests, or other places", suites{runNamed("a", counted(1), elsewhere), runNamed("b", counted(1), other)}, false,
+			""},
+		"Uncounted":   {"a run without results is skipped", suites{runNamed("a", counted(1)), runNamed("b", counted(2), uncounted)}, false, "a"},
+		"Unfinished":  {"a run that goes on is skipped", suites{runNamed("a", counted(1)), runNamed("b", counted(2), running)}, false, "a"},
+		"RecordsGone": {"its results were deleted before it", suites{runNamed("a", counted(1))}, true, ""},
+		"OtherSpecies": {"another namespace has its own runs",
+			suites{&v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "a"}, Spec: runNamed("").Spec,
+				Status: runNamed("", counted(1)).Status}}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := collecting(t, &apitest.ArtifactStore{None: tc.none}, apitest.Setup{Objects: append(runWithPod(), tc.suites...)})
@@ -295,21 +310,24 @@ func TestCollectFindsTheRun(t *testing.T) {
 		change change
 		status int
 	}{
-		"Good":          {"it is the pod of a run", func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod) {}, 200},
-		"OtherPod":      {"a later pod has the name", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.UID = "another" }, 404},
-		"NoPod":         {"it is gone", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.Name = "another" }, 404},
-		"Ended":         {"a pod that has ended asks nothing", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, 404},
+		"Good":     {"it is the pod of a run", func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod) {}, 200},
+		"OtherPod": {"a later pod has the name", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.UID = "another" }, 404},
+		"NoPod":    {"it is gone", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.Name = "another" }, 404},
+		"Ended": {"a pod that has ended asks nothing",
+			func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, 404},
 		"NoOwner":       {"somebody created it", func(_ *v1alpha1.Suite, _ *batchv1.Job, p *corev1.Pod) { p.OwnerReferences = nil }, 404},
 		"OtherKind":     {"a ReplicaSet", ref(ofPod, func(r *metav1.OwnerReference) { r.Kind, r.APIVersion = "ReplicaSet", "apps/v1" }), 404},
 		"OtherGroup":    {"a Job of another API", ref(ofPod, func(r *metav1.OwnerReference) { r.APIVersion = "batch.example.com/v1" }), 404},
 		"OtherJob":      {"an earlier Job had the name", ref(ofPod, func(r *metav1.OwnerReference) { r.UID = "earlier" }), 404},
 		"NotControlled": {"an owner is no controller", ref(ofPod, func(r *metav1.OwnerReference) { r.Controller = new(false) }), 404},
 		"JobOfNone":     {"somebody created the Job", func(_ *v1alpha1.Suite, j *batchv1.Job, _ *corev1.Pod) { j.OwnerReferences = nil }, 404},
-		"OtherVersion":  {"a manager of another version created the Job", ref(ofJob, func(r *metav1.OwnerReference) { r.APIVersion = "postflight.dev/v1beta1" }), 200},
+		"OtherVersion": {"a manager of another version created the Job",
+			ref(ofJob, func(r *metav1.OwnerReference) { r.APIVersion = "postflight.dev/v1beta1" }), 200},
 		"SuiteOfOthers": {"a Suite of another API", ref(ofJob, func(r *metav1.OwnerReference) { r.APIVersion = "example.com/v1alpha1" }), 404},
 		"JobOfCronJob":  {"a CronJob did", ref(ofJob, func(r *metav1.OwnerReference) { r.Kind, r.APIVersion = "CronJob", "batch/v1" }), 404},
 		"OtherSuite":    {"an earlier Suite had the name", ref(ofJob, func(r *metav1.OwnerReference) { r.UID = "earlier" }), 404},
-		"Finished":      {"what a run left behind does not change", func(s *v1alpha1.Suite, _ *batchv1.Job, _ *corev1.Pod) { counted(0)(s) }, 404},
+		"Finished": {"what a run left behind does not change", func(s *v1alpha1.Suite, _ *batchv1.Job, _ *corev1.Pod) { counted(0)(s) },
+			404},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &apitest.ArtifactStore{}
@@ -324,7 +342,8 @@ func TestCollectFindsTheRun(t *testing.T) {
 		})
 	}
 	for name, team := range map[string]*v1alpha1.Team{
-		"no team": {ObjectMeta: metav1.ObjectMeta{Name: "other"}}, "two teams": {ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: v1alpha1.TeamSpec{Namespace: apitest.Namespace}},
+		"no team":   {ObjectMeta: metav1.ObjectMeta{Name: "other"}},
+		"two teams": {ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: v1alpha1.TeamSpec{Namespace: apitest.Namespace}},
 	} {
 		objects := runWithPod()
 		if name == "no team" {
@@ -347,7 +366,8 @@ func TestCollectOfASuspendedTeam(t *testing.T) {
 }
 
 func TestCollectFailures(t *testing.T) {
-	away := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	away := interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+		o ...client.GetOption) error {
 		return apitest.ErrRefused
 	}}
 	many := httpapi.CollectRequest{Files: make([]httpapi.CollectFile, 1001)}
@@ -359,20 +379,28 @@ func TestCollectFailures(t *testing.T) {
 		status int
 		code   string
 	}{
-		"no token":           {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Header("Authorization"), 401, "unauthenticated"},
-		"an API key":         {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Header("Authorization", "Bearer "+apitest.GoodKey), 401, "unauthenticated"},
-		"another method":     {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Method("GET"), 405, "method_not_allowed"},
-		"API server away":    {&apitest.ArtifactStore{}, away, `{}`, apitest.Query(""), 503, "unavailable"},
-		"no store":           {nil, interceptor.Funcs{}, `{}`, apitest.Query(""), 503, "store_not_configured"},
-		"store away":         {&apitest.ArtifactStore{Err: errors.New("it refuses connections")}, interceptor.Funcs{}, `{"files":[{"path":"a"}]}`, apitest.Query(""), 503, "store_unavailable"},
-		"too long":           {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, func(r *http.Request) { r.ContentLength = 512<<10 + 1 }, 413, "body_too_large"},
-		"another type":       {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Header("Content-Type", "text/plain"), 415, "unsupported_media_type"},
-		"no JSON":            {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{`, apitest.Query(""), 400, "invalid_request"},
-		"invalid UTF-8":      {&apitest.ArtifactStore{}, interceptor.Funcs{}, "{\"files\":[{\"path\":\"\xff\"}]}", apitest.Query(""), 400, "invalid_request"},
-		"a negative size":    {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"files":[{"path":"a","bytes":-1}]}`, apitest.Query(""), 400, "invalid_request"},
-		"a fraction":         {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"files":[{"path":"a","bytes":1.5}]}`, apitest.Query(""), 400, "invalid_request"},
-		"too many files":     {&apitest.ArtifactStore{}, interceptor.Funcs{}, asBody(many), apitest.Query(""), 400, "invalid_request"},
-		"too large results":  {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"resultsBytes":8388609}`, apitest.Query(""), 400, "invalid_request"},
+		"no token": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Header("Authorization"), 401, "unauthenticated"},
+		"an API key": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Header("Authorization", "Bearer "+apitest.GoodKey),
+			401, "unauthenticated"},
+		"another method":  {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Method("GET"), 405, "method_not_allowed"},
+		"API server away": {&apitest.ArtifactStore{}, away, `{}`, apitest.Query(""), 503, "unavailable"},
+		"no store":        {nil, interceptor.Funcs{}, `{}`, apitest.Query(""), 503, "store_not_configured"},
+		"store away": {&apitest.ArtifactStore{Err: errors.New("it refuses connections")}, interceptor.Funcs{},
+			`{"files":[{"path":"a"}]}`, apitest.Query(""), 503, "store_unavailable"},
+		"too long": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, func(r *http.Request) { r.ContentLength = 512<<10 + 1 },
+			413, "body_too_large"},
+		"another type": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{}`, apitest.Header("Content-Type", "text/plain"), 415,
+			"unsupported_media_type"},
+		"no JSON": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{`, apitest.Query(""), 400, "invalid_request"},
+		"invalid UTF-8": {&apitest.ArtifactStore{}, interceptor.Funcs{}, "{\"files\":[{\"path\":\"\xff\"}]}", apitest.Query(""), 400,
+			"invalid_request"},
+		"a negative size": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"files":[{"path":"a","bytes":-1}]}`, apitest.Query(""), 400,
+			"invalid_request"},
+		"a fraction": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"files":[{"path":"a","bytes":1.5}]}`, apitest.Query(""), 400,
+			"invalid_request"},
+		"too many files": {&apitest.ArtifactStore{}, interceptor.Funcs{}, asBody(many), apitest.Query(""), 400, "invalid_request"},
+		"too large results": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"resultsBytes":8388609}`, apitest.Query(""), 400,
+			"invalid_request"},
 		"results below zero": {&apitest.ArtifactStore{}, interceptor.Funcs{}, `{"resultsBytes":-1}`, apitest.Query(""), 400, "invalid_request"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -395,7 +423,8 @@ func TestPodTokenIsNoKey(t *testing.T) {
 		if route.Action == api.Anonymous {
 			continue
 		}
-		r := apitest.CollectRequest(`{}`, apitest.Method(route.Method), apitest.Path(strings.NewReplacer("{id}", "smoke-1", "{name}", "staging").Replace(route.Path)))
+		r := apitest.CollectRequest(`{}`, apitest.Method(route.Method),
+			apitest.Path(strings.NewReplacer("{id}", "smoke-1", "{name}", "staging").Replace(route.Path)))
 		if w := h.Exchange(r); w.Code != 401 {
 			t.Errorf("%s %s: %d, want 401", route.Method, route.Path, w.Code)
 		}

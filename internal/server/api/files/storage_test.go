@@ -121,7 +121,8 @@ func TestBadTeamStorage(t *testing.T) {
 	for name, query := range bad {
 		t.Run(name, func(t *testing.T) {
 			w := h.Exchange(apitest.Get(apitest.TeamStoragePath + query))
-			if p := apitest.Decode[httpapi.Problem](t, w); w.Code != http.StatusBadRequest || p.FailureCode != "invalid_file" || strings.Contains(p.FailureMessage, ".apk, .aab") {
+			if p := apitest.Decode[httpapi.Problem](t, w); w.Code != http.StatusBadRequest || p.FailureCode != "invalid_file" ||
+				strings.Contains(p.FailureMessage, ".apk, .aab") {
 				t.Errorf("%q: status %d: %s", query, w.Code, w.Body)
 			}
 		})
@@ -144,7 +145,8 @@ func TestTeamStorageRefused(t *testing.T) {
 		"too large": {&apitest.Signer{}, apitest.Get(apitest.TeamStoragePath + "?file=a&bytes=101"), 413, "file_too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Config: func(c *api.Config) { c.Uploads = tc.uploads }, Limits: func(l *limits.Limits) { l.InputBytes = 100 }})
+			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Config: func(c *api.Config) { c.Uploads = tc.uploads },
+				Limits: func(l *limits.Limits) { l.InputBytes = 100 }})
 			if w := h.Exchange(tc.request); w.Code != tc.status || apitest.Decode[httpapi.Problem](t, w).FailureCode != tc.code {
 				t.Errorf("%d %s, want %d %s", w.Code, w.Body, tc.status, tc.code)
 			}

@@ -81,14 +81,16 @@ func (a *API) fileOf(query string, rule fileRule) (path string, bytes int64, err
 func (a *API) sizeOf(values []string) (int64, error) {
 	if len(values) == 0 {
 		if a.Limits.InputSizeRequired {
-			return 0, &exchange.Failure{Code: "invalid_file", Message: "The query parameter \"bytes\" is missing. This server signs the size of a file: send it, e.g. " +
-				"bytes=1048576, and upload exactly as many, as the command postflight upload does."}
+			return 0, &exchange.Failure{Code: "invalid_file",
+				Message: "The query parameter \"bytes\" is missing. This server signs the size of a file: send it, e.g. " +
+					"bytes=1048576, and upload exactly as many, as the command postflight upload does."}
 		}
 		return -1, nil
 	}
 	bytes, err := strconv.ParseUint(values[0], 10, 63)
 	if err != nil || len(values) > 1 {
-		return 0, &exchange.Failure{Code: "invalid_file", Message: "The query parameter \"bytes\" is not the size of a file in bytes, e.g. bytes=1048576."}
+		return 0, &exchange.Failure{Code: "invalid_file",
+			Message: "The query parameter \"bytes\" is not the size of a file in bytes, e.g. bytes=1048576."}
 	}
 	if limit := a.Limits.InputBytes; limit > 0 && int64(bytes) > limit {
 		return 0, &exchange.Failure{Code: "file_too_large", Message: fmt.Sprintf(

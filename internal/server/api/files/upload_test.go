@@ -32,9 +32,11 @@ func TestSignedURL(t *testing.T) {
 		target string
 		want   string
 	}{
-		"Name":         {reason: "A name will do.", target: signedURLPath + "?file=app.apk", want: "app.apk"},
-		"DoubleSlash":  {reason: "A base URL may end in a slash.", target: "//api/v0/run-inputs-executables-signed-urls?file=app.apk", want: "app.apk"},
-		"Encoded":      {reason: "What encodeURIComponent makes.", target: signedURLPath + "?file=" + url.QueryEscape("a b/c+d%25/ü.IPA"), want: "a b/c+d%25/ü.IPA"},
+		"Name": {reason: "A name will do.", target: signedURLPath + "?file=app.apk", want: "app.apk"},
+		"DoubleSlash": {reason: "A base URL may end in a slash.", target: "//api/v0/run-inputs-executables-signed-urls?file=app.apk",
+			want: "app.apk"},
+		"Encoded": {reason: "What encodeURIComponent makes.", target: signedURLPath + "?file=" + url.QueryEscape("a b/c+d%25/ü.IPA"),
+			want: "a b/c+d%25/ü.IPA"},
 		"PlusIsSpace":  {reason: "As in every query.", target: signedURLPath + "?file=a+b.zip", want: "a b.zip"},
 		"UnknownParam": {reason: "Others are skipped.", target: signedURLPath + "?x=1&file=app.apk&dryRun=true", want: "app.apk"},
 	} {
@@ -45,7 +47,8 @@ func TestSignedURL(t *testing.T) {
 			if w.Code != http.StatusOK {
 				t.Fatalf("%s\nstatus %d: %s", tc.reason, w.Code, w.Body)
 			}
-			want := httpapi.SignedURL{FileLocation: "acme/" + tc.want, PlaygroundFileLocation: tc.want, SignedURL: "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b"}
+			want := httpapi.SignedURL{FileLocation: "acme/" + tc.want, PlaygroundFileLocation: tc.want,
+				SignedURL: "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b"}
 			if diff := cmp.Diff(want, apitest.Decode[httpapi.SignedURL](t, w)); diff != "" {
 				t.Errorf("%s\nanswer (-want +got):\n%s", tc.reason, diff)
 			}
@@ -121,9 +124,10 @@ func TestSizeOfInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &apitest.Signer{}
-			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Config: func(c *api.Config) { c.Uploads = s }, Limits: func(l *limits.Limits) {
-				l.InputBytes, l.InputSizeRequired = 100, tc.required
-			}})
+			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Config: func(c *api.Config) { c.Uploads = s },
+				Limits: func(l *limits.Limits) {
+					l.InputBytes, l.InputSizeRequired = 100, tc.required
+				}})
 			h.Validate = tc.status != http.StatusBadRequest
 			w := h.Exchange(apitest.Get(signedURLPath + "?file=app.apk" + tc.query))
 			if w.Code != tc.status || strings.Join(s.Signed, " ") != tc.signed {
@@ -145,8 +149,9 @@ func TestSignedURLRefused(t *testing.T) {
 		status  int
 		code    string
 	}{
-		"NoStore":    {reason: "What is missing is said.", request: good(), status: 503, code: "store_not_configured"},
-		"CannotSign": {reason: "No credentials, say.", uploads: &apitest.Signer{Err: errors.New("secret")}, request: good(), status: 503, code: "store_unavailable"},
+		"NoStore": {reason: "What is missing is said.", request: good(), status: 503, code: "store_not_configured"},
+		"CannotSign": {reason: "No credentials, say.", uploads: &apitest.Signer{Err: errors.New("secret")}, request: good(), status: 503,
+			code: "store_unavailable"},
 		"NoKey": {reason: "A URL is only for a team.", uploads: &apitest.Signer{}, status: 401, code: "unauthenticated",
 			request: httptest.NewRequest(http.MethodGet, signedURLPath+"?file=app.apk", nil)},
 		"KeyInQuery": {reason: "Keys do not belong into URLs.", uploads: &apitest.Signer{}, status: 401, code: "unauthenticated",

@@ -44,7 +44,7 @@ type Limits struct {
 	MaxFollow, PodPoll, LogWrite time.Duration
 }
 
-// Default returns the limits of the HTTP contract, and those that follow from it. At rest, a manager takes 25 MiB, and 6 KiB per run.
+// Default returns the limits of the HTTP contract, and limits that follow from it. At rest, a manager takes 25 MiB, and 6 KiB per run.
 // Its 256 MiB have room for each bound alone, and for 3,500 waiting requests with all that needs no key (TestFloods). With 5,000,
 // answers took up to 2 s. All bounds at once do not fit, which takes a key and the intent to do harm.
 func Default() Limits {
@@ -90,7 +90,7 @@ func (l *Limits) setConnections() {
 }
 
 func (l *Limits) setEvents() {
-	// Events take 10 to 30 KiB. That of a check run also has its summary and its text, each of up to 65,535 characters, which may take
+	// Events take 10 to 30 KiB. The event of a check run also has its summary and its text, each of up to 65,535 characters, which may take
 	// several bytes each. GitHub itself would send up to 25 MB, of events that start nothing.
 	l.EventBytes = 512 << 10
 	// Of 250 usual events, or 16 of the largest. To keep out a usual event of a source that takes nothing else, strangers must fill the
@@ -126,7 +126,7 @@ func (l Limits) Apply(s *http.Server, budget time.Duration) {
 const (
 	MaxWaitingURL     = 1 << 10             // bounds the URL of a waiting request, in bytes: net/http keeps it until the answer
 	MaxIdempotencyKey = 255                 // the bound in the HTTP contract
-	RetryAfter        = 10 * time.Second    // the Retry-After of most answers: the pause of the clients that retry
+	RetryAfter        = 10 * time.Second    // the Retry-After of most answers: the pause of clients that retry
 	MaxCollectFiles   = record.MaxArtifacts // bounds the files of one request of a pod: as many as a run may keep
 	// DefaultRuns fit on two screens; MaxRuns take 100 KiB.
 	DefaultRuns = 50
@@ -136,7 +136,7 @@ const (
 	DefaultEnvironments = 50
 	MaxEnvironments     = 100
 	MaxPageWorkloads    = 2000
-	// DefaultTests and MaxTests bound a page of tests: each needs a request or two to the store. MaxTestName is that of reports, in bytes.
+	// DefaultTests and MaxTests bound a page of tests: each needs a request or two to the store. MaxTestName is the bound of reports, in bytes.
 	DefaultTests = 20
 	MaxTests     = 100
 	MaxTestName  = 512

@@ -1,5 +1,4 @@
-// Package notifications takes what pipelines report of deployments: that one succeeded, that an Environment ended, and what changed Triggers
-// would have made of the past.
+// Package notifications takes notifications of deployments and of Environments that end, and tries Triggers on past ones.
 package notifications
 
 import (
@@ -29,6 +28,7 @@ type API struct {
 // Collectors are the metrics of notifications.
 func (a *API) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		exchange.Gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.", a.Dispatcher.Retrying),
+		exchange.Gauge("postflight_http_requests_held", "Notifications that wait for the API server to take their Suites.",
+			a.Dispatcher.Retrying),
 	}
 }

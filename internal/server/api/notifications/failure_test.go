@@ -33,11 +33,15 @@ func TestDispatchFailures(t *testing.T) {
 		says       string
 		retryAfter string
 	}{
-		"the API server is unavailable": {err: apitest.ErrRefused, status: 503, code: "unavailable", says: "did not answer within 45s", retryAfter: "10"},
-		"too many wait for it":          {setup: apitest.Setup{Dispatch: func(c *dispatch.Config) { c.Limits.Retrying = 0 }}, err: apitest.ErrRefused, status: 503, code: "overloaded", says: "as many requests wait for it as", retryAfter: "10"},
-		"matching takes too long":       {setup: apitest.Setup{Dispatch: func(c *dispatch.Config) { c.Limits.MatchBudget = -time.Second }}, status: 503, code: "overloaded", says: "more than -1s", retryAfter: "10"},
-		"the namespace is deleted":      {err: terminating, status: 404, code: "run_not_found", says: "Run not found"},
-		"too many match at the time":    {setup: apitest.Setup{Dispatch: func(c *dispatch.Config) { c.Limits.MatchWait = -time.Second }}, status: 503, code: "overloaded", says: "is matching as many", retryAfter: "10"},
+		"the API server is unavailable": {err: apitest.ErrRefused, status: 503, code: "unavailable", says: "did not answer within 45s",
+			retryAfter: "10"},
+		"too many wait for it": {setup: apitest.Setup{Dispatch: func(c *dispatch.Config) { c.Limits.Retrying = 0 }},
+			err: apitest.ErrRefused, status: 503, code: "overloaded", says: "as many requests wait for it as", retryAfter: "10"},
+		"matching takes too long": {setup: apitest.Setup{Dispatch: func(c *dispatch.Config) { c.Limits.MatchBudget = -time.Second }},
+			status: 503, code: "overloaded", says: "more than -1s", retryAfter: "10"},
+		"the namespace is deleted": {err: terminating, status: 404, code: "run_not_found", says: "Run not found"},
+		"too many match at the time": {setup: apitest.Setup{Dispatch: func(c *dispatch.Config) { c.Limits.MatchWait = -time.Second }},
+			status: 503, code: "overloaded", says: "is matching as many", retryAfter: "10"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,14 +77,16 @@ func TestUnknownBesideKnown(t *testing.T) {
 		}}
 	}
 	t.Run("a run is known", func(t *testing.T) {
-		h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a"), apitest.Trigger("b")), Faults: onlyFor("b", apitest.ErrRefused)})
+		h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a"), apitest.Trigger("b")),
+			Faults: onlyFor("b", apitest.ErrRefused)})
 		got := h.Notify(apitest.WithSHA).Results
 		if got[0].CreatedSuiteID == "" || !strings.Contains(got[1].FailureReason, "not known whether a run was created") {
 			t.Errorf("got %+v, want the created run, and a reason that promises nothing", got)
 		}
 	})
 	t.Run("no run is known", func(t *testing.T) {
-		h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a", apitest.InNowhere), apitest.Trigger("b")), Faults: onlyFor("b", apitest.ErrRefused)})
+		h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a", apitest.InNowhere), apitest.Trigger("b")),
+			Faults: onlyFor("b", apitest.ErrRefused)})
 		w := h.Exchange(apitest.Post(apitest.WithSHA))
 		got := apitest.Decode[httpapi.Problem](t, w)
 		if w.Code != http.StatusServiceUnavailable || len(got.Results) != 1 || got.Results[0].TriggerID != "a" {
@@ -91,7 +97,8 @@ func TestUnknownBesideKnown(t *testing.T) {
 
 func TestClientThatLeavesIsCounted(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")), Faults: interceptor.Funcs{Create: apitest.Refuse(apitest.ErrRefused)},
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")),
+		Faults: interceptor.Funcs{Create: apitest.Refuse(apitest.ErrRefused)},
 		Dispatch: func(c *dispatch.Config) {
 			c.Sleep = func(ctx context.Context, _ time.Duration) error { leave(); return ctx.Err() }
 		}})

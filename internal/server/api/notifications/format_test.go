@@ -30,15 +30,17 @@ func decodeForm(body []byte) (*notification.Notification, error) {
 }
 
 func formRoute(a *api.API) api.Route {
-	return api.Route{Method: http.MethodPost, Path: "/api/webhooks/deploy_form", Action: grant.Notify, Handler: func(w http.ResponseWriter, r *exchange.Request) error {
-		return a.Topics.Notifications.Notify(w, r, notifications.Format{MediaType: formType, Decode: decodeForm})
-	}}
+	return api.Route{Method: http.MethodPost, Path: "/api/webhooks/deploy_form", Action: grant.Notify,
+		Handler: func(w http.ResponseWriter, r *exchange.Request) error {
+			return a.Topics.Notifications.Notify(w, r, notifications.Format{MediaType: formType, Decode: decodeForm})
+		}}
 }
 
 // TestSecondFormat: limits, dispatching, audit line and answer do not depend on the format.
 func TestSecondFormat(t *testing.T) {
 	onMain := func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"main"} }
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke", onMain), apitest.Trigger("other", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"x"} }))})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke", onMain),
+		apitest.Trigger("other", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"x"} }))})
 	route := formRoute(h.API)
 	h.Handle(append(h.Routes(), route))
 	form := apitest.Both(apitest.Path(route.Path), apitest.Header("Content-Type", formType))

@@ -52,7 +52,8 @@ func TestLargeRequestsAreFew(t *testing.T) {
 		t.Errorf("the request before: %d, want 200", code)
 	}
 	if w := h.Exchange(apitest.Post(largeBody)); w.Code != 200 || h.Server.Large.InUse() != 0 || h.Server.InFlight.InUse() != 0 {
-		t.Errorf("the request afterwards: %d, want to get in; %d large and %d in flight are left behind", w.Code, h.Server.Large.InUse(), h.Server.InFlight.InUse())
+		t.Errorf("the request afterwards: %d, want to get in; %d large and %d in flight are left behind", w.Code, h.Server.Large.InUse(),
+			h.Server.InFlight.InUse())
 	}
 }
 
@@ -69,7 +70,8 @@ func TestBodyIsReadOnce(t *testing.T) {
 func TestDryRunIsWrittenBitByBit(t *testing.T) {
 	objects := apitest.Acme()
 	for i := range 500 {
-		objects = append(objects, apitest.Trigger(fmt.Sprintf("t%03d", i), func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/**"} }))
+		objects = append(objects,
+			apitest.Trigger(fmt.Sprintf("t%03d", i), func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/**"} }))
 	}
 	h := apitest.Start(t, apitest.Setup{Objects: objects})
 	w := &measured{ResponseRecorder: httptest.NewRecorder()}
@@ -92,7 +94,8 @@ func (m *measured) Write(b []byte) (int, error) {
 
 func TestDryRunWithoutTriggers(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme()})
-	if w := h.Exchange(apitest.Post(apitest.WithSHA, apitest.Query("dryRun=true"))); strings.TrimSpace(w.Body.String()) != `{"results":[],"dryRun":true,"explanations":[]}` {
+	if w := h.Exchange(apitest.Post(apitest.WithSHA,
+		apitest.Query("dryRun=true"))); strings.TrimSpace(w.Body.String()) != `{"results":[],"dryRun":true,"explanations":[]}` {
 		t.Errorf("got %s", w.Body)
 	}
 }

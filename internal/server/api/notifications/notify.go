@@ -100,7 +100,8 @@ func idempotencyKey(h http.Header) (string, error) {
 	}
 	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
 	if len(keys) > 1 || keys[0] == "" || len(keys[0]) > limits.MaxIdempotencyKey || strings.ContainsFunc(keys[0], unprintable) {
-		return "", &exchange.Failure{Code: "invalid_idempotency_key", Message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
+		return "", &exchange.Failure{Code: "invalid_idempotency_key",
+			Message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
 	}
 	return keys[0], nil
 }

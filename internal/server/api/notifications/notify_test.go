@@ -87,27 +87,36 @@ func TestAnswers(t *testing.T) {
 		want    string // the body, with every suite id as ID
 		suites  int
 	}{
-		"no trigger":     {reason: "no match is an empty list, never null", body: apitest.WithSHA, want: noMatch},
-		"paused trigger": {reason: "a paused Trigger does not match", objects: []any{apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Paused = true })}, body: apitest.WithSHA, want: noMatch},
+		"no trigger": {reason: "no match is an empty list, never null", body: apitest.WithSHA, want: noMatch},
+		"paused trigger": {reason: "a paused Trigger does not match",
+			objects: []any{apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Paused = true })}, body: apitest.WithSHA, want: noMatch},
 		"empty body": {reason: "{} matches a Trigger without conditions", objects: []any{apitest.Trigger("smoke")}, body: `{}`, suites: 1,
 			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
 		"everything null": {reason: "null is absent, as the fastlane plugin sends it", objects: []any{apitest.Trigger("smoke")}, suites: 1,
 			body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
 			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
-		"misspelled member": {reason: "curl shows it to the person who wrote it", objects: []any{apitest.Trigger("smoke")}, body: `{"brnch":"main"}`, suites: 1,
+		"misspelled member": {reason: "curl shows it to the person who wrote it", objects: []any{apitest.Trigger("smoke")},
+			body: `{"brnch":"main"}`, suites: 1,
 			want: `{"results":[{"trigger_id":"smoke","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true},"hint":"The member \"brnch\" is unknown and was ignored: did you mean \"branch\"?"}`},
-		"environment missing": {reason: "it is named, and the others' results are there", objects: []any{apitest.Trigger("a", inNowhere), apitest.Trigger("b")}, body: apitest.WithSHA, suites: 1,
+		"environment missing": {reason: "it is named, and the others' results are there",
+			objects: []any{apitest.Trigger("a", inNowhere), apitest.Trigger("b")}, body: apitest.WithSHA, suites: 1,
 			want: `{"results":[{"trigger_id":"a","failure_reason":"The Environment \"nowhere\" of the Trigger \"a\" does not exist. Create it, or name another one in the Trigger."},{"trigger_id":"b","created_suite_id":"ID"}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
-		"every environment missing": {reason: "clients want an environment wherever something matched", objects: []any{apitest.Trigger("a", inNowhere)}, body: apitest.WithSHA,
+		"every environment missing": {reason: "clients want an environment wherever something matched",
+			objects: []any{apitest.Trigger("a", inNowhere)}, body: apitest.WithSHA,
 			want: `{"results":[{"trigger_id":"a","failure_reason":"The Environment \"nowhere\" of the Trigger \"a\" does not exist. Create it, or name another one in the Trigger."}],"environment":{"id":"","alias":"nowhere","isStatic":true}}`},
-		"reserved variable": {reason: "all of them are named", objects: []any{apitest.Trigger("smoke")}, body: `{"variables":{"OK":"1","NODE_OPTIONS":"x","LD_PRELOAD":"x"}}`,
+		"reserved variable": {reason: "all of them are named", objects: []any{apitest.Trigger("smoke")},
+			body: `{"variables":{"OK":"1","NODE_OPTIONS":"x","LD_PRELOAD":"x"}}`,
 			want: `{"results":[{"trigger_id":"smoke","failure_reason":"The variables LD_PRELOAD, NODE_OPTIONS are reserved: they would change how the platform runs the tests. Rename them, or set them in the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
-		"variable not accepted": {reason: "each Trigger decides for itself", objects: []any{apitest.Trigger("all"), apitest.Trigger("no", allow()), apitest.Trigger("some", allow("E2E_*", "GREP")), apitest.Trigger("url", allow("URL"))},
+		"variable not accepted": {reason: "each Trigger decides for itself",
+			objects: []any{apitest.Trigger("all"), apitest.Trigger("no", allow()), apitest.Trigger("some", allow("E2E_*", "GREP")),
+				apitest.Trigger("url", allow("URL"))},
 			body: `{"variables":{"GREP":"x","E2E_USER":"x"}}`, suites: 2,
 			want: `{"results":[{"trigger_id":"all","created_suite_id":"ID"},{"trigger_id":"no","failure_reason":"The Trigger no does not accept the variables E2E_USER, GREP: leave them out, or add them to allowVariables of the Trigger."},{"trigger_id":"some","created_suite_id":"ID"},{"trigger_id":"url","failure_reason":"The Trigger url does not accept the variables E2E_USER, GREP: leave them out, or add them to allowVariables of the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
-		"reserved variable, accepted": {reason: "it stays reserved", objects: []any{apitest.Trigger("smoke", allow("NODE_*"))}, body: `{"variables":{"NODE_OPTIONS":"x"}}`,
+		"reserved variable, accepted": {reason: "it stays reserved", objects: []any{apitest.Trigger("smoke", allow("NODE_*"))},
+			body: `{"variables":{"NODE_OPTIONS":"x"}}`,
 			want: `{"results":[{"trigger_id":"smoke","failure_reason":"The variable NODE_OPTIONS is reserved: it would change how the platform runs the tests. Rename it, or set it in the Trigger."}],"environment":{"id":"uid-staging","alias":"staging","isStatic":true}}`},
-		"another team's trigger": {reason: "teams do not see each other", objects: []any{apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "other" })}, body: apitest.WithSHA, want: noMatch},
+		"another team's trigger": {reason: "teams do not see each other",
+			objects: []any{apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "other" })}, body: apitest.WithSHA, want: noMatch},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +155,8 @@ func TestDryRun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"), apitest.Trigger("release", onRelease)), Dispatch: func(c *dispatch.Config) { c.Writer = noWriter{} }})
+			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"), apitest.Trigger("release", onRelease)),
+				Dispatch: func(c *dispatch.Config) { c.Writer = noWriter{} }})
 			w := h.Exchange(apitest.Post(tc.body, tc.change))
 			got := apitest.Decode[explainedReply](t, w)
 			if !got.DryRun || len(got.Results) != 1 || got.Results[0].CreatedSuiteID == "" || got.Environment == nil {
@@ -170,7 +180,8 @@ func TestExplainWarnsOfScripts(t *testing.T) {
 			tr.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Command: command}}
 		}
 	}
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("bad", runs("sh", "-c", "curl $(URL)")), apitest.Trigger("good", runs("sh", "-c", `curl "$URL"`)))})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("bad", runs("sh", "-c", "curl $(URL)")),
+		apitest.Trigger("good", runs("sh", "-c", `curl "$URL"`)))})
 	for _, e := range apitest.Decode[explainedReply](t, h.Exchange(apitest.Post(apitest.WithSHA, apitest.Query("dryRun=true")))).Explanations {
 		warned := false
 		for _, c := range e.Conditions {

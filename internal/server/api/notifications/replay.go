@@ -95,16 +95,20 @@ func replayFailure(err error) error {
 		return &exchange.Failure{Code: "invalid_trigger", Message: invalid.Message}
 	}
 	if broken, ok := errors.AsType[*replay.ArchiveError](err); ok {
-		return &exchange.Failure{Code: "store_unavailable", Cause: err, Message: fmt.Sprintf("Past notifications cannot be read at the moment: the store: %s. "+
-			"Ask again in a few seconds.", strings.TrimSuffix(broken.Error(), "."))}
+		return &exchange.Failure{Code: "store_unavailable", Cause: err,
+			Message: fmt.Sprintf("Past notifications cannot be read at the moment: the store: %s. "+
+				"Ask again in a few seconds.", strings.TrimSuffix(broken.Error(), "."))}
 	}
 	switch {
 	case errors.Is(err, replay.ErrBusy):
-		return exchange.Overloaded("The server answers as many replays as it can, or as many of this team as leave room for others. Send the request again in a few seconds.")
+		return exchange.Overloaded("The server answers as many replays as it can, or as many of this team as leave room for others. Send " +
+			"the request again in a few seconds.")
 	case errors.Is(err, replay.ErrExpensive):
-		return &exchange.Failure{Code: "invalid_trigger", Message: "The expressions of these Triggers take too long for the notifications of an hour. " +
-			"Replay fewer Triggers at once, or make their expressions cheaper."}
+		return &exchange.Failure{Code: "invalid_trigger",
+			Message: "The expressions of these Triggers take too long for the notifications of an hour. " +
+				"Replay fewer Triggers at once, or make their expressions cheaper."}
 	default:
-		return &exchange.Failure{Code: "unavailable", Cause: err, Message: "The team's Triggers cannot be looked up at the moment. Ask again in a few seconds."}
+		return &exchange.Failure{Code: "unavailable", Cause: err,
+			Message: "The team's Triggers cannot be looked up at the moment. Ask again in a few seconds."}
 	}
 }

@@ -113,15 +113,18 @@ func TestReplay(t *testing.T) {
 	got := apitest.Decode[httpapi.Replay](t, h.Exchange(replayOf(manifest)))
 	yes, no := true, false
 	want := []httpapi.ReplayChange{
-		{Trigger: "smoke", Change: "starts", MatchedThen: &no, At: apitest.Noon.Add(24*time.Hour + 3*time.Minute).Truncate(time.Millisecond), Way: "api", Branch: "release/2", SHA: "c"},
-		{Trigger: "smoke", Change: "starts", MatchedThen: &no, At: apitest.Noon.Add(time.Minute).Truncate(time.Millisecond), Way: "api", Branch: "release/1", SHA: "b",
+		{Trigger: "smoke", Change: "starts", MatchedThen: &no, At: apitest.Noon.Add(24*time.Hour + 3*time.Minute).Truncate(time.Millisecond),
+			Way: "api", Branch: "release/2", SHA: "c"},
+		{Trigger: "smoke", Change: "starts", MatchedThen: &no, At: apitest.Noon.Add(time.Minute).Truncate(time.Millisecond), Way: "api",
+			Branch: "release/1", SHA: "b",
 			DeploymentType: "staging", DeploymentURL: "https://x.example.com", Repository: "acme/shop", PullRequestNumber: 7, CommitMessage: "fix"},
 		{Trigger: "smoke", Change: "stops", MatchedThen: &yes, At: apitest.Noon.Truncate(time.Millisecond), Way: "api", Branch: "main", SHA: "a"},
 	}
 	if diff := cmp.Diff(want, got.Changes); diff != "" {
 		t.Errorf("changes: -want +got:\n%s", diff)
 	}
-	if c := got.Triggers[0]; got.Notifications != 4 || c.Starts != 2 || c.Stops != 1 || c.Matched != 2 || c.MatchedBefore != 1 || got.Next != "" {
+	if c := got.Triggers[0]; got.Notifications != 4 || c.Starts != 2 || c.Stops != 1 || c.Matched != 2 || c.MatchedBefore != 1 ||
+		got.Next != "" {
 		t.Errorf("got %+v", got)
 	}
 	for reason, tc := range map[string]struct {
@@ -131,11 +134,13 @@ func TestReplay(t *testing.T) {
 		"a shorter time": {replayOf(manifest, apitest.Query("since=1h")), 1},
 		"JSON": {replayOf(`{"apiVersion":"postflight.dev/v1alpha1","kind":"Trigger","metadata":{"name":"smoke"},"spec":{"environment":"staging"}}`,
 			apitest.Header("Content-Type", "application/json; charset=utf-8")), 3},
-		"a value that is not kept": {replayOf(strings.Replace(manifest, `branches: ["release/**"]`, `expression: "notification.variables.NPM_TOKEN != ''"`, 1)), 0},
+		"a value that is not kept": {replayOf(strings.Replace(manifest, `branches: ["release/**"]`,
+			`expression: "notification.variables.NPM_TOKEN != ''"`, 1)), 0},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			w := h.Exchange(tc.request)
-			if w.Code != http.StatusOK || apitest.Decode[httpapi.Replay](t, w).Triggers[0].Starts != tc.starts || strings.Contains(w.Body.String(), "hunter2") {
+			if w.Code != http.StatusOK || apitest.Decode[httpapi.Replay](t, w).Triggers[0].Starts != tc.starts ||
+				strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		})
@@ -154,19 +159,26 @@ func TestReplayRefused(t *testing.T) {
 		code    string
 		says    string
 	}{
-		"an expression that does not compile": {replayOf(head + expression), 400, "invalid_trigger", "undefined field 'brnch' (line 1, column 13); the fields of notification are branch"},
-		"an unknown field":                    {replayOf(strings.Replace(manifest, "branches", "branchs", 1)), 400, "invalid_trigger", `unknown field \"spec.match.branchs\"`},
-		"no Trigger":                          {replayOf("kind: Environment"), 400, "invalid_trigger", "There is no Trigger in it"},
-		"another namespace":                   {replayOf(strings.Replace(manifest, "name: smoke", "name: smoke, namespace: other", 1)), 400, "invalid_trigger", "in the namespace other, and your team has acme"},
-		"a wrong time":                        {replayOf(manifest, apitest.Query("since=yesterday")), 400, "invalid_request", "is no time"},
-		"a time to come":                      {replayOf(manifest, apitest.Query("since=2030-01-01")), 400, "invalid_request", "is in the future"},
-		"a wrong cursor":                      {replayOf(manifest, apitest.Query("cursor=x")), 400, "invalid_request", "Send the cursor as it was"},
-		"an unknown parameter":                {replayOf(manifest, apitest.Query("until=1h")), 400, "invalid_request", "Send only since, cursor"},
-		"another type":                        {replayOf(manifest, apitest.Header("Content-Type", "text/plain")), 415, "unsupported_media_type", "application/yaml or application/json"},
-		"no type":                             {replayOf(manifest, apitest.Header("Content-Type")), 415, "unsupported_media_type", "application/yaml or application/json"},
-		"too large":                           {replayOf(strings.Repeat("#", 300<<10)), 413, "body_too_large", "262144"},
-		"no key":                              {replayOf(manifest, apitest.Header("Authorization")), 401, "unauthenticated", ""},
-		"GET":                                 {replayOf(manifest, apitest.Method("GET")), 405, "method_not_allowed", "Use POST"},
+		"an expression that does not compile": {replayOf(head + expression), 400, "invalid_trigger",
+			"undefined field 'brnch' (line 1, column 13); the fields of notification are branch"},
+		"an unknown field": {replayOf(strings.Replace(manifest, "branches", "branchs", 1)), 400, "invalid_trigger",
+			`unknown field \"spec.match.branchs\"`},
+		"no Trigger": {replayOf("kind: Environment"), 400, "invalid_trigger", "There is no Trigger in it"},
+		"another namespace": {replayOf(strings.Replace(manifest, "name: smoke", "name: smoke, namespace: other", 1)), 400,
+			"invalid_trigger", "in the namespace other, and your team has acme"},
+		"a wrong time": {replayOf(manifest, apitest.Query("since=yesterday")), 400, "invalid_request", "is no time"},
+		"a time to come": {replayOf(manifest, apitest.Query("since=2030-01-01")), 400, "invalid_request",
+			"is in the future"},
+		"a wrong cursor": {replayOf(manifest, apitest.Query("cursor=x")), 400, "invalid_request",
+			"Send the cursor as it was"},
+		"an unknown parameter": {replayOf(manifest, apitest.Query("until=1h")), 400, "invalid_request", "Send only since, cursor"},
+		"another type": {replayOf(manifest, apitest.Header("Content-Type", "text/plain")), 415, "unsupported_media_type",
+			"application/yaml or application/json"},
+		"no type": {replayOf(manifest, apitest.Header("Content-Type")), 415, "unsupported_media_type",
+			"application/yaml or application/json"},
+		"too large": {replayOf(strings.Repeat("#", 300<<10)), 413, "body_too_large", "262144"},
+		"no key":    {replayOf(manifest, apitest.Header("Authorization")), 401, "unauthenticated", ""},
+		"GET":       {replayOf(manifest, apitest.Method("GET")), 405, "method_not_allowed", "Use POST"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			h := startReplaying(t)
@@ -177,7 +189,8 @@ func TestReplayRefused(t *testing.T) {
 			}
 		})
 	}
-	if w := apitest.Start(t, apitest.Setup{Objects: apitest.Acme()}).Exchange(replayOf(manifest)); w.Code != 503 || apitest.Decode[httpapi.Problem](t, w).FailureCode != "store_not_configured" {
+	if w := apitest.Start(t, apitest.Setup{Objects: apitest.Acme()}).Exchange(replayOf(manifest)); w.Code != 503 ||
+		apitest.Decode[httpapi.Problem](t, w).FailureCode != "store_not_configured" {
 		t.Errorf("without a store: %d %s", w.Code, w.Body)
 	}
 }
@@ -187,7 +200,8 @@ func TestReplayOfAnotherTeam(t *testing.T) {
 	h := startReplaying(t)
 	h.sent(`{"branch":"release/1"}`)
 	answer, err := h.Replays.Replay(t.Context(), replay.Query{
-		Team: apitest.Team("other"), Triggers: []*v1alpha1.Trigger{apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "" })}, Since: apitest.Noon.Add(-time.Hour), Before: h.Clock.Now(),
+		Team: apitest.Team("other"), Triggers: []*v1alpha1.Trigger{apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Namespace = "" })},
+		Since: apitest.Noon.Add(-time.Hour), Before: h.Clock.Now(),
 	})
 	if err != nil || answer.Notifications != 0 {
 		t.Errorf("%+v, %v", answer, err)

@@ -18,7 +18,8 @@ func TestEnvironmentTerminated(t *testing.T) {
 	static := apitest.EnvironmentNamed("staging")
 	static.UID = "uid-staging"
 	preview := suite.EphemeralEnvironment(static, "https://pr-7.example.com", apitest.Noon.Add(time.Hour))
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(preview, apitest.ARun("going", 1, v1alpha1.Running("Tests.")), apitest.ARun("in-preview", 1, v1alpha1.Running("Tests.")))})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(preview, apitest.ARun("going", 1, v1alpha1.Running("Tests.")),
+		apitest.ARun("in-preview", 1, v1alpha1.Running("Tests.")))})
 	h.Validate = true
 	var going v1alpha1.Suite
 	for _, s := range h.Suites() {
@@ -34,7 +35,8 @@ func TestEnvironmentTerminated(t *testing.T) {
 		{EnvironmentID: "uid-" + preview.Name, EnvironmentAlias: preview.Name, Code: "terminated", Runs: []string{"in-preview"}},
 	}}
 	for _, body := range []string{
-		`{"deploymentUrl":"https://pr-7.example.com"}`, `{"deployment_url":"https://pr-7.example.com"}`, `{"environmentId":"uid-` + preview.Name + `"}`, `{"environmentAlias":"` + preview.Name + `"}`,
+		`{"deploymentUrl":"https://pr-7.example.com"}`, `{"deployment_url":"https://pr-7.example.com"}`,
+		`{"environmentId":"uid-` + preview.Name + `"}`, `{"environmentAlias":"` + preview.Name + `"}`,
 	} {
 		w := h.Exchange(apitest.Terminated(body))
 		if w.Code != http.StatusOK {
@@ -45,7 +47,8 @@ func TestEnvironmentTerminated(t *testing.T) {
 		}
 	}
 	made := h.Environments()[preview.Name]
-	if made.Spec.Ephemeral.ExpiresAt.After(apitest.Noon) || made.Annotations[v1alpha1.AnnotationTerminatedBy] != "the API key pf-good-and-long" {
+	if made.Spec.Ephemeral.ExpiresAt.After(apitest.Noon) ||
+		made.Annotations[v1alpha1.AnnotationTerminatedBy] != "the API key pf-good-and-long" {
 		t.Errorf("it expires at %s: %v", made.Spec.Ephemeral.ExpiresAt, made.Annotations)
 	}
 	if log := h.Audit.String(); !strings.Contains(log, `"environment":"`+preview.Name+`"`) || !strings.Contains(log, `"in-preview"`) {

@@ -175,17 +175,20 @@ func environmentFailure(err error) error {
 		return environmentNotFound(err)
 	}
 	if away, ok := errors.AsType[*environments.ArchiveError](err); ok {
-		return &exchange.Failure{Code: "unavailable", Cause: err, Message: fmt.Sprintf("What was deployed earlier cannot be read from the archive at the moment: the store: %v. "+
-			"Ask again in a few seconds.", away)}
+		return &exchange.Failure{Code: "unavailable", Cause: err,
+			Message: fmt.Sprintf("What was deployed earlier cannot be read from the archive at the moment: the store: %v. "+
+				"Ask again in a few seconds.", away)}
 	}
 	return environmentsUnavailable(err)
 }
 
 func environmentNotFound(err error) error {
-	return &exchange.Failure{Code: "environment_not_found", Cause: err, Message: "Environment not found: this team has no Environment of that name. " +
-		"Check the name and the API key; ephemeral Environments are deleted after a while, and ?at= says what they had before."}
+	return &exchange.Failure{Code: "environment_not_found", Cause: err,
+		Message: "Environment not found: this team has no Environment of that name. " +
+			"Check the name and the API key; ephemeral Environments are deleted after a while, and ?at= says what they had before."}
 }
 
 func environmentsUnavailable(err error) error {
-	return &exchange.Failure{Code: "unavailable", Cause: err, Message: "Environments cannot be looked up at the moment. Ask again in a few seconds."}
+	return &exchange.Failure{Code: "unavailable", Cause: err,
+		Message: "Environments cannot be looked up at the moment. Ask again in a few seconds."}
 }

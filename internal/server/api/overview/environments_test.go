@@ -31,24 +31,34 @@ func TestGetEnvironment(t *testing.T) {
 	since := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
 	whole := anEnvironment("whole", v1alpha1.Deployed{
 		Repository: "acme/shop", SHA: apitest.SHA, Branch: "main", DeploymentType: "staging", Since: new(metav1.NewTime(since.Local())),
-		ReportedBy: v1alpha1.ReportedByWorkload, Previous: &v1alpha1.PreviousDeployment{SHA: "b", Since: new(metav1.NewTime(since))}, Ready: new(false), Message: "1 of 2 workloads has it.",
-		Workloads: []v1alpha1.DeployedWorkload{{Kind: "Deployment", Namespace: apitest.Namespace, Name: "shop", UID: "u", Revision: "7", SHA: apitest.SHA, Ready: true,
+		ReportedBy: v1alpha1.ReportedByWorkload, Previous: &v1alpha1.PreviousDeployment{SHA: "b", Since: new(metav1.NewTime(since))},
+		Ready: new(false), Message: "1 of 2 workloads has it.",
+		Workloads: []v1alpha1.DeployedWorkload{{Kind: "Deployment", Namespace: apitest.Namespace, Name: "shop", UID: "u", Revision: "7",
+			SHA: apitest.SHA, Ready: true,
 			Message: "3 of 3", Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}},
 	})
-	whole.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop."}}
+	whole.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+		Message: "There is no Deployment shop."}}
 	preview := anEnvironment("preview")
-	preview.Spec = v1alpha1.EnvironmentSpec{Ephemeral: &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-7.example.com", ExpiresAt: metav1.NewTime(since)}}
+	preview.Spec = v1alpha1.EnvironmentSpec{Ephemeral: &v1alpha1.EphemeralEnvironment{DeploymentURL: "https://pr-7.example.com",
+		ExpiresAt: metav1.NewTime(since)}}
 	theirs := anEnvironment("theirs")
 	theirs.Namespace = "other"
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(whole, preview, theirs), Config: func(c *api.Config) { c.PublicURL = "https://ci.example.com/tools" }})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(whole, preview, theirs),
+		Config: func(c *api.Config) { c.PublicURL = "https://ci.example.com/tools" }})
 	for name, want := range map[string]httpapi.EnvironmentStatus{
-		"whole": {Name: "whole", Team: apitest.Namespace, Namespace: apitest.Namespace, URL: "https://whole.example.com", Ready: new(false), Message: "There is no Deployment shop.",
-			Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: apitest.SHA, Branch: "main", DeploymentType: "staging", Since: &since, ReportedBy: "Workload", Previous: &httpapi.PreviousDeployment{SHA: "b", Since: &since},
-				Ready: new(false), Message: "1 of 2 workloads has it.", Workloads: []httpapi.DeployedWorkload{{Kind: "Deployment", Namespace: apitest.Namespace, Name: "shop",
-					Revision: "7", SHA: apitest.SHA, Ready: true, Message: "3 of 3", Digests: []httpapi.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}}}},
+		"whole": {Name: "whole", Team: apitest.Namespace, Namespace: apitest.Namespace, URL: "https://whole.example.com", Ready: new(false),
+			Message: "There is no Deployment shop.",
+			Deployed: []httpapi.Deployed{{Repository: "acme/shop", SHA: apitest.SHA, Branch: "main", DeploymentType: "staging", Since: &since,
+				ReportedBy: "Workload", Previous: &httpapi.PreviousDeployment{SHA: "b", Since: &since},
+				Ready: new(false), Message: "1 of 2 workloads has it.",
+				Workloads: []httpapi.DeployedWorkload{{Kind: "Deployment", Namespace: apitest.Namespace, Name: "shop",
+					Revision: "7", SHA: apitest.SHA, Ready: true, Message: "3 of 3",
+					Digests: []httpapi.ImageDigest{{Container: "app", Digest: "sha256:9c1d"}}}}}},
 			PageURL: "https://ci.example.com/tools/environments/acme/whole"},
-		"preview": {Name: "preview", Team: apitest.Namespace, Namespace: apitest.Namespace, URL: "https://pr-7.example.com", Ephemeral: true, ExpiresAt: &since,
-			Deployed: []httpapi.Deployed{}, PageURL: "https://ci.example.com/tools/environments/acme/preview"},
+		"preview": {Name: "preview", Team: apitest.Namespace, Namespace: apitest.Namespace, URL: "https://pr-7.example.com", Ephemeral: true,
+			ExpiresAt: &since,
+			Deployed:  []httpapi.Deployed{}, PageURL: "https://ci.example.com/tools/environments/acme/preview"},
 	} {
 		w := h.Exchange(apitest.Get(environmentsPath + "/" + name))
 		if diff := cmp.Diff(want, apitest.Decode[httpapi.EnvironmentStatus](t, w)); w.Code != http.StatusOK || diff != "" {
@@ -59,11 +69,13 @@ func TestGetEnvironment(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/theirs", "/nope", "/whole%2Fx", "/whole/x", "/..."} {
-		if w := h.Exchange(apitest.Get(environmentsPath + path)); w.Code != http.StatusNotFound || apitest.Decode[httpapi.Problem](t, w).FailureCode != "environment_not_found" {
+		if w := h.Exchange(apitest.Get(environmentsPath + path)); w.Code != http.StatusNotFound ||
+			apitest.Decode[httpapi.Problem](t, w).FailureCode != "environment_not_found" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
-	if log := h.Audit.String(); !strings.Contains(log, `"route":"/api/v0/environments/{name}"`) || !strings.Contains(log, `"environment":"whole"`) {
+	if log := h.Audit.String(); !strings.Contains(log, `"route":"/api/v0/environments/{name}"`) ||
+		!strings.Contains(log, `"environment":"whole"`) {
 		t.Errorf("the audit log is %s", log)
 	}
 }
@@ -84,11 +96,13 @@ func TestEnvironmentsThatWait(t *testing.T) {
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(apitest.Noon.Add(-ago)))
 		return s
 	}
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(waits("busy", time.Hour), waits("calm", 0), run("busy", time.Minute), run("calm", 2*time.Minute))})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(waits("busy", time.Hour), waits("calm", 0), run("busy", time.Minute),
+		run("calm", 2*time.Minute))})
 	page := apitest.Decode[httpapi.EnvironmentList](t, h.Exchange(apitest.Get(environmentsPath)))
 	want := map[string]httpapi.EnvironmentStatus{"calm": {}, "busy": {
-		Hold:     &httpapi.EnvironmentHold{Until: apitest.Noon.Add(time.Hour).Truncate(time.Second), Reason: "debugging 812", HeldBy: "ben"},
-		Settling: &httpapi.EnvironmentSettling{LastDeployment: apitest.Noon.Add(-time.Minute), Until: apitest.Noon.Add(time.Minute), Latest: apitest.Noon.Add(9 * time.Minute)},
+		Hold: &httpapi.EnvironmentHold{Until: apitest.Noon.Add(time.Hour).Truncate(time.Second), Reason: "debugging 812", HeldBy: "ben"},
+		Settling: &httpapi.EnvironmentSettling{LastDeployment: apitest.Noon.Add(-time.Minute), Until: apitest.Noon.Add(time.Minute),
+			Latest: apitest.Noon.Add(9 * time.Minute)},
 	}}
 	for _, e := range page.Environments {
 		if is, ok := want[e.Name]; ok {
@@ -113,7 +127,8 @@ func TestListEnvironments(t *testing.T) {
 	}
 	theirs := anEnvironment("bb")
 	theirs.Namespace = "other"
-	h := apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.APIKey(apitest.GoodKey), anEnvironment("c"), anEnvironment("a"), theirs, anEnvironment("b", many), anEnvironment("d")}})
+	h := apitest.Start(t, apitest.Setup{Objects: []client.Object{apitest.Team(apitest.Namespace), apitest.APIKey(apitest.GoodKey),
+		anEnvironment("c"), anEnvironment("a"), theirs, anEnvironment("b", many), anEnvironment("d")}})
 	for query, want := range map[string]string{
 		"": "a b / c d", "?limit=1": "a / b / c / d", "?limit=3": "a b / c d", "?limit=2": "a b / c d", "?cursor=b": "c d", "?cursor=z": "",
 	} {
@@ -162,7 +177,8 @@ func TestEnvironmentsUnavailable(t *testing.T) {
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return away },
 	})
 	for _, path := range []string{"", "/staging"} {
-		if w := h.Exchange(apitest.Get(environmentsPath + path)); w.Code != http.StatusServiceUnavailable || apitest.Decode[httpapi.Problem](t, w).FailureCode != "unavailable" {
+		if w := h.Exchange(apitest.Get(environmentsPath + path)); w.Code != http.StatusServiceUnavailable ||
+			apitest.Decode[httpapi.Problem](t, w).FailureCode != "unavailable" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}

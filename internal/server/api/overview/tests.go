@@ -56,7 +56,8 @@ func (a *API) GetTest(w http.ResponseWriter, r *exchange.Request) error {
 		return err
 	}
 	if name := p["name"]; name == "" || len(name) > limits.MaxTestName {
-		return exchange.InvalidRequest("Send name, the whole name of a test of at most %d bytes, as the results of a run have it.", limits.MaxTestName)
+		return exchange.InvalidRequest("Send name, the whole name of a test of at most %d bytes, as the results of a run have it.",
+			limits.MaxTestName)
 	}
 	if err := a.mayAskTests(r); err != nil {
 		return err
@@ -123,12 +124,15 @@ func (a *API) mayAskTests(r *exchange.Request) error {
 
 func testsFailure(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return &exchange.Failure{Code: "test_not_found", Cause: err, Message: "Test not found: no run of these days has a test of that name. Names are compared " +
-			"exactly; GET /api/v0/tests?search= looks for a part of one. Tests are known from runs that ended a few seconds ago, and whose Trigger has results."}
+		return &exchange.Failure{Code: "test_not_found", Cause: err,
+			Message: "Test not found: no run of these days has a test of that name. Names are compared " +
+				"exactly; GET /api/v0/tests?search= looks for a part of one. Tests are known from runs that ended a few seconds ago, and whose " +
+				"Trigger has results."}
 	}
 	if unavailable, ok := errors.AsType[*history.ArchiveError](err); ok {
-		return &exchange.Failure{Code: "store_unavailable", Cause: err, Message: fmt.Sprintf("The history of tests cannot be read at the moment: the store: %s. "+
-			"Ask again in a few seconds.", strings.TrimSuffix(unavailable.Error(), "."))}
+		return &exchange.Failure{Code: "store_unavailable", Cause: err,
+			Message: fmt.Sprintf("The history of tests cannot be read at the moment: the store: %s. "+
+				"Ask again in a few seconds.", strings.TrimSuffix(unavailable.Error(), "."))}
 	}
 	return err
 }

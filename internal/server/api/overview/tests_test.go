@@ -31,7 +31,8 @@ func newPastTests() *pastTests {
 	var runs []history.Run
 	for i, id := range []string{"smoke-1", "smoke-2"} {
 		at := apitest.Noon.Truncate(24 * time.Hour).Add(time.Duration(i) * time.Hour)
-		runs = append(runs, history.Run{ID: id, Place: place, CreatedAt: at.Format(time.RFC3339), State: "Passed", Listed: true, SHA: strings.Repeat(id[6:], 40)})
+		runs = append(runs, history.Run{ID: id, Place: place, CreatedAt: at.Format(time.RFC3339), State: "Passed", Listed: true,
+			SHA: strings.Repeat(id[6:], 40)})
 	}
 	b, _ := history.NewPlaceBuilder(place, runs)
 	for i, state := range []string{httpapi.TestPassed, httpapi.TestFailed} {
@@ -39,7 +40,8 @@ func newPastTests() *pastTests {
 		b.Add(httpapi.Test{Name: "cart > keeps items", State: state, Message: "expected 200"})
 	}
 	summary, content := b.Finish()
-	return &pastTests{day: history.NewDay(apitest.Namespace, apitest.Noon.Format(time.DateOnly), runs, []history.PlaceDay{summary}), content: content}
+	return &pastTests{day: history.NewDay(apitest.Namespace, apitest.Noon.Format(time.DateOnly), runs, []history.PlaceDay{summary}),
+		content: content}
 }
 
 func (p *pastTests) OpenDay(_ context.Context, team, day string) (io.ReadCloser, int64, error) {
@@ -67,12 +69,16 @@ func TestTests(t *testing.T) {
 	}})
 	name := url.QueryEscape("cart > keeps items")
 	for path, want := range map[string]string{
-		"/api/v0/tests": "200", "/api/v0/tests?search=CART&days=7&limit=1": "200", "/api/v0/insights?days=90": "200", "/api/v0/insights?trigger=other": "200",
+		"/api/v0/tests": "200", "/api/v0/tests?search=CART&days=7&limit=1": "200", "/api/v0/insights?days=90": "200",
+		"/api/v0/insights?trigger=other":     "200",
 		"/api/v0/tests/history?name=" + name: "200", "/api/v0/tests/history?days=1&environment=staging&name=" + name: "200",
-		"/api/v0/tests/history?name=cart": "404 test_not_found", "/api/v0/tests/history?environment=production&name=" + name: "404 test_not_found",
-		"/api/v0/tests/history": "400 invalid_request", "/api/v0/tests/history?name=" + strings.Repeat("x", 513): "400 invalid_request",
-		"/api/v0/tests?days=0": "400 invalid_request", "/api/v0/tests?days=91": "400 invalid_request", "/api/v0/tests?limit=101": "400 invalid_request",
-		"/api/v0/tests?cursor=x": "400 invalid_request", "/api/v0/tests?branch=main": "400 invalid_request", "/api/v0/insights?limit=3": "400 invalid_request",
+		"/api/v0/tests/history?name=cart":                           "404 test_not_found",
+		"/api/v0/tests/history?environment=production&name=" + name: "404 test_not_found",
+		"/api/v0/tests/history":                                     "400 invalid_request", "/api/v0/tests/history?name=" + strings.Repeat("x", 513): "400 invalid_request",
+		"/api/v0/tests?days=0": "400 invalid_request", "/api/v0/tests?days=91": "400 invalid_request",
+		"/api/v0/tests?limit=101": "400 invalid_request",
+		"/api/v0/tests?cursor=x":  "400 invalid_request", "/api/v0/tests?branch=main": "400 invalid_request",
+		"/api/v0/insights?limit=3": "400 invalid_request",
 	} {
 		w := h.Exchange(apitest.Get(path))
 		got := http.StatusText(w.Code)
@@ -84,11 +90,13 @@ func TestTests(t *testing.T) {
 		}
 	}
 	test := apitest.Decode[httpapi.TestHistory](t, h.Exchange(apitest.Get("/api/v0/tests/history?name="+name)))
-	if failing := test.Places[0].Failing; failing == nil || failing.First.URL != "https://postflight.example.com/base/runs/acme/smoke-2" || failing.Before.URL != "https://postflight.example.com/base/runs/acme/smoke-1" {
+	if failing := test.Places[0].Failing; failing == nil || failing.First.URL != "https://postflight.example.com/base/runs/acme/smoke-2" ||
+		failing.Before.URL != "https://postflight.example.com/base/runs/acme/smoke-1" {
 		t.Errorf("%+v", test.Places[0])
 	}
 	p.err = errors.New("it refuses connections")
-	if w := h.Exchange(apitest.Get("/api/v0/tests")); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "the store: it refuses connections. Ask again") {
+	if w := h.Exchange(apitest.Get("/api/v0/tests")); w.Code != http.StatusServiceUnavailable ||
+		!strings.Contains(w.Body.String(), "the store: it refuses connections. Ask again") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -97,7 +105,8 @@ func TestTests(t *testing.T) {
 func TestTestsWithoutAStore(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme()})
 	for _, path := range []string{"/api/v0/tests", "/api/v0/tests/history?name=a", "/api/v0/insights"} {
-		if w := h.Exchange(apitest.Get(path)); w.Code != http.StatusServiceUnavailable || apitest.Decode[httpapi.Problem](t, w).FailureCode != "store_not_configured" {
+		if w := h.Exchange(apitest.Get(path)); w.Code != http.StatusServiceUnavailable ||
+			apitest.Decode[httpapi.Problem](t, w).FailureCode != "store_not_configured" {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}

@@ -29,6 +29,7 @@ func New(s *exchange.Server, r *runs.Reader, d *dispatch.Dispatcher, publicURL s
 func (a *API) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		exchange.Gauge("postflight_http_requests_waiting", "Requests that wait for a run to end.", a.Waiting.InUse),
-		exchange.Gauge("postflight_http_requests_logs", "Logs that are being sent, by the API and to pages that follow them.", a.Runs.Sending.InUse),
+		exchange.Gauge("postflight_http_requests_logs", "Logs that are being sent, by the API and to pages that follow them.",
+			a.Runs.Sending.InUse),
 	}
 }

@@ -34,7 +34,8 @@ func (a *API) cancelArchived(w http.ResponseWriter, r *exchange.Request, name st
 	case rec.State == v1alpha1.ReasonCanceled:
 		return a.writeRun(w, r, http.StatusOK, rec.Run)
 	default:
-		return &exchange.Failure{Code: "run_finished", Message: "The run " + name + " has ended already: " + rec.State + ". There is nothing to cancel."}
+		return &exchange.Failure{Code: "run_finished",
+			Message: "The run " + name + " has ended already: " + rec.State + ". There is nothing to cancel."}
 	}
 }
 
@@ -69,8 +70,9 @@ func (a *API) rerunArchived(ctx context.Context, team *v1alpha1.Team, name strin
 	case rec == nil:
 		return runNotFound(nil)
 	default:
-		return &exchange.Failure{Code: "refused", Message: "The Suite of the run " + name + " was deleted, and its record lacks the values of secret variables. " +
-			"Deploy this commit again, and notify."}
+		return &exchange.Failure{Code: "refused",
+			Message: "The Suite of the run " + name + " was deleted, and its record lacks the values of secret variables. " +
+				"Deploy this commit again, and notify."}
 	}
 }
 

@@ -20,10 +20,12 @@ func command(id, verb string) *http.Request {
 func TestCancelRun(t *testing.T) {
 	canceled := func(r *httpapi.Run) { r.State = v1alpha1.ReasonCanceled }
 	h := apitest.Start(t, apitest.Setup{
-		Objects: apitest.Acme(apitest.ARun("going", 1, v1alpha1.Running("Tests.")), stored("passed", 1), stored("stopped", 1, func(s *v1alpha1.Suite) {
-			s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled("By ada.")}
-		})),
-		Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{apitest.Archived("past", -1), apitest.Archived("past-stopped", -1, canceled)}}),
+		Objects: apitest.Acme(apitest.ARun("going", 1, v1alpha1.Running("Tests.")), stored("passed", 1),
+			stored("stopped", 1, func(s *v1alpha1.Suite) {
+				s.Status.Conditions = []metav1.Condition{v1alpha1.Canceled("By ada.")}
+			})),
+		Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{apitest.Archived("past", -1),
+			apitest.Archived("past-stopped", -1, canceled)}}),
 	})
 	for id, want := range map[string]struct {
 		status int
@@ -38,13 +40,15 @@ func TestCancelRun(t *testing.T) {
 	} {
 		for range 2 {
 			w := h.Exchange(command(id, "cancel"))
-			if w.Code != want.status || !strings.Contains(w.Body.String(), want.says) || want.code != "" && apitest.Decode[httpapi.Problem](t, w).FailureCode != want.code {
+			if w.Code != want.status || !strings.Contains(w.Body.String(), want.says) || want.code != "" &&
+				apitest.Decode[httpapi.Problem](t, w).FailureCode != want.code {
 				t.Errorf("%s: status %d: %s", id, w.Code, w.Body)
 			}
 		}
 	}
 	for _, s := range h.Suites() {
-		if by := s.Annotations[v1alpha1.AnnotationCanceledBy]; s.Name == "going" && by != "the API key pf-good-and-long" || s.Spec.Cancel != (s.Name == "going") {
+		if by := s.Annotations[v1alpha1.AnnotationCanceledBy]; s.Name == "going" && by != "the API key pf-good-and-long" ||
+			s.Spec.Cancel != (s.Name == "going") {
 			t.Errorf("%s: cancel %v by %q", s.Name, s.Spec.Cancel, by)
 		}
 	}
@@ -66,7 +70,8 @@ func TestRerunRun(t *testing.T) {
 	if first.Code != http.StatusCreated || again.Code != http.StatusOK {
 		t.Fatalf("status %d and %d, want 201 and 200: %s", first.Code, again.Code, again.Body)
 	}
-	if a, b := apitest.Decode[httpapi.Run](t, first), apitest.Decode[httpapi.Run](t, again); a.ID != b.ID || a.Attempt != 2 || a.ID == "ended" {
+	if a, b := apitest.Decode[httpapi.Run](t, first), apitest.Decode[httpapi.Run](t, again); a.ID != b.ID || a.Attempt != 2 ||
+		a.ID == "ended" {
 		t.Errorf("%s and %s, attempt %d", a.ID, b.ID, a.Attempt)
 	}
 	for id, code := range map[string]string{"going": "run_unfinished", "past": "refused"} {
@@ -88,14 +93,16 @@ func TestRerunFailed(t *testing.T) {
 	smoke := apitest.Trigger("smoke")
 	smoke.UID = "uid-smoke"
 	ofTrigger := func(s *v1alpha1.Suite) { s.Spec.Trigger.UID, s.Spec.Deployment.SHA = smoke.UID, "5ca1ab1e" }
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(smoke, stored("ended", 1, failed, ofTrigger), stored("crashed", 1, crashed, ofTrigger), stored("passed", 1, ofTrigger))})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(smoke, stored("ended", 1, failed, ofTrigger),
+		stored("crashed", 1, crashed, ofTrigger), stored("passed", 1, ofTrigger))})
 	h.Validate = true
 	first := h.Exchange(command("ended", "rerun?failed=true"))
 	again := h.Exchange(command("ended", "rerun?failed=true"))
 	if first.Code != http.StatusCreated || again.Code != http.StatusOK {
 		t.Fatalf("status %d and %d, want 201 and 200: %s", first.Code, again.Code, again.Body)
 	}
-	if run := apitest.Decode[httpapi.Run](t, first); run.OnlyFailedOf != "ended" || run.Attempt != 2 || run.ID != apitest.Decode[httpapi.Run](t, again).ID {
+	if run := apitest.Decode[httpapi.Run](t, first); run.OnlyFailedOf != "ended" || run.Attempt != 2 ||
+		run.ID != apitest.Decode[httpapi.Run](t, again).ID {
 		t.Errorf("%+v", run)
 	}
 	for path, want := range map[string]struct {
@@ -108,7 +115,8 @@ func TestRerunFailed(t *testing.T) {
 		"passed/rerun?failed=true":  {409, "refused", "it passed"},
 	} {
 		id, verb, _ := strings.Cut(path, "/")
-		if w := h.Exchange(command(id, verb)); w.Code != want.status || apitest.Decode[httpapi.Problem](t, w).FailureCode != want.code || !strings.Contains(w.Body.String(), want.says) {
+		if w := h.Exchange(command(id, verb)); w.Code != want.status || apitest.Decode[httpapi.Problem](t, w).FailureCode != want.code ||
+			!strings.Contains(w.Body.String(), want.says) {
 			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
 		}
 	}

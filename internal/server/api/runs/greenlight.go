@@ -67,7 +67,8 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 			Message: "Send a URL of at most " + strconv.Itoa(limits.MaxWaitingURL) + " bytes with wait, or leave wait out."}
 	}
 	if !g.MoveTo(g.Waiting) {
-		return nil, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for others. " +
+		return nil, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for " +
+			"others. " +
 			"Ask again without wait, or in a few seconds.")
 	}
 	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.Counting()}

@@ -24,8 +24,9 @@ func TestGreenlight(t *testing.T) {
 	elsewhere := apitest.ARun("z", 9, v1alpha1.Passed(""))
 	elsewhere.Spec.SupersedeKey = "other/staging"
 	h := apitest.Start(t, apitest.Setup{
-		Objects: apitest.Acme(stopped, apitest.ARun("b", 1, v1alpha1.Failed("Exit code 1.")), apitest.ARun("c", 2, v1alpha1.Passed("")), elsewhere, apitest.ARun("d", -1)),
-		Config:  func(c *api.Config) { c.PublicURL = "https://ci.example.com" },
+		Objects: apitest.Acme(stopped, apitest.ARun("b", 1, v1alpha1.Failed("Exit code 1.")), apitest.ARun("c", 2, v1alpha1.Passed("")),
+			elsewhere, apitest.ARun("d", -1)),
+		Config: func(c *api.Config) { c.PublicURL = "https://ci.example.com" },
 	})
 	cases := map[string]struct {
 		relevant string
@@ -41,7 +42,8 @@ func TestGreenlight(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			w := h.Exchange(apitest.Ask(id, ""))
 			got := apitest.Decode[httpapi.Greenlight](t, w)
-			if w.Code != http.StatusOK || got.RootRunID != id || got.RelevantRunID != tc.relevant || got.RunStage != tc.stage || got.Greenlight != tc.green {
+			if w.Code != http.StatusOK || got.RootRunID != id || got.RelevantRunID != tc.relevant || got.RunStage != tc.stage ||
+				got.Greenlight != tc.green {
 				t.Errorf("status %d: %s", w.Code, w.Body)
 			}
 			if want := "https://ci.example.com/runs/acme/" + tc.relevant; got.RelevantRunURL != want {
@@ -59,7 +61,8 @@ func TestForeignRunIsUnknown(t *testing.T) {
 	var namespaces []string
 	h := apitest.Start(t, apitest.Setup{
 		Objects: apitest.Acme(apitest.Team("globex"), foreign),
-		Faults: interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Faults: interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			namespaces = append(namespaces, key.Namespace)
 			return c.Get(ctx, key, o, opts...)
 		}},
@@ -120,7 +123,8 @@ func TestWaitParameter(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.ARun("a", 0, v1alpha1.Passed("")))})
 	for query, want := range map[string]int{
 		"": 200, "?wait=0": 200, "?wait=55": 200, "?other=1": 200,
-		"?wait=56": 400, "?wait=-1": 400, "?wait=": 400, "?wait=1.5": 400, "?wait=x": 400, "?wait=1&wait=2": 400, "?wait=99999999999999999999": 400, "?%zz": 400,
+		"?wait=56": 400, "?wait=-1": 400, "?wait=": 400, "?wait=1.5": 400, "?wait=x": 400, "?wait=1&wait=2": 400,
+		"?wait=99999999999999999999": 400, "?%zz": 400,
 	} {
 		if w := h.Exchange(apitest.Ask("a", query)); w.Code != want {
 			t.Errorf("%s: status %d, want %d: %s", query, w.Code, want, w.Body)

@@ -21,7 +21,8 @@ func (a *API) List(w http.ResponseWriter, r *exchange.Request) error {
 		return err
 	}
 	if a.Runs.HasArchive() && !r.Acquire(a.Listing) {
-		return exchange.Overloaded("The server is listing runs for as many requests as it can, or for as many of this team as leave room for others. " +
+		return exchange.Overloaded("The server is listing runs for as many requests as it can, or for as many of this team as leave room " +
+			"for others. " +
 			"Send the request again in a few seconds.")
 	}
 	page := a.pageOfRuns(r.Context(), r.Principal.Team, query)
@@ -51,7 +52,8 @@ func runsQueryOf(rawQuery string) (q runs.Query, err error) {
 	if err != nil {
 		return q, err
 	}
-	filter := runs.Filter{Trigger: p["trigger"], Environment: p["environment"], Branch: p["branch"], SHA: strings.TrimSpace(p["sha"]), State: p["state"]}
+	filter := runs.Filter{Trigger: p["trigger"], Environment: p["environment"], Branch: p["branch"], SHA: strings.TrimSpace(p["sha"]),
+		State: p["state"]}
 	if state := filter.State; state != "" && !slices.Contains(v1alpha1.States(), state) {
 		return q, exchange.InvalidRequest("There is no such state. Send one of %s.", strings.Join(v1alpha1.States(), ", "))
 	}

@@ -44,11 +44,13 @@ func TestListRuns(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{
 		Objects: apitest.Acme(stored("new", 9), kept, stored("old", 1)),
 		Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{
-			asRecord(kept), apitest.Archived("between", 5), apitest.Archived("oldest", -60), apitest.Archived("theirs", 2, func(r *httpapi.Run) { r.Team = "other" }),
+			asRecord(kept), apitest.Archived("between", 5), apitest.Archived("oldest", -60),
+			apitest.Archived("theirs", 2, func(r *httpapi.Run) { r.Team = "other" }),
 		}}),
 	})
 	for limit, want := range map[string]string{
-		"1": "new | between | kept | old | oldest | ", "2": "new between | kept old | oldest", "5": "new between kept old oldest | ", "100": "new between kept old oldest",
+		"1": "new | between | kept | old | oldest | ", "2": "new between | kept old | oldest", "5": "new between kept old oldest | ",
+		"100": "new between kept old oldest",
 	} {
 		if got := h.All(url.Values{"limit": {limit}}); got != want {
 			t.Errorf("pages of %s: %q, want %q", limit, got, want)
@@ -119,7 +121,8 @@ func TestBadListRequests(t *testing.T) {
 	cursor := func(text string) string { return "cursor=" + base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	for _, query := range []string{
 		"limit=0", "limit=101", "limit=-1", "limit=x", "limit=1&limit=2", "limit=", "state=passed", "state=", "triger=smoke", "%zz",
-		"cursor=", "cursor=!", cursor(""), cursor("x/a"), cursor("-5/a"), cursor("5/"), cursor("5/../../x"), cursor("5/a/b"), cursor("99999999999999999999/a"),
+		"cursor=", "cursor=!", cursor(""), cursor("x/a"), cursor("-5/a"), cursor("5/"), cursor("5/../../x"), cursor("5/a/b"),
+		cursor("99999999999999999999/a"),
 		cursor("5/" + strings.Repeat("a", 300)), cursor("5/a\n"), "sha=a&sha=b",
 	} {
 		w := h.Exchange(apitest.Get(apitest.RunsPath + "?" + query))
@@ -131,9 +134,10 @@ func TestBadListRequests(t *testing.T) {
 
 // TestForeignCursor: a cursor is a place in time, and gives no right to anything.
 func TestForeignCursor(t *testing.T) {
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{
-		apitest.Archived("secret", 5, func(r *httpapi.Run) { r.Team = "other" }),
-	}})})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)),
+		Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{
+			apitest.Archived("secret", 5, func(r *httpapi.Run) { r.Team = "other" }),
+		}})})
 	for _, from := range []record.Run{{Team: "other", ID: "secret", Created: apitest.Created(6)}, {ID: "z", Created: time.Unix(1<<39, 0)}} {
 		page := h.List("?cursor=" + runs.Cursor(from))
 		if diff := cmp.Diff([]string{"a"}, apitest.IDs(page.Runs)); diff != "" {
@@ -261,9 +265,11 @@ func TestPagesOfAnyRuns(t *testing.T) {
 
 // TestListingsAreFew: each may read many records.
 func TestListingsAreFew(t *testing.T) {
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(&apitest.FakeArchive{}), Limits: func(l *limits.Limits) { l.Listing = 1 }})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(&apitest.FakeArchive{}),
+		Limits: func(l *limits.Limits) { l.Listing = 1 }})
 	h.Server.Listing.TryAcquire("other")
-	if w := h.Exchange(apitest.Get(apitest.RunsPath)); w.Code != http.StatusServiceUnavailable || apitest.Decode[httpapi.Problem](t, w).FailureCode != "overloaded" {
+	if w := h.Exchange(apitest.Get(apitest.RunsPath)); w.Code != http.StatusServiceUnavailable ||
+		apitest.Decode[httpapi.Problem](t, w).FailureCode != "overloaded" {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	h.Server.Listing.Release("other")

@@ -49,12 +49,13 @@ func newScene(t *testing.T, state metav1.Condition, change func(*limits.Limits),
 	for _, p := range pods {
 		objects = append(objects, p)
 	}
-	x.World = apitest.Start(t, apitest.Setup{Objects: objects, Config: func(c *api.Config) { c.Runs.PodLogs = node }, Limits: func(l *limits.Limits) {
-		l.PodPoll, l.MaxWait, l.LogStall = time.Millisecond, 2*poll.Limit, 2*poll.Limit
-		if change != nil {
-			change(l)
-		}
-	}})
+	x.World = apitest.Start(t,
+		apitest.Setup{Objects: objects, Config: func(c *api.Config) { c.Runs.PodLogs = node }, Limits: func(l *limits.Limits) {
+			l.PodPoll, l.MaxWait, l.LogStall = time.Millisecond, 2*poll.Limit, 2*poll.Limit
+			if change != nil {
+				change(l)
+			}
+		}})
 	return x
 }
 
@@ -197,7 +198,8 @@ func TestFollowWhatDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newScene(t, v1alpha1.Queued("2nd in the queue."), func(l *limits.Limits) { l.MaxWait = 20 * time.Millisecond })
 		x.follow("")
-		if x.ended() || x.answer.Status.Load() != http.StatusNotFound || !strings.Contains(x.answer.String(), "Its state is Queued: 2nd in the queue. Ask again later") {
+		if x.ended() || x.answer.Status.Load() != http.StatusNotFound ||
+			!strings.Contains(x.answer.String(), "Its state is Queued: 2nd in the queue. Ask again later") {
 			t.Errorf("status %d: %s", x.answer.Status.Load(), x.answer.String())
 		}
 	})
@@ -209,10 +211,11 @@ func TestFollowEndsBadly(t *testing.T) {
 		limits func(*limits.Limits)
 		do     func(*scene)
 	}{
-		"the node hangs after the end": {func(l *limits.Limits) { l.LogStall = 20 * time.Millisecond }, func(x *scene) { x.becomes(v1alpha1.Passed("0")) }},
-		"too long":                     {func(l *limits.Limits) { l.MaxFollow = 50 * time.Millisecond }, func(*scene) {}},
-		"the server stops":             {nil, func(x *scene) { x.Drain() }},
-		"the node breaks":              {nil, func(x *scene) { x.writers["p/test"].CloseWithError(io.ErrUnexpectedEOF) }},
+		"the node hangs after the end": {func(l *limits.Limits) { l.LogStall = 20 * time.Millisecond },
+			func(x *scene) { x.becomes(v1alpha1.Passed("0")) }},
+		"too long":         {func(l *limits.Limits) { l.MaxFollow = 50 * time.Millisecond }, func(*scene) {}},
+		"the server stops": {nil, func(x *scene) { x.Drain() }},
+		"the node breaks":  {nil, func(x *scene) { x.writers["p/test"].CloseWithError(io.ErrUnexpectedEOF) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

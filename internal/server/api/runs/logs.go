@@ -32,7 +32,8 @@ func (a *API) ReadLogs(w http.ResponseWriter, r *exchange.Request) error {
 		return err
 	}
 	if !r.MoveTo(a.Runs.Sending) {
-		return exchange.Overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave room for others. " +
+		return exchange.Overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave room " +
+			"for others. " +
 			"Send the request again in a few seconds.")
 	}
 	r.Forget()
@@ -148,7 +149,8 @@ func (l *logRequest) nothing(ctx context.Context) error {
 	case l.query.Previous:
 		f.Message = "The run has no log from before a restart: Kubernetes restarted no such container. Leave previous out."
 	case !l.run.Suite.Finished():
-		f.Message = fmt.Sprintf("The run has no such log yet. Its state is %s: %s Ask again later, or with follow=true.", l.run.Shown().State, l.run.Shown().Message)
+		f.Message = fmt.Sprintf("The run has no such log yet. Its state is %s: %s Ask again later, or with follow=true.", l.run.Shown().State,
+			l.run.Shown().Message)
 	default:
 		f.Message = fmt.Sprintf("The run has no such log. It ended as %s: %s%s", l.run.Shown().State, l.run.Shown().Message, l.whyGone())
 	}
@@ -226,11 +228,14 @@ func brokenOff(err error) error {
 func logFailure(err error) *exchange.Failure {
 	switch {
 	case errors.Is(err, apierror.ErrNotStarted):
-		return &exchange.Failure{Code: "log_not_found", Cause: err, Message: "The container has not started. Ask again later, or with follow=true."}
+		return &exchange.Failure{Code: "log_not_found", Cause: err,
+			Message: "The container has not started. Ask again later, or with follow=true."}
 	case errors.Is(err, apierror.ErrLogGone), errors.Is(err, fs.ErrNotExist):
-		return &exchange.Failure{Code: "log_not_found", Cause: err, Message: "The log is gone, because its container, pod or node is, and the archive does not have it."}
+		return &exchange.Failure{Code: "log_not_found", Cause: err,
+			Message: "The log is gone, because its container, pod or node is, and the archive does not have it."}
 	case errors.Is(err, apierror.ErrNodeUnreachable):
-		return &exchange.Failure{Code: "unavailable", Cause: err, Message: "The node of the pod does not hand out the log. Ask again in a minute."}
+		return &exchange.Failure{Code: "unavailable", Cause: err,
+			Message: "The node of the pod does not hand out the log. Ask again in a minute."}
 	default:
 		return &exchange.Failure{Code: "unavailable", Cause: err, Message: "The log cannot be read at the moment. Ask again in a few seconds."}
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // serveLogs serves the log of the run r, which a node hands out by open, over real connections.
-func serveLogs(t *testing.T, deadline time.Duration, state func(*v1alpha1.Suite), limits func(*limits.Limits), open func(context.Context) (io.ReadCloser, error)) (*apitest.World, string) {
+func serveLogs(t *testing.T, deadline time.Duration, state func(*v1alpha1.Suite), limits func(*limits.Limits),
+	open func(context.Context) (io.ReadCloser, error)) (*apitest.World, string) {
 	t.Helper()
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("r", 0, state), podOf("p", 1)), Limits: limits,
 		Config: func(c *api.Config) { c.Runs.PodLogs = apitest.FakeNode{"p/test": open} }})
@@ -105,9 +106,10 @@ func readSteadily(t *testing.T, deadline time.Duration) error {
 // TestSlowReader: a client that does not read holds neither a slot nor a connection to a node.
 func TestSlowReader(t *testing.T) {
 	closed := make(chan struct{})
-	h, url := serveLogs(t, 0, hasEnded, func(l *limits.Limits) { l.LogWrite = 50 * time.Millisecond }, func(context.Context) (io.ReadCloser, error) {
-		return closer{readerFunc(func(p []byte) (int, error) { return len(p), nil }), func() error { close(closed); return nil }}, nil
-	})
+	h, url := serveLogs(t, 0, hasEnded, func(l *limits.Limits) { l.LogWrite = 50 * time.Millisecond },
+		func(context.Context) (io.ReadCloser, error) {
+			return closer{readerFunc(func(p []byte) (int, error) { return len(p), nil }), func() error { close(closed); return nil }}, nil
+		})
 	_, _ = tryFetch(t, url) // reads the headers only, if they come in time
 	select {
 	case <-closed:

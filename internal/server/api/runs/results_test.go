@@ -41,7 +41,8 @@ func documentOf(t *testing.T, pod string) record.Results {
 
 func TestGetResults(t *testing.T) {
 	inStatus := httpapi.TestFailure{Name: "pays", Message: "Error: …", History: "New"}
-	explained := httpapi.TestFailure{Name: "pays", Message: "Error: expect failed", File: "a.ts", Line: 3, History: "New", Text: "Locator: x\n  > 3 |", TextCut: true,
+	explained := httpapi.TestFailure{Name: "pays", Message: "Error: expect failed", File: "a.ts", Line: 3, History: "New",
+		Text: "Locator: x\n  > 3 |", TextCut: true,
 		Attachments: []httpapi.Artifact{{Path: "files/a.png", Pod: "pod-1", Bytes: 9}}}
 	good := documentOf(t, "pod-1")
 	for name, tc := range map[string]struct {
@@ -53,12 +54,16 @@ func TestGetResults(t *testing.T) {
 		problem bool
 		reads   int32
 	}{
-		"Documents":        {"They have the texts.", &apitest.FakeArchive{Documents: []record.Results{good}}, false, &explained, []string{"cart"}, false, 1},
-		"A bad document":   {"It is left out.", &apitest.FakeArchive{Documents: []record.Results{{Pod: "pod-0", Content: []byte("<html>")}, good}}, false, &explained, []string{"cart"}, false, 1},
-		"None":             {"The status has the messages.", &apitest.FakeArchive{}, false, &inStatus, nil, false, 1},
-		"No store":         {"The status has the messages.", nil, false, &inStatus, nil, false, 0},
-		"The store is off": {"The status has the messages, and the answer says why that is all.", &apitest.FakeArchive{Err: errors.New("off")}, false, &inStatus, nil, true, 2},
-		"No results":       {"The run goes on.", &apitest.FakeArchive{}, true, nil, nil, false, 0},
+		"Documents": {"They have the texts.", &apitest.FakeArchive{Documents: []record.Results{good}}, false, &explained,
+			[]string{"cart"}, false, 1},
+		"A bad document": {"It is left out.",
+			&apitest.FakeArchive{Documents: []record.Results{{Pod: "pod-0", Content: []byte("<html>")}, good}}, false, &explained,
+			[]string{"cart"}, false, 1},
+		"None":     {"The status has the messages.", &apitest.FakeArchive{}, false, &inStatus, nil, false, 1},
+		"No store": {"The status has the messages.", nil, false, &inStatus, nil, false, 0},
+		"The store is off": {"The status has the messages, and the answer says why that is all.", &apitest.FakeArchive{Err: errors.New("off")},
+			false, &inStatus, nil, true, 2},
+		"No results": {"The run goes on.", &apitest.FakeArchive{}, true, nil, nil, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stored("a", 1)
@@ -103,7 +108,8 @@ func TestResultsWithoutFiles(t *testing.T) {
 	s := stored("a", 1)
 	failedTests(s)
 	only := apitest.Granting{"outcome": {Actions: []grant.Action{grant.Outcome}}, "read": {Actions: []grant.Action{grant.Read}}}
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(s), Ways: []auth.Way{only}, Config: apitest.WithArchive(&apitest.FakeArchive{Documents: []record.Results{documentOf(t, "pod-1")}})})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(s), Ways: []auth.Way{only},
+		Config: apitest.WithArchive(&apitest.FakeArchive{Documents: []record.Results{documentOf(t, "pod-1")}})})
 	for token, want := range map[string]int{"outcome": 0, "read": 1} {
 		got := apitest.Decode[httpapi.RunResults](t, h.Exchange(apitest.Get(apitest.RunsPath+"/a/results"), apitest.Bearer("token-"+token)))
 		if failures := got.Results.Failures; len(failures) != 1 || failures[0].Text == "" || len(failures[0].Attachments) != want {

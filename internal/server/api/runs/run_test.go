@@ -28,7 +28,8 @@ func TestGetRun(t *testing.T) {
 	})
 	theirs := stored("theirs", 1)
 	theirs.Namespace = "other"
-	archive := &apitest.FakeArchive{Records: []record.Record{apitest.Archived("past", -9), apitest.Archived("past", -20), apitest.Archived("live", -9)}}
+	archive := &apitest.FakeArchive{Records: []record.Record{apitest.Archived("past", -9), apitest.Archived("past", -20),
+		apitest.Archived("live", -9)}}
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(inCluster, theirs), Config: func(c *api.Config) {
 		c.PublicURL, c.Runs.Archive = "https://ci.example.com", archive
 	}})
@@ -51,8 +52,9 @@ func TestGetRun(t *testing.T) {
 func requestsOfARun(id string) map[string]*http.Request {
 	path := apitest.RunsPath + "/" + id
 	return map[string]*http.Request{
-		"get": apitest.Get(path), "logs": apitest.Get(path + "/logs"), "artifacts": apitest.Get(path + "/artifacts"), "results": apitest.Get(path + "/results"),
-		"cancel": apitest.Keyed(http.MethodPost, path+"/cancel", ""), "rerun": apitest.Keyed(http.MethodPost, path+"/rerun", ""),
+		"get": apitest.Get(path), "logs": apitest.Get(path + "/logs"), "artifacts": apitest.Get(path + "/artifacts"),
+		"results": apitest.Get(path + "/results"),
+		"cancel":  apitest.Keyed(http.MethodPost, path+"/cancel", ""), "rerun": apitest.Keyed(http.MethodPost, path+"/rerun", ""),
 	}
 }
 
@@ -70,7 +72,8 @@ func TestUnknownRuns(t *testing.T) {
 	var want string
 	for id, archiveAsked := range map[string]int32{
 		"unknown": 1, "theirs": 1, "theirs-past": 1,
-		"UPPER": 0, "a..b": 0, "%2e%2e": 0, "a%00b": 0, "a%0d%0aX-Injected:1": 0, "..%2f..%2fetc": 0, strings.Repeat("a", 400): 0, "%ff": 0, "a%20b": 0,
+		"UPPER": 0, "a..b": 0, "%2e%2e": 0, "a%00b": 0, "a%0d%0aX-Injected:1": 0, "..%2f..%2fetc": 0, strings.Repeat("a", 400): 0, "%ff": 0,
+		"a%20b": 0,
 	} {
 		for verb, r := range requestsOfARun(id) {
 			if r.Method == http.MethodPost && strings.Contains(id, "%2f") {
@@ -84,7 +87,8 @@ func TestUnknownRuns(t *testing.T) {
 			if want == "" {
 				want = got.FailureMessage
 			}
-			if w.Code != http.StatusNotFound || got.FailureCode != "run_not_found" || got.FailureMessage != want || lives != 1 || archive.Asked.Load() != archiveAsked {
+			if w.Code != http.StatusNotFound || got.FailureCode != "run_not_found" || got.FailureMessage != want || lives != 1 ||
+				archive.Asked.Load() != archiveAsked {
 				t.Errorf("%s %s: status %d after %d live and %d archive look-ups: %s", verb, id, w.Code, lives, archive.Asked.Load(), w.Body)
 			}
 			if len(w.Header().Values("X-Injected")) > 0 {
@@ -105,14 +109,17 @@ func TestRecordsOfAnEarlierTeam(t *testing.T) {
 		"restored from a backup": {func(t *v1alpha1.Team) {
 			t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "2020-01-01T00:00:00Z"}
 		}, 0, "own theirs "},
-		"restored, and no time": {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "always"} }, http.StatusNotFound, "own "},
+		"restored, and no time": {func(t *v1alpha1.Team) { t.Annotations = map[string]string{v1alpha1.AnnotationRecordsSince: "always"} },
+			http.StatusNotFound, "own "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := apitest.Acme()
 			team := objects[0].(*v1alpha1.Team)
 			team.CreationTimestamp = metav1.NewTime(apitest.Created(0))
 			tc.change(team)
-			h := apitest.Start(t, apitest.Setup{Objects: objects, Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{apitest.Archived("own", 0), apitest.Archived("theirs", -1)}})})
+			h := apitest.Start(t, apitest.Setup{Objects: objects,
+				Config: apitest.WithArchive(&apitest.FakeArchive{Records: []record.Record{apitest.Archived("own", 0),
+					apitest.Archived("theirs", -1)}})})
 			for verb, r := range requestsOfARun("theirs") {
 				if w := h.Exchange(r); tc.status != 0 && w.Code != tc.status || tc.status == 0 && verb == "get" && w.Code != http.StatusOK {
 					t.Errorf("%s: status %d: %s", verb, w.Code, w.Body)
@@ -177,9 +184,11 @@ func TestArchiveAwayForOneRun(t *testing.T) {
 	for name, archive := range map[string]*apitest.FakeArchive{"refuses": {Err: errors.New("it refuses connections")}, "hangs": {Hang: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(archive), Limits: func(l *limits.Limits) { l.LookupTimeout = 20 * time.Millisecond }})
+				h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(archive),
+					Limits: func(l *limits.Limits) { l.LookupTimeout = 20 * time.Millisecond }})
 				for verb, r := range requestsOfARun("unknown") {
-					if w := h.Exchange(r); w.Code != http.StatusServiceUnavailable || apitest.Decode[httpapi.Problem](t, w).FailureCode != "store_unavailable" {
+					if w := h.Exchange(r); w.Code != http.StatusServiceUnavailable ||
+						apitest.Decode[httpapi.Problem](t, w).FailureCode != "store_unavailable" {
 						t.Errorf("%s, %s: status %d: %s", name, verb, w.Code, w.Body)
 					}
 				}

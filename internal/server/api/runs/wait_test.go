@@ -34,9 +34,12 @@ func TestWaitingForTheEnd(t *testing.T) {
 		change func(h *apitest.World)
 		want   httpapi.Greenlight
 	}{
-		"passed":   {change: func(h *apitest.World) { h.Become("a", apitest.To(v1alpha1.Passed(""))) }, want: httpapi.Greenlight{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
-		"failed":   {change: func(h *apitest.World) { h.Become("a", apitest.To(v1alpha1.Failed(""))) }, want: httpapi.Greenlight{RelevantRunID: "a", RunStage: httpapi.Completed}},
-		"canceled": {change: func(h *apitest.World) { h.Become("a", apitest.To(v1alpha1.Canceled(""))) }, want: httpapi.Greenlight{RelevantRunID: "a", RunStage: httpapi.Canceled}},
+		"passed": {change: func(h *apitest.World) { h.Become("a", apitest.To(v1alpha1.Passed(""))) },
+			want: httpapi.Greenlight{Greenlight: true, RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"failed": {change: func(h *apitest.World) { h.Become("a", apitest.To(v1alpha1.Failed(""))) },
+			want: httpapi.Greenlight{RelevantRunID: "a", RunStage: httpapi.Completed}},
+		"canceled": {change: func(h *apitest.World) { h.Become("a", apitest.To(v1alpha1.Canceled(""))) },
+			want: httpapi.Greenlight{RelevantRunID: "a", RunStage: httpapi.Canceled}},
 		"queued, running, passed": {reason: "the first two are one stage", change: func(h *apitest.World) {
 			h.Become("a", apitest.To(v1alpha1.Queued("At place 2.")))
 			h.Become("a", apitest.To(v1alpha1.Running("")))
@@ -51,12 +54,14 @@ func TestWaitingForTheEnd(t *testing.T) {
 			answer := h.Wait("a")
 			tc.change(h)
 			got := receive(t, answer)
-			only := cmpopts.IgnoreFields(httpapi.Greenlight{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "RunState", "RunMessage", "WorkflowsInRunCount", "Bugs")
+			only := cmpopts.IgnoreFields(httpapi.Greenlight{}, "RootRunID", "RootRunURL", "RelevantRunURL", "RelevantRunWithBugsURL", "RunState",
+				"RunMessage", "WorkflowsInRunCount", "Bugs")
 			if diff := cmp.Diff(tc.want, got, only); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
 			if h.Topics.Runs.Waiting.InUse() != 0 || h.Server.InFlight.InUse() != 0 || h.Runs.Changes.InUse() != 0 {
-				t.Errorf("left behind: %d waiting, %d in flight, %d subscriptions", h.Topics.Runs.Waiting.InUse(), h.Server.InFlight.InUse(), h.Runs.Changes.InUse())
+				t.Errorf("left behind: %d waiting, %d in flight, %d subscriptions", h.Topics.Runs.Waiting.InUse(), h.Server.InFlight.InUse(),
+					h.Runs.Changes.InUse())
 			}
 		})
 	}

@@ -176,7 +176,8 @@ func (u *Pages) EnvironmentPage(r *site.Request) (*site.Page, error) {
 			day := environment.ParseDay(r.URL.Query().Get("day"), now)
 			runs := u.Runs.Newest(r.Namespace())
 			d := environment.PageOf(deployed.WithCurrent(e, runs), runs, u.archived(r, e, day, now), day, now)
-			return &site.Page{Template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
+			return &site.Page{Template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text,
+				Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
 	}
 	return nil, site.NotFound()

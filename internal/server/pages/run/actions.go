@@ -25,14 +25,14 @@ func (u *Pages) Cancel(w http.ResponseWriter, r *site.Request) error {
 }
 
 // Rerun starts a run again.
-func (u *Pages) Rerun(w http.ResponseWriter, r *site.Request) error { return u.startAgain(w, r, false) }
+func (u *Pages) Rerun(w http.ResponseWriter, r *site.Request) error { return u.rerunRun(w, r, false) }
 
 // RerunFailed starts the failed tests of a run again.
 func (u *Pages) RerunFailed(w http.ResponseWriter, r *site.Request) error {
-	return u.startAgain(w, r, true)
+	return u.rerunRun(w, r, true)
 }
 
-func (u *Pages) startAgain(w http.ResponseWriter, r *site.Request, onlyFailed bool) error {
+func (u *Pages) rerunRun(w http.ResponseWriter, r *site.Request, onlyFailed bool) error {
 	id, command, err := u.command(r)
 	if err != nil {
 		return err
@@ -53,14 +53,16 @@ func (u *Pages) command(r *site.Request) (id string, c dispatch.Command, err err
 	}
 	if !r.Act {
 		return "", c, &site.Problem{Status: http.StatusForbidden, Title: "You can only read here",
-			Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing was changed."}
+			Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing " +
+				"was changed."}
 	}
 	run, err := u.find(r)
 	if err != nil {
 		return "", c, err
 	}
 	if run.Archived() {
-		return "", c, unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit again, and notify.")
+		return "", c, unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit " +
+			"again, and notify.")
 	}
 	r.Audit = []any{"suite", run.Suite.Name}
 	team, err := index.Owner(r.Context(), u.Cache, r.Namespace())
@@ -74,7 +76,7 @@ func unchanged(why string) error {
 	return &site.Problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: why}
 }
 
-// refused makes problem pages of errors that a repetition would not change.
+// refused makes problem pages of errors that a retry would not change.
 func refused(err error) error {
 	e, ok := errors.AsType[*dispatch.Error](err)
 	if !ok {

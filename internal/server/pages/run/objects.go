@@ -60,5 +60,6 @@ func unavailable(err error) error {
 		return &site.Problem{Status: http.StatusServiceUnavailable, Title: "The archive cannot be read",
 			Text: "The store: " + away.Error() + ". Try again in a minute.", Cause: err}
 	}
-	return &site.Problem{Status: http.StatusServiceUnavailable, Title: "The cluster cannot be reached", Text: "Try again in a minute.", Cause: err}
+	return &site.Problem{Status: http.StatusServiceUnavailable, Title: "The cluster cannot be reached", Text: "Try again in a minute.",
+		Cause: err}
 }

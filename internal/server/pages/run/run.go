@@ -116,7 +116,7 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 	return d, run, nil
 }
 
-// onlyRead shows people of the team how to do in a terminal what they may not do here.
+// onlyRead removes the buttons, and shows people of the team the same command for a terminal.
 func (d *runData) onlyRead(signedIn bool) {
 	switch {
 	case signedIn && d.CanCancel:

@@ -97,7 +97,7 @@ func (s *Site) setPublic() (err error) {
 	return nil
 }
 
-// knowsHost refuses names of other sites that resolve to this server. No such site can have the names of this machine.
+// knowsHost refuses names of other sites that resolve to this server. No other site can have the names of this machine.
 func (s *Site) knowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

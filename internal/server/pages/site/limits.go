@@ -54,7 +54,7 @@ func DefaultLimits() Limits {
 		Heartbeat: 20 * time.Second,       // Common proxies close a silent connection after 60 s.
 		// Long enough to be rare, and short enough to spread live pages over replicas after a rollout.
 		StreamFor: 30 * time.Minute,
-		// Whoever loses a group at the proxy loses open pages soon, for two requests a minute.
+		// A person who loses a group at the proxy loses open pages soon, at two requests a minute.
 		ProxiedFor:      30 * time.Second,
 		ProxiedFilesFor: 2 * time.Hour,    // At least an hour, for a report that loads its parts when they are looked at.
 		UnconfirmedFor:  time.Minute,      // Longer than a provider or an API server needs to restart.

@@ -12,7 +12,8 @@ import (
 
 // IsStream reports whether a browser asks for server-sent events.
 func IsStream(r *Request) bool {
-	return r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live"))
+	return r.Method == http.MethodGet &&
+		(strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live"))
 }
 
 // OnlyGet refuses HEAD, which ServeMux takes for GET: the client would not read the stream, and reuse its connection.

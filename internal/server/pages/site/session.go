@@ -17,7 +17,7 @@ const (
 	maxCookie      = 3900 // what browsers keep, in bytes, less the name and the attributes
 )
 
-// identify finds who sent the request. A reader whose session ended or whose key was revoked is not signed in.
+// identify finds who sent the request. After the session ended or the key was revoked, the reader is not signed in.
 func (s *Site) identify(r *Request) error {
 	if id, ok := s.Authenticator.FromProxy(r.Request); ok {
 		// The hour keeps the links of a page the same while it is open: see grant.
