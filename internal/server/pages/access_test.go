@@ -24,7 +24,7 @@ const failedRun = "/runs/shop/smoke-4cplqekpnk1gtdjr"
 func TestWhoSeesWhat(t *testing.T) {
 	public := samples()
 	public[0].(*v1alpha1.Team).Spec.PublicPages = true
-	private, open := newHarness(t, samples()), newHarness(t, public)
+	private, open := newWorld(t, samples()), newWorld(t, public)
 	private.logs.write(sampleLog())
 	open.logs.write(sampleLog())
 	paths := []string{"/runs/shop", failedRun, failedRun + "/log", failedRun + "/artifacts", failedRun + "/variables", failedRun + "/attempts",
@@ -33,7 +33,7 @@ func TestWhoSeesWhat(t *testing.T) {
 	missing := []string{"/runs/shop/none", "/triggers/shop/none", "/runs/nowhere", "/runs/nowhere/none"}
 	cases := map[string]struct {
 		reason string
-		h      *harness
+		h      *world
 		key    string
 		paths  []string
 		want   int
@@ -66,7 +66,7 @@ func TestWhoSeesWhat(t *testing.T) {
 
 // TestNotFoundTellsNothing: the page for another team's run is that for one that does not exist.
 func TestNotFoundTellsNothing(t *testing.T) {
-	b := newHarness(t, samples()).browser(t, otherKey)
+	b := newWorld(t, samples()).browser(t, otherKey)
 	if diff := cmp.Diff(b.get("/runs/shop/none").body, b.get(failedRun).body); diff != "" {
 		t.Error(diff)
 	}
@@ -79,7 +79,7 @@ func TestRevokedKeyEndsTheSession(t *testing.T) {
 // revokeWhileLive returns how long a page stays live after the key of its reader was revoked.
 func revokeWhileLive(t *testing.T) time.Duration {
 	t.Helper()
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	stream := openStream(t, h, b, "/runs/shop")
 	if event, err := stream.next(); event != "page" || err != nil {
@@ -101,7 +101,7 @@ func revokeWhileLive(t *testing.T) time.Duration {
 }
 
 func TestSessions(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	if c := b.cookie; !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure || time.Until(c.Expires) > 12*time.Hour {
 		t.Errorf("the cookie is %+v", c)
@@ -131,7 +131,7 @@ func TestSessions(t *testing.T) {
 
 func TestSessionExpires(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Now())
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Clock = now })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Clock = now })
 	b := h.browser(t, readKey)
 	now.SetTime(now.Now().Add(h.Limits.SessionFor - time.Second))
 	if got := b.get("/runs/shop"); got.code != http.StatusOK {
@@ -145,14 +145,14 @@ func TestSessionExpires(t *testing.T) {
 
 // TestSecureCookie: behind TLS, the cookie is never sent without it.
 func TestSecureCookie(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.PublicURL = "https://localhost/ci" })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.PublicURL = "https://localhost/ci" })
 	if c := h.browser(t, readKey).cookie; !c.Secure || c.Path != "/ci/" {
 		t.Errorf("the cookie is %+v", c)
 	}
 }
 
 func TestSignInGoesOn(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	cases := map[string]string{
 		"/runs/shop?state=Failed": "/runs/shop?state=Failed",
 		"":                        "/runs",
@@ -202,7 +202,7 @@ func TestActions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, samples())
+			h := newWorld(t, samples())
 			got := h.browser(t, tc.key).do(http.MethodPost, tc.path, "", tc.header)
 			if got.code != tc.want {
 				t.Errorf("%s: got %d, want %d", tc.reason, got.code, tc.want)
@@ -216,7 +216,7 @@ func TestActions(t *testing.T) {
 
 // TestAllTeams: people see the teams that they may see, and their menu leads there if these are several.
 func TestAllTeams(t *testing.T) {
-	h := newHarness(t, samples(), sampleShared)
+	h := newWorld(t, samples(), sampleShared)
 	for key, want := range map[string]struct{ shop, rival bool }{bothKey: {true, true}, readKey: {shop: true}, otherKey: {rival: true}} {
 		body := h.browser(t, key).get("/teams").body
 		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop ||
@@ -244,7 +244,7 @@ func TestAllTeams(t *testing.T) {
 
 // TestButtons: who may not act sees no buttons.
 func TestButtons(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	for key, want := range map[string]bool{actKey: true, readKey: false} {
 		body := h.browser(t, key).get(failedRun).body
 		if told := strings.Contains(body, "postflight runs rerun smoke-4cplqekpnk1gtdjr"); told == want {
@@ -275,7 +275,7 @@ func TestFailedTestsButton(t *testing.T) {
 					tc.change(s)
 				}
 			}
-			body := newHarness(t, all).browser(t, actKey).get(failedRun).body
+			body := newWorld(t, all).browser(t, actKey).get(failedRun).body
 			if got := strings.Contains(body, failedRun+"/rerun-failed") && strings.Contains(body, "Rerun failed tests"); got != tc.want {
 				t.Errorf("a button: %t", got)
 			}
@@ -293,7 +293,7 @@ func TestPageOfFailedTests(t *testing.T) {
 			s.Status.Results = &v1alpha1.TestResults{Tests: 3, Passed: 3}
 		}
 	}
-	body := newHarness(t, all).browser(t, actKey).get(failedRun).body
+	body := newWorld(t, all).browser(t, actKey).get(failedRun).body
 	for _, want := range []string{`id="only-failed"`, `<a href="/runs/shop/smoke-1"`,
 		"3 failed tests of smoke-1 passed; the other 117 passed there."} {
 		if !strings.Contains(body, want) {
@@ -303,7 +303,7 @@ func TestPageOfFailedTests(t *testing.T) {
 }
 
 func TestRefusedAction(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.actions.err = &dispatch.Error{Kind: dispatch.Rejected, Message: "A newer deployment came later."}
 	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict ||
 		!strings.Contains(got.body, "A newer deployment came later.") {
@@ -312,10 +312,10 @@ func TestRefusedAction(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	named := newHarness(t, samples(), func(c *pages.Config) { c.PublicURL, c.Hosts = "https://ci.example.com", []string{"Other.example.com"} })
-	open := newHarness(t, samples())
+	named := newWorld(t, samples(), func(c *pages.Config) { c.PublicURL, c.Hosts = "https://ci.example.com", []string{"Other.example.com"} })
+	open := newWorld(t, samples())
 	cases := map[string]struct {
-		h    *harness
+		h    *world
 		host string
 		want int
 	}{
@@ -337,14 +337,14 @@ func TestHosts(t *testing.T) {
 func TestSuspendedTeam(t *testing.T) {
 	objects := samples()
 	objects[0].(*v1alpha1.Team).Spec = v1alpha1.TeamSpec{PublicPages: true, Suspended: true}
-	if got := newHarness(t, objects).browser(t, "").get("/runs/shop"); got.code != http.StatusSeeOther {
+	if got := newWorld(t, objects).browser(t, "").get("/runs/shop"); got.code != http.StatusSeeOther {
 		t.Errorf("the public pages of a suspended team: %d", got.code)
 	}
 }
 
 // TestNewRunIsThereAtOnce: an answer may name a run before the cache has it.
 func TestNewRunIsThereAtOnce(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Cache = emptyFor{c.Cache} })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Cache = emptyFor{c.Cache} })
 	if got := h.browser(t, readKey).get(failedRun); got.code != http.StatusOK {
 		t.Errorf("a run that the cache lacks: %d", got.code)
 	}

@@ -16,7 +16,7 @@ import (
 
 // TestEnvironmentPage: it says first what is wrong, names who tested what is deployed, and leads to other days.
 func TestEnvironmentPage(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	received := time.Now().UTC().Add(-2 * time.Hour).Format(time.DateOnly) // the day of load-9ttt, which is yesterday soon after midnight
 	for path, want := range map[string][]string{
@@ -47,7 +47,7 @@ func TestEnvironmentPage(t *testing.T) {
 
 // TestEnvironmentPageWithoutRuns says how an Environment gets to know what is deployed.
 func TestEnvironmentPageWithoutRuns(t *testing.T) {
-	b := newHarness(t, append(emptyTeams(), sampleEnvironments()...)).browser(t, readKey)
+	b := newWorld(t, append(emptyTeams(), sampleEnvironments()...)).browser(t, readKey)
 	for path, want := range map[string]string{
 		"/environments/shop/device-lab": "No workload of this Environment says its commit yet",
 		"/environments/shop/pr-318":     "kubectl patch environments.postflight.dev pr-318 -n shop",
@@ -62,7 +62,7 @@ func TestEnvironmentPageWithoutRuns(t *testing.T) {
 func TestArchivedDayOfAnEnvironment(t *testing.T) {
 	var asked []string
 	problem := error(nil)
-	h := newHarness(t, samples(), func(c *pages.Config) {
+	h := newWorld(t, samples(), func(c *pages.Config) {
 		c.Deployments = func(_ context.Context, team *v1alpha1.Team, name string, in record.Span) ([]httpapi.Deployment, error) {
 			asked = append(asked, team.Name+" "+name+" "+in.After.Format(time.DateOnly)+" "+in.Before.Format(time.DateOnly))
 			return []httpapi.Deployment{{Repository: "acme/archived", SHA: "f00dcafe", Since: in.After.Add(time.Hour)}}, problem

@@ -63,7 +63,7 @@ func TestTextOfFailure(t *testing.T) {
 		"Only a message": {"There is nothing to unfold.", "", nil, []string{"What the report says"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, samples())
+			h := newWorld(t, samples())
 			s := hostileRun(0, "plain")
 			s.Status.Results.Failures = []v1alpha1.TestFailure{{Name: "pays", Message: "m"}}
 			h.set(t, s)
@@ -92,7 +92,7 @@ func TestTextOfFailure(t *testing.T) {
 
 // TestTextsCannotBeRead: without the store, the page has what the status has, and says what is missing.
 func TestTextsCannotBeRead(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.reader.explain = func(run *runs.Run) (results.Explanation, error) {
 		return results.NewExplainer(run.Suite.Status.Results).Explanation(), errors.New("the store is off")
 	}
@@ -106,7 +106,7 @@ func TestTextsCannotBeRead(t *testing.T) {
 
 // TestFlakyTestsAreNamed: on the page of a run, those of the status, or more of them if the documents have more.
 func TestFlakyTestsAreNamed(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	s := hostileRun(0, "plain")
 	s.Status.Results = &v1alpha1.TestResults{Tests: 9, Passed: 9, Flaky: 3, FlakyTests: []string{"cart › recovers"}}
 	h.set(t, s)

@@ -31,7 +31,7 @@ func BenchmarkPages(b *testing.B) {
 	const stored, times = 10_000, 200
 	server := apiserver.Own(b, apiserver.Options{})
 	storeRuns(b, server.Client, stored)
-	h := newHarness(b, emptyTeams(), fromCluster(b, server))
+	h := newWorld(b, emptyTeams(), fromCluster(b, server))
 	reader := h.browser(b, readKey)
 	one := fmt.Sprintf("/runs/shop/load-%05d", stored/2)
 	for b.Loop() {

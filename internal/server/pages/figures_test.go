@@ -39,7 +39,7 @@ func manyRuns(n int) []client.Object {
 func TestPagesOf10000Runs(t *testing.T) {
 	tier.All(t, "it measures how long pages take")
 	const n, times = 10_000, 60
-	h := newHarness(t, manyRuns(n))
+	h := newWorld(t, manyRuns(n))
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
 	deep := runs.Cursor(record.Run{ID: "x", Created: time.Now().Add(-9000 * 7 * minute)})
@@ -93,7 +93,7 @@ func TestMemoryOfLivePages(t *testing.T) {
 	if os.Getenv("POSTFLIGHT_FIGURES") == "" {
 		pages = 200
 	}
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	before := memory()
 	for range pages {

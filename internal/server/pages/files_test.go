@@ -12,7 +12,7 @@ import (
 )
 
 func TestArtifacts(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.artifacts.files = sampleFiles()
 	b := h.browser(t, readKey)
 	links := regexp.MustCompile(`href="(/files/[^"]+)"`).FindAllStringSubmatch(b.get(failedRun+"/artifacts").body, -1)
@@ -61,7 +61,7 @@ func TestArtifacts(t *testing.T) {
 
 // TestLargeLog: of 16 MiB, the end, any part and any word is found, and all of it can be downloaded. The gate has 4.
 func TestLargeLog(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	size, middle := 16<<20, 100_000
 	if tier.Gate() {
 		size, middle = 4<<20, 30_000
@@ -100,7 +100,7 @@ func TestLargeLog(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write("first\nsecond\n")
 	b := h.browser(t, readKey)
 	stream := openStream(t, h, b, "/runs/shop/checkout-3f9c2k7q5x0a/log/live?after=1")

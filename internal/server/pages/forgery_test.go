@@ -14,7 +14,7 @@ import (
 // reader who may act send what they like. Nothing happens.
 func TestForgedRequests(t *testing.T) {
 	tier.All(t, "a browser sends each request; TestActions needs none")
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	target := h.url + "/runs/shop/checkout-3f9c2k7q5x0a/cancel"
 	attacks := map[string]string{
 		"form":     `document.querySelector("form").submit()`,

@@ -63,7 +63,7 @@ func TestHostileText(t *testing.T) {
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
 	fake := &tests{}
-	h := newHarness(t, samples(), quick, fake.with)
+	h := newWorld(t, samples(), quick, fake.with)
 	h.artifacts.files = map[string][]byte{}
 	b := h.open(t, phone, actKey)
 	for i, text := range hostile {
@@ -100,7 +100,7 @@ func TestHostileContent(t *testing.T) {
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.open(t, desktop, actKey)
 	for i, text := range hostile {
 		text = strings.ReplaceAll(text, "EVIL", evil.URL)
@@ -160,7 +160,7 @@ func TestHostileArtifact(t *testing.T) {
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.artifacts.files = map[string][]byte{"evil.html": []byte(strings.ReplaceAll(`<!doctype html><title>x</title><body><script>
 		let open = 11;
 		const worked = [];

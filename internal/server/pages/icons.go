@@ -33,7 +33,7 @@ var stateShapes = map[string]template.HTML{
 	"none":         `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
 }
 
-// stateColors are those of the light theme, because a tab's icon cannot follow the page.
+// stateColors are colors of the light theme, because a tab's icon cannot follow the page.
 var stateColors = map[string]string{
 	"passed": "#1f7a4d", "quarantined": "#7a6a1a", "failed": "#c4342d", "running": "#2563c9", "queued": "#8a6d1a", "starting": "#0e7c86",
 	"timedout": "#b85c00", "error": "#8a3fb0", "canceled": "#6d6a64", "superseded": "#6d6a64", "inconclusive": "#52658f", "flaky": "#7a5f14",

@@ -21,7 +21,7 @@ func TestRetryPages(t *testing.T) {
 	again.Annotations = map[string]string{v1alpha1.AnnotationRepeats: "lost", v1alpha1.AnnotationRetries: "1"}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: lost.Namespace, Name: "lost",
 		Labels: map[string]string{v1alpha1.LabelSuite: "lost"}}}
-	h := newHarness(t, append(samples(), lost, again, job))
+	h := newWorld(t, append(samples(), lost, again, job))
 	b := h.browser(t, actKey)
 	for path, want := range map[string][]string{
 		"/runs/shop/lost": {"is retry 1 of 2.", `Repeated by <a href="/runs/shop/again"`, ">postflight debug lost -n shop<",

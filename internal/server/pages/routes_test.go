@@ -26,7 +26,7 @@ func (p place) goesOn() bool { return strings.HasSuffix(p.path, "/live") }
 var wildcard = regexp.MustCompile(`\{([a-z]+)(\.\.\.)?\}`)
 
 // places are all routes, with names that exist.
-func places(t *testing.T, h *harness) []place {
+func places(t *testing.T, h *world) []place {
 	t.Helper()
 	b := h.browser(t, readKey)
 	file := regexp.MustCompile(`/files/([^/"]+)/(pod-[^/"]+)/([^"]+\.png)`).FindStringSubmatch(b.get(failedRun + "/artifacts").body)
@@ -83,9 +83,9 @@ func (b *browser) head(method, path string, header http.Header) (int, http.Heade
 	return resp.StatusCode, resp.Header
 }
 
-func filled(t *testing.T, options ...option) *harness {
+func filled(t *testing.T, options ...option) *world {
 	t.Helper()
-	h := newHarness(t, samples(), append([]option{sampleTests}, options...)...)
+	h := newWorld(t, samples(), append([]option{sampleTests}, options...)...)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	return h

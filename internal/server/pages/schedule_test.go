@@ -23,7 +23,7 @@ func TestSchedulePages(t *testing.T) {
 	nightly := run{id: "nightly", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: minute,
 		condition: v1alpha1.Passed("")}.suite()
 	nightly.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-25T03:00:00Z"}
-	h := newHarness(t, append(objects, nightly))
+	h := newWorld(t, append(objects, nightly))
 	b := h.browser(t, actKey)
 	for path, want := range map[string][]string{
 		"/triggers/shop/mobile": {"<code>0 3 * * * Europe/Berlin</code>", "next Wed 25 Nov, 03:00 UTC", "none, only the schedule",

@@ -14,7 +14,7 @@ func TestScreenshots(t *testing.T) {
 	if folder == "" {
 		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
 	}
-	h := newHarness(t, samples(), sampleShared, sampleTests)
+	h := newWorld(t, samples(), sampleShared, sampleTests)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	h.reader.explain = sampleExplanation
@@ -51,7 +51,7 @@ func TestScreenshots(t *testing.T) {
 	archived.visit("/runs/shop/smoke-7h2k9s/artifacts")
 	archived.visit(eval[string](archived, `document.querySelector('a[href$="index.html"]').getAttribute("href")`))
 	archived.picture(filepath.Join(folder, "report.png"), false)
-	newcomer := newHarness(t, emptyTeams())
+	newcomer := newWorld(t, emptyTeams())
 	b := newcomer.open(t, desktop, actKey)
 	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop",
 		"empty-board": "/board/shop", "empty-tests": "/tests/shop", "empty-insights": "/insights/shop"} {

@@ -54,7 +54,8 @@ func (u *UI) providerName() string {
 func (u *UI) signIn(w http.ResponseWriter, r *site.Request) error {
 	next := r.PostForm.Get("next")
 	id, err := u.Authenticator.SignIn(r.Context(), r.PostForm.Get("key"))
-	switch status := site.StatusOf(err); {
+	status := site.StatusOf(err)
+	switch {
 	case status == http.StatusUnauthorized:
 		u.Send(w, r, http.StatusUnauthorized, &site.Page{Template: "signin", Title: "Sign in",
 			Data: u.signInData(next, cmp.Or(adviceOf(err), "This key is not accepted. It may be mistyped or revoked."))})
@@ -159,7 +160,7 @@ func adviceOf(err error) string {
 	return ""
 }
 
-// localPath keeps a path of this server, and replaces anything else by that of the runs.
+// localPath keeps a path of this server, and replaces anything else by the path of the runs.
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.ContainsAny(next, "\\\r\n\t") ||

@@ -30,7 +30,7 @@ func (b *browser) has(path string, want ...string) {
 
 // TestPagesOfTests: each begins with a sentence, draws with a table of the same, and leads to runs and tests.
 func TestPagesOfTests(t *testing.T) {
-	b := newHarness(t, samples(), sampleTests).browser(t, readKey)
+	b := newWorld(t, samples(), sampleTests).browser(t, readKey)
 	b.has("/insights/shop", "runs passed, ", "points more than in the 30 days before", "Most failures are one test:",
 		`href="/tests/shop/show?environment=production&amp;name=account&#43;%E2%80%BA&#43;deletes&#43;an&#43;address&amp;trigger=smoke"`,
 		"From deployment to verdict, p95", "31s shorter", `role="img" aria-label="Runs a day over 30 days:`,
@@ -57,7 +57,7 @@ func TestPagesOfTests(t *testing.T) {
 // TestEmptyPagesOfTests: whatever is missing, the page says what to do.
 func TestEmptyPagesOfTests(t *testing.T) {
 	all := []string{"/insights/shop", "/tests/shop", showTest("a > b")}
-	without := newHarness(t, samples()).browser(t, readKey)
+	without := newWorld(t, samples()).browser(t, readKey)
 	for _, path := range all {
 		without.has(path, "No object store is configured here", "--store-endpoint")
 	}
@@ -68,7 +68,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 			return httpapi.TestHistory{}, errors.New("refused")
 		},
 	}
-	unavailable := newHarness(t, samples(), broken.with).browser(t, readKey)
+	unavailable := newWorld(t, samples(), broken.with).browser(t, readKey)
 	for _, path := range all {
 		unavailable.has(path, "The object store cannot be read at the moment", "Reload the page in a minute")
 	}
@@ -76,7 +76,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 		insights: func(q history.Query) (httpapi.Insights, error) { return httpapi.Insights{Days: q.Days}, nil },
 		list:     func(q history.Query) (httpapi.TestList, error) { return httpapi.TestList{Days: q.Days}, nil },
 	}
-	nothing := newHarness(t, samples(), empty.with).browser(t, readKey)
+	nothing := newWorld(t, samples(), empty.with).browser(t, readKey)
 	nothing.has("/insights/shop", "No run ended in the last 30 days.", `href="?days=90"`, "start the first run")
 	nothing.has("/insights/shop?days=90&trigger=smoke", "No run of the last 90 days fits.", `href="?days=90">show all runs of the team`)
 	nothing.has("/tests/shop", "No test of the last 30 days failed or was repeated.", "results", "kubectl patch trigger NAME -n shop")
@@ -98,7 +98,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 			return h, nil
 		},
 	}
-	some := newHarness(t, samples(), partly.with).browser(t, readKey)
+	some := newWorld(t, samples(), partly.with).browser(t, readKey)
 	some.has("/insights/shop?trigger=smoke", "3 days are missing, because", "These runs reported no tests.",
 		"kubectl patch trigger smoke -n shop")
 	some.has("/tests/shop", "3 days are missing.")
@@ -108,7 +108,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 // TestWhatPagesOfTestsAskFor: no more than a page shows, and nothing to people who must not see it.
 func TestWhatPagesOfTestsAskFor(t *testing.T) {
 	fake := &tests{}
-	b := newHarness(t, samples(), fake.with).browser(t, readKey)
+	b := newWorld(t, samples(), fake.with).browser(t, readKey)
 	for _, path := range []string{"/insights/shop?days=90&trigger=smoke&environment=staging&q=ignored", "/tests/shop?days=12&q=pay&after=x",
 		showTest(failingTest) + "&trigger=smoke&days=7"} {
 		b.get(path)
@@ -148,7 +148,7 @@ func manyPlaces(name string, q history.Query) (httpapi.TestHistory, error) {
 func TestLongPageOfATest(t *testing.T) {
 	long := strings.Repeat("ganzlangername", 36)
 	fake := &tests{test: manyPlaces}
-	b := newHarness(t, samples(), fake.with).browser(t, readKey)
+	b := newWorld(t, samples(), fake.with).browser(t, readKey)
 	b.has(showTest(long), long, "It runs in 23 more places.", "It fails in 120 other places, too.")
 	hidden := "a\u202Eb\u0000c\u200Bd\x1b[31me"
 	if got := b.get(showTest(hidden)); !strings.Contains(got.body, "<span>abcde</span>") ||

@@ -17,7 +17,7 @@ import (
 // Anyone who knows a source can send events without a valid signature. These bounds keep them from filling the log.
 const (
 	refusalEvery      = time.Minute // the least pause between lines of a source: a person who configures it looks once in a while
-	refusalsPerSecond = 10.0 / 60   // bounds the lines of all sources, of which refusalBurst may come at once
+	refusalsPerSecond = 10.0 / 60   // bounds the lines of all sources; refusalBurst may come at once
 	refusalBurst      = 10
 	refusalSources    = 1024 // whose lines are counted; for a forgotten source they start at 0, within the bound of all
 )

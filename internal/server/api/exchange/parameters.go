@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Parameters are those of a query, each with its only value.
+// Parameters are the parameters of a query, each with its only value.
 type Parameters map[string]string
 
 // ParametersOf refuses unknown parameters, because an answer that ignored a misspelled filter would be wrong.

@@ -12,7 +12,7 @@ import (
 // Limits bound what clients can ask of a replica over HTTP; dispatch.Limits bound the notifications.
 type Limits struct {
 	HeaderBytes, HeaderLines int
-	// Silent, Unproven, Idle and LargeHeads are those of listen.Bounds, and Connections is its Total.
+	// Silent, Unproven, Idle and LargeHeads set listen.Bounds, and Connections its Total.
 	Silent, Unproven, Idle, LargeHeads, Connections int
 	BodyBytes                                       int64
 	// InputBytes bounds a file to upload, if the request says its size, which InputSizeRequired demands; 0: no limit.
@@ -81,7 +81,7 @@ func (l *Limits) setConnections() {
 	l.HeaderLines = 128 // Proxies add a dozen. Without this bound 16 KiB of headers with one letter each cost 400 KiB.
 	// net/http does not have them yet, so one costs 5 KiB. More than the waiting clients, which may all come back at once.
 	l.Silent = 6144
-	// A new one replaces one that is not complete within 100 ms: 10,000 connections/s do not lock out clients with a key. 22 MiB.
+	// A new connection replaces one without a whole head after 100 ms: 10,000 connections/s do not lock out clients with a key. 22 MiB.
 	l.Unproven = 1024
 	l.Idle = 1024 // More than a few proxies keep open for later. These cost 22 MiB.
 	// Few requests have so much, and theirs ends within a packet or two. At worst these cost 15 MiB, and 32 MiB in the kernel.
@@ -113,7 +113,7 @@ const answerSlack = 15 * time.Second
 // headerSlop is what net/http allows beyond MaxHeaderBytes, in bytes.
 const headerSlop = 4 << 10
 
-// Apply sets the limits that precede any handler. The budget is that of the Dispatcher.
+// Apply sets the limits that precede any handler. The Dispatcher has the budget.
 func (l Limits) Apply(s *http.Server, budget time.Duration) {
 	s.MaxHeaderBytes = l.HeaderBytes - headerSlop
 	s.ReadHeaderTimeout = l.HeaderTimeout

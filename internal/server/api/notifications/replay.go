@@ -25,7 +25,7 @@ type Replayer interface {
 // defaultReplay is a week: teams deploy in its rhythm.
 const defaultReplay = 7 * 24 * time.Hour
 
-// replayTypes are those of manifests. The parser of YAML reads both.
+// replayTypes are the media types of manifests. The parser of YAML reads both.
 var replayTypes = []string{"application/yaml", "application/json"}
 
 // Replay answers what changed Triggers would have done with past notifications.
@@ -79,7 +79,7 @@ func (a *API) replayQueryOf(r *exchange.Request) (q replay.Query, err error) {
 	return q, nil
 }
 
-// replayType is the one that was sent, if it is one of replayTypes.
+// replayType returns what was sent, if replayTypes has it, or all of them for the error.
 func replayType(h http.Header) string {
 	sent, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	for _, accepted := range replayTypes {

@@ -143,7 +143,8 @@ func (l *logRequest) sources(ctx context.Context) ([]runs.Log, error) {
 func (l *logRequest) nothing(ctx context.Context) error {
 	f := &exchange.Failure{Code: "log_not_found"}
 	all := logQuery{LogQuery: runs.LogQuery{Container: l.query.Container, Previous: l.query.Previous}}
-	switch others := l.named(ctx, all); {
+	others := l.named(ctx, all)
+	switch {
 	case len(others) > 0:
 		f.Message = fmt.Sprintf("The run has no such log. It has those of %s.", strings.Join(others, ", "))
 	case l.query.Previous:

@@ -12,7 +12,7 @@ import (
 
 // Triggers, Environments and Suites that these functions return are shared with the cache and must not be changed.
 
-// triggers returns those of the namespace, with what they inherit. Ready says what is wrong with one that lacks it.
+// triggers returns the Triggers of the namespace with what they inherit. If a Trigger lacks it, its condition Ready says why.
 func (u *Pages) triggers(r *site.Request) ([]*v1alpha1.Trigger, error) {
 	all, err := u.triggersIn(r.Context(), r.Namespace())
 	for i, t := range all {

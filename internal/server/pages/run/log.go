@@ -22,7 +22,7 @@ const maxTestLogs = 8
 type logData struct {
 	logtext.Part
 	Names   []logName
-	Name    string // of the one that is shown
+	Name    string // of the log that is shown
 	Search  string
 	Running bool // the log may grow
 	Problem string
@@ -93,7 +93,7 @@ func (u *Pages) logProblem(err error, run *runs.Run) string {
 	return "This log cannot be read at the moment. Reload the page in a minute."
 }
 
-// logsOf returns the logs of a run, those of its tests first.
+// logsOf returns the logs of a run, with the logs of its tests first.
 func (u *Pages) logsOf(r *site.Request, run *runs.Run) ([]runs.Log, error) {
 	logs, err := u.Runs.Logs(r.Context(), run, runs.LogQuery{All: true})
 	slices.SortStableFunc(logs, func(a, b runs.Log) int {

@@ -36,7 +36,7 @@ type Request struct {
 	Read, Sent any
 }
 
-// Namespace is that of the team, or "".
+// Namespace is the namespace of the team, or "".
 func (r *Request) Namespace() string {
 	if r.Team == nil {
 		return ""

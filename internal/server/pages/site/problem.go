@@ -67,7 +67,7 @@ func (s *Site) Fail(w http.ResponseWriter, r *Request, err error) {
 	s.Send(w, r, p.Status, &Page{Template: "problem", Title: p.Title, Data: p})
 }
 
-// withoutGrant returns a path for the log, with which nobody can open the file.
+// withoutGrant removes from a path for the log what opens the file.
 func withoutGrant(path string) string {
 	rest, isFile := strings.CutPrefix(path, "/files/")
 	if !isFile {

@@ -60,7 +60,8 @@ func (s *Site) Recognize(r *Request, id signin.Identity) error {
 		return nil
 	}
 	access, err := s.Authenticator.Access(r.Context(), id)
-	switch status := StatusOf(err); {
+	status := StatusOf(err)
+	switch {
 	case err == nil:
 		r.SignedIn, r.Access, r.Identity, r.confirmed = true, access, id, s.Clock.Now()
 		return nil

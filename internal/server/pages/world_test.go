@@ -49,8 +49,8 @@ const (
 	actKey   = "key that may act"
 )
 
-// harness serves the pages of a team over HTTP, from objects in memory.
-type harness struct {
+// world serves the pages of a team over HTTP, from objects in memory.
+type world struct {
 	*pages.UI
 	url       string
 	client    client.Client
@@ -72,7 +72,7 @@ func testLog(t testing.TB) logr.Logger {
 
 type option func(*pages.Config)
 
-func newHarness(t testing.TB, objects []client.Object, options ...option) *harness {
+func newWorld(t testing.TB, objects []client.Object, options ...option) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
@@ -82,7 +82,7 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{},
+	h := &world{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{},
 		triggers: &match.Index{}}
 	stored, err := runs.New(runs.Config{Cache: h.client, Live: h.client, PodLogs: noPods{}, Limits: runs.DefaultLimits()})
 	if err != nil {
@@ -127,13 +127,13 @@ func newHarness(t testing.TB, objects []client.Object, options ...option) *harne
 }
 
 // SuiteChanged is what the watch of the cache reports.
-func (h *harness) SuiteChanged(before, after *v1alpha1.Suite) {
+func (h *world) SuiteChanged(before, after *v1alpha1.Suite) {
 	h.reader.SuiteChanged(before, after)
 	h.Changed(cmp.Or(after, before).Namespace)
 }
 
 // set changes a run, as the cache would see it.
-func (h *harness) set(t testing.TB, s *v1alpha1.Suite) {
+func (h *world) set(t testing.TB, s *v1alpha1.Suite) {
 	t.Helper()
 	was := &v1alpha1.Suite{}
 	err := h.client.Get(t.Context(), client.ObjectKeyFromObject(s), was)
@@ -151,7 +151,7 @@ func (h *harness) set(t testing.TB, s *v1alpha1.Suite) {
 }
 
 // browser is an HTTP client that may have signed in.
-func (h *harness) browser(t testing.TB, key string) *browser {
+func (h *world) browser(t testing.TB, key string) *browser {
 	t.Helper()
 	b := &browser{h: h, t: t,
 		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
@@ -168,7 +168,7 @@ func (h *harness) browser(t testing.TB, key string) *browser {
 }
 
 type browser struct {
-	h      *harness
+	h      *world
 	t      testing.TB
 	client *http.Client
 	cookie *http.Cookie
@@ -309,7 +309,7 @@ func (a *actions) all() []string {
 }
 
 // base is the base path of the pages.
-func (h *harness) base() string {
+func (h *world) base() string {
 	u, err := url.Parse(h.PublicURL)
 	if err != nil {
 		return ""
