@@ -18,7 +18,7 @@ micro ./internal/core/deployment/match BenchmarkIndexMatch
 figures ./internal/core/run/suite Queue 1x # a change of the queue, in memory
 figures ./cmd/manager . 20000x   # signing upload URLs
 figures ./internal/core/tests/split Shards 1x # the slowest of four shards, by the mean of all
-figures ./internal/server/api ListRuns 1x # pages of runs, with and without an archive
+figures ./internal/server/api/runs ListRuns 1x # pages of runs, with and without an archive
 figures ./internal/server/pages Pages 1x    # the run pages of a team with 10,000 runs
 figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
 figures ./internal/core/text/mask . 1s      # masking beside compressing, for each byte of a log

@@ -19,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/listen"
 	"github.com/postflight-dev/postflight/internal/server/pages"
@@ -103,7 +104,7 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 	if err != nil {
 		return nil, err
 	}
-	limits := api.DefaultLimits()
+	limits := limits.Default()
 	limits.InputBytes, limits.InputSizeRequired = o.store.maxInputSize.Value(), o.store.requireInputSize
 	return api.New(api.Config{
 		Dispatcher:      b.dispatcher,

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/api/notifications"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
@@ -49,7 +49,7 @@ func (in surroundings) journalOfDispatcher() dispatch.Journal {
 }
 
 // replays is nil without a store.
-func replays(cache client.Reader, bucket *objectstore.Bucket, c clock.PassiveClock) api.Replayer {
+func replays(cache client.Reader, bucket *objectstore.Bucket, c clock.PassiveClock) notifications.Replayer {
 	if bucket == nil {
 		return nil
 	}

@@ -26,6 +26,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/listen"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/pages/overview"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
@@ -40,19 +42,21 @@ func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *object
 		return nil, err
 	}
 	return pages.New(pages.Config{
-		Cache: mgr.GetCache(), Runs: b.reader, Tests: testsOfPages(b.tests), SendingLogs: b.reader.Sending,
+		Cache: mgr.GetCache(), Runs: b.reader, SendingLogs: b.reader.Sending,
 		Authenticator: &signin.People{Keys: b.keys, Source: o.signIn, Sessions: b.sessions, Cache: mgr.GetCache(), Clock: in.clock},
 		Provider:      signin.Provider{Source: o.signIn, Sessions: b.sessions}, SealingKey: b.sessions.Key,
-		Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket),
-		Explain: explainer(b.dispatcher, in.steady), Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated,
-		OpenAPI: api.OpenAPI, Deployments: pastDays(mgr, bucket),
-		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: pages.DefaultLimits(),
+		Config: overview.Config{
+			Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket), Explain: explainer(b.dispatcher, in.steady),
+			Deployments: pastDays(mgr, bucket), Tests: testsOfPages(b.tests),
+		},
+		Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated, OpenAPI: api.OpenAPI,
+		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: site.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,
 	})
 }
 
 // testsOfPages is nil without a store.
-func testsOfPages(r *history.Reader) pages.Tests {
+func testsOfPages(r *history.Reader) overview.Tests {
 	if r == nil {
 		return nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
@@ -86,7 +87,7 @@ func BenchmarkSign(b *testing.B) {
 		b.Fatal(err)
 	}
 	api, err := api.New(api.Config{
-		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: api.DefaultLimits(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: limits.Default(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
 		Authenticate:    authenticator.Authenticate,
 		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},

@@ -28,7 +28,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
-	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/api/files"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/inputs"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
@@ -180,7 +180,7 @@ func problemOf(bucket *objectstore.Bucket) func() string {
 }
 
 // uploads is nil without a store.
-func uploads(bucket *objectstore.Bucket) api.Uploads {
+func uploads(bucket *objectstore.Bucket) files.Uploads {
 	if bucket == nil {
 		return nil
 	}

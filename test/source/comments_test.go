@@ -42,7 +42,7 @@ func TestStaleCommentsAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if problems := code.commentProblems("internal/server/api/x.go", file); len(problems) != want {
+		if problems := code.commentProblems("internal/server/api/limits/x.go", file); len(problems) != want {
 			t.Errorf("%q has %d problems, want %d: %q", comment, len(problems), want, problems)
 		}
 	}

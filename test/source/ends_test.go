@@ -131,7 +131,7 @@ func TestOrigins(t *testing.T) {
 		if r.StartedBy == "" || r.StartedBy == value || r.CDEvent == "" {
 			t.Errorf("%s has no row with all words: %+v", value, r)
 		}
-		if !strings.Contains(c.text(t, "docs/suites.md"), "`"+value+"`") {
+		if !strings.Contains(read(t, "docs/suites.md"), "`"+value+"`") {
 			t.Errorf("docs/suites.md does not name the origin %s", value)
 		}
 	}

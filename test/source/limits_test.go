@@ -26,7 +26,7 @@ func TestEveryLimitIsListed(t *testing.T) {
 			continue // internal/fairness makes the limits of others
 		}
 		for _, m := range limiter.FindAllStringSubmatch(read(t, path), -1) {
-			name := strings.TrimPrefix(strings.TrimPrefix(m[1], "c."), "Limits.")
+			name := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(m[1], "c."), "s."), "Limits.")
 			name = cmp.Or(aliases[name], name)
 			found++
 			if !strings.Contains(page, "`"+name+"`") {

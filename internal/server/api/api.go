@@ -1,11 +1,13 @@
+// Package api is the HTTP API: its routes, and who may use them. The packages below it serve the routes of one topic each; limits has all
+// limits, exchange what the topics share.
 package api
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,20 +16,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
-	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/server/api/events"
+	"github.com/postflight-dev/postflight/internal/server/api/exchange"
+	"github.com/postflight-dev/postflight/internal/server/api/files"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/internal/server/api/notifications"
+	"github.com/postflight-dev/postflight/internal/server/api/overview"
+	"github.com/postflight-dev/postflight/internal/server/api/runs"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
-	"github.com/postflight-dev/postflight/internal/usecase/events"
+	eventscase "github.com/postflight-dev/postflight/internal/usecase/events"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
-	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	runscase "github.com/postflight-dev/postflight/internal/usecase/runs"
 )
-
-// WaitTokens are auth.WaitTokens.
-type WaitTokens interface {
-	Issue(ctx context.Context, sender auth.Principal, runs []string) (token string, expires time.Time, err error)
-}
 
 // Config is what the API needs.
 type Config struct {
@@ -39,27 +42,27 @@ type Config struct {
 	// Authenticate returns errors with a method HTTPStatus() int, which is 401, 403 or 503; so does AuthenticatePod.
 	Authenticate func(*http.Request, ...grant.Action) (auth.Principal, error)
 	// WaitTokens are for senders without an API key; nil: there are none.
-	WaitTokens WaitTokens
+	WaitTokens notifications.WaitTokens
 	// Authenticated is called for each authenticated request.
 	Authenticated   func(ctx context.Context, team string)
 	AuthenticatePod func(*http.Request) (podfiles.Pod, error)
-	// Events takes those of other services; nil: none are taken.
-	Events *events.Receiver
+	// Events takes the events of other services; nil: none are taken.
+	Events *eventscase.Receiver
 	// Uploads signs URLs to upload files; nil if no store is configured.
-	Uploads Uploads
+	Uploads files.Uploads
 	// Artifacts signs URLs for what tests write; nil if no store is configured.
 	Artifacts podfiles.Store
 	// Runs is told about every change of a Suite.
-	Runs *runs.Reader
-	// Deployments are those of the past; nil if no store is configured.
+	Runs *runscase.Reader
+	// Deployments reads past deployments; nil if no store is configured.
 	Deployments environments.Archive
 	// Tests have their history; nil if no store is configured.
 	Tests *history.Reader
 	// Replays are of past notifications; nil if no store is configured.
-	Replays Replayer
+	Replays notifications.Replayer
 	// PublicURL starts the links in answers; empty: they are paths. The Host header is not used, because a sender could choose the link.
 	PublicURL string
-	Limits    Limits
+	Limits    limits.Limits
 	// TeamLabel returns the label of a team in metrics, which must have few values.
 	Registerer prometheus.Registerer
 	TeamLabel  func(team string) string
@@ -75,48 +78,65 @@ type Config struct {
 // API answers HTTP requests.
 type API struct {
 	Config
-	metrics    *metrics
-	mux        *http.ServeMux
-	inFlight   *fairness.TeamLimiter
-	large      *fairness.TeamLimiter
-	waiting    *fairness.TeamLimiter
-	collects   *fairness.Semaphore
-	listing    *fairness.TeamLimiter
-	events     *fairness.TeamLimiter
-	signer     *podfiles.Signer
-	unverified *bodyBudget
-	reserved   *bodyBudget // of sources that verified an event lately
-	refusals   *refusals
-	earlier    *environments.Reader
+	Server *exchange.Server
+	Topics Topics
+	mux    *http.ServeMux
+}
+
+// Topics serve the routes.
+type Topics struct {
+	Notifications *notifications.API
+	Events        *events.API
+	Runs          *runs.API
+	Files         *files.API
+	Overview      *overview.API
 }
 
 // New returns an API with its routes and metrics.
 func New(c Config) (*API, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Authenticate == nil || c.AuthenticatePod == nil ||
 		c.Authenticated == nil || c.Audit == nil || c.Clock == nil || c.Runs == nil {
-		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of runs, an audit log and a clock")
+		return nil, errors.New("the HTTP API needs a dispatcher, a cache, a live reader, authenticators, a reader of runs, an audit log and " +
+			"a clock")
 	}
 	if c.TeamLabel == nil {
 		c.TeamLabel = func(string) string { return "" }
 	}
-	a := &API{
-		Config:     c,
-		metrics:    newMetrics(),
-		inFlight:   fairness.NewTeamLimiter(c.Limits.InFlight),
-		large:      fairness.NewTeamLimiter(c.Limits.Large),
-		waiting:    fairness.NewTeamLimiter(c.Limits.Waiting),
-		collects:   fairness.NewSemaphore(c.Limits.Collecting),
-		listing:    fairness.NewTeamLimiter(c.Limits.Listing),
-		events:     fairness.NewTeamLimiter(c.Limits.Events),
-		unverified: newBodyBudget(c.Limits.UnverifiedBytes), reserved: newBodyBudget(c.Limits.UnverifiedBytes),
-		refusals: newRefusals(c.Clock),
-		signer: podfiles.New(podfiles.Config{
+	server := exchange.New(exchange.Config{
+		Authenticated: c.Authenticated, TeamLabel: c.TeamLabel, Limits: c.Limits, Tracer: c.Tracer, Log: c.Log, Audit: c.Audit, Clock: c.Clock,
+	})
+	a := &API{Config: c, Server: server, Topics: Topics{
+		Notifications: &notifications.API{Server: server, Dispatcher: c.Dispatcher, WaitTokens: c.WaitTokens, Replays: c.Replays},
+		Events:        events.New(server, c.Events),
+		Runs:          runs.New(server, c.Runs, c.Dispatcher, c.PublicURL),
+		Files: files.New(server, files.Config{Uploads: c.Uploads, AuthenticatePod: c.AuthenticatePod, Pods: podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
-		}),
-		earlier: &environments.Reader{Cache: c.Cache, Archive: c.Deployments, LookupTimeout: c.Limits.LookupTimeout},
-	}
-	a.mux = a.newMux(a.routes())
+		}}),
+		Overview: overview.New(server, overview.Config{Cache: c.Cache, Deployments: c.Deployments, Tests: c.Tests, PublicURL: c.PublicURL}),
+	}}
+	a.Handle(a.Routes())
 	return a, a.register()
+}
+
+func (a *API) register() error {
+	if a.Registerer == nil {
+		return nil
+	}
+	for _, collectors := range [][]prometheus.Collector{
+		a.Server.Collectors(), a.Topics.Notifications.Collectors(), a.Topics.Events.Collectors(), a.Topics.Runs.Collectors(),
+		a.Topics.Files.Collectors(),
+	} {
+		for _, c := range collectors {
+			if err := a.Registerer.Register(c); err != nil {
+				return fmt.Errorf("register the metrics of the HTTP API: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mux.ServeHTTP(w, exchange.Clean(r))
 }
 
 // Drain ends all waits, because the server is about to stop.

@@ -1,10 +1,11 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,34 +15,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
 
 // TestGoodHeaders are requests that look odd and are fine.
 func TestGoodHeaders(t *testing.T) {
-	auth := func(values ...string) func(*http.Request) { return header("Authorization", values...) }
+	auth := func(values ...string) func(*http.Request) { return apitest.Header("Authorization", values...) }
 	cases := map[string]func(*http.Request){
-		"scheme in lower case":        auth("bearer " + goodKey),
-		"scheme in upper case":        auth("BEARER " + goodKey),
-		"white space around":          auth(" \tBearer " + goodKey + "\t "),
-		"white space between":         auth("Bearer \t  " + goodKey),
-		"a charset":                   header("Content-Type", "application/json; charset=utf-8"),
-		"Content-Type in other case":  header("Content-Type", "Application/JSON"),
-		"no encoding":                 header("Content-Encoding", "identity"),
-		"two slashes":                 path("//api/webhooks/deploy_success"),
-		"slashes everywhere":          path("///api//webhooks//deploy_success/"),
-		"dryRun=false":                query("dryRun=false"),
-		"a parameter of another tool": query("utm_source=ci"),
-		"an Idempotency-Key":          header("Idempotency-Key", strings.Repeat("~", 255)),
-		"X-Dry-Run: false":            header("X-Dry-Run", "false"),
-		"a key in the query as well":  query("access_token=no"),
+		"scheme in lower case":        auth("bearer " + apitest.GoodKey),
+		"scheme in upper case":        auth("BEARER " + apitest.GoodKey),
+		"white space around":          auth(" \tBearer " + apitest.GoodKey + "\t "),
+		"white space between":         auth("Bearer \t  " + apitest.GoodKey),
+		"a charset":                   apitest.Header("Content-Type", "application/json; charset=utf-8"),
+		"Content-Type in other case":  apitest.Header("Content-Type", "Application/JSON"),
+		"no encoding":                 apitest.Header("Content-Encoding", "identity"),
+		"two slashes":                 apitest.Path("//api/webhooks/deploy_success"),
+		"slashes everywhere":          apitest.Path("///api//webhooks//deploy_success/"),
+		"dryRun=false":                apitest.Query("dryRun=false"),
+		"a parameter of another tool": apitest.Query("utm_source=ci"),
+		"an Idempotency-Key":          apitest.Header("Idempotency-Key", strings.Repeat("~", 255)),
+		"X-Dry-Run: false":            apitest.Header("X-Dry-Run", "false"),
+		"a key in the query as well":  apitest.Query("access_token=no"),
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(trigger("smoke"))})
-			if got := h.notify(`{}`, change); got.Results[0].CreatedSuiteID == "" {
+			h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"))})
+			if got := h.Notify(`{}`, change); got.Results[0].CreatedSuiteID == "" {
 				t.Errorf("%+v, want a created run", got)
 			}
 		})
@@ -49,17 +53,17 @@ func TestGoodHeaders(t *testing.T) {
 }
 
 func TestLargestBody(t *testing.T) {
-	h := start(t, setup{objects: acme(trigger("smoke"))})
-	body := member("x", text(256<<10-8))
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke"))})
+	body := apitest.Member("x", apitest.Text(256<<10-8))
 	if len(body) != 256<<10 {
 		t.Fatalf("%d bytes, want 256 KiB", len(body))
 	}
-	h.notify(body)
+	h.Notify(body)
 }
 
 func TestAllow(t *testing.T) {
-	h := start(t, setup{})
-	cases := map[string]string{deploySuccessPath: "POST", "/openapi.yaml": "GET"}
+	h := apitest.Start(t, apitest.Setup{})
+	cases := map[string]string{apitest.DeploySuccessPath: "POST", "/openapi.yaml": "GET"}
 	for path, want := range cases {
 		for _, m := range []string{"HEAD", "OPTIONS", "TRACE", "X"} {
 			w := httptest.NewRecorder()
@@ -72,20 +76,20 @@ func TestAllow(t *testing.T) {
 }
 
 func TestChallenge(t *testing.T) {
-	h := start(t, setup{})
-	if got := h.exchange(post(`{}`)).Header().Get("WWW-Authenticate"); got != "Bearer" {
+	h := apitest.Start(t, apitest.Setup{})
+	if got := h.Exchange(apitest.Post(`{}`)).Header().Get("WWW-Authenticate"); got != "Bearer" {
 		t.Errorf("WWW-Authenticate %q, want Bearer", got)
 	}
 }
 
 // TestEveryUnknownKeyHasTheSameAnswer: the answers differ in the id of the request only.
 func TestEveryUnknownKeyHasTheSameAnswer(t *testing.T) {
-	elsewhere := apiKey("pf_elsewhere_and_long")
+	elsewhere := apitest.APIKey("pf_elsewhere_and_long")
 	elsewhere.Spec.NamesNamespace = true
-	h := start(t, setup{objects: acme(elsewhere)})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(elsewhere)})
 	answers := map[string]bool{}
 	for _, key := range []string{"", "x", "Bearer", "Bearer x", "Bearer pf_unknown_and_long", "Bearer pf_elsewhere_and_long"} {
-		w := h.exchange(post(`{}`, header("Authorization", key), header("X-Request-Id", "one")))
+		w := h.Exchange(apitest.Post(`{}`, apitest.Header("Authorization", key), apitest.Header("X-Request-Id", "one")))
 		answers[w.Result().Status+w.Body.String()] = true
 	}
 	if len(answers) != 1 {
@@ -95,17 +99,18 @@ func TestEveryUnknownKeyHasTheSameAnswer(t *testing.T) {
 
 // TestRefusedKeySaysWhy: someone who has a key learns what to do about it.
 func TestRefusedKeySaysWhy(t *testing.T) {
-	expired := apiKey("pf_expired_and_long")
-	expired.Spec.ExpiresAt = &metav1.Time{Time: noon.Add(-3 * time.Minute)}
-	w := start(t, setup{objects: acme(expired)}).exchange(post(`{}`, header("Authorization", "Bearer pf_expired_and_long")))
-	if got := decode[problem](t, w); w.Code != http.StatusUnauthorized || got.FailureCode != "unauthenticated" ||
+	expired := apitest.APIKey("pf_expired_and_long")
+	expired.Spec.ExpiresAt = &metav1.Time{Time: apitest.Noon.Add(-3 * time.Minute)}
+	w := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(expired)}).Exchange(apitest.Post(`{}`,
+		apitest.Header("Authorization", "Bearer pf_expired_and_long")))
+	if got := apitest.Decode[httpapi.Problem](t, w); w.Code != http.StatusUnauthorized || got.FailureCode != "unauthenticated" ||
 		got.FailureMessage != `The API key expired 3 minutes ago. Create another one with "postflight keys create", and send that.` {
 		t.Errorf("%d: %+v", w.Code, got)
 	}
 }
 
 func TestRequestID(t *testing.T) {
-	h := start(t, setup{})
+	h := apitest.Start(t, apitest.Setup{})
 	cases := map[string]struct {
 		sent []string
 		kept bool
@@ -124,12 +129,12 @@ func TestRequestID(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := h.exchange(post(`{}`, header("X-Request-Id", tc.sent...)))
+			w := h.Exchange(apitest.Post(`{}`, apitest.Header("X-Request-Id", tc.sent...)))
 			got := w.Header().Get("X-Request-Id")
-			if kept := len(tc.sent) > 0 && got == tc.sent[0]; kept != tc.kept || !validRequestID.MatchString(got) {
+			if kept := len(tc.sent) > 0 && got == tc.sent[0]; kept != tc.kept || !regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`).MatchString(got) {
 				t.Errorf("sent %q, got %q, want it kept: %v", tc.sent, got, tc.kept)
 			}
-			if decode[problem](t, w).EventID != got {
+			if apitest.Decode[httpapi.Problem](t, w).EventID != got {
 				t.Errorf("eventId and header differ: %s, %s", w.Body, got)
 			}
 		})
@@ -148,30 +153,32 @@ func (broken) Explain(string, *notification.Notification, func() bool) iter.Seq[
 }
 
 func TestPanic(t *testing.T) {
-	h := start(t, setup{objects: acme(), triggers: broken{}})
-	w := h.exchange(post(withSHA))
-	if got := decode[problem](t, w); w.Code != 500 || got.FailureCode != "internal_error" || strings.Contains(w.Body.String(), "a bug") {
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Triggers: broken{}})
+	w := h.Exchange(apitest.Post(apitest.WithSHA))
+	if got := apitest.Decode[httpapi.Problem](t, w); w.Code != 500 || got.FailureCode != "internal_error" ||
+		strings.Contains(w.Body.String(), "a bug") {
 		t.Errorf("%d %s, want 500 that keeps the bug to itself", w.Code, w.Body)
 	}
-	if log := h.log.String(); !strings.Contains(log, "a bug") || !strings.Contains(log, "handler_test.go") {
+	if log := h.Log.String(); !strings.Contains(log, "a bug") || !strings.Contains(log, "handler_test.go") {
 		t.Errorf("the log does not say where: %s", log)
 	}
-	if n := h.inFlight.InUse(); n != 0 {
+	if n := h.Server.InFlight.InUse(); n != 0 {
 		t.Errorf("%d requests in flight after the answer", n)
 	}
 }
 
 func TestAuditLine(t *testing.T) {
-	h := start(t, setup{objects: acme(trigger("a"), trigger("b"), trigger("c", inNowhere))})
-	h.notify(`{"sha":"x"}`)
-	h.audit.b.Reset()
-	h.exchange(post(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, header("Authorization", "Bearer no")))
-	if line := h.audit.String(); line != "" {
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a"), apitest.Trigger("b"),
+		apitest.Trigger("c", apitest.InNowhere))})
+	h.Notify(`{"sha":"x"}`)
+	h.Audit.B.Reset()
+	h.Exchange(apitest.Post(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, apitest.Header("Authorization", "Bearer no")))
+	if line := h.Audit.String(); line != "" {
 		t.Errorf("an unauthenticated request was audited: %s", line)
 	}
-	got := h.notify(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, header("X-Request-Id", "one"))
-	line := h.audit.String()
-	if strings.Count(line, "\n") != 1 || strings.Contains(line, "hunter2") || strings.Contains(line, goodKey) {
+	got := h.Notify(`{"sha":"x","branch":"main","variables":{"TOKEN":"hunter2"}}`, apitest.Header("X-Request-Id", "one"))
+	line := h.Audit.String()
+	if strings.Count(line, "\n") != 1 || strings.Contains(line, "hunter2") || strings.Contains(line, apitest.GoodKey) {
 		t.Errorf("want one line without keys and variables: %s", line)
 	}
 	var entry map[string]any
@@ -181,7 +188,7 @@ func TestAuditLine(t *testing.T) {
 	delete(entry, "time")
 	want := map[string]any{
 		"level": "INFO", "msg": "request", "requestID": "one", "team": "acme", "key": "acme/pf-good-and-long", "method": "POST",
-		"route": deploySuccessPath, "code": 200., "milliseconds": 0., "dryRun": false, "sha": "x", "branch": "main",
+		"route": apitest.DeploySuccessPath, "code": 200., "milliseconds": 0., "dryRun": false, "sha": "x", "branch": "main",
 		"duplicate": 2., "failed": 1., "suites": []any{got.Results[0].DuplicateSuiteID, got.Results[1].DuplicateSuiteID},
 	}
 	if diff := cmp.Diff(want, entry); diff != "" {
@@ -190,23 +197,25 @@ func TestAuditLine(t *testing.T) {
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: refuse(errRefused)}})
-	for _, body := range []string{`{"variables":{"TOKEN":"hunter2"}}`, `{"variables":{"TOKEN":["hunter2"]}}`, `{"deployment_url":"https://u:hunter2@example.com"}`} {
-		h.exchange(post(body))
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("smoke")),
+		Faults: interceptor.Funcs{Create: apitest.Refuse(apitest.ErrRefused)}})
+	for _, body := range []string{`{"variables":{"TOKEN":"hunter2"}}`, `{"variables":{"TOKEN":["hunter2"]}}`,
+		`{"deployment_url":"https://u:hunter2@example.com"}`} {
+		h.Exchange(apitest.Post(body))
 	}
-	if all := h.log.String() + h.audit.String(); strings.Contains(all, "hunter2") || strings.Contains(all, goodKey) {
+	if all := h.Log.String() + h.Audit.String(); strings.Contains(all, "hunter2") || strings.Contains(all, apitest.GoodKey) {
 		t.Errorf("a secret was logged: %s", all)
 	}
 }
 
 func TestMetrics(t *testing.T) {
-	h := start(t, setup{objects: acme(trigger("a"), trigger("b", inNowhere))})
-	h.notify(withSHA)
-	h.notify(withSHA)
-	h.notify(withSHA, query("dryRun=true"))
-	h.exchange(post(`{`))
-	h.exchange(post(`{}`, path("/nowhere/"+sha)))
-	h.exchange(post(`{}`, method("DELETE")))
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("a"), apitest.Trigger("b", apitest.InNowhere))})
+	h.Notify(apitest.WithSHA)
+	h.Notify(apitest.WithSHA)
+	h.Notify(apitest.WithSHA, apitest.Query("dryRun=true"))
+	h.Exchange(apitest.Post(`{`))
+	h.Exchange(apitest.Post(`{}`, apitest.Path("/nowhere/"+apitest.SHA)))
+	h.Exchange(apitest.Post(`{}`, apitest.Method("DELETE")))
 	want := `
 # HELP postflight_http_requests_total HTTP requests by route and status code.
 # TYPE postflight_http_requests_total counter
@@ -223,10 +232,11 @@ postflight_notifications_total{decision="gone"} 0
 postflight_notifications_total{decision="no_match"} 0
 postflight_notifications_total{decision="unknown"} 0
 `
-	if err := testutil.GatherAndCompare(h.registry, strings.NewReader(want), "postflight_http_requests_total", "postflight_notifications_total"); err != nil {
+	if err := testutil.GatherAndCompare(h.Registry, strings.NewReader(want), "postflight_http_requests_total",
+		"postflight_notifications_total"); err != nil {
 		t.Error(err)
 	}
-	if n := testutil.CollectAndCount(h.metrics.seconds); n != 2 {
+	if n, err := testutil.GatherAndCount(h.Registry, "postflight_http_request_seconds"); n != 2 || err != nil {
 		t.Errorf("%d histograms of the time to answer, want one per route", n)
 	}
 }
@@ -234,16 +244,17 @@ postflight_notifications_total{decision="unknown"} 0
 // TestServerLimits are those that come before any handler, on a real connection.
 func TestServerLimits(t *testing.T) {
 	const short = 200 * time.Millisecond
-	t.Run("headers of 100 KB", func(t *testing.T) { checkLargeHeader(t, limited(t, func(*Limits) {}).URL) })
+	t.Run("headers of 100 KB", func(t *testing.T) { checkLargeHeader(t, limited(t, func(*limits.Limits) {}).URL) })
 	t.Run("a body that does not come", func(t *testing.T) {
-		answer := raw(t, limited(t, func(l *Limits) { l.BodyTimeout = short }),
-			"POST "+deploySuccessPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+goodKey+"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
-		if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, "body_timeout") || !strings.Contains(answer, "Connection: close") {
+		answer := raw(t, limited(t, func(l *limits.Limits) { l.BodyTimeout = short }),
+			"POST "+apitest.DeploySuccessPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+apitest.GoodKey+"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+		if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, "body_timeout") ||
+			!strings.Contains(answer, "Connection: close") {
 			t.Errorf("got %q, want 408 and a closed connection", answer)
 		}
 	})
 	t.Run("headers that do not come", func(t *testing.T) {
-		answer := raw(t, limited(t, func(l *Limits) { l.HeaderTimeout = short }), "POST "+deploySuccessPath+" HTTP/1.1\r\nHost")
+		answer := raw(t, limited(t, func(l *limits.Limits) { l.HeaderTimeout = short }), "POST "+apitest.DeploySuccessPath+" HTTP/1.1\r\nHost")
 		if strings.HasPrefix(answer, "HTTP/1.1 2") {
 			t.Errorf("got %q, want a closed connection, at most with a complaint", answer)
 		}
@@ -251,11 +262,11 @@ func TestServerLimits(t *testing.T) {
 }
 
 // limited is a server with the limits of an API.
-func limited(t *testing.T, limits func(*Limits)) *httptest.Server {
+func limited(t *testing.T, limits func(*limits.Limits)) *httptest.Server {
 	t.Helper()
-	h := start(t, setup{objects: acme(), limits: limits})
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(), Limits: limits})
 	server := httptest.NewUnstartedServer(h)
-	h.Limits.Apply(server.Config, budget)
+	h.Limits.Apply(server.Config, apitest.Budget)
 	server.Start()
 	t.Cleanup(server.Close)
 	return server

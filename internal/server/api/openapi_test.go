@@ -1,126 +1,27 @@
-package api
+package api_test
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/test/apitest"
 )
-
-var loadDocument = sync.OnceValues(func() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI)
-	if err != nil {
-		return nil, err
-	}
-	return doc, doc.Validate(context.Background(), openapi3.EnableSchemaFormatValidation(), openapi3.EnableExamplesValidation())
-})
-
-func document(t testing.TB) *openapi3.T {
-	t.Helper()
-	doc, err := loadDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
-}
-
-// checkAgainstDocument fails the test if the document does not describe the answer, or does not allow a request that
-// was answered with 200.
-func checkAgainstDocument(t testing.TB, r *http.Request, body []byte, w *httptest.ResponseRecorder) {
-	t.Helper()
-	input := documented(t, r, body)
-	if input == nil {
-		return
-	}
-	if err := openapi3filter.ValidateRequest(t.Context(), input); err != nil && w.Code == http.StatusOK {
-		t.Errorf("a request was accepted that the document forbids: %v", err)
-	}
-	if r.Method == http.MethodHead {
-		return
-	}
-	answer := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: input, Status: w.Code, Header: w.Header(),
-		Body: io.NopCloser(bytes.NewReader(w.Body.Bytes())), Options: input.Options,
-	}
-	if err := openapi3filter.ValidateResponse(t.Context(), answer); err != nil {
-		t.Errorf("the answer is not as documented: %v\n%d %s", err, w.Code, w.Body)
-	}
-}
-
-// documented is nil for a path that the document does not have. A wrong method is checked by
-// another operation of the path.
-func documented(t testing.TB, r *http.Request, body []byte) *openapi3filter.RequestValidationInput {
-	t.Helper()
-	doc := document(t)
-	path, parameters := documentedPath(cleanPath(r.URL.Path))
-	item := doc.Paths.Value(path)
-	if item == nil {
-		return nil
-	}
-	operation := item.GetOperation(r.Method)
-	if operation == nil {
-		operations := item.Operations()
-		operation = operations[slices.Sorted(maps.Keys(operations))[0]]
-	}
-	clone := r.Clone(t.Context())
-	clone.Body = io.NopCloser(bytes.NewReader(body))
-	clone.ContentLength = int64(len(body))
-	return &openapi3filter.RequestValidationInput{
-		Request:    clone,
-		PathParams: parameters,
-		Route:      &routers.Route{Spec: doc, Path: path, PathItem: item, Method: r.Method, Operation: operation},
-		Options: &openapi3filter.Options{
-			AuthenticationFunc:    openapi3filter.NoopAuthenticationFunc,
-			IncludeResponseStatus: true,
-		},
-	}
-}
-
-var (
-	greenlightPattern  = regexp.MustCompile(`^(/api/v0/ci-greenlight/)([^/]+)$`)
-	eventPattern       = regexp.MustCompile(`^/api/events/([^/]+)/([^/]+)$`)
-	environmentPattern = regexp.MustCompile(`^/api/v0/environments/([^/]+)$`)
-	runPattern         = regexp.MustCompile(`^(/api/v0/runs/)([^/]+)(/[a-z]+)?$`)
-)
-
-// documentedPath is the path in the document that matches a request's path, with the values of its parameters.
-func documentedPath(path string) (string, map[string]string) {
-	for _, pattern := range []*regexp.Regexp{greenlightPattern, runPattern} {
-		if m := pattern.FindStringSubmatch(path); m != nil {
-			return m[1] + "{id}" + strings.Join(m[3:], ""), map[string]string{"id": m[2]}
-		}
-	}
-	if m := environmentPattern.FindStringSubmatch(path); m != nil {
-		return "/api/v0/environments/{name}", map[string]string{"name": m[1]}
-	}
-	if m := eventPattern.FindStringSubmatch(path); m != nil {
-		return "/api/events/{namespace}/{name}", map[string]string{"namespace": m[1], "name": m[2]}
-	}
-	return path, nil
-}
 
 func TestDocumentHasEveryRoute(t *testing.T) {
-	h := start(t, setup{})
+	h := apitest.Start(t, apitest.Setup{})
 	want := map[string][]string{}
-	for _, r := range h.routes() {
+	for _, r := range h.Routes() {
 		want[r.Path] = append(want[r.Path], r.Method)
 	}
 	got := map[string][]string{}
-	for path, item := range document(t).Paths.Map() {
+	for path, item := range apitest.Document(t).Paths.Map() {
 		got[path] = slices.Sorted(maps.Keys(item.Operations()))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -128,37 +29,10 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	}
 }
 
-func TestDocumentHasEveryFailureCode(t *testing.T) {
-	codes := document(t).Components.Schemas["Problem"].Value.Properties["failureCode"].Value.Enum
-	got := map[string]bool{}
-	for _, code := range codes {
-		got[code.(string)] = true
-	}
-	want := map[string]bool{}
-	for code := range failures {
-		want[code] = true
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("failure codes of the map (-) and the document (+):\n%s", diff)
-	}
-}
-
-func TestPageHasEveryFailureCode(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for code, f := range failures {
-		if row := fmt.Sprintf("| %d | `%s` |", f.status, code); !strings.Contains(string(page), row) {
-			t.Errorf("docs/api.md has no row %q", row)
-		}
-	}
-}
-
 func TestDocumentIsServed(t *testing.T) {
-	h := start(t, setup{})
-	w := h.exchange(httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil))
-	if w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), OpenAPI) {
+	h := apitest.Start(t, apitest.Setup{})
+	w := h.Exchange(httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil))
+	if w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), api.OpenAPI) {
 		t.Errorf("status %d with %d bytes, want 200 with the document", w.Code, w.Body.Len())
 	}
 }

@@ -51,7 +51,7 @@ func TestNoWayAroundLimits(t *testing.T) {
 
 // TestUnfinishedForms: forms that never come take nobody's place.
 func TestUnfinishedForms(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.Rendering = 9 })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.Rendering = 9 })
 	var all sync.WaitGroup
 	defer all.Wait()
 	never := make(chan struct{})
@@ -80,7 +80,7 @@ func (u unfinished) Read([]byte) (int, error) {
 
 // TestSlowReadersOfFiles: those of a team, who come without a cookie from a report, are in the way of no other.
 func TestSlowReadersOfFiles(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.Sending = 9 })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.Sending = 9 })
 	h.artifacts.files = map[string][]byte{"large.bin": make([]byte, 64<<20)}
 	link := h.browser(t, readKey).fileLinks()[0]
 	stranger := h.browser(t, "")
@@ -113,9 +113,10 @@ func TestSlowReadersOfFiles(t *testing.T) {
 func TestVisitorsCannotExplain(t *testing.T) {
 	public := samples()
 	public[0].(*v1alpha1.Team).Spec.PublicPages = true
-	h := newHarness(t, public)
+	h := newWorld(t, public)
 	for key, want := range map[string]string{"": "Sign in to find out.", readKey: "It would run."} {
-		if got := h.browser(t, key).get("/triggers/shop/checkout?explain=1&branch=main"); got.code != http.StatusOK || !strings.Contains(got.body, want) {
+		if got := h.browser(t, key).get("/triggers/shop/checkout?explain=1&branch=main"); got.code != http.StatusOK ||
+			!strings.Contains(got.body, want) {
 			t.Errorf("with the key %q: %d, without %q", key, got.code, want)
 		}
 	}

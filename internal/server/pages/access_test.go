@@ -24,15 +24,16 @@ const failedRun = "/runs/shop/smoke-4cplqekpnk1gtdjr"
 func TestWhoSeesWhat(t *testing.T) {
 	public := samples()
 	public[0].(*v1alpha1.Team).Spec.PublicPages = true
-	private, open := newHarness(t, samples()), newHarness(t, public)
+	private, open := newWorld(t, samples()), newWorld(t, public)
 	private.logs.write(sampleLog())
 	open.logs.write(sampleLog())
 	paths := []string{"/runs/shop", failedRun, failedRun + "/log", failedRun + "/artifacts", failedRun + "/variables", failedRun + "/attempts",
-		failedRun + "/log/text", failedRun + "/log/live", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop", "/tests/shop", "/insights/shop"}
+		failedRun + "/log/text", failedRun +
+			"/log/live", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop", "/tests/shop", "/insights/shop"}
 	missing := []string{"/runs/shop/none", "/triggers/shop/none", "/runs/nowhere", "/runs/nowhere/none"}
 	cases := map[string]struct {
 		reason string
-		h      *harness
+		h      *world
 		key    string
 		paths  []string
 		want   int
@@ -65,7 +66,7 @@ func TestWhoSeesWhat(t *testing.T) {
 
 // TestNotFoundTellsNothing: the page for another team's run is that for one that does not exist.
 func TestNotFoundTellsNothing(t *testing.T) {
-	b := newHarness(t, samples()).browser(t, otherKey)
+	b := newWorld(t, samples()).browser(t, otherKey)
 	if diff := cmp.Diff(b.get("/runs/shop/none").body, b.get(failedRun).body); diff != "" {
 		t.Error(diff)
 	}
@@ -78,7 +79,7 @@ func TestRevokedKeyEndsTheSession(t *testing.T) {
 // revokeWhileLive returns how long a page stays live after the key of its reader was revoked.
 func revokeWhileLive(t *testing.T) time.Duration {
 	t.Helper()
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	stream := openStream(t, h, b, "/runs/shop")
 	if event, err := stream.next(); event != "page" || err != nil {
@@ -100,7 +101,7 @@ func revokeWhileLive(t *testing.T) time.Duration {
 }
 
 func TestSessions(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	if c := b.cookie; !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure || time.Until(c.Expires) > 12*time.Hour {
 		t.Errorf("the cookie is %+v", c)
@@ -110,7 +111,8 @@ func TestSessions(t *testing.T) {
 	}
 	forged := *b.cookie
 	forged.Value = strings.ToLower(forged.Value)
-	for name, cookie := range map[string]*http.Cookie{"forged": &forged, "empty": {Name: forged.Name}, "other": {Name: forged.Name, Value: "x"}} {
+	for name, cookie := range map[string]*http.Cookie{"forged": &forged, "empty": {Name: forged.Name},
+		"other": {Name: forged.Name, Value: "x"}} {
 		other := h.browser(t, "")
 		other.cookie = cookie
 		if got := other.get("/runs/shop"); got.code != http.StatusSeeOther {
@@ -121,14 +123,15 @@ func TestSessions(t *testing.T) {
 	if len(out.cookies) != 1 || out.cookies[0].MaxAge >= 0 {
 		t.Errorf("after signing out, the cookies are %v", out.cookies)
 	}
-	if got := h.browser(t, "").post("/sign-in", "key=wrong"); got.code != http.StatusUnauthorized || len(got.cookies) != 0 || !strings.Contains(got.body, "not accepted") {
+	if got := h.browser(t, "").post("/sign-in", "key=wrong"); got.code != http.StatusUnauthorized || len(got.cookies) != 0 ||
+		!strings.Contains(got.body, "not accepted") {
 		t.Errorf("a wrong key: %d", got.code)
 	}
 }
 
 func TestSessionExpires(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Now())
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Clock = now })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Clock = now })
 	b := h.browser(t, readKey)
 	now.SetTime(now.Now().Add(h.Limits.SessionFor - time.Second))
 	if got := b.get("/runs/shop"); got.code != http.StatusOK {
@@ -142,14 +145,14 @@ func TestSessionExpires(t *testing.T) {
 
 // TestSecureCookie: behind TLS, the cookie is never sent without it.
 func TestSecureCookie(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.PublicURL = "https://localhost/ci" })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.PublicURL = "https://localhost/ci" })
 	if c := h.browser(t, readKey).cookie; !c.Secure || c.Path != "/ci/" {
 		t.Errorf("the cookie is %+v", c)
 	}
 }
 
 func TestSignInGoesOn(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	cases := map[string]string{
 		"/runs/shop?state=Failed": "/runs/shop?state=Failed",
 		"":                        "/runs",
@@ -179,21 +182,27 @@ func TestActions(t *testing.T) {
 		want   int
 		done   []string
 	}{
-		"Cancel":         {"It is recorded by whom.", actKey, running + "/cancel", nil, http.StatusSeeOther, []string{"cancel checkout-3f9c2k7q5x0a by laptop of Anna"}},
-		"Rerun":          {"It is recorded by whom.", actKey, failedRun + "/rerun", nil, http.StatusSeeOther, []string{"rerun smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
-		"Failed tests":   {"It is recorded by whom.", actKey, failedRun + "/rerun-failed", nil, http.StatusSeeOther, []string{"rerun failed tests of smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
-		"By a reader":    {"A key only reads, unless the team says otherwise.", readKey, running + "/cancel", nil, http.StatusForbidden, nil},
-		"By nobody":      {"They may sign in.", "", running + "/cancel", nil, http.StatusSeeOther, nil},
-		"By a rival":     {"They learn nothing.", otherKey, running + "/cancel", nil, http.StatusNotFound, nil},
-		"From a site":    {"A page of somebody else acts as the reader.", actKey, running + "/cancel", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden, nil},
-		"Another origin": {"So does one in an old browser.", actKey, running + "/cancel", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden, nil},
-		"Another port":   {"A page of the same site is another's as well.", actKey, running + "/cancel", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden, nil},
-		"No origin":      {"A sandboxed page has none.", actKey, running + "/rerun", http.Header{"Origin": {"null"}}, http.StatusForbidden, nil},
-		"No such run":    {"There is nothing to cancel.", actKey, "/runs/shop/none/cancel", nil, http.StatusNotFound, nil},
+		"Cancel": {"It is recorded by whom.", actKey, running + "/cancel", nil, http.StatusSeeOther,
+			[]string{"cancel checkout-3f9c2k7q5x0a by laptop of Anna"}},
+		"Rerun": {"It is recorded by whom.", actKey, failedRun + "/rerun", nil, http.StatusSeeOther,
+			[]string{"rerun smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
+		"Failed tests": {"It is recorded by whom.", actKey, failedRun + "/rerun-failed", nil, http.StatusSeeOther,
+			[]string{"rerun failed tests of smoke-4cplqekpnk1gtdjr by laptop of Anna"}},
+		"By a reader": {"A key only reads, unless the team says otherwise.", readKey, running + "/cancel", nil, http.StatusForbidden, nil},
+		"By nobody":   {"They may sign in.", "", running + "/cancel", nil, http.StatusSeeOther, nil},
+		"By a rival":  {"They learn nothing.", otherKey, running + "/cancel", nil, http.StatusNotFound, nil},
+		"From a site": {"A page of somebody else acts as the reader.", actKey, running + "/cancel",
+			http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden, nil},
+		"Another origin": {"So does one in an old browser.", actKey, running + "/cancel", http.Header{"Origin": {"https://evil.example"}},
+			http.StatusForbidden, nil},
+		"Another port": {"A page of the same site is another's as well.", actKey, running + "/cancel",
+			http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden, nil},
+		"No origin":   {"A sandboxed page has none.", actKey, running + "/rerun", http.Header{"Origin": {"null"}}, http.StatusForbidden, nil},
+		"No such run": {"There is nothing to cancel.", actKey, "/runs/shop/none/cancel", nil, http.StatusNotFound, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, samples())
+			h := newWorld(t, samples())
 			got := h.browser(t, tc.key).do(http.MethodPost, tc.path, "", tc.header)
 			if got.code != tc.want {
 				t.Errorf("%s: got %d, want %d", tc.reason, got.code, tc.want)
@@ -207,10 +216,11 @@ func TestActions(t *testing.T) {
 
 // TestAllTeams: people see the teams that they may see, and their menu leads there if these are several.
 func TestAllTeams(t *testing.T) {
-	h := newHarness(t, samples(), sampleShared)
+	h := newWorld(t, samples(), sampleShared)
 	for key, want := range map[string]struct{ shop, rival bool }{bothKey: {true, true}, readKey: {shop: true}, otherKey: {rival: true}} {
 		body := h.browser(t, key).get("/teams").body
-		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop || rival != want.rival {
+		if shop, rival := strings.Contains(body, `id="team-shop"`), strings.Contains(body, `id="team-rival"`); shop != want.shop ||
+			rival != want.rival {
 			t.Errorf("%s sees shop: %t, rival: %t, want %+v", key, shop, rival, want)
 		}
 		if leads := strings.Contains(body, `href="/teams"`); leads != (want.shop && want.rival) {
@@ -226,14 +236,15 @@ func TestAllTeams(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if !strings.Contains(body, "Nothing fails in 1 of 2 teams.") || !strings.Contains(body, "fails on") || strings.Index(body, "team-shop") > strings.Index(body, "team-rival") {
+	if !strings.Contains(body, "Nothing fails in 1 of 2 teams.") || !strings.Contains(body, "fails on") ||
+		strings.Index(body, "team-shop") > strings.Index(body, "team-rival") {
 		t.Errorf("what fails does not come first:\n%s", body)
 	}
 }
 
 // TestButtons: who may not act sees no buttons.
 func TestButtons(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	for key, want := range map[string]bool{actKey: true, readKey: false} {
 		body := h.browser(t, key).get(failedRun).body
 		if told := strings.Contains(body, "postflight runs rerun smoke-4cplqekpnk1gtdjr"); told == want {
@@ -264,7 +275,7 @@ func TestFailedTestsButton(t *testing.T) {
 					tc.change(s)
 				}
 			}
-			body := newHarness(t, all).browser(t, actKey).get(failedRun).body
+			body := newWorld(t, all).browser(t, actKey).get(failedRun).body
 			if got := strings.Contains(body, failedRun+"/rerun-failed") && strings.Contains(body, "Rerun failed tests"); got != tc.want {
 				t.Errorf("a button: %t", got)
 			}
@@ -282,8 +293,9 @@ func TestPageOfFailedTests(t *testing.T) {
 			s.Status.Results = &v1alpha1.TestResults{Tests: 3, Passed: 3}
 		}
 	}
-	body := newHarness(t, all).browser(t, actKey).get(failedRun).body
-	for _, want := range []string{`id="only-failed"`, `<a href="/runs/shop/smoke-1"`, "3 failed tests of smoke-1 passed; the other 117 passed there."} {
+	body := newWorld(t, all).browser(t, actKey).get(failedRun).body
+	for _, want := range []string{`id="only-failed"`, `<a href="/runs/shop/smoke-1"`,
+		"3 failed tests of smoke-1 passed; the other 117 passed there."} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -291,18 +303,19 @@ func TestPageOfFailedTests(t *testing.T) {
 }
 
 func TestRefusedAction(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.actions.err = &dispatch.Error{Kind: dispatch.Rejected, Message: "A newer deployment came later."}
-	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict || !strings.Contains(got.body, "A newer deployment came later.") {
+	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict ||
+		!strings.Contains(got.body, "A newer deployment came later.") {
 		t.Errorf("%d: %s", got.code, got.body)
 	}
 }
 
 func TestHosts(t *testing.T) {
-	named := newHarness(t, samples(), func(c *pages.Config) { c.PublicURL, c.Hosts = "https://ci.example.com", []string{"Other.example.com"} })
-	open := newHarness(t, samples())
+	named := newWorld(t, samples(), func(c *pages.Config) { c.PublicURL, c.Hosts = "https://ci.example.com", []string{"Other.example.com"} })
+	open := newWorld(t, samples())
 	cases := map[string]struct {
-		h    *harness
+		h    *world
 		host string
 		want int
 	}{
@@ -324,14 +337,14 @@ func TestHosts(t *testing.T) {
 func TestSuspendedTeam(t *testing.T) {
 	objects := samples()
 	objects[0].(*v1alpha1.Team).Spec = v1alpha1.TeamSpec{PublicPages: true, Suspended: true}
-	if got := newHarness(t, objects).browser(t, "").get("/runs/shop"); got.code != http.StatusSeeOther {
+	if got := newWorld(t, objects).browser(t, "").get("/runs/shop"); got.code != http.StatusSeeOther {
 		t.Errorf("the public pages of a suspended team: %d", got.code)
 	}
 }
 
 // TestNewRunIsThereAtOnce: an answer may name a run before the cache has it.
 func TestNewRunIsThereAtOnce(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Cache = emptyFor{c.Cache} })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Cache = emptyFor{c.Cache} })
 	if got := h.browser(t, readKey).get(failedRun); got.code != http.StatusOK {
 		t.Errorf("a run that the cache lacks: %d", got.code)
 	}

@@ -29,8 +29,8 @@ func anOldRun(id string) past {
 		}}}
 }
 
-// store gives the harness a real store, which has these runs.
-func (h *harness) store(t testing.TB, all ...past) {
+// store gives the world a real store, which has these runs.
+func (h *world) store(t testing.TB, all ...past) {
 	t.Helper()
 	stores.Credentials(t)
 	a := &archive.Archive{Bucket: stores.Rclone(t).Bucket(t)}
@@ -58,8 +58,8 @@ func (h *harness) store(t testing.TB, all ...past) {
 	h.reader.Archive = a
 }
 
-// loseStore gives the harness a store that does not answer.
-func (h *harness) loseStore(t testing.TB) {
+// loseStore gives the world a store that does not answer.
+func (h *world) loseStore(t testing.TB) {
 	t.Helper()
 	stores.Credentials(t)
 	o := stores.Server{Address: "http://127.0.0.1:1"}.Options()
@@ -69,7 +69,7 @@ func (h *harness) loseStore(t testing.TB) {
 
 // TestArchivedRuns: runs of the archive are listed between those of the cluster, and have all their pages.
 func TestArchivedRuns(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	first, second := anOldRun("archived-1"), anOldRun("archived-2")
 	first.log, first.files = sampleLog(), sampleFiles()
 	second.ago, second.trigger, second.branch = 3*time.Hour, "mobile", "fix/tabs"
@@ -108,7 +108,7 @@ func TestArchivedRuns(t *testing.T) {
 
 // TestStoreAway: what is in the cluster can be seen, and the page says what is missing.
 func TestStoreAway(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.loseStore(t)
 	b := h.browser(t, readKey)
 	for path, want := range map[string]string{
@@ -119,14 +119,15 @@ func TestStoreAway(t *testing.T) {
 			t.Errorf("%s: %d, without %q", path, got.code, want)
 		}
 	}
-	if got := b.get("/runs/shop/unknown"); got.code != http.StatusServiceUnavailable || !strings.Contains(got.body, "The archive cannot be read") {
+	if got := b.get("/runs/shop/unknown"); got.code != http.StatusServiceUnavailable ||
+		!strings.Contains(got.body, "The archive cannot be read") {
 		t.Errorf("a run that may be in the archive: %d", got.code)
 	}
 }
 
 // TestFindATest: a failed test leads to its line, or to a search.
 func TestFindATest(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
 	for name, want := range map[string]string{

@@ -34,7 +34,7 @@ func (l *auditLog) Write(line []byte) (int, error) {
 // TestAudit: whoever signs in or out, cancels or repeats a run has a line in the audit log, and nobody else.
 func TestAudit(t *testing.T) {
 	audit := &auditLog{}
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Audit = slog.New(slog.NewJSONHandler(audit, nil)) })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Audit = slog.New(slog.NewJSONHandler(audit, nil)) })
 	stranger := h.browser(t, "")
 	stranger.post("/sign-in", "key=wrong")
 	stranger.post("/sign-out", "")
@@ -48,7 +48,8 @@ func TestAudit(t *testing.T) {
 	actor.post("/sign-out", "")
 
 	line := func(kind, who, route string, more ...any) map[string]any {
-		l := map[string]any{"level": "INFO", "msg": "request", kind: who, "signedInBy": "key", "method": "POST", "route": "POST " + route, "code": float64(303)}
+		l := map[string]any{"level": "INFO", "msg": "request", kind: who, "signedInBy": "key", "method": "POST", "route": "POST " + route,
+			"code": float64(303)}
 		for i := 0; i < len(more); i += 2 {
 			l[more[i].(string)] = more[i+1]
 		}

@@ -52,11 +52,11 @@ func axe(t *testing.T) string {
 func TestNoBarriers(t *testing.T) {
 	tier.All(t, "a browser opens each page six times")
 	script := axe(t)
-	full, empty := newHarness(t, samples(), sampleTests), newHarness(t, emptyTeams())
+	full, empty := newWorld(t, samples(), sampleTests), newWorld(t, emptyTeams())
 	full.logs.write(sampleLog())
 	full.artifacts.files = sampleFiles()
 	for name, s := range map[string]screen{"light": desktop, "dark": night, "phone": phone} {
-		for _, h := range []*harness{full, empty} {
+		for _, h := range []*world{full, empty} {
 			b := h.open(t, s, actKey)
 			for page, path := range allPages {
 				b.visit(path)

@@ -10,7 +10,7 @@ import (
 // TestLookAtArtifacts: a picture is shown in place; a page runs in an origin of its own.
 func TestLookAtArtifacts(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.artifacts.files = sampleFiles()
 	h.artifacts.files["report/index.html"] = []byte(`<!doctype html><title>Report</title><script>
 		let cookie; try { cookie = document.cookie } catch (e) { cookie = e.name }
@@ -35,7 +35,7 @@ func TestLookAtArtifacts(t *testing.T) {
 // TestLookAtAVideo plays one that a browser recorded, from its middle.
 func TestLookAtAVideo(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.open(t, desktop, readKey)
 	recorded := eval[string](b, `new Promise((done, failed) => {
 		const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");

@@ -40,11 +40,12 @@ func TestWatchARun(t *testing.T) {
 			if s != desktop {
 				tier.All(t, "one screen proves what it does")
 			}
-			h := newHarness(t, emptyTeams(), quick, under("/tools/ci"))
+			h := newWorld(t, emptyTeams(), quick, under("/tools/ci"))
 			b := h.open(t, s, readKey)
 			b.visit("/runs/shop")
 			b.await(`document.body.innerText.includes("three steps away")`)
-			r := run{id: "smoke-1", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"), condition: v1alpha1.Queued("Waiting for a slot.")}
+			r := run{id: "smoke-1", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"),
+				condition: v1alpha1.Queued("Waiting for a slot.")}
 			h.set(t, r.suite())
 			b.await(`document.querySelector("#run-smoke-1 .icon.queued")`)
 			b.leave(`document.querySelector("#run-smoke-1 .cover").click()`)
@@ -86,7 +87,7 @@ func TestConnectAgain(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			auth := &unsure{status: tc.status}
-			h := newHarness(t, samples(), func(c *pages.Config) {
+			h := newWorld(t, samples(), func(c *pages.Config) {
 				auth.Authenticator, c.Authenticator = c.Authenticator, auth
 				c.Limits.Recheck, c.Limits.StreamFor = time.Hour, time.Second
 			})
@@ -104,7 +105,7 @@ func TestConnectAgain(t *testing.T) {
 
 func TestFollowALog(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples(), quick)
+	h := newWorld(t, samples(), quick)
 	h.logs.write("\x1b[32mfirst\x1b[0m line\n")
 	b := h.open(t, desktop, readKey)
 	b.visit("/runs/shop/checkout-3f9c2k7q5x0a/log")
@@ -119,7 +120,7 @@ func TestFollowALog(t *testing.T) {
 // TestOpenALargeLog opens 16 MiB from the archive, at their end and at any line, and searches them.
 func TestOpenALargeLog(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	const lines = 155_000
 	old := anOldRun("archived-1")
 	var text strings.Builder
@@ -159,7 +160,7 @@ func TestOpenALargeLog(t *testing.T) {
 // TestArchivedRunInTheBrowser: from the list to a run that only the archive has, its failed test and its files.
 func TestArchivedRunInTheBrowser(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples(), under("/ci"))
+	h := newWorld(t, samples(), under("/ci"))
 	old := anOldRun("archived-1")
 	old.log, old.files = sampleLog(), sampleFiles()
 	h.store(t, old)
@@ -185,7 +186,7 @@ func TestArchivedRunInTheBrowser(t *testing.T) {
 
 func TestFilterRuns(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples(), under("/ci"))
+	h := newWorld(t, samples(), under("/ci"))
 	b := h.open(t, desktop, readKey)
 	b.visit("/runs/shop")
 	b.leave(`const s = document.querySelector("[name=state]"); s.value = "Failed"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
@@ -207,7 +208,7 @@ func TestFilterRuns(t *testing.T) {
 
 func TestAct(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.open(t, desktop, actKey)
 	b.visit("/runs/shop/checkout-3f9c2k7q5x0a")
 	b.script(`document.querySelector("#cancel summary").click()`)
@@ -231,10 +232,11 @@ func TestAct(t *testing.T) {
 // TestOtherChanges: a page shows changes of a Trigger and of an Environment, too.
 func TestOtherChanges(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples(), quick)
+	h := newWorld(t, samples(), quick)
 	b := h.open(t, desktop, readKey)
 	b.visit("/triggers/shop")
-	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "contract", Namespace: team}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "contract", Namespace: team},
+		Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
 	if err := h.client.Create(t.Context(), trigger); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +249,7 @@ func TestOtherChanges(t *testing.T) {
 // TestUnfoldedTableStays: a day's table that somebody has unfolded stays so while the page changes.
 func TestUnfoldedTableStays(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples(), quick)
+	h := newWorld(t, samples(), quick)
 	b := h.open(t, desktop, readKey)
 	b.visit("/environments/shop/staging")
 	b.script(`document.querySelector("#day-table summary").click()`)
@@ -260,10 +262,11 @@ func TestUnfoldedTableStays(t *testing.T) {
 }
 
 func TestWithoutScripts(t *testing.T) {
-	h := newHarness(t, samples(), sampleTests)
+	h := newWorld(t, samples(), sampleTests)
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
-	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card", failedRun: "2 of 120 tests failed",
+	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card",
+		failedRun:        "2 of 120 tests failed",
 		"/insights/shop": "95th percentile", "/tests/shop": "31 of 214 failed", showTest(failingTest): "Fails since <time"} {
 		if got := b.get(path); !strings.Contains(got.body, want) {
 			t.Errorf("%s lacks %q", path, want)
@@ -274,7 +277,7 @@ func TestWithoutScripts(t *testing.T) {
 // TestNarrow: nothing is wider than a phone.
 func TestNarrow(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
-	h := newHarness(t, samples(), sampleTests)
+	h := newWorld(t, samples(), sampleTests)
 	h.logs.write(sampleLog() + strings.Repeat("long", 1000) + "\n")
 	h.artifacts.files = sampleFiles()
 	b := h.open(t, phone, actKey)

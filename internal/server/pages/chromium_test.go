@@ -38,7 +38,7 @@ func stopChromium() {
 type tab struct {
 	context.Context
 	t   testing.TB
-	h   *harness
+	h   *world
 	mu  sync.Mutex
 	bad []string
 }
@@ -56,7 +56,7 @@ var (
 )
 
 // open starts a browser, and signs in with the key, if there is one.
-func (h *harness) open(t testing.TB, s screen, key string) *tab {
+func (h *world) open(t testing.TB, s screen, key string) *tab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *harness) open(t testing.TB, s screen, key string) *tab {
 	return b
 }
 
-// listen records errors, exceptions, dialogs, and requests to anywhere but the harness.
+// listen records errors, exceptions, dialogs, and requests to anywhere but the world.
 func (b *tab) listen(event any) {
 	report := func(format string, args ...any) {
 		b.mu.Lock()

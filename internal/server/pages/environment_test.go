@@ -16,11 +16,12 @@ import (
 
 // TestEnvironmentPage: it says first what is wrong, names who tested what is deployed, and leads to other days.
 func TestEnvironmentPage(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	received := time.Now().UTC().Add(-2 * time.Hour).Format(time.DateOnly) // the day of load-9ttt, which is yesterday soon after midnight
 	for path, want := range map[string][]string{
-		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`, "30b1c9d2 comes: 1 of 3 replicas"},
+		"/environments/shop": {`href="/environments/shop/staging"`, "workloadNamespaces", `<b>acme/search</b>`,
+			"30b1c9d2 comes: 1 of 3 replicas"},
 		"/environments/shop/staging": {"The rollout of acme/search is not complete.", "by the rollout", "by CI", "Nothing tested it.",
 			"?day=", "Deployed</td>"},
 		"/environments/shop/staging?day=" + received: {`href="/runs/shop/load-9ttt"`, "<title>load: Timed out at"},
@@ -36,7 +37,8 @@ func TestEnvironmentPage(t *testing.T) {
 			}
 		}
 	}
-	for path, key := range map[string]string{"/environments/shop/nope": readKey, "/environments/shop/staging": otherKey, "/environments/rival/staging": readKey} {
+	for path, key := range map[string]string{"/environments/shop/nope": readKey, "/environments/shop/staging": otherKey,
+		"/environments/rival/staging": readKey} {
 		if got := h.browser(t, key).get(path); got.code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, got.code)
 		}
@@ -45,7 +47,7 @@ func TestEnvironmentPage(t *testing.T) {
 
 // TestEnvironmentPageWithoutRuns says how an Environment gets to know what is deployed.
 func TestEnvironmentPageWithoutRuns(t *testing.T) {
-	b := newHarness(t, append(emptyTeams(), sampleEnvironments()...)).browser(t, readKey)
+	b := newWorld(t, append(emptyTeams(), sampleEnvironments()...)).browser(t, readKey)
 	for path, want := range map[string]string{
 		"/environments/shop/device-lab": "No workload of this Environment says its commit yet",
 		"/environments/shop/pr-318":     "kubectl patch environments.postflight.dev pr-318 -n shop",
@@ -60,17 +62,19 @@ func TestEnvironmentPageWithoutRuns(t *testing.T) {
 func TestArchivedDayOfAnEnvironment(t *testing.T) {
 	var asked []string
 	problem := error(nil)
-	h := newHarness(t, samples(), func(c *pages.Config) {
+	h := newWorld(t, samples(), func(c *pages.Config) {
 		c.Deployments = func(_ context.Context, team *v1alpha1.Team, name string, in record.Span) ([]httpapi.Deployment, error) {
 			asked = append(asked, team.Name+" "+name+" "+in.After.Format(time.DateOnly)+" "+in.Before.Format(time.DateOnly))
 			return []httpapi.Deployment{{Repository: "acme/archived", SHA: "f00dcafe", Since: in.After.Add(time.Hour)}}, problem
 		}
 	})
 	b := h.browser(t, readKey)
-	if got := b.get("/environments/shop/staging?day=2020-01-01"); !strings.Contains(got.body, "acme/archived") || !strings.Contains(got.body, "f00dcafe") {
+	if got := b.get("/environments/shop/staging?day=2020-01-01"); !strings.Contains(got.body, "acme/archived") ||
+		!strings.Contains(got.body, "f00dcafe") {
 		t.Errorf("%d: %s", got.code, got.body)
 	}
-	if got := b.get("/environments/shop/staging"); got.code != http.StatusOK || len(asked) != 1 || asked[0] != "shop staging 2020-01-01 2020-01-02" {
+	if got := b.get("/environments/shop/staging"); got.code != http.StatusOK || len(asked) != 1 ||
+		asked[0] != "shop staging 2020-01-01 2020-01-02" {
 		t.Errorf("asked %q", asked)
 	}
 	problem = errors.New("it refuses connections")

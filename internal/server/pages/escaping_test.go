@@ -46,7 +46,8 @@ func addresses(page string) (all []string) {
 
 // ofHostileRun are the pages that show a text of a run, or of a request.
 var ofHostileRun = []string{
-	"/runs/shop/RUN", "/runs/shop/RUN/variables", "/runs/shop/RUN/attempts", "/runs/shop/RUN/artifacts", "/runs/shop/RUN/log?q=QUERY", "/runs/shop/QUERY",
+	"/runs/shop/RUN", "/runs/shop/RUN/variables", "/runs/shop/RUN/attempts", "/runs/shop/RUN/artifacts", "/runs/shop/RUN/log?q=QUERY",
+	"/runs/shop/QUERY",
 	"/tests/shop/show?name=QUERY", "/insights/shop?trigger=QUERY&environment=QUERY", "/tests/shop?q=QUERY&after=QUERY",
 	"/sign-in?next=QUERY", "/triggers/shop/checkout?explain=1&branch=QUERY&url=QUERY&variables=QUERY",
 }
@@ -57,7 +58,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	fake := &tests{}
 	h := filled(t, fake.with)
 	b := h.browser(t, actKey)
-	lists := []string{"/runs/shop", "/runs/shop?q=QUERY", "/board/shop", "/environments/shop", "/environments/shop/staging", "/triggers/shop", "/tests/shop", "/tests/shop?q=QUERY", "/insights/shop", "/runs/shop/hostile-0/log"}
+	lists := []string{"/runs/shop", "/runs/shop?q=QUERY", "/board/shop", "/environments/shop", "/environments/shop/staging",
+		"/triggers/shop", "/tests/shop", "/tests/shop?q=QUERY", "/insights/shop", "/runs/shop/hostile-0/log"}
 	visit := func(paths []string, i int, text string, check func(path, page string)) {
 		for _, path := range paths {
 			path = strings.NewReplacer("RUN", hostileRun(i, text).Name, "QUERY", url.QueryEscape(text)).Replace(path)
@@ -85,7 +87,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	known := map[string]bool{}
 	for i, harmless := range []string{"plain", "https://plain.example/a"} {
 		show(i, harmless)
-		visit(slices.Concat(ofHostileRun, lists, slices.Collect(maps.Values(allPages))), i, harmless, func(_, page string) { maps.Copy(known, markup(page)) })
+		visit(slices.Concat(ofHostileRun, lists, slices.Collect(maps.Values(allPages))), i, harmless,
+			func(_, page string) { maps.Copy(known, markup(page)) })
 	}
 	check := func(path, page string) {
 		for part := range markup(page) {

@@ -46,19 +46,24 @@ func TestTextOfFailure(t *testing.T) {
 		lacks           []string
 		cut             bool
 	}{
-		"Playwright": {"Lines and their indentation stay.", "Error: expect(locator).toBeVisible() failed\n\n    Locator: getByTestId('x')\n  > 3 |  a < b",
+		"Playwright": {"Lines and their indentation stay.",
+			"Error: expect(locator).toBeVisible() failed\n\n    Locator: getByTestId('x')\n  > 3 |  a < b",
 			[]string{"failed\n\n    Locator: getByTestId('x')\n  > 3 |  a < b"}, nil, false},
-		"A script":       {"It is text.", "a\n</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>", []string{"</pre></details><script>alert(1)</script>"}, []string{"<script>alert", "<img src=x"}, false},
-		"ANSI":           {"It is no text.", "a\n\x1b[31mred\x1b[0m \x1b]8;;javascript:alert(1)\x1b\\link\x1b]8;;\x1b\\", []string{"a\nred link"}, []string{"\x1b", "javascript:", "[31m"}, false},
-		"One MB":         {"It is cut.", "begin\n" + strings.Repeat("x", 1<<20), []string{"begin\nxxx", "The text was cut here."}, []string{strings.Repeat("x", 4097)}, true},
-		"Invalid UTF-8":  {"It is replaced.", "a\n\xff\xfe\xc3", []string{"a\n\uFFFD"}, []string{"\xff"}, false},
-		"NUL":            {"It is left out.", "a\nb\x00c\x08\u202ed", []string{"a\nbcd"}, []string{"\x00", "\u202e"}, false},
-		"A cut rune":     {"None is cut in two.", "a\n" + strings.Repeat("é", 1<<20), []string{"a\néé", "The text was cut here."}, []string{"\uFFFD"}, true},
+		"A script": {"It is text.", "a\n</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>",
+			[]string{"</pre></details><script>alert(1)</script>"}, []string{"<script>alert", "<img src=x"}, false},
+		"ANSI": {"It is no text.", "a\n\x1b[31mred\x1b[0m \x1b]8;;javascript:alert(1)\x1b\\link\x1b]8;;\x1b\\",
+			[]string{"a\nred link"}, []string{"\x1b", "javascript:", "[31m"}, false},
+		"One MB": {"It is cut.", "begin\n" + strings.Repeat("x", 1<<20), []string{"begin\nxxx", "The text was cut here."},
+			[]string{strings.Repeat("x", 4097)}, true},
+		"Invalid UTF-8": {"It is replaced.", "a\n\xff\xfe\xc3", []string{"a\n\uFFFD"}, []string{"\xff"}, false},
+		"NUL":           {"It is left out.", "a\nb\x00c\x08\u202ed", []string{"a\nbcd"}, []string{"\x00", "\u202e"}, false},
+		"A cut rune": {"None is cut in two.", "a\n" + strings.Repeat("é", 1<<20), []string{"a\néé", "The text was cut here."},
+			[]string{"\uFFFD"}, true},
 		"Go templates":   {"It is text.", "a\n{{.Team}}{{template `layout`}}", []string{"{{.Team}}{{template `layout`}}"}, nil, false},
 		"Only a message": {"There is nothing to unfold.", "", nil, []string{"What the report says"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t, samples())
+			h := newWorld(t, samples())
 			s := hostileRun(0, "plain")
 			s.Status.Results.Failures = []v1alpha1.TestFailure{{Name: "pays", Message: "m"}}
 			h.set(t, s)
@@ -74,7 +79,8 @@ func TestTextOfFailure(t *testing.T) {
 					t.Errorf("%s\nthe page has %q", tc.reason, bad)
 				}
 			}
-			if got.code != http.StatusOK || !utf8.ValidString(got.body) || len(got.body) > 64<<10 || strings.Contains(got.body, "was cut") != tc.cut {
+			if got.code != http.StatusOK || !utf8.ValidString(got.body) || len(got.body) > 64<<10 ||
+				strings.Contains(got.body, "was cut") != tc.cut {
 				t.Errorf("%s\n%d, %d bytes", tc.reason, got.code, len(got.body))
 			}
 			if !strings.Contains(got.body, `/pod-pod-1/files/a%20b.png"`) || strings.Contains(got.body, "passwd") {
@@ -86,7 +92,7 @@ func TestTextOfFailure(t *testing.T) {
 
 // TestTextsCannotBeRead: without the store, the page has what the status has, and says what is missing.
 func TestTextsCannotBeRead(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.reader.explain = func(run *runs.Run) (results.Explanation, error) {
 		return results.NewExplainer(run.Suite.Status.Results).Explanation(), errors.New("the store is off")
 	}
@@ -100,18 +106,20 @@ func TestTextsCannotBeRead(t *testing.T) {
 
 // TestFlakyTestsAreNamed: on the page of a run, those of the status, or more of them if the documents have more.
 func TestFlakyTestsAreNamed(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	s := hostileRun(0, "plain")
 	s.Status.Results = &v1alpha1.TestResults{Tests: 9, Passed: 9, Flaky: 3, FlakyTests: []string{"cart › recovers"}}
 	h.set(t, s)
 	b := h.browser(t, actKey)
-	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › recovers <a") || !strings.Contains(got, "/log/test?name=cart%20%e2%80%ba%20recovers") || !strings.Contains(got, "2 more are flaky") {
+	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › recovers <a") ||
+		!strings.Contains(got, "/log/test?name=cart%20%e2%80%ba%20recovers") || !strings.Contains(got, "2 more are flaky") {
 		t.Error("the page does not name the flaky test of the status")
 	}
 	h.reader.explain = func(*runs.Run) (results.Explanation, error) {
 		return results.Explanation{Flaky: []string{"cart › recovers", "cart › pays", "cart › <b>"}}, nil
 	}
-	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › &lt;b&gt; <a") || strings.Contains(got, "more are flaky") {
+	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › &lt;b&gt; <a") ||
+		strings.Contains(got, "more are flaky") {
 		t.Error("the page does not name the flaky tests of the documents")
 	}
 }

@@ -31,12 +31,13 @@ func BenchmarkPages(b *testing.B) {
 	const stored, times = 10_000, 200
 	server := apiserver.Own(b, apiserver.Options{})
 	storeRuns(b, server.Client, stored)
-	h := newHarness(b, emptyTeams(), fromCluster(b, server))
+	h := newWorld(b, emptyTeams(), fromCluster(b, server))
 	reader := h.browser(b, readKey)
 	one := fmt.Sprintf("/runs/shop/load-%05d", stored/2)
 	for b.Loop() {
 		for _, page := range []string{
-			"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?branch=feature/7", one, one + "/variables", one + "/attempts",
+			"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?branch=feature/7", one, one + "/variables",
+			one + "/attempts",
 			"/triggers/shop", "/triggers/shop/trigger-3", "/environments/shop", "/board/shop",
 		} {
 			took, size := measure(b, reader, page, times)
@@ -60,14 +61,16 @@ func measure(b *testing.B, reader *browser, page string, times int) (took []time
 // storeRuns creates the runs of manyRuns, and their Triggers and Environments.
 func storeRuns(b *testing.B, c client.Client, n int) {
 	b.Helper()
-	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: team}}}
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}},
+		&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: team}}}
 	for _, name := range []string{"staging", "production", "device-lab"} {
 		objects = append(objects, &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: team}})
 	}
 	for i := range 10 {
 		objects = append(objects, &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("trigger-%d", i), Namespace: team},
 			Spec: v1alpha1.TriggerSpec{Environment: "staging", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
-				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "tests", Image: "tests"}}}},
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+					Containers: []corev1.Container{{Name: "tests", Image: "tests"}}}},
 			}}}})
 	}
 	for _, o := range objects {

@@ -27,8 +27,9 @@ func manyRuns(n int) []client.Object {
 			condition, results = v1alpha1.Failed("2 of 120 tests failed."), failures()
 		}
 		objects = append(objects, run{
-			id: fmt.Sprintf("load-%05d", i), trigger: fmt.Sprintf("trigger-%d", i%10), environment: []string{"staging", "production", "device-lab"}[i%3],
-			branch: fmt.Sprintf("feature/%d", i%50), sha: commit(fmt.Sprintf("%07x", i)), ago: time.Duration(i+1) * 7 * minute,
+			id: fmt.Sprintf("load-%05d", i), trigger: fmt.Sprintf("trigger-%d", i%10),
+			environment: []string{"staging", "production", "device-lab"}[i%3],
+			branch:      fmt.Sprintf("feature/%d", i%50), sha: commit(fmt.Sprintf("%07x", i)), ago: time.Duration(i+1) * 7 * minute,
 			waited: 5 * time.Second, took: 3 * minute, condition: condition, results: results,
 		}.suite())
 	}
@@ -39,11 +40,12 @@ func manyRuns(n int) []client.Object {
 func TestPagesOf10000Runs(t *testing.T) {
 	tier.All(t, "it measures how long pages take")
 	const n, times = 10_000, 60
-	h := newHarness(t, manyRuns(n))
+	h := newWorld(t, manyRuns(n))
 	h.logs.write(sampleLog())
 	b := h.browser(t, readKey)
 	deep := runs.Cursor(record.Run{ID: "x", Created: time.Now().Add(-9000 * 7 * minute)})
-	for _, page := range []string{"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?after=" + deep, failedRun, failedRun + "/log",
+	for _, page := range []string{"/runs/shop", "/runs/shop?state=look", "/runs/shop?q=nothing+like+this", "/runs/shop?after=" + deep,
+		failedRun, failedRun + "/log",
 		failedRun + "/variables", failedRun + "/attempts", "/triggers/shop", "/triggers/shop/checkout", "/environments/shop", "/board/shop"} {
 		size := 0
 		var used, copying time.Duration
@@ -94,7 +96,7 @@ func TestMemoryOfLivePages(t *testing.T) {
 	if os.Getenv("POSTFLIGHT_FIGURES") == "" {
 		pages = 200
 	}
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, readKey)
 	before := memory()
 	for range pages {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestArtifacts(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.artifacts.files = sampleFiles()
 	b := h.browser(t, readKey)
 	links := regexp.MustCompile(`href="(/files/[^"]+)"`).FindAllStringSubmatch(b.get(failedRun+"/artifacts").body, -1)
@@ -29,11 +29,13 @@ func TestArtifacts(t *testing.T) {
 	}
 	for name, want := range cases {
 		got := stranger.get(byName[name])
-		if got.code != http.StatusOK || got.header.Get("Content-Type") != want.contentType || got.header.Get("Content-Disposition") != want.disposition {
+		if got.code != http.StatusOK || got.header.Get("Content-Type") != want.contentType ||
+			got.header.Get("Content-Disposition") != want.disposition {
 			t.Errorf("%s: %d, %v", name, got.code, got.header)
 		}
 		policy := got.header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "sandbox allow-scripts ") || strings.Contains(policy, "allow-same-origin") || strings.Contains(policy, "allow-top-navigation") {
+		if !strings.HasPrefix(policy, "sandbox allow-scripts ") || strings.Contains(policy, "allow-same-origin") ||
+			strings.Contains(policy, "allow-top-navigation") {
 			t.Errorf("%s may do %q", name, policy)
 		}
 	}
@@ -41,7 +43,8 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("to download a page: %v", got.header)
 	}
 	framed := stranger.do(http.MethodGet, byName["index.html"], "", http.Header{"Sec-Fetch-Dest": {"document"}})
-	if !strings.Contains(framed.body, `<iframe class="report" sandbox="allow-scripts allow-popups allow-downloads" src="`+byName["index.html"]) {
+	if !strings.Contains(framed.body,
+		`<iframe class="report" sandbox="allow-scripts allow-popups allow-downloads" src="`+byName["index.html"]) {
 		t.Errorf("a page of its own: %s", framed.body)
 	}
 	forged := strings.Replace(byName["index.html"], "/files/", "/files/A", 1)
@@ -58,7 +61,7 @@ func TestArtifacts(t *testing.T) {
 
 // TestLargeLog: of 16 MiB, the end, any part and any word is found, and all of it can be downloaded. The gate has 4.
 func TestLargeLog(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	size, middle := 16<<20, 100_000
 	if tier.Gate() {
 		size, middle = 4<<20, 30_000
@@ -83,7 +86,8 @@ func TestLargeLog(t *testing.T) {
 		}
 		t.Logf("LARGE_LOG part=%s lines=%d ms=%.0f", name, lines, ms(time.Since(began)))
 	}
-	if got := b.get(failedRun + "/log/text"); got.body != log.String() || !strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
+	if got := b.get(failedRun + "/log/text"); got.body != log.String() ||
+		!strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the download has %d bytes", len(got.body))
 	}
 	if got := b.get(failedRun + "/log/text?log=another/tests"); got.code != http.StatusNotFound {
@@ -96,7 +100,7 @@ func TestLargeLog(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write("first\nsecond\n")
 	b := h.browser(t, readKey)
 	stream := openStream(t, h, b, "/runs/shop/checkout-3f9c2k7q5x0a/log/live?after=1")

@@ -14,7 +14,7 @@ import (
 // reader who may act send what they like. Nothing happens.
 func TestForgedRequests(t *testing.T) {
 	tier.All(t, "a browser sends each request; TestActions needs none")
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	target := h.url + "/runs/shop/checkout-3f9c2k7q5x0a/cancel"
 	attacks := map[string]string{
 		"form":     `document.querySelector("form").submit()`,
@@ -33,7 +33,8 @@ func TestForgedRequests(t *testing.T) {
 	}))
 	defer evil.Close()
 	b := h.open(t, desktop, actKey)
-	for origin, address := range map[string]string{"another port": evil.URL, "another site": strings.Replace(evil.URL, "127.0.0.1", "localhost", 1)} {
+	for origin, address := range map[string]string{"another port": evil.URL,
+		"another site": strings.Replace(evil.URL, "127.0.0.1", "localhost", 1)} {
 		for name := range attacks {
 			b.visit("/runs/shop") // the reader looks at the pages
 			eval[any](b, fmt.Sprintf(`location = %q; 0`, address+"/"+name))

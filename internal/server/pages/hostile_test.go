@@ -22,7 +22,8 @@ var hostile = []string{
 	`<script>window.pwned=1</script>`, `"><script>window.pwned=1</script>`, `'><img src=x onerror=window.pwned=1>`,
 	`<img src=EVIL/a onerror=alert(1)>`, `<svg onload=alert(1)>`, `<svg><script>alert(1)</script></svg>`,
 	`</title><script>alert(1)</script>`, `</textarea><script>alert(1)</script>`, `--><script>alert(1)</script>`,
-	`]]><script>alert(1)</script>`, `</pre></main></live-page><script>alert(1)</script>`, `" onmouseover="alert(1)" autofocus onfocus="alert(1)`,
+	`]]><script>alert(1)</script>`, `</pre></main></live-page><script>alert(1)</script>`,
+	`" onmouseover="alert(1)" autofocus onfocus="alert(1)`,
 	`' onclick='alert(1)`, "` onload=alert(1)", `javascript:alert(1)`, `JaVaScRiPt:alert(1)`, "java\tscript:alert(1)",
 	`javascript://example.com/%0Aalert(1)`, `data:text/html,<script>alert(1)</script>`, `vbscript:msgbox(1)`, `//EVIL/a`, `\\EVIL\a`,
 	`https://user:pass@evil.invalid/`, `http://[::1`, `<a href="javascript:alert(1)">x</a>`, `<iframe src="EVIL/a"></iframe>`,
@@ -62,7 +63,7 @@ func TestHostileText(t *testing.T) {
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
 	fake := &tests{}
-	h := newHarness(t, samples(), quick, fake.with)
+	h := newWorld(t, samples(), quick, fake.with)
 	h.artifacts.files = map[string][]byte{}
 	b := h.open(t, phone, actKey)
 	for i, text := range hostile {
@@ -99,7 +100,7 @@ func TestHostileContent(t *testing.T) {
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.open(t, desktop, actKey)
 	for i, text := range hostile {
 		text = strings.ReplaceAll(text, "EVIL", evil.URL)
@@ -137,9 +138,12 @@ func (b *tab) harmless(path, text string) {
 	got := eval[[]string](b, `((addressed) => [
 		...(window.pwned ? ["ran a script"] : []),
 		...[...document.scripts].filter(s => !s.src.startsWith(location.origin + "/assets/")).map(s => "script " + s.outerHTML),
-		...[...document.querySelectorAll("a[href], area[href]")].map(addressed).filter(a => !["http:", "https:"].includes(a.protocol)).map(a => "link " + a.href),
-		...[...document.querySelectorAll("a[href]")].map(addressed).filter(a => a.host !== location.host && !/noopener noreferrer/.test(a.rel)).map(a => "rel " + a.href),
-		...[...document.querySelectorAll("iframe, object, embed, base, style, math, meta[http-equiv], main link")].map(e => "element " + e.outerHTML),
+		...[...document.querySelectorAll("a[href], area[href]")].map(addressed).filter(a => !["http:",
+			"https:"].includes(a.protocol)).map(a => "link " + a.href),
+		...[...document.querySelectorAll("a[href]")].map(addressed).filter(a => a.host !== location.host &&
+			!/noopener noreferrer/.test(a.rel)).map(a => "rel " + a.href),
+		...[...document.querySelectorAll("iframe, object, embed, base, style, math, meta[http-equiv], main link")].map(e => "element " +
+			e.outerHTML),
 		...[...document.querySelectorAll("*")].flatMap(e => [...e.attributes].filter(a => /^on|^style$/.test(a.name)).map(a => e.outerHTML)),
 	])((a) => a.href.baseVal === undefined ? a : new URL(a.href.baseVal, location.href))`) // links within drawings are of another kind
 	for _, bad := range append(got, b.complaints()...) {
@@ -156,12 +160,15 @@ func TestHostileArtifact(t *testing.T) {
 	var reached atomic.Int32
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(evil.Close)
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.artifacts.files = map[string][]byte{"evil.html": []byte(strings.ReplaceAll(`<!doctype html><title>x</title><body><script>
 		let open = 11;
 		const worked = [];
-		const say = (name) => (ok) => { if (ok && name !== "beacon") worked.push(name); if (--open === 0) setTimeout(() => { fetch("said/" + worked.join("-")); location = "EVIL/location" }, 300) };
-		const attempt = (name, f) => { try { Promise.resolve(f()).then(() => say(name)(true), () => say(name)(false)) } catch { say(name)(false) } };
+		const say = (name) => (ok) => { if (ok &&
+			name !== "beacon") worked.push(name); if (--open === 0) setTimeout(() => { fetch("said/" +
+			worked.join("-")); location = "EVIL/location" }, 300) };
+		const attempt = (name, f) => { try { Promise.resolve(f()).then(() => say(name)(true),
+			() => say(name)(false)) } catch { say(name)(false) } };
 		attempt("cookie", () => document.cookie);
 		attempt("storage", () => localStorage.length);
 		attempt("fetch", () => fetch("EVIL/fetch", {mode: "no-cors"}));

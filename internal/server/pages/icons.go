@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/insights"
 	"github.com/postflight-dev/postflight/internal/server/assets"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 )
 
 //go:embed static
@@ -80,11 +81,11 @@ func (u *UI) icon(key string) string {
 	return u.asset("favicon.svg")
 }
 
-func (u *UI) asset(name string) string { return u.public.Base + u.assets.Path(name) }
+func (u *UI) asset(name string) string { return u.Public.Base + u.assets.Path(name) }
 
 func (u *UI) serveAsset(w http.ResponseWriter, r *http.Request) {
 	if !u.assets.Serve(w, r) {
-		failPlainly(w, http.StatusNotFound, "There is no such file.")
+		site.FailPlainly(w, http.StatusNotFound, "There is no such file.")
 	}
 }
 

@@ -26,7 +26,7 @@ func TestLogOfLongLines(t *testing.T) {
 	if tier.Gate() {
 		lines = 100
 	}
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write(longLines(lines))
 	b := h.browser(t, readKey)
 	number := regexp.MustCompile(`id="L(\d+)"`)
@@ -58,7 +58,7 @@ func TestLogOfLongLines(t *testing.T) {
 // TestFollowLongLines: they come one after another, and few at once.
 func TestFollowLongLines(t *testing.T) {
 	const lines = 100
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write(longLines(lines))
 	stream := openStream(t, h, h.browser(t, readKey), "/runs/shop/checkout-3f9c2k7q5x0a/log/live")
 	for next := 1; next <= lines; {
@@ -78,7 +78,7 @@ func TestFollowLongLines(t *testing.T) {
 
 // TestLivePageReadsItsLogOnce: however often a run changes.
 func TestLivePageReadsItsLogOnce(t *testing.T) {
-	h := newHarness(t, samples(), quick)
+	h := newWorld(t, samples(), quick)
 	h.logs.write(sampleLog())
 	const id = "watched"
 	r := run{id: id, trigger: "smoke", environment: "staging", branch: "main", condition: v1alpha1.Running("The tests are running.")}

@@ -14,13 +14,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
 // unsure is an Authenticator that cannot look anything up at times.
 type unsure struct {
-	pages.Authenticator
+	site.Authenticator
 	away    atomic.Bool
 	refused atomic.Int32
 	status  int // 503 if it is 0
@@ -41,7 +42,7 @@ func TestOutage(t *testing.T) {
 	for name, patient := range map[string]bool{"a short one": true, "a long one": false} {
 		t.Run(name, func(t *testing.T) {
 			auth, now := &unsure{}, clocktesting.NewFakePassiveClock(time.Now())
-			h := newHarness(t, samples(), func(c *pages.Config) {
+			h := newWorld(t, samples(), func(c *pages.Config) {
 				auth.Authenticator, c.Authenticator, c.Clock = c.Authenticator, auth, now
 				c.Limits.Interval, c.Limits.Recheck = 0, 10*time.Millisecond
 			})
@@ -65,7 +66,8 @@ func TestOutage(t *testing.T) {
 			now.SetTime(now.Now().Add(h.Limits.UnconfirmedFor - time.Second))
 			rechecked(t, auth)
 			auth.away.Store(false)
-			r := run{id: "smoke-new", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"), condition: v1alpha1.Queued("Waiting.")}
+			r := run{id: "smoke-new", trigger: "smoke", environment: "staging", branch: "main", sha: commit("b776998c"),
+				condition: v1alpha1.Queued("Waiting.")}
 			h.set(t, r.suite())
 			for data := ""; !strings.Contains(data, r.id); {
 				var event string
@@ -88,7 +90,7 @@ func rechecked(t *testing.T, auth *unsure) {
 // TestSuspendedWhileReading: a suspended team is no outage. Open pages end, and whoever wants to can sign out.
 func TestSuspendedWhileReading(t *testing.T) {
 	auth := &unsure{status: http.StatusForbidden}
-	h := newHarness(t, samples(), quick, func(c *pages.Config) {
+	h := newWorld(t, samples(), quick, func(c *pages.Config) {
 		auth.Authenticator, c.Authenticator = c.Authenticator, auth
 		c.Limits.UnconfirmedFor = time.Hour // an outage would end the page after the test
 	})
@@ -114,7 +116,7 @@ func TestSuspendedWhileReading(t *testing.T) {
 // TestProxiedFiles: nobody says what became of somebody whom a proxy has authenticated, so their links do not last.
 func TestProxiedFiles(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Now())
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Clock = now })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Clock = now })
 	h.artifacts.files = sampleFiles()
 	stranger := h.browser(t, "")
 	page := stranger.do(http.MethodGet, failedRun+"/artifacts", "", http.Header{"X-Key": {readKey}})
@@ -139,7 +141,7 @@ func TestProxiedStream(t *testing.T) {
 		var got answer
 		// A busy machine sends nothing in a short time.
 		for most := 200 * time.Millisecond; most < poll.Limit && !strings.Contains(got.body, "event: "); most *= 8 {
-			h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.ProxiedFor = most })
+			h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.ProxiedFor = most })
 			h.logs.write("a line\n")
 			got = h.browser(t, "").do(http.MethodGet, path, "", header)
 		}

@@ -29,7 +29,7 @@ type eventReader struct {
 	in   *bufio.Reader
 }
 
-func openStream(t testing.TB, h *harness, b *browser, path string) *eventReader {
+func openStream(t testing.TB, h *world, b *browser, path string) *eventReader {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), poll.Limit)
 	t.Cleanup(cancel)
@@ -72,7 +72,7 @@ func (r *eventReader) read() (name, data string, err error) {
 }
 
 func TestPagesAnswer(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	b := h.browser(t, actKey)
@@ -98,7 +98,7 @@ func TestPagesAnswer(t *testing.T) {
 
 // TestStrictPolicy: pages load their own files only, and have nothing inline, so the policy needs no exception.
 func TestStrictPolicy(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, actKey)
 	inline := regexp.MustCompile(`<script[^>]*>[^<]|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?:https?:)?//[^"]*\.(?:js|css)`)
 	for _, path := range allPages {
@@ -115,7 +115,7 @@ func TestStrictPolicy(t *testing.T) {
 
 // TestBasePath: with or without the prefix, a page answers, and all its links have it.
 func TestBasePath(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.PublicURL = "http://localhost/tools/ci" })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.PublicURL = "http://localhost/tools/ci" })
 	b := h.browser(t, actKey)
 	links := regexp.MustCompile(`(?:href|src|action)="(/[^"]*)"`)
 	for _, path := range allPages {
@@ -135,7 +135,7 @@ func TestBasePath(t *testing.T) {
 }
 
 func TestAssets(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	b := h.browser(t, "")
 	page := b.get("/")
 	assets := regexp.MustCompile(`"(/assets/[^"]+)"`).FindAllStringSubmatch(page.body, -1)
@@ -143,9 +143,12 @@ func TestAssets(t *testing.T) {
 		t.Fatalf("only %d assets", len(assets))
 	}
 	total := 0
-	for _, asset := range append(assets, []string{"", "/assets/" + regexp.MustCompile(`/assets/(.*/state-failed.svg)`).FindStringSubmatch(h.browser(t, readKey).get(failedRun).body)[1]}) {
+	for _, asset := range append(assets,
+		[]string{"", "/assets/" + regexp.MustCompile(`/assets/(.*/state-failed.svg)`).FindStringSubmatch(h.browser(t,
+			readKey).get(failedRun).body)[1]}) {
 		got := b.do(http.MethodGet, asset[1], "", http.Header{"Accept-Encoding": {"gzip"}})
-		if got.code != http.StatusOK || got.header.Get("Content-Encoding") != "gzip" || !strings.Contains(got.header.Get("Cache-Control"), "immutable") {
+		if got.code != http.StatusOK || got.header.Get("Content-Encoding") != "gzip" ||
+			!strings.Contains(got.header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %d, %v", asset[1], got.code, got.header)
 		}
 		total += len(got.body)
@@ -162,7 +165,7 @@ func TestAssets(t *testing.T) {
 }
 
 func TestPaging(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.PageRuns = 7 })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.PageRuns = 7 })
 	b := h.browser(t, readKey)
 	row, older := regexp.MustCompile(`id="run-([^"]+)"`), regexp.MustCompile(`rel="next" href="([^"]+)"`)
 	seen := map[string]int{}
@@ -193,7 +196,7 @@ func TestPaging(t *testing.T) {
 
 // TestLive: whoever watches a run sees it end, and a page that did not change is not sent again.
 func TestLive(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.Interval, c.Limits.Recheck = 10*time.Millisecond, 20*time.Millisecond })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.Interval, c.Limits.Recheck = 10*time.Millisecond, 20*time.Millisecond })
 	b := h.browser(t, readKey)
 	stream := openStream(t, h, b, failedRun)
 	events := make(chan string, 10)
@@ -215,7 +218,8 @@ func TestLive(t *testing.T) {
 		h.set(t, run{id: id, trigger: "other", environment: "staging", condition: v1alpha1.Queued("")}.suite())
 		poll.True(t, "the page is rendered again", func() bool { return h.reader.listed.Load() > listed })
 	}
-	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Minute, condition: v1alpha1.Passed("All is well.")}.suite())
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Minute,
+		condition: v1alpha1.Passed("All is well.")}.suite())
 	if data := <-events; !strings.Contains(data, "Passed: smoke on production") || !strings.Contains(data, "All is well.") {
 		t.Errorf("the new version is %s", data)
 	}
@@ -227,7 +231,7 @@ func TestLive(t *testing.T) {
 
 // TestSettled: a run that ended long ago is not followed, and a page that has followed it to its end stays.
 func TestSettled(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.Interval, c.Limits.Recheck = 10*time.Millisecond, 20*time.Millisecond })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.Interval, c.Limits.Recheck = 10*time.Millisecond, 20*time.Millisecond })
 	b := h.browser(t, readKey)
 	const ended = "/runs/shop/load-9ttt"
 	if got := b.get(ended); strings.Contains(got.body, "<live-page>") || !strings.Contains(b.get(failedRun).body, "<live-page>") {
@@ -240,7 +244,8 @@ func TestSettled(t *testing.T) {
 	if _, _, err := stream.read(); err != nil {
 		t.Fatal(err)
 	}
-	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour, condition: v1alpha1.Passed("All is well.")}.suite())
+	h.set(t, run{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", ago: time.Hour,
+		condition: v1alpha1.Passed("All is well.")}.suite())
 	var events []string
 	for {
 		event, _, err := stream.read()
@@ -255,7 +260,7 @@ func TestSettled(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.Streaming = 9 })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.Streaming = 9 })
 	b := h.browser(t, readKey)
 	for range 8 {
 		openStream(t, h, b, "/runs/shop")
@@ -270,7 +275,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestExplainForm(t *testing.T) {
-	b := newHarness(t, samples()).browser(t, readKey)
+	b := newWorld(t, samples()).browser(t, readKey)
 	cases := map[string]struct{ query, want string }{
 		"Matches":   {"/triggers/shop/checkout?explain=1&branch=main", "It would run."},
 		"Does not":  {"/triggers/shop/checkout?explain=1&branch=other", "It would not run."},
@@ -288,7 +293,7 @@ func TestExplainForm(t *testing.T) {
 func TestOpenGraph(t *testing.T) {
 	objects := samples()
 	objects[0].(*v1alpha1.Team).Spec.PublicPages = true
-	h := newHarness(t, objects, func(c *pages.Config) { c.PublicURL = "https://localhost/ci" })
+	h := newWorld(t, objects, func(c *pages.Config) { c.PublicURL = "https://localhost/ci" })
 	got := h.browser(t, "").get(failedRun).body
 	for _, want := range []string{
 		`<meta property="og:title" content="Failed: smoke on production">`,

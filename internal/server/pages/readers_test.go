@@ -49,7 +49,8 @@ func (l *logs) Logs(context.Context, *runs.Run, runs.LogQuery) ([]runs.Log, erro
 	if l.text == nil {
 		return nil, nil
 	}
-	return []runs.Log{{Pod: "smoke-x7k2p", Container: "fetch-inputs", Live: true}, {Pod: "smoke-x7k2p", Container: "tests", OfTests: true, Live: true}}, nil
+	return []runs.Log{{Pod: "smoke-x7k2p", Container: "fetch-inputs", Live: true},
+		{Pod: "smoke-x7k2p", Container: "tests", OfTests: true, Live: true}}, nil
 }
 
 func (l *logs) OpenLog(ctx context.Context, _ *runs.Run, _ runs.Log, _ int) (io.ReadCloser, error) {

@@ -1,6 +1,10 @@
 package pages
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
+)
 
 func (u *UI) routes() map[string]http.Handler {
 	all := map[string]http.Handler{
@@ -8,51 +12,51 @@ func (u *UI) routes() map[string]http.Handler {
 		"GET /favicon.ico":          http.HandlerFunc(u.serveFavicon),
 	}
 	for pattern, kind := range u.pages() {
-		all[pattern] = u.handle(u.serve(kind))
+		all[pattern] = u.Handle(u.Serve(kind))
 	}
 	for _, section := range []string{"runs", "tests", "triggers", "environments", "insights", "board"} {
-		all["GET /"+section] = u.handle(u.ownTeam(section))
+		all["GET /"+section] = u.Handle(u.ownTeam(section))
 	}
-	for pattern, answer := range map[string]func(http.ResponseWriter, *request) error{
-		"GET /runs/{namespace}/{id}/log/live":      onlyGet(u.followLog),
-		"GET /runs/{namespace}/{id}/log/text":      u.downloadLog,
-		"GET /runs/{namespace}/{id}/log/test":      u.findTest,
-		"GET /files/{grant}/{pod}/{path...}":       u.serveFile,
+	for pattern, answer := range map[string]func(http.ResponseWriter, *site.Request) error{
+		"GET /runs/{namespace}/{id}/log/live":      site.OnlyGet(u.run.FollowLog),
+		"GET /runs/{namespace}/{id}/log/text":      u.run.DownloadLog,
+		"GET /runs/{namespace}/{id}/log/test":      u.run.FindTest,
+		"GET /files/{grant}/{pod}/{path...}":       u.run.ServeFile,
 		"GET /sign-in/provider":                    u.visitProvider,
 		"GET /sign-in/callback":                    u.returnFromProvider,
 		"POST /sign-in":                            u.signIn,
 		"POST /sign-in/back-channel-logout":        u.providerLogout,
 		"POST /sign-out":                           u.signOut,
-		"POST /runs/{namespace}/{id}/cancel":       u.cancel,
-		"POST /runs/{namespace}/{id}/rerun":        u.rerun,
-		"POST /runs/{namespace}/{id}/rerun-failed": u.rerunFailed,
-		"/": func(http.ResponseWriter, *request) error { return notFound() },
+		"POST /runs/{namespace}/{id}/cancel":       u.run.Cancel,
+		"POST /runs/{namespace}/{id}/rerun":        u.run.Rerun,
+		"POST /runs/{namespace}/{id}/rerun-failed": u.run.RerunFailed,
+		"/": func(http.ResponseWriter, *site.Request) error { return site.NotFound() },
 	} {
-		all[pattern] = u.handle(answer)
+		all[pattern] = u.Handle(answer)
 	}
 	return all
 }
 
-func (u *UI) pages() map[string]pageKind {
-	return map[string]pageKind{
-		"GET /{$}":                             {build: u.homePage},
-		"GET /docs":                            {build: u.referencePage},
-		"GET /sign-in":                         {build: u.signInPage},
-		"GET /teams":                           {build: u.teamsPage},
-		"GET /runs/{namespace}":                {build: u.runsPage, shared: true},
-		"GET /runs/{namespace}/{id}":           {build: u.runPage}, // its links to files are the reader's own
-		"GET /runs/{namespace}/{id}/log":       {build: u.logPage},
-		"GET /runs/{namespace}/{id}/artifacts": {build: u.artifactsPage},
-		"GET /runs/{namespace}/{id}/variables": {build: u.variablesPage},
-		"GET /runs/{namespace}/{id}/attempts":  {build: u.attemptsPage},
-		"GET /tests/{namespace}":               {build: u.testsPage, shared: true},
-		"GET /tests/{namespace}/show":          {build: u.testPage, shared: true},
-		"GET /insights/{namespace}":            {build: u.insightsPage, shared: true},
-		"GET /triggers/{namespace}":            {build: u.triggersPage, shared: true},
-		"GET /triggers/{namespace}/{id}":       {build: u.triggerPage, shared: true},
-		"GET /environments/{namespace}":        {build: u.environmentsPage, shared: true},
-		"GET /environments/{namespace}/{id}":   {build: u.environmentPage, shared: true},
-		"GET /board/{namespace}":               {build: u.boardPage, shared: true},
+func (u *UI) pages() map[string]site.Kind {
+	return map[string]site.Kind{
+		"GET /{$}":                             {Build: u.overview.HomePage},
+		"GET /docs":                            {Build: u.overview.ReferencePage},
+		"GET /sign-in":                         {Build: u.signInPage},
+		"GET /teams":                           {Build: u.overview.TeamsPage},
+		"GET /runs/{namespace}":                {Build: u.overview.RunsPage, Shared: true},
+		"GET /runs/{namespace}/{id}":           {Build: u.run.ResultsPage}, // its links to files are the reader's own
+		"GET /runs/{namespace}/{id}/log":       {Build: u.run.LogPage},
+		"GET /runs/{namespace}/{id}/artifacts": {Build: u.run.ArtifactsPage},
+		"GET /runs/{namespace}/{id}/variables": {Build: u.run.VariablesPage},
+		"GET /runs/{namespace}/{id}/attempts":  {Build: u.run.AttemptsPage},
+		"GET /tests/{namespace}":               {Build: u.overview.TestsPage, Shared: true},
+		"GET /tests/{namespace}/show":          {Build: u.overview.TestPage, Shared: true},
+		"GET /insights/{namespace}":            {Build: u.overview.InsightsPage, Shared: true},
+		"GET /triggers/{namespace}":            {Build: u.overview.TriggersPage, Shared: true},
+		"GET /triggers/{namespace}/{id}":       {Build: u.overview.TriggerPage, Shared: true},
+		"GET /environments/{namespace}":        {Build: u.overview.EnvironmentsPage, Shared: true},
+		"GET /environments/{namespace}/{id}":   {Build: u.overview.EnvironmentPage, Shared: true},
+		"GET /board/{namespace}":               {Build: u.overview.BoardPage, Shared: true},
 	}
 }
 
@@ -67,22 +71,22 @@ func (u *UI) newMux() http.Handler {
 // sameOrigin refuses requests by which another site would act as the reader.
 func (u *UI) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
-	if origin := u.public.Origin; origin != "" {
+	if origin := u.Public.Origin; origin != "" {
 		_ = protection.AddTrustedOrigin(origin) // New has parsed it
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		u.fail(w, &request{Request: r}, &problem{Status: http.StatusForbidden, Title: "Another site sent you here",
+		u.Fail(w, &site.Request{Request: r}, &site.Problem{Status: http.StatusForbidden, Title: "Another site sent you here",
 			Text: "For your safety, nothing was done. Open the page here, and try again."})
 	}))
 	return protection.Handler(next)
 }
 
-func (u *UI) ownTeam(section string) func(http.ResponseWriter, *request) error {
-	return func(w http.ResponseWriter, r *request) error {
-		if r.team == nil {
-			return errSignIn
+func (u *UI) ownTeam(section string) func(http.ResponseWriter, *site.Request) error {
+	return func(w http.ResponseWriter, r *site.Request) error {
+		if r.Team == nil {
+			return site.ErrSignIn
 		}
-		u.redirect(w, r, "/"+section+"/"+r.namespace())
+		u.Redirect(w, r, "/"+section+"/"+r.Namespace())
 		return nil
 	}
 }

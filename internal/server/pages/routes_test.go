@@ -26,7 +26,7 @@ func (p place) goesOn() bool { return strings.HasSuffix(p.path, "/live") }
 var wildcard = regexp.MustCompile(`\{([a-z]+)(\.\.\.)?\}`)
 
 // places are all routes, with names that exist.
-func places(t *testing.T, h *harness) []place {
+func places(t *testing.T, h *world) []place {
 	t.Helper()
 	b := h.browser(t, readKey)
 	file := regexp.MustCompile(`/files/([^/"]+)/(pod-[^/"]+)/([^"]+\.png)`).FindStringSubmatch(b.get(failedRun + "/artifacts").body)
@@ -83,9 +83,9 @@ func (b *browser) head(method, path string, header http.Header) (int, http.Heade
 	return resp.StatusCode, resp.Header
 }
 
-func filled(t *testing.T, options ...option) *harness {
+func filled(t *testing.T, options ...option) *world {
 	t.Helper()
-	h := newHarness(t, samples(), append([]option{sampleTests}, options...)...)
+	h := newWorld(t, samples(), append([]option{sampleTests}, options...)...)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	return h
@@ -112,7 +112,8 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 	all := places(t, h)
 	for name, ask := range asks {
 		b := h.browser(t, ask.key)
-		for _, p := range append(all, place{"", "GET", "/assets/none/none"}, place{"", "GET", "/files/none/none/none"}, place{"", "GET", "//runs"}, place{"", "GET", "/runs/shop/"}) {
+		for _, p := range append(all, place{"", "GET", "/assets/none/none"}, place{"", "GET", "/files/none/none/none"},
+			place{"", "GET", "//runs"}, place{"", "GET", "/runs/shop/"}) {
 			method := p.method
 			if ask.method != "" {
 				method = ask.method
@@ -141,7 +142,8 @@ func checkHeaders(t *testing.T, what string, code int, got http.Header) {
 			t.Errorf("%s: %d with %s %q, want %q", what, code, name, got.Values(name), value)
 		}
 	}
-	if !strings.Contains(policy, "frame-ancestors "+framedBy) || !strings.Contains(policy, "base-uri 'none'") || strings.Contains(policy, "allow-same-origin") {
+	if !strings.Contains(policy, "frame-ancestors "+framedBy) || !strings.Contains(policy, "base-uri 'none'") ||
+		strings.Contains(policy, "allow-same-origin") {
 		t.Errorf("%s: %d with the policy %q", what, code, policy)
 	}
 	if !isFile && (strings.Contains(policy, "unsafe") || !strings.HasPrefix(policy, "default-src 'none';")) {
@@ -167,7 +169,8 @@ func TestOtherTeamsFindNothing(t *testing.T) {
 			continue
 		}
 		for name, header := range map[string]http.Header{
-			"once": {}, "live": {"Accept": {"text/event-stream"}}, "as JSON": {"Accept": {"application/json"}}, "under another name": {"X-Key-Of": {readKey}},
+			"once": {}, "live": {"Accept": {"text/event-stream"}}, "as JSON": {"Accept": {"application/json"}},
+			"under another name": {"X-Key-Of": {readKey}},
 		} {
 			if code, _ := rival.head(p.method, p.path, header); code != http.StatusNotFound {
 				t.Errorf("another team, %s: %s %s is %d, want 404", name, p.method, p.path, code)
@@ -232,7 +235,8 @@ func TestRoutesAct(t *testing.T) {
 		}
 	}
 	run := strings.TrimPrefix(failedRun, "/runs/shop/")
-	if diff := cmp.Diff([]string{"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna", "rerun failed tests of " + run + " by laptop of Anna"}, h.actions.all()); diff != "" {
+	if diff := cmp.Diff([]string{"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna",
+		"rerun failed tests of " + run + " by laptop of Anna"}, h.actions.all()); diff != "" {
 		t.Error(diff)
 	}
 }

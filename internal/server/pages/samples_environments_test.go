@@ -19,13 +19,17 @@ func sampleEnvironments() []client.Object {
 	}
 	ago := func(d time.Duration) *metav1.Time { return new(metav1.NewTime(time.Now().Add(-d))) }
 	staging := environment("staging",
-		v1alpha1.Deployed{Repository: "acme/pay", SHA: commit("77d01b5e"), Branch: "release/4.2", DeploymentType: "canary", Since: ago(2*time.Hour + 3*minute),
+		v1alpha1.Deployed{Repository: "acme/pay", SHA: commit("77d01b5e"), Branch: "release/4.2", DeploymentType: "canary",
+			Since:      ago(2*time.Hour + 3*minute),
 			ReportedBy: v1alpha1.ReportedByNotification, Ready: new(true), Workloads: []v1alpha1.DeployedWorkload{
 				workload("Rollout", "pay", commit("77d01b5e"), "", true)}},
-		v1alpha1.Deployed{Repository: "acme/search", SHA: "41aa90c2", Branch: "main", Since: ago(74 * time.Hour), Previous: &v1alpha1.PreviousDeployment{SHA: "0f3e77aa", Since: ago(100 * time.Hour)}, ReportedBy: v1alpha1.ReportedByWorkload,
+		v1alpha1.Deployed{Repository: "acme/search", SHA: "41aa90c2", Branch: "main", Since: ago(74 * time.Hour),
+			Previous: &v1alpha1.PreviousDeployment{SHA: "0f3e77aa", Since: ago(100 * time.Hour)}, ReportedBy: v1alpha1.ReportedByWorkload,
 			Ready: new(false), Message: "30b1c9d2 comes: 1 of 3 replicas of Deployment indexer have it.", Workloads: []v1alpha1.DeployedWorkload{
-				workload("StatefulSet", "search", "41aa90c2", "", true), workload("Deployment", "indexer", "30b1c9d2", "1 of 3 replicas of Deployment indexer have it.", false)}},
-		v1alpha1.Deployed{Repository: "acme/shop", SHA: commit("9c1d2e3f"), Branch: "feature/pay", DeploymentType: "staging", Since: ago(75 * time.Second),
+				workload("StatefulSet", "search", "41aa90c2", "", true),
+				workload("Deployment", "indexer", "30b1c9d2", "1 of 3 replicas of Deployment indexer have it.", false)}},
+		v1alpha1.Deployed{Repository: "acme/shop", SHA: commit("9c1d2e3f"), Branch: "feature/pay", DeploymentType: "staging",
+			Since:      ago(75 * time.Second),
 			ReportedBy: v1alpha1.ReportedByWorkload, Ready: new(true), Workloads: []v1alpha1.DeployedWorkload{
 				workload("Deployment", "shop", commit("9c1d2e3f"), "", true)}},
 	)
@@ -38,7 +42,8 @@ func sampleEnvironments() []client.Object {
 	preview.Spec = v1alpha1.EnvironmentSpec{Ephemeral: &v1alpha1.EphemeralEnvironment{
 		DeploymentURL: "https://pr-318.shop.example.com", ExpiresAt: metav1.NewTime(time.Now().Add(90 * time.Hour))}}
 	return []client.Object{staging, lab, preview, environment("production",
-		v1alpha1.Deployed{Repository: "acme/shop", SHA: commit("b776998c"), Branch: "main", DeploymentType: "production", Since: ago(40 * minute), ReportedBy: v1alpha1.ReportedByNotification})}
+		v1alpha1.Deployed{Repository: "acme/shop", SHA: commit("b776998c"), Branch: "main", DeploymentType: "production",
+			Since: ago(40 * minute), ReportedBy: v1alpha1.ReportedByNotification})}
 }
 
 func workload(kind, name, sha, message string, ready bool) v1alpha1.DeployedWorkload {

@@ -64,7 +64,8 @@ func failures() *v1alpha1.TestResults {
 	return &v1alpha1.TestResults{
 		Tests: 120, Passed: 117, Failed: 2, Skipped: 1, NewFailures: 1, KnownFailures: 1, ComparedWith: "smoke-0a1b2c3d4e5f",
 		Failures: []v1alpha1.TestFailure{
-			{Name: "account › deletes an address", File: "account.spec.ts", Line: 88, History: v1alpha1.FailureKnown, Message: "Timed out 5000ms waiting for expect(locator).toBeHidden()"},
+			{Name: "account › deletes an address", File: "account.spec.ts", Line: 88, History: v1alpha1.FailureKnown,
+				Message: "Timed out 5000ms waiting for expect(locator).toBeHidden()"},
 			{Name: "checkout › pays with a saved card", File: "checkout.spec.ts", Line: 31, History: v1alpha1.FailureNew,
 				Message: "Error: expect(locator).toBeVisible() failed"},
 		},
@@ -81,13 +82,15 @@ const minute = time.Minute
 func sampleRuns() []run {
 	b776, c9c1, d77d := commit("b776998c"), commit("9c1d2e3f"), commit("77d01b5e")
 	return []run{
-		{id: "checkout-3f9c2k7q5x0a", trigger: "checkout", environment: "staging", branch: "feature/pay", sha: c9c1, ago: 80 * time.Second, waited: 8 * time.Second, took: 1,
+		{id: "checkout-3f9c2k7q5x0a", trigger: "checkout", environment: "staging", branch: "feature/pay", sha: c9c1, ago: 80 * time.Second,
+			waited: 8 * time.Second, took: 1,
 			condition: v1alpha1.Running("The tests are running."), results: nil},
 		{id: "mobile-77aa", trigger: "mobile", environment: "device-lab", branch: "feature/pay", sha: c9c1, ago: 85 * time.Second,
 			condition: v1alpha1.Starting("Its pod waits for a node with a free device.")},
 		{id: "visual-5d2m", trigger: "visual", environment: "staging", branch: "feature/pay", sha: c9c1, ago: 90 * time.Second,
 			condition: v1alpha1.Queued("Waiting for a slot of Trigger visual, at position 2 in the queue.")},
-		{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", branch: "main", sha: b776, ago: 12 * minute, waited: 13 * time.Second, took: 4*minute + 3*time.Second,
+		{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", branch: "main", sha: b776, ago: 12 * minute,
+			waited: 13 * time.Second, took: 4*minute + 3*time.Second,
 			condition: v1alpha1.Failed("2 of 120 tests failed."), results: failures(), change: func(s *v1alpha1.Suite) {
 				s.Spec.Deployment.PullRequestNumber = 318
 				s.Spec.Deployment.CommitMessage, s.Spec.Deployment.CommitAuthor = "Pay with a saved card in one step", "Anna Lee"
@@ -95,29 +98,37 @@ func sampleRuns() []run {
 				s.Status.Artifacts = &v1alpha1.Artifacts{Count: 5, Bytes: 4 << 20, Prefix: "shop/x/"}
 				s.Status.Inputs = []v1alpha1.SuiteInput{{Path: "builds/app-318.apk", Size: 48 << 20, ETag: "9f86d081884c7d65"}}
 			}},
-		{id: "smoke-1sta", trigger: "smoke", environment: "staging", branch: "main", sha: b776, ago: 26 * minute, waited: 9 * time.Second, took: 3*minute + 58*time.Second,
+		{id: "smoke-1sta", trigger: "smoke", environment: "staging", branch: "main", sha: b776, ago: 26 * minute, waited: 9 * time.Second,
+			took:      3*minute + 58*time.Second,
 			condition: v1alpha1.Passed("The run passed in 3m58s."), results: &v1alpha1.TestResults{Tests: 120, Passed: 119, Skipped: 1, Fixed: 1},
 			change: func(s *v1alpha1.Suite) {
 				s.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(time.Now().Add(-4 * minute)),
 					URL: "https://canary.shop.example.com", Differs: []v1alpha1.Difference{v1alpha1.DifferentURL}}
 			}},
-		{id: "smoke-2sup", trigger: "smoke", environment: "staging", branch: "main", sha: commit("41aa90c2"), ago: 31 * minute, waited: 5 * time.Second, took: 48 * time.Second,
-			condition: v1alpha1.Superseded("Superseded by smoke-1sta, a newer deployment of main to staging."), change: func(s *v1alpha1.Suite) { s.Status.SupersededBy = "smoke-1sta" }},
-		{id: "load-9ttt", trigger: "load", environment: "staging", branch: "release/4.2", sha: d77d, ago: 2 * time.Hour, waited: 5 * time.Second, took: 30 * minute,
+		{id: "smoke-2sup", trigger: "smoke", environment: "staging", branch: "main", sha: commit("41aa90c2"), ago: 31 * minute,
+			waited: 5 * time.Second, took: 48 * time.Second,
+			condition: v1alpha1.Superseded("Superseded by smoke-1sta, a newer deployment of main to staging."),
+			change:    func(s *v1alpha1.Suite) { s.Status.SupersededBy = "smoke-1sta" }},
+		{id: "load-9ttt", trigger: "load", environment: "staging", branch: "release/4.2", sha: d77d, ago: 2 * time.Hour,
+			waited: 5 * time.Second, took: 30 * minute,
 			condition: v1alpha1.TimedOut("The run took longer than its timeout of 30m and was stopped. The last line: waiting for /healthz"),
 			results:   &v1alpha1.TestResults{Tests: 40, Passed: 12, Failed: 1}, change: ofPay},
 		{id: "mobile-3err", trigger: "mobile", environment: "device-lab", branch: "main", sha: b776, ago: 3 * time.Hour,
 			condition: v1alpha1.Error("The image registry.example.com/e2e:41 does not exist. Fix the jobTemplate of Trigger mobile.")},
-		{id: "smoke-8pr3", trigger: "smoke", environment: "pr-318", branch: "fix/cart-badge", sha: commit("0d4c77e1"), ago: 4 * time.Hour, waited: 7 * time.Second, took: 4*minute + 11*time.Second,
+		{id: "smoke-8pr3", trigger: "smoke", environment: "pr-318", branch: "fix/cart-badge", sha: commit("0d4c77e1"), ago: 4 * time.Hour,
+			waited: 7 * time.Second, took: 4*minute + 11*time.Second,
 			condition: v1alpha1.Passed("The run passed in 4m11s (exit code only).")},
-		{id: "release-acceptance-6c", trigger: "release-acceptance", environment: "staging", branch: "release/4.2", sha: d77d, ago: 5 * time.Hour, waited: 4 * time.Second, took: 2*minute + 40*time.Second,
+		{id: "release-acceptance-6c", trigger: "release-acceptance", environment: "staging", branch: "release/4.2", sha: d77d,
+			ago: 5 * time.Hour, waited: 4 * time.Second, took: 2*minute + 40*time.Second,
 			condition: v1alpha1.Canceled("Canceled by anna@example.com."), change: func(s *v1alpha1.Suite) {
 				ofPay(s)
 				s.Spec.Cancel = true
 				s.Annotations = map[string]string{v1alpha1.AnnotationCanceledBy: "anna@example.com"}
 			}},
-		{id: "smoke-0a1b2c3d4e5f", trigger: "smoke", environment: "production", branch: "main", sha: commit("b2f00d1a"), ago: 26 * time.Hour, waited: 6 * time.Second, took: 4 * minute,
-			condition: v1alpha1.Failed("1 of 120 tests failed."), results: &v1alpha1.TestResults{Tests: 120, Passed: 119, Failed: 1, KnownFailures: 1,
+		{id: "smoke-0a1b2c3d4e5f", trigger: "smoke", environment: "production", branch: "main", sha: commit("b2f00d1a"), ago: 26 * time.Hour,
+			waited: 6 * time.Second, took: 4 * minute,
+			condition: v1alpha1.Failed("1 of 120 tests failed."),
+			results: &v1alpha1.TestResults{Tests: 120, Passed: 119, Failed: 1, KnownFailures: 1,
 				Failures: []v1alpha1.TestFailure{{Name: "account › deletes an address", History: v1alpha1.FailureKnown}}}},
 		{id: "smoke-first-attempt", trigger: "smoke", environment: "production", branch: "main", sha: b776, ago: 40 * minute,
 			condition: v1alpha1.Error("The node of its pod is unreachable.")},
@@ -133,7 +144,8 @@ func samples() []client.Object {
 	for i := range 40 { // history
 		condition, results := v1alpha1.Passed("All 64 tests passed."), passed(64)
 		if i%9 == 4 {
-			condition, results = v1alpha1.Failed("1 of 64 tests failed."), &v1alpha1.TestResults{Tests: 64, Passed: 63, Failed: 1, Failures: []v1alpha1.TestFailure{{Name: "cart › keeps items"}}}
+			condition, results = v1alpha1.Failed("1 of 64 tests failed."), &v1alpha1.TestResults{Tests: 64, Passed: 63, Failed: 1,
+				Failures: []v1alpha1.TestFailure{{Name: "cart › keeps items"}}}
 		}
 		if i%11 == 6 {
 			results = &v1alpha1.TestResults{Tests: 64, Passed: 64, Flaky: 2}
@@ -146,18 +158,23 @@ func samples() []client.Object {
 		Spec: v1alpha1.APIKeySpec{ExpiresAt: new(metav1.NewTime(time.Now().Add(130 * time.Hour)))}})
 	failed := metav1.NewTime(time.Now().Add(-12*minute + 4*minute + 12*time.Second))
 	objects = append(objects, &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "smoke-4cplqekpnk1gtdjr", Namespace: team, CreationTimestamp: metav1.NewTime(time.Now().Add(-12*minute + 8*time.Second))},
-		Status:     batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, LastTransitionTime: failed}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "smoke-4cplqekpnk1gtdjr", Namespace: team,
+			CreationTimestamp: metav1.NewTime(time.Now().Add(-12*minute + 8*time.Second))},
+		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, LastTransitionTime: failed}}},
 	})
 	for name, spec := range map[string]v1alpha1.TriggerSpec{
-		"checkout":           {Environment: "staging", Match: v1alpha1.TriggerMatch{Branches: []string{"main", "feature/**"}}},
-		"visual":             {Environment: "staging", Match: v1alpha1.TriggerMatch{Branches: []string{"feature/**"}, DeploymentTypes: []string{"staging"}}},
-		"smoke":              {Environment: "production", Match: v1alpha1.TriggerMatch{DeploymentTypes: []string{"production"}, Repositories: []string{"acme/shop"}}},
-		"load":               {Environment: "staging", Match: v1alpha1.TriggerMatch{Branches: []string{"release/**"}, Expression: "notification.variables['region'] == 'eu'"}},
+		"checkout": {Environment: "staging", Match: v1alpha1.TriggerMatch{Branches: []string{"main", "feature/**"}}},
+		"visual": {Environment: "staging",
+			Match: v1alpha1.TriggerMatch{Branches: []string{"feature/**"}, DeploymentTypes: []string{"staging"}}},
+		"smoke": {Environment: "production",
+			Match: v1alpha1.TriggerMatch{DeploymentTypes: []string{"production"}, Repositories: []string{"acme/shop"}}},
+		"load": {Environment: "staging",
+			Match: v1alpha1.TriggerMatch{Branches: []string{"release/**"}, Expression: "notification.variables['region'] == 'eu'"}},
 		"mobile":             {Environment: "device-lab"},
 		"release-acceptance": {Environment: "staging", Paused: true, Match: v1alpha1.TriggerMatch{Branches: []string{"release/**"}}},
 	} {
-		objects = append(objects, &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: team, UID: types.UID(name), Generation: 1}, Spec: spec})
+		objects = append(objects,
+			&v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: team, UID: types.UID(name), Generation: 1}, Spec: spec})
 	}
 	return append(objects, sampleEnvironments()...)
 }
@@ -201,7 +218,8 @@ func sampleExplanation(*runs.Run) (results.Explanation, error) {
 	return results.Explanation{
 		Failures: []results.Explained{
 			{Failure: results.Failure{TestFailure: of[0]}},
-			{Failure: results.Failure{TestFailure: of[1], Text: text}, Files: []results.File{{Path: "screenshots/pays-with-a-saved-card.png", Bytes: 7 << 10}, {Path: "trace.zip", Bytes: 2 << 20}}},
+			{Failure: results.Failure{TestFailure: of[1], Text: text},
+				Files: []results.File{{Path: "screenshots/pays-with-a-saved-card.png", Bytes: 7 << 10}, {Path: "trace.zip", Bytes: 2 << 20}}},
 		},
 		Flaky: []string{"cart › keeps items"},
 	}, nil

@@ -20,9 +20,10 @@ func TestSchedulePages(t *testing.T) {
 			trigger.Status.Schedule = &v1alpha1.ScheduleStatus{LastTime: &three, NextTime: &three, Message: "Nothing <b>is</b> deployed."}
 		}
 	}
-	nightly := run{id: "nightly", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: minute, condition: v1alpha1.Passed("")}.suite()
+	nightly := run{id: "nightly", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: minute,
+		condition: v1alpha1.Passed("")}.suite()
 	nightly.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-25T03:00:00Z"}
-	h := newHarness(t, append(objects, nightly))
+	h := newWorld(t, append(objects, nightly))
 	b := h.browser(t, actKey)
 	for path, want := range map[string][]string{
 		"/triggers/shop/mobile": {"<code>0 3 * * * Europe/Berlin</code>", "next Wed 25 Nov, 03:00 UTC", "none, only the schedule",

@@ -14,7 +14,7 @@ func TestScreenshots(t *testing.T) {
 	if folder == "" {
 		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
 	}
-	h := newHarness(t, samples(), sampleShared, sampleTests)
+	h := newWorld(t, samples(), sampleShared, sampleTests)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	h.reader.explain = sampleExplanation
@@ -42,7 +42,8 @@ func TestScreenshots(t *testing.T) {
 	h.store(t, old)
 	archived := h.open(t, desktop, actKey)
 	for page, path := range map[string]string{
-		"runs-archived": "/runs/shop?archive=1&trigger=smoke", "run-archived": "/runs/shop/smoke-7h2k9s", "log-archived": "/runs/shop/smoke-7h2k9s/log",
+		"runs-archived": "/runs/shop?archive=1&trigger=smoke", "run-archived": "/runs/shop/smoke-7h2k9s",
+		"log-archived": "/runs/shop/smoke-7h2k9s/log",
 	} {
 		archived.visit(path)
 		archived.picture(filepath.Join(folder, page+".png"), true)
@@ -50,9 +51,10 @@ func TestScreenshots(t *testing.T) {
 	archived.visit("/runs/shop/smoke-7h2k9s/artifacts")
 	archived.visit(eval[string](archived, `document.querySelector('a[href$="index.html"]').getAttribute("href")`))
 	archived.picture(filepath.Join(folder, "report.png"), false)
-	newcomer := newHarness(t, emptyTeams())
+	newcomer := newWorld(t, emptyTeams())
 	b := newcomer.open(t, desktop, actKey)
-	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop", "empty-board": "/board/shop", "empty-tests": "/tests/shop", "empty-insights": "/insights/shop"} {
+	for page, path := range map[string]string{"empty-runs": "/runs/shop", "empty-environments": "/environments/shop",
+		"empty-board": "/board/shop", "empty-tests": "/tests/shop", "empty-insights": "/insights/shop"} {
 		b.visit(path)
 		b.picture(filepath.Join(folder, page+".png"), true)
 	}

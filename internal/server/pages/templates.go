@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -43,7 +42,7 @@ func parseTemplates(functions template.FuncMap) (map[string]*template.Template, 
 
 func (u *UI) functions() template.FuncMap {
 	return template.FuncMap{
-		"path":   u.path,
+		"path":   u.Path,
 		"asset":  u.asset,
 		"icon":   u.icon,
 		"shape":  func(key string) template.HTML { return looks[key].icon },
@@ -63,23 +62,9 @@ func (u *UI) functions() template.FuncMap {
 			}
 			return all
 		},
-		"origin": func() string { return u.public.Origin + u.public.Base },
+		"origin": func() string { return u.Public.Origin + u.Public.Base },
 		"steps": func(s view.Steps, namespace string) map[string]any {
 			return map[string]any{"Steps": s, "Namespace": namespace}
 		},
 	}
-}
-
-// path joins segments, which it escapes, and fixed parts, which start with a slash.
-func (u *UI) path(parts ...string) string {
-	var p strings.Builder
-	p.WriteString(u.public.Base)
-	for _, part := range parts {
-		if fixed, ok := strings.CutPrefix(part, "/"); ok {
-			p.WriteString("/" + fixed)
-			continue
-		}
-		p.WriteString("/" + url.PathEscape(part))
-	}
-	return p.String()
 }

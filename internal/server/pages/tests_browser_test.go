@@ -19,12 +19,14 @@ func (b *tab) press(key string, code int64, text string) {
 // TestKeyboardOfTests: all that one can do on these pages works with the keyboard, in the order of reading, and one sees where one is.
 func TestKeyboardOfTests(t *testing.T) {
 	tier.All(t, "a browser gets hundreds of keys; TestPagesOfTests reads the pages")
-	h := newHarness(t, samples(), sampleTests)
+	h := newWorld(t, samples(), sampleTests)
 	b := h.open(t, phone, readKey)
 	for path, stops := range map[string][]string{
-		"/insights/shop":      {`.segments a`, `select[name=trigger]`, `.lead a`, `.as-table summary`, `.ends a`, `.of-tests .cover`, `.slowest .cover`},
-		"/tests/shop":         {`.segments a`, `input[type=search]`, `.of-tests .cover`, `a[rel=next]`},
-		showTest(failingTest): {`.segments a`, `#quarantine summary`, `#terminal summary`, `.lead a`, `.as-table summary`, `.says a`, `.report-text summary`, `.of-places .cover`, `.of-runs .cover`},
+		"/insights/shop": {`.segments a`, `select[name=trigger]`, `.lead a`, `.as-table summary`, `.ends a`, `.of-tests .cover`,
+			`.slowest .cover`},
+		"/tests/shop": {`.segments a`, `input[type=search]`, `.of-tests .cover`, `a[rel=next]`},
+		showTest(failingTest): {`.segments a`, `#quarantine summary`, `#terminal summary`, `.lead a`, `.as-table summary`, `.says a`,
+			`.report-text summary`, `.of-places .cover`, `.of-runs .cover`},
 	} {
 		b.visit(path)
 		reached := 0
@@ -57,7 +59,7 @@ func TestKeyboardOfTests(t *testing.T) {
 func TestNarrowHistory(t *testing.T) {
 	tier.All(t, "the gate watches one page in a browser, in TestWatchARun")
 	fake := &tests{test: manyPlaces}
-	b := newHarness(t, samples(), fake.with).open(t, phone, actKey)
+	b := newWorld(t, samples(), fake.with).open(t, phone, actKey)
 	b.visit(showTest("ThreeDSecureAuthenticationFlowIntegrationTest.shouldRedirectToTheIssuerAndReturnToTheShopWithTheChallengeResult"))
 	b.script(`document.querySelectorAll("details").forEach((d) => { d.open = true })`)
 	outside := eval[[]string](b, `[...document.querySelectorAll("main *")].filter((e) => !e.closest("svg, .scroll, pre, .unseen") && e.getBoundingClientRect().width > 0 &&

@@ -30,16 +30,22 @@ func (b *browser) has(path string, want ...string) {
 
 // TestPagesOfTests: each begins with a sentence, draws with a table of the same, and leads to runs and tests.
 func TestPagesOfTests(t *testing.T) {
-	b := newHarness(t, samples(), sampleTests).browser(t, readKey)
+	b := newWorld(t, samples(), sampleTests).browser(t, readKey)
 	b.has("/insights/shop", "runs passed, ", "points more than in the 30 days before", "Most failures are one test:",
-		`href="/tests/shop/show?environment=production&amp;name=account&#43;%E2%80%BA&#43;deletes&#43;an&#43;address&amp;trigger=smoke"`, "From deployment to verdict, p95", "31s shorter", `role="img" aria-label="Runs a day over 30 days:`,
-		`<polyline class="low"`, "<th scope=\"col\">95th percentile</th>", `href="/runs/shop?archive=1&amp;state=TimedOut"`, "The image … does not exist", "square root", "12% slower",
+		`href="/tests/shop/show?environment=production&amp;name=account&#43;%E2%80%BA&#43;deletes&#43;an&#43;address&amp;trigger=smoke"`,
+		"From deployment to verdict, p95", "31s shorter", `role="img" aria-label="Runs a day over 30 days:`,
+		`<polyline class="low"`, "<th scope=\"col\">95th percentile</th>", `href="/runs/shop?archive=1&amp;state=TimedOut"`,
+		"The image … does not exist", "square root", "12% slower",
 		"<code>GET /api/v0/insights?days=30</code>")
-	b.has("/insights/shop?days=7&trigger=smoke", `<option selected>smoke</option>`, "in the 7 days before", `href="?days=90&amp;trigger=smoke"`)
-	b.has("/tests/shop", failingTest, "fails since", "comes and goes", "repeated 4 times", "31 of 214 failed", "Last 24 runs: 11 failed, 13 passed", `href="?after=next"`, "always skipped")
+	b.has("/insights/shop?days=7&trigger=smoke", `<option selected>smoke</option>`, "in the 7 days before",
+		`href="?days=90&amp;trigger=smoke"`)
+	b.has("/tests/shop", failingTest, "fails since", "comes and goes", "repeated 4 times", "31 of 214 failed",
+		"Last 24 runs: 11 failed, 13 passed", `href="?after=next"`, "always skipped")
 	b.has("/tests/shop?q=keeps&days=90", unsureTest, `value="keeps"`, `href="?days=7&amp;q=keeps"`)
-	b.has(showTest(failingTest), "Fails since <time", "in <b>smoke on production</b>, first with", `href="/runs/shop/smoke-7first">41aa90c2</a> on <span class="mono">main</span>`,
-		"It passed with", `<meta name="description" content="Fails since `, `href="https://github.com/acme/shop/compare/b776998c...9c1d2e3f"`, "first failed with 41aa90c2", "kind: Quarantine", `- &#34;account › deletes an address&#34;`,
+	b.has(showTest(failingTest), "Fails since <time", "in <b>smoke on production</b>, first with",
+		`href="/runs/shop/smoke-7first">41aa90c2</a> on <span class="mono">main</span>`,
+		"It passed with", `<meta name="description" content="Fails since `, `href="https://github.com/acme/shop/compare/b776998c...9c1d2e3f"`,
+		"first failed with 41aa90c2", "kind: Quarantine", `- &#34;account › deletes an address&#34;`,
 		"postflight tests show &#39;account › deletes an address&#39;", "Where it runs", "0 of 120 failed", "first failure", "11 times", "The runs as a table")
 	b.has(showTest(failingTest)+"&trigger=smoke&environment=staging", "Runs in smoke on staging", "Fails since <time")
 	b.has(showTest(unsureTest), "Comes and goes: 12 flips in 30 days. It passed in the last run, 12 minutes ago.", "always the same")
@@ -51,7 +57,7 @@ func TestPagesOfTests(t *testing.T) {
 // TestEmptyPagesOfTests: whatever is missing, the page says what to do.
 func TestEmptyPagesOfTests(t *testing.T) {
 	all := []string{"/insights/shop", "/tests/shop", showTest("a > b")}
-	without := newHarness(t, samples()).browser(t, readKey)
+	without := newWorld(t, samples()).browser(t, readKey)
 	for _, path := range all {
 		without.has(path, "No object store is configured here", "--store-endpoint")
 	}
@@ -62,7 +68,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 			return httpapi.TestHistory{}, errors.New("refused")
 		},
 	}
-	unavailable := newHarness(t, samples(), broken.with).browser(t, readKey)
+	unavailable := newWorld(t, samples(), broken.with).browser(t, readKey)
 	for _, path := range all {
 		unavailable.has(path, "The object store cannot be read at the moment", "Reload the page in a minute")
 	}
@@ -70,7 +76,7 @@ func TestEmptyPagesOfTests(t *testing.T) {
 		insights: func(q history.Query) (httpapi.Insights, error) { return httpapi.Insights{Days: q.Days}, nil },
 		list:     func(q history.Query) (httpapi.TestList, error) { return httpapi.TestList{Days: q.Days}, nil },
 	}
-	nothing := newHarness(t, samples(), empty.with).browser(t, readKey)
+	nothing := newWorld(t, samples(), empty.with).browser(t, readKey)
 	nothing.has("/insights/shop", "No run ended in the last 30 days.", `href="?days=90"`, "start the first run")
 	nothing.has("/insights/shop?days=90&trigger=smoke", "No run of the last 90 days fits.", `href="?days=90">show all runs of the team`)
 	nothing.has("/tests/shop", "No test of the last 30 days failed or was repeated.", "results", "kubectl patch trigger NAME -n shop")
@@ -92,8 +98,9 @@ func TestEmptyPagesOfTests(t *testing.T) {
 			return h, nil
 		},
 	}
-	some := newHarness(t, samples(), partly.with).browser(t, readKey)
-	some.has("/insights/shop?trigger=smoke", "3 days are missing, because", "These runs reported no tests.", "kubectl patch trigger smoke -n shop")
+	some := newWorld(t, samples(), partly.with).browser(t, readKey)
+	some.has("/insights/shop?trigger=smoke", "3 days are missing, because", "These runs reported no tests.",
+		"kubectl patch trigger smoke -n shop")
 	some.has("/tests/shop", "3 days are missing.")
 	some.has(showTest("x"), "3 days are missing.", "Fails since")
 }
@@ -101,8 +108,9 @@ func TestEmptyPagesOfTests(t *testing.T) {
 // TestWhatPagesOfTestsAskFor: no more than a page shows, and nothing to people who must not see it.
 func TestWhatPagesOfTestsAskFor(t *testing.T) {
 	fake := &tests{}
-	b := newHarness(t, samples(), fake.with).browser(t, readKey)
-	for _, path := range []string{"/insights/shop?days=90&trigger=smoke&environment=staging&q=ignored", "/tests/shop?days=12&q=pay&after=x", showTest(failingTest) + "&trigger=smoke&days=7"} {
+	b := newWorld(t, samples(), fake.with).browser(t, readKey)
+	for _, path := range []string{"/insights/shop?days=90&trigger=smoke&environment=staging&q=ignored", "/tests/shop?days=12&q=pay&after=x",
+		showTest(failingTest) + "&trigger=smoke&days=7"} {
 		b.get(path)
 	}
 	want := []history.Query{
@@ -113,7 +121,8 @@ func TestWhatPagesOfTestsAskFor(t *testing.T) {
 	if diff := cmp.Diff(want, fake.asked); diff != "" {
 		t.Error(diff)
 	}
-	for path, key := range map[string]string{"/insights/shop": otherKey, "/tests/shop": otherKey, showTest(failingTest): otherKey, "/tests/shop/show": readKey,
+	for path, key := range map[string]string{"/insights/shop": otherKey, "/tests/shop": otherKey, showTest(failingTest): otherKey,
+		"/tests/shop/show":                 readKey,
 		showTest(strings.Repeat("x", 513)): readKey} {
 		if got := b.h.browser(t, key).get(path); got.code != http.StatusNotFound {
 			t.Errorf("%.60s: %d, want 404", path, got.code)
@@ -139,10 +148,11 @@ func manyPlaces(name string, q history.Query) (httpapi.TestHistory, error) {
 func TestLongPageOfATest(t *testing.T) {
 	long := strings.Repeat("ganzlangername", 36)
 	fake := &tests{test: manyPlaces}
-	b := newHarness(t, samples(), fake.with).browser(t, readKey)
+	b := newWorld(t, samples(), fake.with).browser(t, readKey)
 	b.has(showTest(long), long, "It runs in 23 more places.", "It fails in 120 other places, too.")
 	hidden := "a\u202Eb\u0000c\u200Bd\x1b[31me"
-	if got := b.get(showTest(hidden)); !strings.Contains(got.body, "<span>abcde</span>") || strings.ContainsAny(got.body, "\u202E\x00\u200B\x1b") {
+	if got := b.get(showTest(hidden)); !strings.Contains(got.body, "<span>abcde</span>") ||
+		strings.ContainsAny(got.body, "\u202E\x00\u200B\x1b") {
 		t.Error("the page of a test shows invisible characters, or not the others")
 	}
 }

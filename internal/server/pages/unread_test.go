@@ -23,7 +23,7 @@ func denseColours(lines int) string {
 
 // TestFollowedColours: what is sent at once of a log is bounded by what it becomes.
 func TestFollowedColours(t *testing.T) {
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write(denseColours(300))
 	stream := openStream(t, h, h.browser(t, readKey), "/runs/shop/checkout-3f9c2k7q5x0a/log/live")
 	for seen := 0; seen < 300; {
@@ -41,7 +41,7 @@ func TestFollowedColours(t *testing.T) {
 // TestLogOfColours: so is a page, which leads to the lines before and after it without a gap.
 func TestLogOfColours(t *testing.T) {
 	const lines = 1500
-	h := newHarness(t, samples())
+	h := newWorld(t, samples())
 	h.logs.write(denseColours(lines))
 	b := h.browser(t, readKey)
 	number := regexp.MustCompile(`id="L(\d+)"`)
@@ -69,7 +69,7 @@ func TestLogOfColours(t *testing.T) {
 
 // TestUnreadPages: what a team's browsers do not read is bounded, and in the way of no other team.
 func TestUnreadPages(t *testing.T) {
-	h := newHarness(t, samples(), func(c *pages.Config) { c.Limits.Unsent = 200 << 10 })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.Limits.Unsent = 200 << 10 })
 	shop := h.browser(t, readKey)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -118,7 +118,7 @@ func (u *unread) Write(p []byte) (int, error) {
 // TestLogsAreSentByOneLimit: whoever follows a log on a page takes the place of somebody who follows one with the API.
 func TestLogsAreSentByOneLimit(t *testing.T) {
 	places := fairness.NewTeamLimiter(2)
-	h := newHarness(t, samples(), func(c *pages.Config) { c.SendingLogs = places })
+	h := newWorld(t, samples(), func(c *pages.Config) { c.SendingLogs = places })
 	h.logs.write("one line\n")
 	b := h.browser(t, readKey)
 	const live = "/runs/shop/checkout-3f9c2k7q5x0a/log/live"

@@ -36,6 +36,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/pages"
+	"github.com/postflight-dev/postflight/internal/server/pages/overview"
+	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -105,11 +107,11 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 		Authenticator: &signin.People{Keys: keys, Source: source, Sessions: sessions, Cache: cache, Clock: clock},
 		Provider:      signin.Provider{Source: source, Sessions: sessions}, Actions: noActions{},
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
-		Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
+		Config: overview.Config{Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return nil, errors.ErrUnsupported
-		},
+		}},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
-		OpenAPI: api.OpenAPI, Limits: pages.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock, Steady: clock,
+		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock, Steady: clock,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ type Follower struct {
 	seen    bool // the cache has had the Suite
 }
 
-// Follow returns a Follower, which looks for logs at each change of the run and every poll. It updates run.Suite.
+// Follow returns a Follower, which looks for logs at each change of the run and every poll. It updates the Suite of the run.
 func (r *Reader) Follow(run *Run, name types.NamespacedName, q LogQuery, poll time.Duration) *Follower {
 	return &Follower{r: r, run: run, name: name, query: q, poll: poll, started: time.Now()}
 }

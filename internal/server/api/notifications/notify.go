@@ -1,0 +1,155 @@
+package notifications
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/server/api/exchange"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+)
+
+// Format is how a notification is written.
+type Format struct {
+	MediaType string // of the Content-Type
+	// Decode returns an error that is a sentence for the sender, and may be a *notification.InvalidError.
+	Decode func(body []byte) (*notification.Notification, error)
+}
+
+// DeploySuccess takes a notification in the format of the HTTP contract.
+func (a *API) DeploySuccess(w http.ResponseWriter, r *exchange.Request) error {
+	return a.Notify(w, r, Format{"application/json", notification.Decode})
+}
+
+// Notify takes a notification in any format.
+func (a *API) Notify(w http.ResponseWriter, r *exchange.Request, f Format) error {
+	a.StartSpan(r)
+	request, err := a.readNotification(w, r, f)
+	if err != nil {
+		return err
+	}
+	result, err := a.Dispatcher.Dispatch(r.Context(), request)
+	if err == nil || len(result.Triggers) > 0 {
+		a.Record(r, request, result)
+	}
+	if err != nil {
+		return exchange.DispatchFailure(err, result)
+	}
+	answer := exchange.NewReply(result)
+	answer.Hint = hint(request, result)
+	if request.Mode == dispatch.DryRun {
+		return writeExplained(w, answer, result.Explanations)
+	}
+	a.addWaitToken(r, answer)
+	exchange.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// hint helps those who see only the answer, such as the log of curl in a pipeline.
+func hint(q dispatch.Request, r dispatch.Result) string {
+	text := q.Notification.Hint()
+	if len(r.Triggers) == 0 && q.Mode != dispatch.DryRun {
+		text += " No Trigger matches this deployment, so no run was started. The same request with ?dryRun=true says why."
+	}
+	return strings.TrimSpace(text)
+}
+
+// readNotification checks headers and parameters first, which are cheaper to refuse than a body.
+func (a *API) readNotification(w http.ResponseWriter, r *exchange.Request, f Format) (dispatch.Request, error) {
+	o, err := optionsOf(r.Request)
+	if err != nil {
+		return dispatch.Request{}, err
+	}
+	idempotencyKey, err := idempotencyKey(r.Header)
+	if err != nil {
+		return dispatch.Request{}, err
+	}
+	if err := a.Admit(r, f.MediaType, o.mode); err != nil {
+		return dispatch.Request{}, err
+	}
+	r.Forget() // a thousand clients may take half a minute for their bodies
+	body, err := a.ReadBody(w, r, a.Limits.BodyBytes)
+	if err != nil {
+		return dispatch.Request{}, err
+	}
+	n, err := f.Decode(body)
+	if err != nil {
+		return dispatch.Request{}, exchange.InvalidBody(err)
+	}
+	if problem := r.Principal.Grant.NotificationProblem(n); problem != "" {
+		return dispatch.Request{}, exchange.Forbidden("%s", problem)
+	}
+	r.Principal.Grant.Complete(n)
+	return dispatch.Request{
+		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, Mode: o.mode, Rerun: o.rerun,
+		IdempotencyKey: idempotencyKey, RequestID: r.ID, ReceivedAt: r.ReceivedAt,
+	}, nil
+}
+
+func idempotencyKey(h http.Header) (string, error) {
+	keys := h.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	if len(keys) > 1 || keys[0] == "" || len(keys[0]) > limits.MaxIdempotencyKey || strings.ContainsFunc(keys[0], unprintable) {
+		return "", &exchange.Failure{Code: "invalid_idempotency_key",
+			Message: "Send one Idempotency-Key of 1 to 255 printable ASCII characters, or none."}
+	}
+	return keys[0], nil
+}
+
+type options struct {
+	mode  dispatch.Mode
+	rerun bool
+}
+
+// optionsOf refuses what it does not understand, because the client may believe that nothing will be created.
+func optionsOf(r *http.Request) (o options, err error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return o, &exchange.Failure{Code: "invalid_request", Message: "The query of the URL cannot be read. Send it percent-encoded, or none."}
+	}
+	values := map[string][]string{"dryrun": r.Header.Values("X-Dry-Run")}
+	for name, sent := range query {
+		name = strings.ToLower(name)
+		values[name] = slices.Concat(values[name], sent)
+	}
+	dryRun, ok := exchange.Flag(values["dryrun"])
+	if !ok {
+		return o, &exchange.Failure{Code: "invalid_request", Message: "Send dryRun (or the header X-Dry-Run) as true or false."}
+	}
+	if dryRun {
+		o.mode = dispatch.DryRun
+	}
+	if o.rerun, ok = exchange.Flag(values["rerun"]); !ok {
+		return o, &exchange.Failure{Code: "invalid_request", Message: "Send rerun as true or false."}
+	}
+	return o, nil
+}
+
+// addWaitToken is for senders whose token may end before the runs do. A sender without one can send the notification again.
+func (a *API) addWaitToken(r *exchange.Request, answer *httpapi.NotificationResult) {
+	var runs []string
+	for _, result := range answer.Results {
+		if id := result.RunID(); id != "" {
+			runs = append(runs, id)
+		}
+	}
+	if a.WaitTokens == nil || r.Principal.Sender.Kind == auth.KindKey || len(runs) == 0 {
+		return
+	}
+	token, expires, err := a.WaitTokens.Issue(r.Context(), r.Principal, runs)
+	if err != nil {
+		logr.FromContextOrDiscard(r.Context()).Info("a notification was answered without a wait token", "cause", err.Error())
+		return
+	}
+	answer.WaitToken, answer.WaitTokenExpiresAt = token, &expires
+}

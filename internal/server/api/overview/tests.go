@@ -1,0 +1,138 @@
+package overview
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
+	"github.com/postflight-dev/postflight/internal/server/api/exchange"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/internal/usecase/history"
+)
+
+// ListTests returns a page of tests with how often they fail.
+func (a *API) ListTests(w http.ResponseWriter, r *exchange.Request) error {
+	p, err := exchange.ParametersOf(r.URL.RawQuery, "search", "trigger", "environment", "days", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	q, err := testsQueryOf(p)
+	if err != nil {
+		return err
+	}
+	if q.Search = p["search"]; len(q.Search) > limits.MaxTestName {
+		return exchange.InvalidRequest("Send search with at most %d bytes.", limits.MaxTestName)
+	}
+	if q.Limit, err = p.Number("limit", 1, limits.MaxTests, limits.DefaultTests); err != nil {
+		return err
+	}
+	if q.After = p["cursor"]; q.After != "" && !history.ValidCursor(q.After) {
+		return exchange.InvalidCursor()
+	}
+	if err := a.mayAskTests(r); err != nil {
+		return err
+	}
+	list, err := a.Tests.List(r.Context(), r.Principal.Team, q)
+	if err != nil {
+		return testsFailure(err)
+	}
+	r.AddToAudit("tests", len(list.Tests))
+	exchange.WriteJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// GetTest returns the history of a test.
+func (a *API) GetTest(w http.ResponseWriter, r *exchange.Request) error {
+	p, err := exchange.ParametersOf(r.URL.RawQuery, "name", "trigger", "environment", "days")
+	if err != nil {
+		return err
+	}
+	q, err := testsQueryOf(p)
+	if err != nil {
+		return err
+	}
+	if name := p["name"]; name == "" || len(name) > limits.MaxTestName {
+		return exchange.InvalidRequest("Send name, the whole name of a test of at most %d bytes, as the results of a run have it.",
+			limits.MaxTestName)
+	}
+	if err := a.mayAskTests(r); err != nil {
+		return err
+	}
+	h, err := a.Tests.Test(r.Context(), r.Principal.Team, p["name"], q)
+	if err != nil {
+		return testsFailure(err)
+	}
+	for i := range h.Places {
+		a.linkRuns(&h.Places[i])
+	}
+	exchange.WriteJSON(w, http.StatusOK, h)
+	return nil
+}
+
+func (a *API) linkRuns(in *httpapi.TestInPlace) {
+	link := func(r *httpapi.TestRun) {
+		if r != nil {
+			r.URL = publicurl.Join(a.PublicURL, "/runs/"+r.Namespace+"/"+r.ID)
+		}
+	}
+	for i := range in.Last {
+		link(&in.Last[i])
+	}
+	if in.Failing != nil {
+		link(&in.Failing.First)
+		link(in.Failing.Before)
+	}
+}
+
+// GetInsights returns how runs and tests did in a period.
+func (a *API) GetInsights(w http.ResponseWriter, r *exchange.Request) error {
+	p, err := exchange.ParametersOf(r.URL.RawQuery, "trigger", "environment", "days")
+	if err != nil {
+		return err
+	}
+	q, err := testsQueryOf(p)
+	if err != nil {
+		return err
+	}
+	if err := a.mayAskTests(r); err != nil {
+		return err
+	}
+	all, err := a.Tests.Insights(r.Context(), r.Principal.Team, q)
+	if err != nil {
+		return testsFailure(err)
+	}
+	exchange.WriteJSON(w, http.StatusOK, all)
+	return nil
+}
+
+func testsQueryOf(p exchange.Parameters) (q history.Query, err error) {
+	q.Trigger, q.Environment = p["trigger"], p["environment"]
+	q.Days, err = p.Number("days", 1, history.MaxDays, history.DefaultDays)
+	return q, err
+}
+
+func (a *API) mayAskTests(r *exchange.Request) error {
+	if a.Tests == nil {
+		return exchange.ErrNoStore
+	}
+	return a.AcquireArchive(r)
+}
+
+func testsFailure(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &exchange.Failure{Code: "test_not_found", Cause: err,
+			Message: "Test not found: no run of these days has a test of that name. Names are compared " +
+				"exactly; GET /api/v0/tests?search= looks for a part of one. Tests are known from runs that ended a few seconds ago, and whose " +
+				"Trigger has results."}
+	}
+	if unavailable, ok := errors.AsType[*history.ArchiveError](err); ok {
+		return &exchange.Failure{Code: "store_unavailable", Cause: err,
+			Message: fmt.Sprintf("The history of tests cannot be read at the moment: the store: %s. "+
+				"Ask again in a few seconds.", strings.TrimSuffix(unavailable.Error(), "."))}
+	}
+	return err
+}

@@ -1,0 +1,395 @@
+// Package apitest is the world that tests of the HTTP API share: the API on a fake API server, requests to it and stores.
+package apitest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// refusalLine is a line of the log about an event that was refused.
+type refusalLine struct {
+	Msg, Source, Reason, RequestID string
+	RefusedBefore                  int
+}
+
+// Refusals are the lines of a log, which has no others.
+func (h *World) Refusals() []refusalLine {
+	h.T.Helper()
+	var lines []refusalLine
+	for text := range strings.Lines(h.Log.String()) {
+		var line refusalLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil || line.Msg != "an event was refused" {
+			h.T.Fatalf("%v: %s", err, text)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Granting is a way whose tokens have a grant by their name.
+type Granting map[string]grant.Grant
+
+// Claims takes all tokens of these tests.
+func (g Granting) Claims(token string) bool { return strings.HasPrefix(token, "token-") }
+
+// Authenticate finds the grant of a token by its name.
+func (g Granting) Authenticate(_ context.Context, token string, asked auth.Asked) (auth.Principal, error) {
+	granted, known := g[strings.TrimPrefix(token, "token-")]
+	if !known || asked.Team != "" && asked.Team != Namespace {
+		return auth.Principal{}, auth.Refused("no such token", "")
+	}
+	acme := Team(Namespace)
+	acme.UID = "uid-acme"
+	return auth.Principal{Team: acme, Sender: auth.Sender{Kind: auth.KindToken, Name: "acme/ci", Text: "a token"}, Grant: granted}, nil
+}
+
+// Bearer sends a token.
+func Bearer(token string) func(*http.Request) { return Header("Authorization", "Bearer "+token) }
+
+// What most requests of tests have in common.
+const (
+	DeploySuccessPath = "/api/webhooks/deploy_success"
+	SHA               = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
+	Namespace         = "acme"
+	GoodKey           = "pf_good_and_long"
+	Budget            = 45 * time.Second
+)
+
+// Noon is when the clock starts.
+var Noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
+
+// FakeClock moves only while a caller sleeps.
+type FakeClock struct {
+	mu   sync.Mutex
+	Time time.Time
+}
+
+// Now returns the Time.
+func (c *FakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Time
+}
+
+// Since returns how long ago a time was.
+func (c *FakeClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// Sleep moves the clock.
+func (c *FakeClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Time = c.Time.Add(d)
+	return ctx.Err()
+}
+
+// World is an API on a fake API server.
+type World struct {
+	*api.API
+	T        testing.TB
+	Cluster  client.WithWatch // without faults
+	Clock    *FakeClock
+	index    *match.Index
+	Registry *prometheus.Registry
+	Audit    *LockedBuffer
+	Log      *LockedBuffer
+	Validate bool // requests and answers against the OpenAPI document
+}
+
+// Setup is what a World starts with.
+type Setup struct {
+	Objects  []client.Object
+	Faults   interceptor.Funcs
+	Triggers dispatch.Matcher // in place of those among the objects
+	Dispatch func(*dispatch.Config)
+	Limits   func(*limits.Limits)
+	Ways     []auth.Way
+	Config   func(*api.Config)
+}
+
+// Start gives every object of the setup a UID, as an API server would.
+func Start(t testing.TB, s Setup) *World {
+	t.Helper()
+	h := &World{T: t, Clock: &FakeClock{Time: Noon}, index: &match.Index{}, Registry: prometheus.NewRegistry(),
+		Audit: &LockedBuffer{}, Log: &LockedBuffer{}, Validate: true}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
+	if err := index.Setup(t.Context(), indexes); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range s.Objects {
+		if o.GetUID() == "" {
+			o.SetUID(types.UID("uid-" + o.GetName()))
+		}
+		if trigger, ok := o.(*v1alpha1.Trigger); ok {
+			h.index.Set(trigger)
+		}
+	}
+	h.Cluster = indexes.builder.WithObjects(s.Objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
+	faulty := interceptor.NewClient(h.Cluster, s.Faults)
+
+	keys := &auth.Keys{
+		Reader: h.Cluster, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: h.Clock,
+	}
+	dispatching := dispatch.Config{
+		Cache: h.Cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.Triggers, h.index), Budget: Budget,
+		Limits: dispatch.DefaultLimits(), Clock: h.Clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.Clock.Sleep,
+		Jitter: func() float64 { return 1 },
+	}
+	if s.Dispatch != nil {
+		s.Dispatch(&dispatching)
+	}
+	dispatcher, err := dispatch.New(dispatching)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := limits.Default()
+	if s.Limits != nil {
+		s.Limits(&limits)
+	}
+	reader, err := runs.New(runs.Config{Cache: h.Cluster, Live: faulty, PodLogs: FakeNode{}, Limits: limits.Limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := api.Config{
+		Dispatcher: dispatcher, Cache: h.Cluster, Live: faulty,
+		Authenticate:    (&auth.Authenticator{Keys: keys, Ways: s.Ways}).Authenticate,
+		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
+		Authenticated:   func(context.Context, string) {},
+		Runs:            reader,
+		Limits:          limits, Registerer: h.Registry,
+		Log:   funcr.NewJSON(func(line string) { h.Log.WriteString(line + "\n") }, funcr.Options{Verbosity: 9}),
+		Audit: slog.New(slog.NewJSONHandler(h.Audit, nil)),
+		Clock: h.Clock,
+	}
+	if s.Config != nil {
+		s.Config(&config)
+	}
+	api, err := api.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.API = api
+	for _, o := range s.Objects {
+		if s, ok := o.(*v1alpha1.Suite); ok {
+			h.SuiteChanged(nil, s)
+		}
+	}
+	return h
+}
+
+// SuiteChanged is what the watch of the cache reports.
+func (h *World) SuiteChanged(before, after *v1alpha1.Suite) { h.Runs.SuiteChanged(before, after) }
+
+// indexes makes the fake client have the indexes that the manager's cache has.
+type indexes struct{ builder *fake.ClientBuilder }
+
+func (x *indexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
+	x.builder = x.builder.WithIndex(o, field, extract)
+	return nil
+}
+
+// LockedBuffer is a buffer for several goroutines.
+type LockedBuffer struct {
+	mu sync.Mutex
+	B  bytes.Buffer
+}
+
+func (b *LockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.B.Write(p)
+}
+
+// WriteString appends a text.
+func (b *LockedBuffer) WriteString(s string) { _, _ = b.Write([]byte(s)) }
+
+func (b *LockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.B.String()
+}
+
+// Acme returns the objects of most tests: a team with a key and an Environment, and more.
+func Acme(more ...client.Object) []client.Object {
+	return append([]client.Object{Team(Namespace), APIKey(GoodKey), EnvironmentNamed("staging")}, more...)
+}
+
+// Team returns a team.
+func Team(name string) *v1alpha1.Team {
+	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// APIKey returns a key of the team.
+func APIKey(key string) *v1alpha1.APIKey {
+	return &v1alpha1.APIKey{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: strings.NewReplacer("_", "-").Replace(key)},
+		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key)},
+	}
+}
+
+// EnvironmentNamed returns an Environment of the team.
+func EnvironmentNamed(name string) *v1alpha1.Environment {
+	return &v1alpha1.Environment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
+		Spec:       v1alpha1.EnvironmentSpec{URL: "https://" + name + ".example.com", Variables: map[string]string{"REGION": "eu"}},
+	}
+}
+
+// Trigger returns a Trigger that every notification matches, before it is changed.
+func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
+	t := &v1alpha1.Trigger{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
+		Spec:       v1alpha1.TriggerSpec{Environment: "staging", Duplicates: v1alpha1.DuplicatesCommit},
+	}
+	for _, c := range change {
+		c(t)
+	}
+	return t
+}
+
+// InNowhere lets a Trigger name an Environment that does not exist.
+func InNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
+
+// ErrRefused is the error if the API server is down.
+var ErrRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}
+
+// Refuse is a create that always fails.
+func Refuse(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
+}
+
+// Post is a good notification with the given body.
+func Post(body string, change ...func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, DeploySuccessPath, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+GoodKey)
+	r.Header.Set("Content-Type", "application/json")
+	for _, c := range change {
+		c(r)
+	}
+	return r
+}
+
+// Exchange is a request and its answer, both checked against the OpenAPI document.
+func (h *World) Exchange(r *http.Request, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	h.T.Helper()
+	for _, c := range change {
+		c(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if h.Validate {
+		CheckAgainstDocument(h.T, r, body, w)
+	}
+	return w
+}
+
+// Notify posts a good notification and returns its answer.
+func (h *World) Notify(body string, change ...func(*http.Request)) httpapi.NotificationResult {
+	h.T.Helper()
+	w := h.Exchange(Post(body, change...))
+	if w.Code != http.StatusOK {
+		h.T.Fatalf("status %d, want 200: %s", w.Code, w.Body)
+	}
+	return Decode[httpapi.NotificationResult](h.T, w)
+}
+
+// Decode reads an answer.
+func Decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
+	t.Helper()
+	var value T
+	if err := json.Unmarshal(w.Body.Bytes(), &value); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	return value
+}
+
+// Suites returns all runs.
+func (h *World) Suites() []v1alpha1.Suite {
+	h.T.Helper()
+	var list v1alpha1.SuiteList
+	if err := h.Cluster.List(context.Background(), &list); err != nil {
+		h.T.Fatal(err)
+	}
+	return list.Items
+}
+
+// Environments returns all Environments by name.
+func (h *World) Environments() map[string]v1alpha1.Environment {
+	h.T.Helper()
+	var list v1alpha1.EnvironmentList
+	if err := h.Cluster.List(context.Background(), &list); err != nil {
+		h.T.Fatal(err)
+	}
+	byName := map[string]v1alpha1.Environment{}
+	for _, e := range list.Items {
+		byName[e.Name] = e
+	}
+	return byName
+}
+
+// Counter returns what was counted with these values of labels, which are sorted by the names of the labels.
+func (h *World) Counter(name string, labels ...string) float64 {
+	h.T.Helper()
+	families, err := h.Registry.Gather()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if family.GetName() == name && slices.Equal(values, labels) {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
