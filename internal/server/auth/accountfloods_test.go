@@ -67,6 +67,10 @@ func TestManyTokensOfOneNamespace(t *testing.T) {
 		tokens[i] = w.token("acme/ci", "https://kubernetes", fmt.Sprint("https://", i))
 	}
 	other := w.token("rival/ci")
+	// Without keys, nobody knows whose a token is: those that come while the first request for the keys runs share a group of their own.
+	if w.Keys.check(t.Context(), other) != goodSignature {
+		t.Fatal("the keys are not read")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		server.hangs = make(chan struct{})
 		var group sync.WaitGroup
