@@ -10,8 +10,8 @@ import (
 
 // TokenSource has the credential of each request. It is used by several requests at once.
 type TokenSource interface {
-	// Token returns what to send now. If the server has just refused a token, that is refused, and a source that can get another one
-	// returns that. An error that has a method Temporary() bool, which returns true, is retried like those of the server.
+	// Token returns what to send now. If the server has just refused a token, that is passed as refused, and a source that can get another
+	// token returns it. An error with a method Temporary() bool that returns true is retried like an error of the server.
 	Token(ctx context.Context, refused string) (string, error)
 }
 

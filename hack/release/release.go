@@ -26,7 +26,7 @@ type release struct {
 	Version string // such as v1.2.3
 	Image   string // repository, without tag
 	Source  source
-	FIPS140 string // version of Go's cryptographic module, such as v1.0.0; off: that of the toolchain, not in FIPS mode
+	FIPS140 string // version of Go's cryptographic module, such as v1.0.0; off: the toolchain's, not in FIPS mode
 
 	Architectures []string // of the image
 	Platforms     []platform

@@ -55,7 +55,7 @@ func TestRetry(t *testing.T) {
 				var pauses []time.Duration
 				attempts, arrived := 0, int64(0)
 				r := tc.retry
-				r.Again = func(err error) (bool, time.Duration) { return errors.Is(err, errAgain), tc.least }
+				r.Retryable = func(err error) (bool, time.Duration) { return errors.Is(err, errAgain), tc.least }
 				r.Pausing = func(_ error, pause time.Duration) { pauses = append(pauses, pause) }
 				if tc.moves {
 					r.Progress = func() int64 { return arrived }

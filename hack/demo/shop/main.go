@@ -37,8 +37,8 @@ type release struct {
 	Commit  string `json:"commit,omitempty"`
 }
 
-// releases are that of the environment, and the one before it: with OLD_FOR, such as 10s, the shop serves that for so long after it has
-// started, as behind a cache or a load balancer that is late.
+// releases returns the release of the environment, and the release before it: with OLD_FOR, such as 10s, the shop serves the old one for so
+// long after it has started, as behind a cache or a load balancer that is late.
 func releases() (before, is release, oldFor time.Duration) {
 	is = release{cmp.Or(os.Getenv("VERSION"), "dev"), os.Getenv("COMMIT")}
 	before = release{"old", cmp.Or(os.Getenv("OLD_COMMIT"), "b776998a5f3c4d2e1b0a9c8d7e6f5a4b3c2d1e0f")}

@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
-// deploymentStates: the commit of a superseded run was replaced; that of a canceled run is still deployed, with an unknown result.
+// deploymentStates: the commit of a superseded run was replaced; the commit of a canceled run is still deployed, with an unknown result.
 var deploymentStates = map[string]string{
 	v1alpha1.ReasonRunning:    "in_progress",
 	v1alpha1.ReasonPassed:     "success",

@@ -37,9 +37,9 @@ func (h *health) set(problem error) (changed bool) {
 		return h.problem.Swap(nil) != nil
 	}
 	h.up.Set(0)
-	is := problem.Error()
-	was := h.problem.Swap(&is)
-	return was == nil || *was != is
+	text := problem.Error()
+	before := h.problem.Swap(&text)
+	return before == nil || *before != text
 }
 
 // record notes whether there was an answer, good or bad.

@@ -20,7 +20,7 @@ import (
 type compilation struct {
 	name, hint     string
 	source, output string
-	packages       string // "tool": those of go.mod, into a folder; "": the one of the module
+	packages       string // "tool": the tools of go.mod, into a folder; "": the module's own package
 	flags          []string
 	programs       []string // names of a multi-call binary
 }
@@ -90,7 +90,7 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 	return messages.String()
 }
 
-// flags are those of the Makefile, so that nothing is compiled twice.
+// flags are the Makefile's, so that nothing is compiled twice.
 const flags = "-trimpath -buildvcs=false -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=2GiB'"
 
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {

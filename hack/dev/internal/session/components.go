@@ -147,7 +147,7 @@ func (s *Session) keep(spec proc.Spec) *proc.Child {
 	return child
 }
 
-// environment is that of all children: with the mark, and without a proxy between the parts of the cluster.
+// environment is the environment of all children: with the mark, and without a proxy between the parts of the cluster.
 func (s *Session) environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {
