@@ -69,7 +69,7 @@ func (c *Client) authorized(ctx context.Context, run string, send func(token str
 // explain adds what the source knows about the token to the error of a refused request.
 func (c *Client) explain(err error, token string) error {
 	source, ok := c.tokens.(explainer)
-	if failed, is := errors.AsType[*Error](err); ok && is && failed.Status == http.StatusUnauthorized {
+	if failed, answered := errors.AsType[*Error](err); ok && answered && failed.Status == http.StatusUnauthorized {
 		failed.hint = source.Explain(token)
 	}
 	return err

@@ -107,10 +107,10 @@ func tightenSchema(schema map[string]any) error {
 }
 
 func bound(schema map[string]any, least, most float64) {
-	if is, ok := schema["minimum"].(float64); !ok || is < least {
+	if stated, ok := schema["minimum"].(float64); !ok || stated < least {
 		schema["minimum"] = least
 	}
-	if is, ok := schema["maximum"].(float64); !ok || is > most {
+	if stated, ok := schema["maximum"].(float64); !ok || stated > most {
 		schema["maximum"] = most
 	}
 }

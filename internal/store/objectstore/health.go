@@ -112,7 +112,8 @@ func (w *Watcher) Start(ctx context.Context) error {
 
 func (w *Watcher) report(ctx context.Context, problem error) {
 	changed := w.Bucket.health.set(problem)
-	switch log := log.FromContext(ctx); {
+	log := log.FromContext(ctx)
+	switch {
 	case !changed || ctx.Err() != nil:
 	case problem != nil:
 		log.Error(problem, "the object store cannot be used", "endpoint", w.Bucket.options.Endpoint, "bucket", w.Bucket.options.Bucket)

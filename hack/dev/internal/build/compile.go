@@ -78,7 +78,8 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 	var messages strings.Builder
 	compiled := 0
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		switch line := lines.Text(); {
+		line := lines.Text()
+		switch {
 		case strings.HasPrefix(line, "go: downloading"):
 		case strings.ContainsAny(line, " \t:"), line == "":
 			messages.WriteString(line + "\n")

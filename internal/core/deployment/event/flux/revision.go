@@ -28,7 +28,8 @@ func revision(text string) (branch, sha string) {
 		return "", hash
 	}
 	i := strings.LastIndex(text, "/")
-	switch digits := text[i+1:]; {
+	digits := text[i+1:]
+	switch {
 	case isHex(digits, commitDigits):
 		if pointer = text[:max(i, 0)]; pointer == "HEAD" {
 			pointer = ""

@@ -106,7 +106,8 @@ func (p payload) commitURL() string {
 }
 
 func (p payload) rerun(e event.Event) (event.Event, error) {
-	switch id := p.CheckRun.ExternalID; {
+	id := p.CheckRun.ExternalID
+	switch {
 	case p.Action != rerequested:
 		e.Ignored = "Of check runs, only the wish to re-run one starts something."
 	case !uid.MatchString(id):
