@@ -263,7 +263,7 @@ func (c *Client) send(ctx context.Context, token, method, path string, header ht
 func (c *Client) retry(ctx context.Context, attempt func() error) error {
 	return transfer.Retry{
 		Min: time.Second, Max: 15 * time.Second, Within: c.retryTimeout, Pausing: c.onRetry,
-		Again: func(err error) (bool, time.Duration) {
+		Retryable: func(err error) (bool, time.Duration) {
 			if failed, ok := errors.AsType[*Error](err); ok {
 				return failed.Temporary(), failed.RetryAfter
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-const problem = `{"type":"https://postflight.dev/problems/unavailable","title":"t","status":503,"detail":"d","failureCode":"unavailable","failureMessage":"Wait.","eventId":"E1"}`
+const problem = `{"type":"https://postflight.dev/problems/unavailable","title":"t","status":503,"detail":"d",` +
+	`"failureCode":"unavailable","failureMessage":"Wait.","eventId":"E1"}`
 
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
@@ -108,7 +109,8 @@ func TestMistakesAreNotRepeated(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := connect(t, tc.url, client.WithRetryTimeout(time.Minute), client.OnRetry(func(err error, _ time.Duration) { t.Fatalf("tried again after %v", err) }))
+			c := connect(t, tc.url, client.WithRetryTimeout(time.Minute),
+				client.OnRetry(func(err error, _ time.Duration) { t.Fatalf("tried again after %v", err) }))
 			_, err := c.Notify(t.Context(), client.Notification{})
 			var failed *client.Error
 			if !errors.As(err, &failed) || failed.Temporary() || !strings.Contains(err.Error(), tc.text) {

@@ -101,10 +101,14 @@ func TestDownload(t *testing.T) {
 		"overloaded":        {store: store(100_000, answers(status(503)), answers(status(500))), ranges: "- - -"},
 		"an expired URL":    {store: store(100_000, answers(status(403))), ranges: "- -", fresh: 1},
 		"expired meanwhile": {store: store(100_000, cut(10), answers(status(403))), ranges: "- bytes=10- bytes=10-", fresh: 1},
-		"refused":           {store: store(100_000, answers(status(403)), answers(status(403))), ranges: "- -", fresh: 1, says: "answered 403 Forbidden"},
-		"gone":              {store: store(100_000, answers(status(404))), ranges: "-", says: "may have been deleted"},
-		"a login page":      {store: store(100_000, answers(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) })), ranges: "-", says: "answered 302 Found"},
-		"another file":      {store: store(100_000, cut(10), answers(status(412))), ranges: "- bytes=10- -"},
+		"refused": {store: store(100_000, answers(status(403)), answers(status(403))), ranges: "- -", fresh: 1,
+			says: "answered 403 Forbidden"},
+		"gone": {store: store(100_000, answers(status(404))), ranges: "-", says: "may have been deleted"},
+		"a login page": {store: store(100_000, answers(func(w http.ResponseWriter,
+			r *http.Request) {
+			http.Redirect(w, r, "/login", http.StatusFound)
+		})), ranges: "-", says: "answered 302 Found"},
+		"another file": {store: store(100_000, cut(10), answers(status(412))), ranges: "- bytes=10- -"},
 		"another file, from a store that ignores If-Match": {store: store(100_000, cut(10), answers(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("ETag", `"other"`)
 			w.Header().Set("Content-Range", "bytes 10-99999/100000")
@@ -130,16 +134,19 @@ func TestDownload(t *testing.T) {
 				if tc.bytes != 0 {
 					a.Bytes = tc.bytes
 				}
-				c := inMemory(t, map[string]http.Handler{"files": tc.store, "server": openapi.Check(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					fresh++
-					answer(w, http.StatusOK, httpapi.ArtifactList{Artifacts: []httpapi.Artifact{{Path: "other", Pod: "p", URL: "http://x"}, a}})
-				}))})
+				c := inMemory(t, map[string]http.Handler{"files": tc.store,
+					"server": openapi.Check(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						fresh++
+						answer(w, http.StatusOK, httpapi.ArtifactList{Artifacts: []httpapi.Artifact{{Path: "other", Pod: "p", URL: "http://x"}, a}})
+					}))})
 				dir := t.TempDir()
 				root := openRoot(t, dir)
 				var seen bytes.Buffer
 				destination := client.Destination{Dir: root, Name: "x/y", Progress: &seen}
-				err := connect(t, "http://server", client.WithHTTPClient(c), client.WithRetryTimeout(20*time.Second)).Download(t.Context(), "run", a, destination)
-				if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "secret")) {
+				err := connect(t, "http://server", client.WithHTTPClient(c), client.WithRetryTimeout(20*time.Second)).Download(t.Context(), "run",
+					a, destination)
+				if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) ||
+					strings.Contains(err.Error(), "secret")) {
 					t.Errorf("%s: %v, want %q and no URL", tc.reason, err, tc.says)
 				}
 				var ranges []string
@@ -207,11 +214,13 @@ func TestDownloadStaysInItsDirectory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := errors.Join(os.Symlink("../outside", filepath.Join(dir, "folder")), os.Symlink("../outside/victim", filepath.Join(dir, "link"))); err != nil {
+			if err := errors.Join(os.Symlink("../outside", filepath.Join(dir, "folder")),
+				os.Symlink("../outside/victim", filepath.Join(dir, "link"))); err != nil {
 				t.Fatal(err)
 			}
 			a := httpapi.Artifact{Path: "a", Bytes: 3, URL: files.URL}
-			err := connect(t, "http://127.0.0.1:1").Download(t.Context(), "run", a, client.Destination{Dir: openRoot(t, dir), Name: tc.name, Overwrite: tc.overwrite})
+			err := connect(t, "http://127.0.0.1:1").Download(t.Context(), "run", a,
+				client.Destination{Dir: openRoot(t, dir), Name: tc.name, Overwrite: tc.overwrite})
 			if (err != nil) != tc.fails {
 				t.Errorf("%v, want an error: %t", err, tc.fails)
 			}
@@ -254,7 +263,8 @@ func TestDownloadsThatHangEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, began := &hangs{}, time.Now()
 		c := connect(t, "http://x", client.WithHTTPClient(&http.Client{Transport: store}), client.WithRetryTimeout(90*time.Second))
-		err := c.Download(t.Context(), "run", httpapi.Artifact{Path: "a", Bytes: 30, URL: "http://store/a?secret"}, client.Destination{Dir: root, Name: "a"})
+		err := c.Download(t.Context(), "run", httpapi.Artifact{Path: "a", Bytes: 30, URL: "http://store/a?secret"},
+			client.Destination{Dir: root, Name: "a"})
 		if err == nil || !strings.Contains(err.Error(), "The store at store did not send the whole file (nothing arrives)") {
 			t.Error(err)
 		}

@@ -56,5 +56,6 @@ func (c *Client) EnvironmentHistory(ctx context.Context, name string, since time
 	if !since.IsZero() {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	return request[DeploymentHistory](ctx, c, http.MethodGet, environmentsPath+"/"+url.PathEscape(name)+"/deployments?"+query.Encode(), nil, nil)
+	path := environmentsPath + "/" + url.PathEscape(name) + "/deployments?" + query.Encode()
+	return request[DeploymentHistory](ctx, c, http.MethodGet, path, nil, nil)
 }

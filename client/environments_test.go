@@ -16,7 +16,8 @@ var tuesday = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 
 func TestEnvironments(t *testing.T) {
 	environment := func(name string) httpapi.EnvironmentStatus {
-		return httpapi.EnvironmentStatus{Name: name, Team: "acme", Namespace: "acme", Deployed: []httpapi.Deployed{{SHA: "5ca1ab1e"}}, PageURL: "/environments/acme/" + name}
+		return httpapi.EnvironmentStatus{Name: name, Team: "acme", Namespace: "acme", Deployed: []httpapi.Deployed{{SHA: "5ca1ab1e"}},
+			PageURL: "/environments/acme/" + name}
 	}
 	all := []httpapi.EnvironmentStatus{environment("a"), environment("b"), environment("c")}
 	url := serveDocumented(t, func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +39,8 @@ func TestEnvironments(t *testing.T) {
 		default:
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = io.WriteString(w, strings.NewReplacer("unavailable", "environment_not_found", "503", "404", "Wait.", "There is none.").Replace(problem))
+			_, _ = io.WriteString(w, strings.NewReplacer("unavailable", "environment_not_found", "503", "404", "Wait.",
+				"There is none.").Replace(problem))
 		}
 	})
 	c := connect(t, url)
@@ -55,7 +57,8 @@ func TestEnvironments(t *testing.T) {
 	if e, err := c.Environment(t.Context(), "b"); err != nil || e.Deployed[0].SHA != "5ca1ab1e" || e.PageURL != url+"/environments/acme/b" {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if e, err := c.EnvironmentAt(t.Context(), "b", tuesday.In(time.FixedZone("", 3600))); err != nil || e.At == nil || !e.At.Equal(tuesday) || e.PageURL != url+"/environments/acme/b" {
+	if e, err := c.EnvironmentAt(t.Context(), "b", tuesday.In(time.FixedZone("", 3600))); err != nil || e.At == nil || !e.At.Equal(tuesday) ||
+		e.PageURL != url+"/environments/acme/b" {
 		t.Errorf("%+v, %v", e, err)
 	}
 	for _, since := range []time.Time{{}, tuesday} {

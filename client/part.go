@@ -140,7 +140,8 @@ func (d *download) accept(resp *http.Response) error {
 	default:
 		return storeRefused(resp)
 	}
-	switch first := transfer.FirstByte(resp.StatusCode, resp.Header.Get("Content-Range")); {
+	first := transfer.FirstByte(resp.StatusCode, resp.Header.Get("Content-Range"))
+	switch {
 	case first == 0:
 		if err := d.restart(); err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Replay tries the Triggers of manifests, in YAML or JSON, on the notifications that the team sent since a time. It creates nothing. The pages
-// have the newest notifications first, and counts of their own. An error is the last element.
+// Replay tries the Triggers of manifests, in YAML or JSON, on the notifications that the team sent since a time. It creates nothing. The
+// pages have the newest notifications first, and counts of their own. An error is the last element.
 func (c *Client) Replay(ctx context.Context, manifests []byte, since time.Time) iter.Seq2[*Replay, error] {
 	return func(yield func(*Replay, error) bool) {
 		query := url.Values{"since": {since.UTC().Format(time.RFC3339)}}

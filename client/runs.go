@@ -114,12 +114,12 @@ func (c *Client) run(ctx context.Context, method, id, action string, header http
 
 const (
 	runsPath    = "/api/v0/runs/"
-	resultsPath = "/results" // below that of a run
+	resultsPath = "/results" // below a run's path
 )
 
 func runPath(id string) string { return runsPath + url.PathEscape(id) }
 
-// Artifacts returns the files of a run by pod and path, of one pod unless its name is empty. Their URLs expire, by default after 15 minutes.
+// Artifacts returns the files of a run by pod and path; pod selects one pod, and "" all. Their URLs expire, by default after 15 minutes.
 func (c *Client) Artifacts(ctx context.Context, id, pod string) iter.Seq2[Artifact, error] {
 	query := url.Values{"limit": {"1000"}}
 	if pod != "" {

@@ -72,7 +72,8 @@ func TestRuns(t *testing.T) {
 	if ids, err := list(99); err != nil || strings.Join(ids, "") != "abc" {
 		t.Errorf("%v, %v", ids, err)
 	}
-	if diff := cmp.Diff([]string{"branch=feature%2Fa+b%26c&limit=2&state=Failed", "branch=feature%2Fa+b%26c&cursor=at-2&limit=2&state=Failed"}, queries); diff != "" {
+	if diff := cmp.Diff([]string{"branch=feature%2Fa+b%26c&limit=2&state=Failed", "branch=feature%2Fa+b%26c&cursor=at-2&limit=2&state=Failed"},
+		queries); diff != "" {
 		t.Errorf("queries:\n%s", diff)
 	}
 	queries = nil
@@ -135,7 +136,8 @@ func TestRunActions(t *testing.T) {
 		paths = append(paths, a.Path)
 	}
 	const path = "/api/v0/runs/a"
-	want := []string{"GET " + path + "%2F..%252f", "GET " + path + "%2F..%252f", "POST " + path + "/cancel", "POST " + path + "/rerun", "GET " + path + "/artifacts", "GET " + path + "/artifacts"}
+	want := []string{"GET " + path + "%2F..%252f", "GET " + path + "%2F..%252f", "POST " + path + "/cancel", "POST " + path + "/rerun",
+		"GET " + path + "/artifacts", "GET " + path + "/artifacts"}
 	if diff := cmp.Diff(want, requests); diff != "" || strings.Join(paths, "") != "12" {
 		t.Errorf("files %q, requests:\n%s", paths, diff)
 	}

@@ -49,7 +49,8 @@ func TestDownloadFromStores(t *testing.T) {
 		const path = "report/ü b+c%.bin"
 		content := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
 		put(t, a, run, path, content)
-		stale, err := bucket.Sign(t.Context(), objectstore.Request{Method: http.MethodGet, Key: run.ArtifactKey("p", path), Public: true, Lifetime: objectstore.MinLifetime})
+		stale, err := bucket.Sign(t.Context(), objectstore.Request{Method: http.MethodGet, Key: run.ArtifactKey("p", path), Public: true,
+			Lifetime: objectstore.MinLifetime})
 		if err != nil {
 			t.Fatal(err)
 		}

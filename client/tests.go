@@ -81,14 +81,14 @@ func (c *Client) Test(ctx context.Context, name string, f TestFilter) (*TestHist
 		return nil, err
 	}
 	for i := range h.Places {
-		in := &h.Places[i]
-		for j := range in.Last {
-			c.resolveLink(&in.Last[j].URL)
+		place := &h.Places[i]
+		for j := range place.Last {
+			c.resolveLink(&place.Last[j].URL)
 		}
-		if in.Failing != nil {
-			c.resolveLink(&in.Failing.First.URL)
-			if in.Failing.Before != nil {
-				c.resolveLink(&in.Failing.Before.URL)
+		if place.Failing != nil {
+			c.resolveLink(&place.Failing.First.URL)
+			if place.Failing.Before != nil {
+				c.resolveLink(&place.Failing.Before.URL)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 // TokenSource has the credential of each request. It is used by several requests at once.
 type TokenSource interface {
-	// Token returns what to send now. If the server has just refused a token, that is refused, and a source that can get another one
-	// returns that. An error that has a method Temporary() bool, which returns true, is retried like those of the server.
+	// Token returns what to send now. If the server has just refused a token, that is passed as refused, and a source that can get another
+	// token returns it. An error with a method Temporary() bool that returns true is retried like an error of the server.
 	Token(ctx context.Context, refused string) (string, error)
 }
 
@@ -69,7 +69,7 @@ func (c *Client) authorized(ctx context.Context, run string, send func(token str
 // explain adds what the source knows about the token to the error of a refused request.
 func (c *Client) explain(err error, token string) error {
 	source, ok := c.tokens.(explainer)
-	if failed, is := errors.AsType[*Error](err); ok && is && failed.Status == http.StatusUnauthorized {
+	if failed, answered := errors.AsType[*Error](err); ok && answered && failed.Status == http.StatusUnauthorized {
 		failed.hint = source.Explain(token)
 	}
 	return err

@@ -96,7 +96,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"type":"https://postflight.dev/problems/%s","title":"t","status":%d,"failureCode":%[1]q,"failureMessage":%[3]q,"eventId":"E1"}`, code, status, message)
+	fmt.Fprintf(w, `{"type":"https://postflight.dev/problems/%s","title":"t","status":%d,"failureCode":%[1]q,"failureMessage":%[3]q,`+
+		`"eventId":"E1"}`, code, status, message)
 }
 
 func respondJSON(w http.ResponseWriter, body any) error {
@@ -153,7 +154,8 @@ func TestWaitLongerThanAToken(t *testing.T) {
 				}
 				own := len(s.sent) - len(slices.DeleteFunc(slices.Clone(s.sent), func(name string) bool { return name != "pfw_" }))
 				if own != tc.own || s.issuer.asked != tc.tokens {
-					t.Errorf("%s: %d requests with %d tokens of the sender, want %d with %d: %v", tc.reason, own, s.issuer.asked, tc.own, tc.tokens, s.sent)
+					t.Errorf("%s: %d requests with %d tokens of the sender, want %d with %d: %v", tc.reason, own, s.issuer.asked, tc.own, tc.tokens,
+						s.sent)
 				}
 			})
 		})

@@ -52,7 +52,8 @@ func (p *aProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func respond(r *http.Request, status int, kind, body string) *http.Response {
-	return &http.Response{Request: r, StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}
+	return &http.Response{Request: r, StatusCode: status, Header: http.Header{"Content-Type": {kind}},
+		Body: io.NopCloser(strings.NewReader(body))}
 }
 
 func TestAwaitBehindProxies(t *testing.T) {
@@ -66,13 +67,20 @@ func TestAwaitBehindProxies(t *testing.T) {
 		"patient": {proxy: aProxy{timeout: time.Minute, run: 2 * time.Minute}, waits: []string{"55", "55", "55"}, most: 3, status: -1},
 		"30 seconds, 504": {reason: "later waits are as short", proxy: aProxy{timeout: 30 * time.Second, answer: 504, run: 10 * time.Minute},
 			waits: []string{"55", "27", "27", "27"}, most: 24, status: -1},
-		"20 seconds, 502":               {proxy: aProxy{timeout: 20 * time.Second, answer: 502, run: 10 * time.Minute}, waits: []string{"55", "27", "13", "13"}, status: -1},
-		"30 seconds, 503":               {proxy: aProxy{timeout: 30 * time.Second, answer: 503, run: 10 * time.Minute}, waits: []string{"55", "27", "27"}, status: -1},
-		"12 seconds, cut":               {proxy: aProxy{timeout: 12 * time.Second, run: 10 * time.Minute}, waits: []string{"55", "27", "13", "10", "10"}, status: -1},
-		"8 seconds":                     {reason: "there is an end to it", proxy: aProxy{timeout: 8 * time.Second, answer: 504, run: time.Hour}, waits: []string{"55", "27", "13", "10", "10"}, status: 504},
-		"answers nothing at all":        {reason: "it is down, and did not hold the request", proxy: aProxy{timeout: time.Second, answer: 504, run: time.Hour}, waits: []string{"55", "55", "55"}, status: 504},
-		"connections are refused":       {reason: "it did not hold the request", proxy: aProxy{timeout: 30 * time.Second, refuses: true}, waits: []string{"55", "55", "55"}, status: 0},
-		"an answer that is no time-out": {proxy: aProxy{timeout: 30 * time.Second, answer: 404, run: time.Hour}, waits: []string{"55"}, most: 1, status: 404},
+		"20 seconds, 502": {proxy: aProxy{timeout: 20 * time.Second, answer: 502, run: 10 * time.Minute},
+			waits: []string{"55", "27", "13", "13"}, status: -1},
+		"30 seconds, 503": {proxy: aProxy{timeout: 30 * time.Second, answer: 503, run: 10 * time.Minute},
+			waits: []string{"55", "27", "27"}, status: -1},
+		"12 seconds, cut": {proxy: aProxy{timeout: 12 * time.Second, run: 10 * time.Minute},
+			waits: []string{"55", "27", "13", "10", "10"}, status: -1},
+		"8 seconds": {reason: "there is an end to it", proxy: aProxy{timeout: 8 * time.Second, answer: 504, run: time.Hour},
+			waits: []string{"55", "27", "13", "10", "10"}, status: 504},
+		"answers nothing at all": {reason: "it is down, and did not hold the request",
+			proxy: aProxy{timeout: time.Second, answer: 504, run: time.Hour}, waits: []string{"55", "55", "55"}, status: 504},
+		"connections are refused": {reason: "it did not hold the request", proxy: aProxy{timeout: 30 * time.Second, refuses: true},
+			waits: []string{"55", "55", "55"}, status: 0},
+		"an answer that is no time-out": {proxy: aProxy{timeout: 30 * time.Second, answer: 404, run: time.Hour}, waits: []string{"55"}, most: 1,
+			status: 404},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +107,8 @@ func TestAwaitBehindProxies(t *testing.T) {
 func TestLinks(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"runStage":"completed","rootRunUrl":"/runs/acme/a","relevantRunUrl":"https://elsewhere.example.com/runs/acme/a"}`)
+		_, _ = io.WriteString(w,
+			`{"runStage":"completed","rootRunUrl":"/runs/acme/a","relevantRunUrl":"https://elsewhere.example.com/runs/acme/a"}`)
 	}))
 	defer server.Close()
 	c, err := client.New(server.URL+"/", "key")
@@ -110,7 +119,8 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{server.URL + "/runs/acme/a", "https://elsewhere.example.com/runs/acme/a"}, []string{got.RootRunURL, got.RelevantRunURL}); diff != "" {
+	if diff := cmp.Diff([]string{server.URL + "/runs/acme/a", "https://elsewhere.example.com/runs/acme/a"},
+		[]string{got.RootRunURL, got.RelevantRunURL}); diff != "" {
 		t.Error(diff)
 	}
 }

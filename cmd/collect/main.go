@@ -1,4 +1,5 @@
-// Command collect fetches input files, puts files in place, waits for the version under test and uploads results in the pods of runs. It is separate because every node pulls it.
+// Command collect fetches input files, puts files in place, waits for the version under test and uploads results in the pods of runs. It is
+// a command of its own, and small, because every node pulls it.
 package main
 
 import (

@@ -30,7 +30,9 @@ const exitStopped = 1
 func runReady(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("ready", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(stderr, readyUsage); flags.PrintDefaults() }
-	p := &ready.Probe{Client: ready.NewClient(version.UserAgent("postflight-ready")), Log: slog.New(slog.NewTextHandler(stderr, nil)), Clock: ready.Machine{}}
+	p := &ready.Probe{
+		Client: ready.NewClient(version.UserAgent("postflight-ready")), Log: slog.New(slog.NewTextHandler(stderr, nil)), Clock: ready.Machine{},
+	}
 	message := flags.String("termination-log", defaultTerminationLog, "file for the message in the status of the run")
 	path := flags.String(job.ReadyPathFlag, "", "what is appended to the URL, such as /version")
 	flags.IntVar(&p.Status, job.ReadyStatusFlag, 200, "status of the right answer")

@@ -28,7 +28,8 @@ func TestReady(t *testing.T) {
 		says    string
 	}{
 		"the right version": {"9c1d2e3f" + strings.Repeat("0", 32), "1h", 0, ""},
-		"another version":   {"b776998a" + strings.Repeat("0", 32), "1ns", 3, server.URL + `/base/version?full=1 said "9c1d2e3" instead of b776998a, for 0s.`},
+		"another version": {"b776998a" + strings.Repeat("0", 32),
+			"1ns", 3, server.URL + `/base/version?full=1 said "9c1d2e3" instead of b776998a, for 0s.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POSTFLIGHT_SHA", tc.sha)
@@ -38,7 +39,8 @@ func TestReady(t *testing.T) {
 			}
 			var stderr bytes.Buffer
 			code := run([]string{
-				"ready", "--path=/version?full=1", "--json=/commit", "--successes=2", "--interval=1ms", "--timeout=" + tc.timeout, "--termination-log", message,
+				"ready", "--path=/version?full=1", "--json=/commit", "--successes=2", "--interval=1ms", "--timeout=" +
+					tc.timeout, "--termination-log", message,
 			}, &stderr)
 			said, err := os.ReadFile(message)
 			if code != tc.code || err != nil || string(said) != tc.says {

@@ -157,7 +157,8 @@ func TestSidecar(t *testing.T) {
 func TestSidecarWithoutManager(t *testing.T) {
 	s := startSidecar(t, os.Args[0], "http://127.0.0.1:1", "POSTFLIGHT_COLLECT_BUDGET=3s")
 	s.write(t, "junit.xml", failedReport)
-	if got := s.stop(t, syscall.SIGTERM); got.Failed != 1 || got.Files != 0 || got.Problem != "junit.xml was not kept: Postflight could not be reached: connection refused." {
+	if got := s.stop(t, syscall.SIGTERM); got.Failed != 1 || got.Files != 0 ||
+		got.Problem != "junit.xml was not kept: Postflight could not be reached: connection refused." {
 		t.Errorf("%+v\n%s", got, s.log)
 	}
 }
@@ -168,7 +169,8 @@ func TestEnvironment(t *testing.T) {
 		"POSTFLIGHT_COLLECT_BUDGET": "55s", "JOB_COMPLETION_INDEX": "7", "POSTFLIGHT_COLLECT_MASK": "swordfish\nhunter2",
 	}
 	c, err := collector(func(name string) string { return good[name] })
-	if err != nil || c.Budget != 55*time.Second || c.Index == nil || *c.Index != 7 || c.Secrets.Text("a hunter2") != "a ***" || c.Directory != "/results" {
+	if err != nil || c.Budget != 55*time.Second || c.Index == nil || *c.Index != 7 || c.Secrets.Text("a hunter2") != "a ***" ||
+		c.Directory != "/results" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for name, bad := range map[string]string{

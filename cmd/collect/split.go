@@ -59,9 +59,12 @@ func runSplit(args []string, in io.Reader, out, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, splitUsage); flags.PrintDefaults() }
 	s := splitter{}
-	flags.StringVar(&s.index, "index", os.Getenv(job.ShardIndexVariable), "number of this shard, from 0; otherwise that of the variable "+job.ShardIndexVariable)
-	flags.StringVar(&s.count, "count", os.Getenv(job.ShardCountVariable), "number of all shards; otherwise that of the variable "+job.ShardCountVariable)
-	flags.StringVar(&s.timings, "timings", os.Getenv(job.TimingsVariable), "file with the seconds of the last runs; otherwise that of the variable "+job.TimingsVariable)
+	fromVariable := func(value *string, flag, variable, usage string) {
+		flags.StringVar(value, flag, os.Getenv(variable), usage+"; otherwise that of the variable "+variable)
+	}
+	fromVariable(&s.index, "index", job.ShardIndexVariable, "number of this shard, from 0")
+	fromVariable(&s.count, "count", job.ShardCountVariable, "number of all shards")
+	fromVariable(&s.timings, "timings", job.TimingsVariable, "file with the seconds of the last runs")
 	flags.BoolVar(&s.null, "null", false, "names end with a NUL instead of a line feed, as of find -print0, for names with line feeds")
 	flags.BoolVar(&s.exec, "exec", false, "start a command with the names as its last arguments, unless the shard has none")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -112,11 +115,13 @@ func (s *splitter) shard() (index, count int, err error) {
 	const help = `. In a run, Postflight sets both; elsewhere, say for example --index 0 --count 4`
 	count, err = strconv.Atoi(s.count)
 	if err != nil || count < 1 || count > job.MaxShards {
-		return 0, 0, fmt.Errorf("the number of shards is %q, from --count or $%s, and must be from 1 to %d%s", plaintext.Line(s.count, maxQuoted), job.ShardCountVariable, job.MaxShards, help)
+		return 0, 0, fmt.Errorf("the number of shards is %q, from --count or $%s, and must be from 1 to %d%s",
+			plaintext.Line(s.count, maxQuoted), job.ShardCountVariable, job.MaxShards, help)
 	}
 	index, err = strconv.Atoi(s.index)
 	if err != nil || index < 0 || index >= count {
-		return 0, 0, fmt.Errorf("the number of this shard is %q, from --index or $%s, and must be from 0 to %d%s", plaintext.Line(s.index, maxQuoted), job.ShardIndexVariable, count-1, help)
+		return 0, 0, fmt.Errorf("the number of this shard is %q, from --index or $%s, and must be from 0 to %d%s",
+			plaintext.Line(s.index, maxQuoted), job.ShardIndexVariable, count-1, help)
 	}
 	return index, count, nil
 }
@@ -154,7 +159,8 @@ func (s *splitter) read(stderr io.Writer) split.Timings {
 		t, err = split.Parse(content)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "postflight-split: the times of the last runs cannot be read, so that each file counts the same: %s\n", plaintext.Line(err.Error(), 300))
+		fmt.Fprintf(stderr, "postflight-split: the times of the last runs cannot be read, so that each file counts the same: %s\n",
+			plaintext.Line(err.Error(), 300))
 		return split.Timings{}
 	}
 	if t.Problem != "" {

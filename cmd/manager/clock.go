@@ -30,9 +30,11 @@ func machineClock() (clock.PassiveClock, error) {
 }
 
 // The probe measures the clock once before anything runs: a leader must never decide by a wrong clock.
-func setupAPIServerProbe(ctx context.Context, mgr ctrl.Manager, o options, in surroundings, ready checks) (*auth.APIServerProbe, error) {
-	probe := &auth.APIServerProbe{Ask: auth.AskVersion(mgr.GetConfig(), mgr.GetHTTPClient()), Clock: in.steady, Log: ctrl.Log.WithName("clock")}
+func setupAPIServerProbe(ctx context.Context, mgr ctrl.Manager, o options, env surroundings, ready checks) (*auth.APIServerProbe, error) {
+	probe := &auth.APIServerProbe{
+		Ask: auth.AskVersion(mgr.GetConfig(), mgr.GetHTTPClient()), Clock: env.steady, Log: ctrl.Log.WithName("clock"),
+	}
 	ready["apiserver"], ready["clock"] = probe.Lost(o.holdBudget), probe.ClockAgrees
 	_ = probe.Probe(ctx) // without an answer, the clocks are taken to agree
-	return probe, errors.Join(mgr.Add(probe), probe.Register(in.metrics))
+	return probe, errors.Join(mgr.Add(probe), probe.Register(env.metrics))
 }

@@ -98,7 +98,7 @@ func startManagerBy(t *testing.T, kubeconfig string, machine clock.PassiveClock,
 	return startManagerIn(t, kubeconfig, surroundings{clock: machine, metrics: prometheus.NewRegistry()}, leads, change...)
 }
 
-func startManagerIn(t *testing.T, kubeconfig string, in surroundings, leads bool, change ...func(*options)) *aManager {
+func startManagerIn(t *testing.T, kubeconfig string, env surroundings, leads bool, change ...func(*options)) *aManager {
 	t.Helper()
 	o := options{
 		signIn:     &signin.Source{},
@@ -111,7 +111,7 @@ func startManagerIn(t *testing.T, kubeconfig string, in surroundings, leads bool
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- runIn(ctx, o, in)
+		ended <- runIn(ctx, o, env)
 	}()
 	t.Cleanup(func() {
 		stop()

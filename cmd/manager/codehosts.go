@@ -38,10 +38,12 @@ type codeHostOptions struct {
 func (o *codeHostOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.clusterName, "cluster-name", "", "begins the names of checks, if several clusters post to the same repositories")
 	f.StringVar(&o.gitHubURL, "github-url", defaultGitHubURL, "URL of GitHub's REST API; of a GitHub Enterprise Server, https://HOST/api/v3")
-	f.Int64Var(&o.gitHubAppID, "github-app-id", 0, "GitHub App of the manager itself, for Triggers without credentials whose Team lists the repository")
+	f.Int64Var(&o.gitHubAppID, "github-app-id", 0,
+		"GitHub App of the manager itself, for Triggers without credentials whose Team lists the repository")
 	f.StringVar(&o.gitHubAppKey, "github-app-key-file", "", "PEM of its private key; read again for each check")
 	f.StringVar(&o.gitHubWebhookSecretFile, "github-webhook-secret-file", "",
-		"file with the secret of the webhook of a GitHub App, whose events then start runs of the teams that list the repository; read again for each event")
+		"file with the secret of the webhook of a GitHub App, whose events then start runs of the teams that list the repository; "+
+			"read again for each event")
 	f.StringVar(&o.gitHubTokenFile, "github-token-file", "", "file with a token, instead of an App: commit statuses, no check runs")
 	f.StringVar(&o.gitLabURL, "gitlab-url", "https://gitlab.com", "URL of GitLab")
 	f.StringVar(&o.gitLabTokenFile, "gitlab-token-file", "", "file with a token of the manager itself; read again for each check")

@@ -60,7 +60,8 @@ func newCollectWorld(t *testing.T, s *apiserver.Server, m *aManager) *collectWor
 	w.create(&corev1.ServiceAccount{ObjectMeta: w.meta("tests")})
 	w.suite = w.deploy(t, m.url, "first")
 	poll.True(t, "the run has a Job", func() bool { return s.Client.Get(t.Context(), client.ObjectKeyFromObject(w.suite), w.job) == nil })
-	if init := w.job.Spec.Template.Spec.InitContainers; len(init) != 1 || init[0].Name != "postflight-collect" || init[0].Image != "postflight:test" {
+	if init := w.job.Spec.Template.Spec.InitContainers; len(init) != 1 || init[0].Name != "postflight-collect" ||
+		init[0].Image != "postflight:test" {
 		t.Fatalf("the Job has no collector: %+v", init)
 	}
 	return w
@@ -100,7 +101,7 @@ func (w *collectWorld) pod(name string, j *batchv1.Job, change ...func(*corev1.P
 	return p
 }
 
-// otherJob is a Job that somebody created, with an owner or none.
+// otherJob is a Job that Postflight did not create, with an owner or none.
 func (w *collectWorld) otherJob(name string, owners ...metav1.OwnerReference) *batchv1.Job {
 	w.t.Helper()
 	j := &batchv1.Job{ObjectMeta: w.meta(name), Spec: batchv1.JobSpec{Template: w.job.Spec.Template}}
@@ -157,7 +158,8 @@ func (w *collectWorld) collects(p *corev1.Pod) {
 		return status != http.StatusServiceUnavailable
 	})
 	var answer httpapi.CollectAnswer
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK || len(answer.Files) != 1 || answer.Run != w.suite.Name {
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK || len(answer.Files) != 1 ||
+		answer.Run != w.suite.Name {
 		w.t.Fatalf("%d %s, %v", status, body, err)
 	}
 	for content, want := range map[string]int{"four": http.StatusForbidden, "fiver": http.StatusOK} {
@@ -173,7 +175,7 @@ func (w *collectWorld) collects(p *corev1.Pod) {
 	}
 }
 
-// refuses checks every way in which somebody might try to get a URL.
+// refuses checks every way in which an attacker might try to get a URL.
 func (w *collectWorld) refuses(good *corev1.Pod) {
 	w.t.Helper()
 	labels := func(p *corev1.Pod) {
@@ -238,13 +240,14 @@ func (w *collectWorld) tokenOfRecreated(name string) string {
 	return token
 }
 
-// tokenElsewhere is that of a pod in a namespace without a Team, of a Job that claims to be that of a Suite there.
+// tokenElsewhere is the token of a pod in a namespace without a Team. Its Job claims to belong to a Suite there.
 func (w *collectWorld) tokenElsewhere() string {
 	w.t.Helper()
 	other := *w
 	other.tenant = &tenant{s: w.s, namespace: w.s.Namespace(w.t)}
 	other.create(&corev1.ServiceAccount{ObjectMeta: other.meta("tests")})
-	s := &v1alpha1.Suite{ObjectMeta: other.meta("smoke"), Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"}}
+	s := &v1alpha1.Suite{ObjectMeta: other.meta("smoke"), Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"},
+		Environment: "staging"}}
 	other.create(s)
 	j := other.otherJob("smoke", *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Suite")))
 	return other.token(other.pod("smoke-1", j), job.TokenAudience)

@@ -62,10 +62,11 @@ func TestDashboard(t *testing.T) {
 	if err := registerExpiry(served, registry); err != nil {
 		t.Fatal(err)
 	}
-	m := startManagerIn(t, apiserver.Kubeconfig(t, s.Manager(t)), surroundings{clock: newWrongClock(0), metrics: registry}, leads, func(o *options) {
-		o.metricsTeams, o.store.image = 50, "postflight:test"
-		o.store.Options, o.store.createBucket = store.Options(), true
-	})
+	m := startManagerIn(t, apiserver.Kubeconfig(t, s.Manager(t)), surroundings{clock: newWrongClock(0), metrics: registry},
+		leads, func(o *options) {
+			o.metricsTeams, o.store.image = 50, "postflight:test"
+			o.store.Options, o.store.createBucket = store.Options(), true
+		})
 	prom := aPrometheus{startprometheus.Start(t, "../../bin/prometheus", m.metrics)}
 	tn, n := newTenant(t, s), 0
 	var empty []string
@@ -80,7 +81,7 @@ func TestDashboard(t *testing.T) {
 	})
 }
 
-// runs is a run from its notification to its end, and one that waits.
+// runs has a run from its notification to its end, and a waiting run.
 func (tn *tenant) runs(t *testing.T, url, sha string) {
 	t.Helper()
 	run, j := tn.deploy(t, url, sha), &batchv1.Job{}
@@ -92,7 +93,7 @@ func (tn *tenant) runs(t *testing.T, url, sha string) {
 // aPrometheus answers queries.
 type aPrometheus struct{ url string }
 
-// emptyPanels are those of which a query finds nothing, or no number.
+// emptyPanels are the panels whose query finds nothing, or no number.
 func (p aPrometheus) emptyPanels(t *testing.T) (empty []string) {
 	t.Helper()
 	text, err := os.ReadFile(dashboardFile)

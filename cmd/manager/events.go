@@ -20,14 +20,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 )
 
-// formats are those of the types of EventSources.
+// formats are the formats of events by the type of the EventSource.
 var formats = map[v1alpha1.EventSourceType]event.Format{
 	v1alpha1.EventsOfGitHub: github.Format(),
 	v1alpha1.EventsOfGitLab: gitlab.Format(),
 	v1alpha1.EventsOfFlux:   flux.Format(),
 }
 
-func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, b backend) (*events.Receiver, error) {
+func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, env surroundings, b backend) (*events.Receiver, error) {
 	app := events.App{ID: o.codeHosts.gitHubAppID, Host: o.codeHosts.gitHubHost()}
 	if o.codeHosts.gitHubWebhookSecretFile != "" {
 		app.Secret = o.codeHosts.webhookSecret
@@ -35,7 +35,7 @@ func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surro
 	return events.New(events.Config{
 		Dispatcher: b.dispatcher, Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Formats: formats, App: app,
 		Reports: report.Options{PublicURL: o.publicURL, ClusterName: o.codeHosts.clusterName},
-		Used:    b.usage.RecordEvent, Clock: in.steady, ServerTime: probe.ServerTime,
+		Used:    b.usage.RecordEvent, Clock: env.steady, ServerTime: probe.ServerTime,
 	})
 }
 
@@ -43,7 +43,8 @@ func newEvents(mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surro
 func eventsOfApp(o options) eventsource.Config {
 	c := eventsource.Config{Formats: formats, TakesApp: o.codeHosts.gitHubWebhookSecretFile != ""}
 	if c.TakesApp && o.codeHosts.gitHubAppID != 0 {
-		c.Hook = &appHook{host: githubhost.New(cmp.Or(o.codeHosts.gitHubURL, defaultGitHubURL), outbound.New()), credentials: o.codeHosts.ownGitHub()}
+		host := githubhost.New(cmp.Or(o.codeHosts.gitHubURL, defaultGitHubURL), outbound.New())
+		c.Hook = &appHook{host: host, credentials: o.codeHosts.ownGitHub()}
 	}
 	return c
 }

@@ -34,18 +34,18 @@ import (
 func drainTimeout(o options) time.Duration { return o.holdBudget + 5*time.Second }
 
 func setupHTTP(
-	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, env surroundings, ready checks,
 	secure *tls.Config,
 ) error {
-	b, err := newBackend(ctx, mgr, o, bucket, probe, in)
+	b, err := newBackend(ctx, mgr, o, bucket, probe, env)
 	if err != nil {
 		return err
 	}
-	api, err := newAPI(mgr, o, bucket, probe, in, b)
+	api, err := newAPI(mgr, o, bucket, probe, env, b)
 	if err != nil {
 		return err
 	}
-	pages, err := setupPages(ctx, mgr, o, bucket, b, in)
+	pages, err := setupPages(ctx, mgr, o, bucket, b, env)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func setupHTTP(
 	}
 	// A replica that answers sooner does not know all Triggers and Suites, and may store a wrong time.
 	synced := func() bool { return b.triggersSynced() && suitesSynced() && probe.Measured() }
-	in.rollouts.dispatcher, in.rollouts.synced = b.dispatcher, synced
+	env.rollouts.dispatcher, env.rollouts.synced = b.dispatcher, synced
 	return addServer(mgr, api, pages, o, synced, ready, secure)
 }
 
@@ -71,7 +71,7 @@ type backend struct {
 }
 
 func newBackend(
-	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, env surroundings,
 ) (b backend, err error) {
 	if b.keys, b.usage, err = setupAuth(mgr, probe, auth.ServerClock{APIServerProbe: probe}); err != nil {
 		return b, err
@@ -79,28 +79,30 @@ func newBackend(
 	if b.writer, err = newWriter(mgr); err != nil {
 		return b, err
 	}
-	b.sessions = signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, in.clock)
-	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, in, b.writer, inputsOfRuns(bucket)); err != nil {
+	b.sessions = signin.NewSessions(mgr.GetAPIReader(), b.writer, o.leader.namespace, env.clock)
+	if b.dispatcher, b.triggersSynced, err = setupDispatcher(ctx, mgr, o, probe, env, b.writer, inputsOfRuns(bucket)); err != nil {
 		return b, err
 	}
-	b.tests = newHistory(bucket, in.clock)
+	b.tests = newHistory(bucket, env.clock)
 	b.reader, err = newReader(mgr, bucket)
 	return b, err
 }
 
-func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, b backend) (*api.API, error) {
-	keys, err := clusterKeys(mgr, in.steady)
+func newAPI(
+	mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, env surroundings, b backend,
+) (*api.API, error) {
+	keys, err := clusterKeys(mgr, env.steady)
 	if err != nil {
 		return nil, err
 	}
 	now := auth.ServerClock{APIServerProbe: probe}
-	issuers := newIssuers(mgr, o, probe, in.steady)
+	issuers := newIssuers(mgr, o, probe, env.steady)
 	waitTokens := newWaitTokens(mgr, b.sessions, now)
 	waitTokens.Vouched = issuers.Vouched
-	accounts := newServiceAccounts(mgr, b.writer, keys, cmp.Or[clock.PassiveClock](in.accounts, now))
+	accounts := newServiceAccounts(mgr, b.writer, keys, cmp.Or[clock.PassiveClock](env.accounts, now))
 	accounts.Elsewhere = issuers.Lists
 	authenticator := &auth.Authenticator{Ways: []auth.Way{waitTokens, accounts, issuers}, Keys: b.keys}
-	events, err := newEvents(mgr, o, probe, in, b)
+	events, err := newEvents(mgr, o, probe, env, b)
 	if err != nil {
 		return nil, err
 	}
@@ -112,23 +114,23 @@ func newAPI(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth
 		Live:            mgr.GetAPIReader(),
 		Authenticate:    authenticator.Authenticate,
 		WaitTokens:      waitTokens,
-		AuthenticatePod: authenticatePod(b.writer, keys, in.steady),
+		AuthenticatePod: authenticatePod(b.writer, keys, env.steady),
 		Authenticated:   listen.Authenticated,
-		Clock:           in.steady,
+		Clock:           env.steady,
 		Events:          events,
 		Uploads:         uploads(bucket),
 		Artifacts:       artifacts(bucket),
 		PublicURL:       o.publicURL,
 		Limits:          limits,
-		Registerer:      in.metrics,
-		TeamLabel:       in.teams.Of,
+		Registerer:      env.metrics,
+		TeamLabel:       env.teams.Of,
 		Log:             ctrl.Log.WithName("http"),
-		Audit:           in.audit,
+		Audit:           env.audit,
 		Runs:            b.reader,
 		Deployments:     pastDeployments(bucket),
 		Tests:           b.tests,
-		Replays:         replays(mgr.GetCache(), bucket, in.steady),
-		Tracer:          in.traces.Tracer(),
+		Replays:         replays(mgr.GetCache(), bucket, env.steady),
+		Tracer:          env.traces.Tracer(),
 	})
 }
 
@@ -154,7 +156,8 @@ func newReader(mgr ctrl.Manager, bucket *objectstore.Bucket) (*runs.Reader, erro
 
 // setupDispatcher also returns whether all Triggers that existed at the start are known.
 func setupDispatcher(
-	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, in surroundings, writer client.Client, inputs dispatch.Inputs,
+	ctx context.Context, mgr ctrl.Manager, o options, probe *auth.APIServerProbe, env surroundings,
+	writer client.Client, inputs dispatch.Inputs,
 ) (*dispatch.Dispatcher, func() bool, error) {
 	triggers := &match.Index{}
 	synced, err := trigger.WatchTriggers(ctx, mgr.GetCache(), triggers)
@@ -162,9 +165,9 @@ func setupDispatcher(
 		return nil, nil, err
 	}
 	dispatcher, err := dispatch.New(dispatch.Config{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers, LeftOut: in.bounds.LeftOutTriggers,
-		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: in.steady,
-		Tracer: in.traces.Tracer(), Journal: in.journalOfDispatcher(),
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers, LeftOut: env.bounds.LeftOutTriggers,
+		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: env.steady,
+		Tracer: env.traces.Tracer(), Journal: env.journalOfDispatcher(),
 	})
 	return dispatcher, synced, err
 }

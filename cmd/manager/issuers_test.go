@@ -106,7 +106,8 @@ func (s sender) ask(t *testing.T, method, path, body string) (int, string) {
 
 func (s sender) notify(t *testing.T, sha, deploymentType string) (int, string) {
 	t.Helper()
-	return s.ask(t, http.MethodPost, "/api/webhooks/deploy_success", fmt.Sprintf(`{"branch":"main","sha":%q,"deployment_type":%q}`, sha, deploymentType))
+	return s.ask(t, http.MethodPost, "/api/webhooks/deploy_success",
+		fmt.Sprintf(`{"branch":"main","sha":%q,"deployment_type":%q}`, sha, deploymentType))
 }
 
 // TestTokensOfCI: tokens with the claims of GitHub and of GitLab start runs, of the commit and of nothing else that the policy allows, and
@@ -115,7 +116,8 @@ func TestTokensOfCI(t *testing.T) {
 	s, ci := apiserver.Alone(t), tokens.NewIssuer(t)
 	m := startManager(t, apiserver.Kubeconfig(t, s.Manager(t)), 0, leads, listIssuer(t, ci))
 	acme, shop := newTenant(t, s), newTenant(t, s)
-	policy := acme.trusts(t, ci, map[string]v1alpha1.ClaimValues{"repository_id": {"4711"}, "ref": {"refs/heads/main"}, "event_name": {"push"}})
+	policy := acme.trusts(t, ci, map[string]v1alpha1.ClaimValues{"repository_id": {"4711"}, "ref": {"refs/heads/main"},
+		"event_name": {"push"}})
 	shop.trusts(t, ci, map[string]v1alpha1.ClaimValues{"project_id": {"22"}, "ref_protected": {"true"}})
 	isReady(t, s, policy)
 	github := func(changes ...tokens.Claims) sender {
@@ -139,7 +141,8 @@ func TestTokensOfCI(t *testing.T) {
 		return ""
 	})
 	if code, body := github().ask(t, http.MethodGet, "/api/v0/whoami", ""); code != http.StatusOK ||
-		!strings.Contains(body, `{"kind":"token","name":"`+acme.namespace+`/ci"}`) || !strings.Contains(body, `"actions":["notify"]`) || !strings.Contains(body, tokens.Commit) {
+		!strings.Contains(body, `{"kind":"token","name":"`+acme.namespace+`/ci"}`) || !strings.Contains(body, `"actions":["notify"]`) ||
+		!strings.Contains(body, tokens.Commit) {
 		t.Errorf("whoami: %d %s", code, body)
 	}
 	run := "/api/v0/ci-greenlight/" + reply.Results[0].RunID()
@@ -153,7 +156,8 @@ func TestTokensOfCI(t *testing.T) {
 	for name, bad := range ci.Bad(time.Now()) {
 		t.Run(name, func(t *testing.T) {
 			for _, team := range []string{"", acme.namespace} {
-				if code, body := (sender{m, bad.Token, team}).notify(t, tokens.Commit, "staging"); code != bad.Status && (code != http.StatusServiceUnavailable || !bad.NewKey) {
+				if code, body := (sender{m, bad.Token, team}).notify(t, tokens.Commit, "staging"); code != bad.Status &&
+					(code != http.StatusServiceUnavailable || !bad.NewKey) {
 					t.Errorf("as %q: %d, want %d: %s", team, code, bad.Status, body)
 				}
 			}
@@ -206,7 +210,8 @@ func beyondThePolicy(t *testing.T, github func(...tokens.Claims) sender, gitlab 
 			s.team = acme.namespace
 			return s.notify(t, tokens.Commit, "staging")
 		}, "project_id=22"},
-		"a team of no name": {func() (int, string) { s := github(); s.team = "none"; return s.notify(t, tokens.Commit, "staging") }, "No TrustPolicy of the Team none"},
+		"a team of no name": {func() (int, string) { s := github(); s.team = "none"; return s.notify(t, tokens.Commit, "staging") },
+			"No TrustPolicy of the Team none"},
 		"another TrustPolicy": {func() (int, string) {
 			s := github()
 			s.team = acme.namespace + "/none"
@@ -231,7 +236,8 @@ func isReady(t *testing.T, s *apiserver.Server, p *v1alpha1.TrustPolicy) {
 		if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(p), is); err != nil {
 			return err.Error()
 		}
-		if ready := meta.FindStatusCondition(is.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != is.Generation {
+		if ready := meta.FindStatusCondition(is.Status.Conditions, v1alpha1.ConditionReady); ready == nil ||
+			ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != is.Generation {
 			return fmt.Sprint(is.Status.Conditions)
 		}
 		return ""

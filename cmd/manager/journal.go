@@ -41,11 +41,11 @@ func saveJournal(j *archive.Journal) {
 }
 
 // journalOfDispatcher is nil without a store.
-func (in surroundings) journalOfDispatcher() dispatch.Journal {
-	if in.journal == nil {
+func (env surroundings) journalOfDispatcher() dispatch.Journal {
+	if env.journal == nil {
 		return nil
 	}
-	return in.journal
+	return env.journal
 }
 
 // replays is nil without a store.

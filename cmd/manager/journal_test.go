@@ -40,7 +40,8 @@ func TestReplayAfterAStop(t *testing.T) {
 		got, code = tn.replay(t, m.url)
 		return code == http.StatusOK
 	})
-	if len(got.Triggers) != 1 || got.Triggers[0].Stops == 0 || got.Triggers[0].ComparedWith != "trigger" || got.Changes[0].SHA != "first" || !*got.Changes[0].MatchedThen {
+	if len(got.Triggers) != 1 || got.Triggers[0].Stops == 0 || got.Triggers[0].ComparedWith != "trigger" || got.Changes[0].SHA != "first" ||
+		!*got.Changes[0].MatchedThen {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -59,7 +59,8 @@ func (o *leaderOptions) lock(config *rest.Config) (resourcelock.Interface, error
 	}
 	host, _ := os.Hostname() // for people who look at the Lease
 	identity := resourcelock.ResourceLockConfig{Identity: cmp.Or(o.replicaName, host+"_"+string(uuid.NewUUID()))}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, o.namespace, leaseName, identity, config, lead.NewTiming(o.lease).Renew)
+	lock, err := resourcelock.NewFromKubeconfig(
+		resourcelock.LeasesResourceLock, o.namespace, leaseName, identity, config, lead.NewTiming(o.lease).Renew)
 	if err != nil {
 		return nil, fmt.Errorf("create the leader's lock: %w", err)
 	}

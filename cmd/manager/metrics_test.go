@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/test/freeport"
 )
 
-// describing records what metrics there may be, many of which are served only once they have a value.
+// describing records what metrics there may be: many are served only once they have a value.
 type describing struct {
 	*prometheus.Registry
 	metrics []string
@@ -54,7 +54,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	r := &describing{Registry: prometheus.NewRegistry()}
 	o := options{
 		signIn:     &signin.Source{},
-		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeport.Address(t), metricsAddress: "0", probeAddress: freeport.Address(t),
+		kubeconfig: apiserver.Kubeconfig(t, apiserver.New(t).Config), bindAddress: freeport.Address(
+			t), metricsAddress: "0", probeAddress: freeport.Address(t),
 		leader: leaderOptions{namespace: "default"}, holdBudget: 45 * time.Second,
 		store: storeOptions{image: "none", Options: objectstore.Options{
 			Endpoint: "http://" + freeport.Address(t), Region: "r", Bucket: "b", UploadLifetime: time.Minute,

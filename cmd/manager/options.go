@@ -29,7 +29,7 @@ type options struct {
 	publicURL      string
 	podURL         string
 	podCAFile      string
-	podCA          string // PEM, that of the file
+	podCA          string // PEM, from podCAFile
 	pageHosts      []string
 	signInConfig   string
 	signIn         *signin.Source // that follows the file
@@ -84,14 +84,18 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.metricsTeams, "metrics-teams", 50,
 		"how many teams the metrics tell apart, from 0 to 1000: the first that send or run something; the others are together")
 	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8082", "address of /healthz and /readyz, host:port")
-	f.StringVar(&o.publicURL, "public-url", "", "URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
+	f.StringVar(&o.publicURL, "public-url", "",
+		"URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
 	f.StringVar(&o.podURL, "pod-url", os.Getenv("POSTFLIGHT_POD_URL"),
-		"URL under which pods reach the HTTP API, to upload what tests wrote; default: $POSTFLIGHT_POD_URL, or that of the Service in the manager's namespace")
-	f.StringVar(&o.podCAFile, "pod-ca-file", "", "PEM of the certificate authority of --pod-url, for pods, unless a public one signed its certificate")
+		"URL under which pods reach the HTTP API, to upload what tests wrote; "+
+			"default: $POSTFLIGHT_POD_URL, or that of the Service in the manager's namespace")
+	f.StringVar(&o.podCAFile, "pod-ca-file", "",
+		"PEM of the certificate authority of --pod-url, for pods, unless a public one signed its certificate")
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
-		"file that says who may sign in to the run pages other than with an API key: through an OpenID Connect provider or an authenticating proxy; "+
+		"file that says who may sign in to the run pages other than with an API key: "+
+			"through an OpenID Connect provider or an authenticating proxy; "+
 			"changes count within a second")
 	f.StringVar(&o.tokenIssuers, "token-issuers", "",
 		"file that lists the issuers of tokens that TrustPolicies may trust, such as CI systems; read at the start")
@@ -142,7 +146,8 @@ func (o *options) validate() error {
 	if o.podGoneAfter < time.Second {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
-	return errors.Join(append(errs, o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
+	return errors.Join(append(errs,
+		o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
 }
 
 func (o *options) loadSignIn() (err error) {

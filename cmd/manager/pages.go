@@ -36,22 +36,24 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-func setupPages(ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, b backend, in surroundings) (*pages.UI, error) {
+func setupPages(
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, b backend, env surroundings,
+) (*pages.UI, error) {
 	o.signIn.Log = ctrl.Log.WithName("sign-in")
-	if err := errors.Join(b.sessions.Watch(ctx, mgr), mgr.Add(o.signIn), o.signIn.Register(in.metrics)); err != nil {
+	if err := errors.Join(b.sessions.Watch(ctx, mgr), mgr.Add(o.signIn), o.signIn.Register(env.metrics)); err != nil {
 		return nil, err
 	}
 	return pages.New(pages.Config{
 		Cache: mgr.GetCache(), Runs: b.reader, SendingLogs: b.reader.Sending,
-		Authenticator: &signin.People{Keys: b.keys, Source: o.signIn, Sessions: b.sessions, Cache: mgr.GetCache(), Clock: in.clock},
+		Authenticator: &signin.People{Keys: b.keys, Source: o.signIn, Sessions: b.sessions, Cache: mgr.GetCache(), Clock: env.clock},
 		Provider:      signin.Provider{Source: o.signIn, Sessions: b.sessions}, SealingKey: b.sessions.Key,
 		Config: overview.Config{
-			Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket), Explain: explainer(b.dispatcher, in.steady),
+			Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket), Explain: explainer(b.dispatcher, env.steady),
 			Deployments: pastDays(mgr, bucket), Tests: testsOfPages(b.tests),
 		},
-		Actions: b.dispatcher, Steady: in.steady, Authenticated: listen.Authenticated, OpenAPI: api.OpenAPI,
+		Actions: b.dispatcher, Steady: env.steady, Authenticated: listen.Authenticated, OpenAPI: api.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: site.DefaultLimits(),
-		Log: ctrl.Log.WithName("pages"), Audit: in.audit, Clock: in.clock,
+		Log: ctrl.Log.WithName("pages"), Audit: env.audit, Clock: env.clock,
 	})
 }
 
@@ -64,7 +66,9 @@ func testsOfPages(r *history.Reader) overview.Tests {
 }
 
 // pastDays is nil without a store.
-func pastDays(mgr ctrl.Manager, bucket *objectstore.Bucket) func(context.Context, *v1alpha1.Team, string, record.Span) ([]httpapi.Deployment, error) {
+func pastDays(
+	mgr ctrl.Manager, bucket *objectstore.Bucket,
+) func(context.Context, *v1alpha1.Team, string, record.Span) ([]httpapi.Deployment, error) {
 	if bucket == nil {
 		return nil
 	}

@@ -30,13 +30,16 @@ func TestPagesReadTheStore(t *testing.T) {
 	})
 	tn := newTenant(t, s)
 	public := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tn.namespace}}
-	if err := s.Client.Patch(t.Context(), public, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"postflight.dev/records-since":"2020-01-01T00:00:00Z"}},"spec":{"publicPages":true}}`))); err != nil {
+	if err := s.Client.Patch(t.Context(), public, client.RawPatch(types.MergePatchType, []byte(
+		`{"metadata":{"annotations":{"postflight.dev/records-since":"2020-01-01T00:00:00Z"}},"spec":{"publicPages":true}}`))); err != nil {
 		t.Fatal(err)
 	}
 	old := &v1alpha1.Suite{
-		ObjectMeta: metav1.ObjectMeta{Namespace: tn.namespace, Name: "smoke-old", CreationTimestamp: metav1.NewTime(time.Now().Add(-48 * time.Hour).Truncate(time.Second))},
-		Spec:       v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging", Deployment: v1alpha1.Deployment{Branch: "main"}},
-		Status:     v1alpha1.SuiteStatus{Conditions: []metav1.Condition{v1alpha1.Failed("Exit code 1.")}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: tn.namespace, Name: "smoke-old",
+			CreationTimestamp: metav1.NewTime(time.Now().Add(-48 * time.Hour).Truncate(time.Second))},
+		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging",
+			Deployment: v1alpha1.Deployment{Branch: "main"}},
+		Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{v1alpha1.Failed("Exit code 1.")}},
 	}
 	log, err := past.SaveLog(t.Context(), record.Of(tn.namespace, old), "smoke-old-x", "test", false, strings.NewReader("it did not work\n"))
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
-// rollouts makes the notifications of rollouts as the HTTP API makes those of clients. It is complete before the manager starts.
+// rollouts makes the notifications of rollouts as the HTTP API makes the clients' notifications. It is complete before the manager starts.
 type rollouts struct {
 	dispatcher *dispatch.Dispatcher
 	synced     func() bool // all Triggers and Suites that existed at the start are known
@@ -22,10 +22,12 @@ type rollouts struct {
 }
 
 // Notify implements deployed.Notifier.
-func (r *rollouts) Notify(ctx context.Context, team *v1alpha1.Team, n *notification.Notification, of deployed.Rollout) (deployed.Outcome, bool) {
+func (r *rollouts) Notify(
+	ctx context.Context, team *v1alpha1.Team, n *notification.Notification, rollout deployed.Rollout,
+) (deployed.Outcome, bool) {
 	return r.dispatch(ctx, dispatch.Request{
-		Team: team, Notification: n, IdempotencyKey: of.Key, RequestID: "rollout." + rand.Text(),
-		Origin: dispatch.FromRollout(of.Environment),
+		Team: team, Notification: n, IdempotencyKey: rollout.Key, RequestID: "rollout." + rand.Text(),
+		Origin: dispatch.FromRollout(rollout.Environment),
 	})
 }
 

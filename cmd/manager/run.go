@@ -65,10 +65,10 @@ func newLogger(o options) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 }
 
-func runIn(ctx context.Context, o options, in surroundings) error {
+func runIn(ctx context.Context, o options, env surroundings) error {
 	log := newLogger(o)
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
-	in.steady = auth.NewSteadyClock(in.clock)
+	env.steady = auth.NewSteadyClock(env.clock)
 
 	if err := noticeDeadConnections(); err != nil {
 		return err
@@ -77,45 +77,45 @@ func runIn(ctx context.Context, o options, in surroundings) error {
 	if err != nil {
 		return err
 	}
-	if in.traces, err = setupTraces(ctx, o); err != nil {
+	if env.traces, err = setupTraces(ctx, o); err != nil {
 		return err
 	}
-	defer flush(in.traces)
-	in.rollouts = &rollouts{steady: in.steady}
-	in.bounds = bounded.New()
-	in.teams = fairness.NewLabels(o.metricsTeams)
-	in.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	if err := registerBuild(in.metrics); err != nil {
+	defer flush(env.traces)
+	env.rollouts = &rollouts{steady: env.steady}
+	env.bounds = bounded.New()
+	env.teams = fairness.NewLabels(o.metricsTeams)
+	env.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	if err := registerBuild(env.metrics); err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(o, in.bounds))
+	mgr, err := ctrl.NewManager(config, managerOptions(o, env.bounds))
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
 	ready := checks{}
-	bucket, err := setupStore(mgr, o.store, in.metrics, ready)
+	bucket, err := setupStore(mgr, o.store, env.metrics, ready)
 	if err != nil {
 		return err
 	}
-	if in.journal, err = setupJournal(mgr, bucket, in.metrics); err != nil {
+	if env.journal, err = setupJournal(mgr, bucket, env.metrics); err != nil {
 		return err
 	}
-	defer saveJournal(in.journal)
-	probe, err := setupAPIServerProbe(ctx, mgr, o, in, ready)
+	defer saveJournal(env.journal)
+	probe, err := setupAPIServerProbe(ctx, mgr, o, env, ready)
 	if err != nil {
 		return err
 	}
-	if err := setupReconciling(ctx, mgr, o, bucket, probe, in); err != nil {
+	if err := setupReconciling(ctx, mgr, o, bucket, probe, env); err != nil {
 		return err
 	}
-	if err := setupServers(ctx, mgr, o, bucket, probe, in, ready); err != nil {
+	if err := setupServers(ctx, mgr, o, bucket, probe, env, ready); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
 func setupReconciling(
-	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings,
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, env surroundings,
 ) error {
 	now := auth.ServerClock{APIServerProbe: probe}
 	image, err := imageOfPods(ctx, mgr.GetAPIReader(), mgr.GetLogger(), o)
@@ -123,37 +123,39 @@ func setupReconciling(
 		return err
 	}
 	inputs := runInputs(bucket, image, o)
-	records, keepers, err := setupRecords(mgr, bucket, now, in.metrics)
+	records, keepers, err := setupRecords(mgr, bucket, now, env.metrics)
 	if err != nil {
 		return err
 	}
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	metrics, err := controllers.NewMetrics(in.metrics, mgr.GetCache(), in.teams, now)
+	metrics, err := controllers.NewMetrics(env.metrics, mgr.GetCache(), env.teams, now)
 	if err != nil {
 		return err
 	}
 	return setupLead(mgr, o.leader, controllers.Config{
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
-		Inputs: inputs, Image: image, Archive: records, Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
-		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName), Scope: o.scope.Scope, Bounds: in.bounds,
+		Inputs: inputs, Image: image, Archive: records,
+		Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
+		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
+		Scope: o.scope.Scope, Bounds: env.bounds,
 		Events: eventsOfApp(o), Issuers: issuer.Audiences(o.issuers),
-		Trace: in.traces.Send, Notifier: in.rollouts, Schedules: schedules{in.rollouts}, Deployments: deploymentStore(bucket),
+		Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
 }
 
 func setupServers(
-	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, in surroundings, ready checks,
+	ctx context.Context, mgr ctrl.Manager, o options, bucket *objectstore.Bucket, probe *auth.APIServerProbe, env surroundings, ready checks,
 ) error {
-	secure, err := setupTLS(mgr, o.tls, in.metrics)
+	secure, err := setupTLS(mgr, o.tls, env.metrics)
 	if err != nil {
 		return err
 	}
-	if err := setupHTTP(ctx, mgr, o, bucket, probe, in, ready, secure); err != nil {
+	if err := setupHTTP(ctx, mgr, o, bucket, probe, env, ready, secure); err != nil {
 		return err
 	}
-	return errors.Join(setupMetrics(mgr, o, secure, in.metrics), setupProbes(mgr, o.probeAddress, ready))
+	return errors.Join(setupMetrics(mgr, o, secure, env.metrics), setupProbes(mgr, o.probeAddress, ready))
 }
 
 // A silent connection is pinged after 5 s and closed 5 s later: the defaults would take all of the time a notification can be held.

@@ -59,7 +59,8 @@ func TestScheduleTestsAgain(t *testing.T) {
 		}
 		return len(list.Items) == 2
 	})
-	if again.Spec.Attempt != 2 || again.Spec.Deployment.SHA != "5ca1ab1e" || again.Spec.Deployment.Branch != "main" || again.ScheduledFor().Before(since.Add(50*time.Minute)) {
+	if again.Spec.Attempt != 2 || again.Spec.Deployment.SHA != "5ca1ab1e" || again.Spec.Deployment.Branch != "main" ||
+		again.ScheduledFor().Before(since.Add(50*time.Minute)) {
 		t.Errorf("%+v, for %s", again.Spec, again.ScheduledFor())
 	}
 	poll.True(t, "it has a Job", func() bool { return tn.hasJob(t, &again) })

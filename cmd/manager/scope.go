@@ -22,8 +22,10 @@ type scopeOptions struct {
 }
 
 func (o *scopeOptions) addFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.Namespaces, "watch-namespaces", nil, "the only namespaces that the manager reads and writes, besides its own; default: all")
-	f.StringVar(&o.teamsFile, "teams-file", "", "file with a TeamList, the Teams of --watch-namespaces: the manager then reads none from the cluster")
+	f.StringSliceVar(&o.Namespaces, "watch-namespaces", nil,
+		"the only namespaces that the manager reads and writes, besides its own; default: all")
+	f.StringVar(&o.teamsFile, "teams-file", "",
+		"file with a TeamList, the Teams of --watch-namespaces: the manager then reads none from the cluster")
 }
 
 // maxTeamsFile bounds the file, in bytes: it comes from a ConfigMap.
@@ -86,7 +88,8 @@ func (o *scopeOptions) check() error {
 		case t.RecordLifetime() < 24*time.Hour || t.SuiteBound() < 0 || t.UnfinishedSuiteBound() < 0 || t.Spec.MaxConcurrentSuites < 0:
 			return fmt.Errorf("the Team %q keeps records for less than 24h, or has a limit below 0", t.Name)
 		case len(t.Spec.Webhooks) > 0: // the status of a Team says since when each exists, and these have none
-			return fmt.Errorf("the Team %q has webhooks, which only Teams of the cluster can have; Triggers can tell a chat, with spec.notify", t.Name)
+			return fmt.Errorf(
+				"the Team %q has webhooks, which only Teams of the cluster can have; Triggers can tell a chat, with spec.notify", t.Name)
 		}
 		owners[namespace], names[t.Name] = t.Name, true
 	}

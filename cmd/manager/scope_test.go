@@ -31,13 +31,15 @@ func TestScopeOptions(t *testing.T) {
 		"no namespaces":               {nil, "[{metadata: {name: acme}}]", "set both, or neither"},
 		"an unknown field":            {[]string{"acme"}, "[{metadata: {name: acme}, spec: {a: b}}]", "unknown field"},
 		"a Team of another namespace": {[]string{"acme"}, "[{metadata: {name: other}}]", "not one of --watch-namespaces"},
-		"a namespace with two owners": {[]string{"acme"}, "[{metadata: {name: acme}}, {metadata: {name: b}, spec: {namespace: acme}}]", "claim the same namespace"},
-		"a Team twice":                {[]string{"a", "b"}, "[{metadata: {name: a}}, {metadata: {name: a}, spec: {namespace: b}}]", "two Teams"},
-		"a name that is no label":     {[]string{"acme"}, "[{metadata: {name: a.b}, spec: {namespace: acme}}]", "DNS label"},
-		"records that end at once":    {[]string{"acme"}, "[{metadata: {name: acme}, spec: {retention: {records: 1s}}}]", "less than 24h"},
-		"a limit that is no limit":    {[]string{"acme"}, "[{metadata: {name: acme}, spec: {maxSuites: -1}}]", "below 0"},
+		"a namespace with two owners": {[]string{"acme"}, "[{metadata: {name: acme}}, {metadata: {name: b}, spec: {namespace: acme}}]",
+			"claim the same namespace"},
+		"a Team twice":             {[]string{"a", "b"}, "[{metadata: {name: a}}, {metadata: {name: a}, spec: {namespace: b}}]", "two Teams"},
+		"a name that is no label":  {[]string{"acme"}, "[{metadata: {name: a.b}, spec: {namespace: acme}}]", "DNS label"},
+		"records that end at once": {[]string{"acme"}, "[{metadata: {name: acme}, spec: {retention: {records: 1s}}}]", "less than 24h"},
+		"a limit that is no limit": {[]string{"acme"}, "[{metadata: {name: acme}, spec: {maxSuites: -1}}]", "below 0"},
 		"webhooks": {
-			[]string{"acme"}, "[{metadata: {name: acme}, spec: {webhooks: [{name: events, secretRef: {name: postflight-webhook}}]}}]", "has webhooks",
+			[]string{"acme"}, "[{metadata: {name: acme}, spec: {webhooks: [{name: events, secretRef: {name: postflight-webhook}}]}}]",
+			"has webhooks",
 		},
 		"a Team without its namespace": {[]string{"acme"}, "[{metadata: {name: a}, spec: {namespace: acme}}]", ""},
 	} {
@@ -69,7 +71,8 @@ func TestScope(t *testing.T) {
 	s := apiserver.Alone(t)
 	system, one, two, other := s.Namespace(t), newTenant(t, s), newTenant(t, s), newTenant(t, s)
 	config := rest.CopyConfig(s.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + system + ":scoped", Groups: []string{"system:authenticated"}}
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + system + ":scoped",
+		Groups: []string{"system:authenticated"}}
 	for _, tn := range []*tenant{one, two} {
 		grantIn(t, s, tn.namespace, config.Impersonate.UserName, rulesInNamespaces(t))
 	}
@@ -98,7 +101,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// rulesInNamespaces are those of config/rbac/role.yaml without objects of the cluster.
+// rulesInNamespaces are the rules of config/rbac/role.yaml without objects of the cluster.
 func rulesInNamespaces(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
 	text, err := os.ReadFile("../../config/rbac/role.yaml")

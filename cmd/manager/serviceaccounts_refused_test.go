@@ -31,12 +31,13 @@ func (w *hookWorld) refusesTokens() {
 		bearer string
 		status int
 	}{
-		"the audience of the API":          {w.token(nil), http.StatusUnauthorized},
-		"another audience":                 {w.token(nil, "vault"), http.StatusUnauthorized},
-		"the token of a collector":         {w.token(hook, job.TokenAudience), http.StatusUnauthorized},
-		"a token that was changed":         {changed(w.token(hook, "postflight"), w.namespace, other), http.StatusUnauthorized},
-		"an expired token":                 {w.ended(hook), http.StatusUnauthorized},
-		"a token of another issuer":        {w.resigned(hook, func(c map[string]any) { c["aud"], c["iss"] = "postflight", "https://other" }), http.StatusUnauthorized},
+		"the audience of the API":  {w.token(nil), http.StatusUnauthorized},
+		"another audience":         {w.token(nil, "vault"), http.StatusUnauthorized},
+		"the token of a collector": {w.token(hook, job.TokenAudience), http.StatusUnauthorized},
+		"a token that was changed": {changed(w.token(hook, "postflight"), w.namespace, other), http.StatusUnauthorized},
+		"an expired token":         {w.ended(hook), http.StatusUnauthorized},
+		"a token of another issuer": {w.resigned(hook, func(c map[string]any) { c["aud"], c["iss"] = "postflight", "https://other" }),
+			http.StatusUnauthorized},
 		"a token of a pod that is no more": {w.tokenOfGone("no-more"), http.StatusUnauthorized},
 		"an account without a binding":     {request.Status.Token, http.StatusForbidden},
 	} {

@@ -211,7 +211,7 @@ func (w *hookWorld) notifiesAnother(other *tenant) {
 	})
 }
 
-// forgetsBinding: one that is deleted counts until what the API server said no longer does.
+// forgetsBinding: a deleted binding counts until the API server's answer expires.
 func (w *hookWorld) forgetsBinding(binding *rbacv1.RoleBinding) {
 	token := w.token(nil, "postflight")
 	w.isAccepted(token)

@@ -48,7 +48,7 @@ func (oneTeam) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 	return nil
 }
 
-// store counts connections, of which signing must open none.
+// store counts connections: signing must open none.
 func store(b *testing.B) (address string, connections *atomic.Int64) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -75,7 +75,8 @@ func BenchmarkSign(b *testing.B) {
 	b.Setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
 	b.Setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
 	address, connections := store(b)
-	bucket, err := objectstore.New(objectstore.Options{Endpoint: address, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: objectstore.DefaultUploadLifetime})
+	bucket, err := objectstore.New(objectstore.Options{Endpoint: address, Region: "us-east-1", Bucket: "postflight", PathStyle: true,
+		UploadLifetime: objectstore.DefaultUploadLifetime})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +88,8 @@ func BenchmarkSign(b *testing.B) {
 		b.Fatal(err)
 	}
 	api, err := api.New(api.Config{
-		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: limits.Default(), Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
+		Dispatcher: &dispatch.Dispatcher{}, Cache: oneTeam{}, Live: oneTeam{}, Limits: limits.Default(),
+		Uploads: &inputs.Store{Bucket: bucket}, Runs: reader,
 		Authenticate:    authenticator.Authenticate,
 		AuthenticatePod: func(*http.Request) (podfiles.Pod, error) { return podfiles.Pod{}, auth.ErrUnauthenticated },
 		Authenticated:   func(context.Context, string) {}, Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},

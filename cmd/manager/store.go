@@ -52,19 +52,34 @@ type storeOptions struct {
 }
 
 func (o *storeOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"), "URL of the S3-compatible object store, for the manager and pods; default: $POSTFLIGHT_STORE_ENDPOINT")
-	f.StringVar(&o.PublicEndpoint, "store-public-endpoint", os.Getenv("POSTFLIGHT_STORE_PUBLIC_ENDPOINT"), "its URL for CI; default: $POSTFLIGHT_STORE_PUBLIC_ENDPOINT, or --store-endpoint")
-	f.StringVar(&o.Region, "store-region", cmp.Or(os.Getenv("POSTFLIGHT_STORE_REGION"), "us-east-1"), "its region, a part of every signature; default: $POSTFLIGHT_STORE_REGION")
+	f.StringVar(&o.Endpoint, "store-endpoint", os.Getenv("POSTFLIGHT_STORE_ENDPOINT"),
+		"URL of the S3-compatible object store, for the manager and pods; default: $POSTFLIGHT_STORE_ENDPOINT")
+	f.StringVar(&o.PublicEndpoint, "store-public-endpoint", os.Getenv("POSTFLIGHT_STORE_PUBLIC_ENDPOINT"),
+		"its URL for CI; default: $POSTFLIGHT_STORE_PUBLIC_ENDPOINT, or --store-endpoint")
+	f.StringVar(&o.Region, "store-region", cmp.Or(os.Getenv("POSTFLIGHT_STORE_REGION"), "us-east-1"),
+		"its region, a part of every signature; default: $POSTFLIGHT_STORE_REGION")
 	f.StringVar(&o.Bucket, "store-bucket", os.Getenv("POSTFLIGHT_STORE_BUCKET"), "its bucket; default: $POSTFLIGHT_STORE_BUCKET")
-	f.BoolVar(&o.PathStyle, "store-path-style", boolVariable("POSTFLIGHT_STORE_PATH_STYLE", true), "put the bucket in the path of URLs, not in their host; default: $POSTFLIGHT_STORE_PATH_STYLE")
-	f.StringVar(&o.caFile, "store-ca-file", os.Getenv("POSTFLIGHT_STORE_CA_FILE"), "PEM of the certificate authority of its TLS, for the manager and for pods; default: $POSTFLIGHT_STORE_CA_FILE, or those of the system")
-	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"), "file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; read again when it changes; default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
-	f.BoolVar(&o.createBucket, "store-create-bucket", boolVariable("POSTFLIGHT_STORE_CREATE_BUCKET", false), "create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
-	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", objectstore.DefaultUploadLifetime, "how long a URL to upload to is valid, from 1s to 168h")
+	f.BoolVar(&o.PathStyle, "store-path-style", boolVariable("POSTFLIGHT_STORE_PATH_STYLE", true),
+		"put the bucket in the path of URLs, not in their host; default: $POSTFLIGHT_STORE_PATH_STYLE")
+	f.StringVar(&o.caFile, "store-ca-file", os.Getenv("POSTFLIGHT_STORE_CA_FILE"),
+		"PEM of the certificate authority of its TLS, for the manager and for pods; "+
+			"default: $POSTFLIGHT_STORE_CA_FILE, or those of the system")
+	f.StringVar(&o.CredentialsPath, "store-credentials", os.Getenv("POSTFLIGHT_STORE_CREDENTIALS"),
+		"file like ~/.aws/credentials, or folder with files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, such as a mounted Secret; "+
+			"read again when it changes; "+
+			"default: $POSTFLIGHT_STORE_CREDENTIALS, or variables of these names, or the cloud's own source")
+	f.BoolVar(&o.createBucket, "store-create-bucket", boolVariable("POSTFLIGHT_STORE_CREATE_BUCKET", false),
+		"create the bucket if it does not exist; default: $POSTFLIGHT_STORE_CREATE_BUCKET")
+	f.DurationVar(&o.UploadLifetime, "signed-url-lifetime", objectstore.DefaultUploadLifetime,
+		"how long a URL to upload to is valid, from 1s to 168h")
 	o.maxInputSize.Quantity = resource.MustParse("5Gi") // what stores take in one request
 	f.Var(&o.maxInputSize, "max-input-size", "how large an input file may be, such as 500Mi")
-	f.BoolVar(&o.requireInputSize, "require-input-size", false, "sign uploads only if the request says how large the file is, as postflight upload does; otherwise only the run refuses a file that is too large")
-	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"), "image of Postflight that downloads run inputs in pods, waits for the version under test, and uploads results; default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
+	f.BoolVar(&o.requireInputSize, "require-input-size", false,
+		"sign uploads only if the request says how large the file is, as postflight upload does; "+
+			"otherwise only the run refuses a file that is too large")
+	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"),
+		"image of Postflight that downloads run inputs in pods, waits for the version under test, and uploads results; "+
+			"default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
 }
 
 // boolVariable reads the default of a flag.
@@ -104,7 +119,8 @@ func readCA(flag, file string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	case len(ca) > maxCA:
-		return nil, fmt.Errorf("%s: has %d bytes, and %d are allowed; use only the certificate that signed the server's, because those of public authorities are built in", flag, len(ca), maxCA)
+		return nil, fmt.Errorf("%s: has %d bytes, and %d are allowed; use only the certificate that signed the server's, "+
+			"because those of public authorities are built in", flag, len(ca), maxCA)
 	case !x509.NewCertPool().AppendCertsFromPEM(ca):
 		return nil, fmt.Errorf("%s: %s has no certificate in PEM", flag, file)
 	}
@@ -244,14 +260,15 @@ func deploymentStore(bucket *objectstore.Bucket) deployedcontroller.Store {
 }
 
 // collector is nil without a store.
-func collector(in suitecontroller.InputsConfig, o options) *job.Collector {
-	if in.Store == nil {
+func collector(inputs suitecontroller.InputsConfig, o options) *job.Collector {
+	if inputs.Store == nil {
 		return nil
 	}
-	return &job.Collector{Image: in.Image, URL: o.podURL, CA: strings.Trim(in.CA+"\n"+o.podCA, "\n")}
+	return &job.Collector{Image: inputs.Image, URL: o.podURL, CA: strings.Trim(inputs.CA+"\n"+o.podCA, "\n")}
 }
 
-// imageOfPods is that of the containers that Postflight adds to the pods of runs. Without a store, few runs need it, and it may be empty.
+// imageOfPods is the image of the containers that Postflight adds to the pods of runs. Without a store, few runs need it, and it may be
+// empty.
 func imageOfPods(ctx context.Context, c client.Reader, log logr.Logger, o options) (string, error) {
 	if o.store.image != "" {
 		return o.store.image, nil
@@ -289,7 +306,8 @@ func ownImage(ctx context.Context, c client.Reader, o options) (string, error) {
 	pod := &corev1.Pod{}
 	name := client.ObjectKey{Namespace: o.namespace(), Name: os.Getenv("POD_NAME")}
 	if name.Name == "" {
-		return "", errors.New("set --image, with which pods download run inputs and wait for their version: without $POD_NAME, the manager cannot find its own image")
+		return "", errors.New("set --image, with which pods download run inputs and wait for their version: " +
+			"without $POD_NAME, the manager cannot find its own image")
 	}
 	if err := c.Get(ctx, name, pod); err != nil {
 		return "", fmt.Errorf("read the image of the manager's own pod (set --image to avoid that): %w", err)

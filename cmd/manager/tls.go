@@ -22,7 +22,8 @@ type tlsOptions struct {
 var tlsVersions = map[string]uint16{"": tls.VersionTLS12, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
 func (o *tlsOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.certFile, "tls-cert-file", "", "PEM of the certificate of the HTTP API, with those between it and the authority; read again when it changes")
+	f.StringVar(&o.certFile, "tls-cert-file", "",
+		"PEM of the certificate of the HTTP API, with those between it and the authority; read again when it changes")
 	f.StringVar(&o.keyFile, "tls-key-file", "", "PEM of its private key")
 	f.StringVar(&o.minVersion, "tls-min-version", "1.2", "lowest version of TLS that a client may use: 1.2 or 1.3")
 }
@@ -74,14 +75,14 @@ func registerExpiry(config *tls.Config, metrics prometheus.Registerer) error {
 	}, func() float64 {
 		certificate, err := config.GetCertificate(nil)
 		if err != nil || certificate.Leaf == nil {
-			return 0 // long ago, so that somebody looks
+			return 0 // long ago, so that alerts fire
 		}
 		return float64(certificate.Leaf.NotAfter.Unix())
 	}))
 }
 
-// metricsTLS is that of the HTTP API. Without it, the tokens of those who read the metrics still need encryption, so
-// there is a certificate that nobody signed.
+// metricsTLS is the HTTP API's TLS. Without it, the tokens of clients that read the metrics still need encryption, so the metrics have a
+// certificate of no authority.
 func metricsTLS(o options, api *tls.Config) (*tls.Config, error) {
 	if api != nil || !o.metricsAuth {
 		return api, nil

@@ -39,8 +39,9 @@ func TestTraces(t *testing.T) {
 	poll.True(t, "the run has a Job", func() bool { return s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), j) == nil })
 	passes(t, s.Client, j)
 	want := map[string]string{ // the parents by name
-		"POST /api/webhooks/deploy_success": "", "match": "POST /api/webhooks/deploy_success", "create suite": "POST /api/webhooks/deploy_success",
-		"run smoke": "create suite", "queue": "run smoke", "start": "run smoke",
+		"POST /api/webhooks/deploy_success": "", "match": "POST /api/webhooks/deploy_success",
+		"create suite": "POST /api/webhooks/deploy_success",
+		"run smoke":    "create suite", "queue": "run smoke", "start": "run smoke",
 	}
 	poll.True(t, "the trace is complete", func() bool { return len(collector.Trace(traceOfCI)) >= len(want) })
 	spans := collector.Trace(traceOfCI)
@@ -76,10 +77,12 @@ func (tn *tenant) deployTraced(t *testing.T, url string) *v1alpha1.Suite {
 		} `json:"results"`
 	}
 	header := http.Header{
-		"Authorization": {"Bearer pf_" + tn.namespace}, "Content-Type": {"application/json"}, "Traceparent": {"00-" + traceOfCI + "-" + spanOfCI + "-01"},
+		"Authorization": {"Bearer pf_" + tn.namespace}, "Content-Type": {"application/json"}, "Traceparent": {"00-" + traceOfCI + "-" + spanOfCI +
+			"-01"},
 	}
 	tn.deploy(t, url, "to-be-known") // so that the trace has one notification only
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/webhooks/deploy_success", strings.NewReader(`{"sha":"traced"}`))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/webhooks/deploy_success",
+		strings.NewReader(`{"sha":"traced"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

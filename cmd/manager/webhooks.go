@@ -16,7 +16,7 @@ import (
 // webhookOptions are the flags of webhooks and chats, whose addresses teams choose.
 type webhookOptions struct {
 	allowNetworks []string
-	allowed       []netip.Prefix // those of the flag
+	allowed       []netip.Prefix // as in the flag
 }
 
 func (o *webhookOptions) addFlags(f *pflag.FlagSet) {

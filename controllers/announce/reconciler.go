@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// announceWorkers is how many messages are sent at once, and perTeam how many of them to the receivers of one team:
-	// those of a team may hang, and must not hold up the others.
+	// announceWorkers is how many messages are sent at once, and perTeam how many of them to the receivers of one team: one team's receivers
+	// may hang, and must not hold up the others.
 	announceWorkers, perTeam = 32, 4
 
 	// busyRetry is when to look again while a team or a receiver has as many messages in flight as it may.
@@ -42,7 +42,7 @@ type Sender interface {
 // Config is what messages about runs need.
 type Config struct {
 	report.Options
-	Sender Sender // nil: nobody is told about runs
+	Sender Sender // nil: no messages are sent
 }
 
 // Reconciler tells receivers about runs. It writes only Suite.status.deliveries and Notified, so a slow receiver never delays a run.
@@ -268,13 +268,13 @@ func (r *Reconciler) send(ctx context.Context, a announcement, to announce.Recei
 
 // remember stores a delivery before anything else is sent, so that a crash repeats one message at most.
 func (r *Reconciler) remember(ctx context.Context, a announcement, d v1alpha1.Delivery) (ctrl.Result, error) {
-	was := a.Suite
+	before := a.Suite
 	s, condition := announce.WithDelivery(a.Observation, d)
-	if err := r.write(ctx, was, s.Status.Deliveries, condition); err != nil {
+	if err := r.write(ctx, before, s.Status.Deliveries, condition); err != nil {
 		return ctrl.Result{}, err
 	}
-	if d.Problem != "" && d.Problem != announce.DeliveryTo(was, announce.Receiver{Name: d.Receiver}).Problem {
-		r.Recorder.Eventf(was, nil, corev1.EventTypeWarning, "NotifyFailed", "Notify", "%s", reconcile.ClipNote(condition.Message))
+	if d.Problem != "" && d.Problem != announce.DeliveryTo(before, announce.Receiver{Name: d.Receiver}).Problem {
+		r.Recorder.Eventf(before, nil, corev1.EventTypeWarning, "NotifyFailed", "Notify", "%s", reconcile.ClipNote(condition.Message))
 	}
 	a.Suite, a.Waits = s, r.memory.waits(client.ObjectKeyFromObject(s), a.config)
 	next := announce.Next(a.Observation, r.Clock.Now())

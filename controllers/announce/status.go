@@ -20,8 +20,8 @@ import (
 )
 
 var announceable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
-	return was.State() != is.State() || (was.Status.StartTime == nil) != (is.Status.StartTime == nil)
+	before, after := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
+	return before.State() != after.State() || (before.Status.StartTime == nil) != (after.Status.StartTime == nil)
 }})
 
 var receiversChanged = builder.WithPredicates(predicate.Or(
@@ -29,16 +29,16 @@ var receiversChanged = builder.WithPredicates(predicate.Or(
 ))
 
 func sinceChanged(e event.UpdateEvent) bool {
-	if was, ok := e.ObjectOld.(*v1alpha1.Trigger); ok {
-		return !was.Status.NotifiedSince.Equal(e.ObjectNew.(*v1alpha1.Trigger).Status.NotifiedSince)
+	if before, ok := e.ObjectOld.(*v1alpha1.Trigger); ok {
+		return !before.Status.NotifiedSince.Equal(e.ObjectNew.(*v1alpha1.Trigger).Status.NotifiedSince)
 	}
-	was, is := e.ObjectOld.(*v1alpha1.Team), e.ObjectNew.(*v1alpha1.Team)
-	return !equality.Semantic.DeepEqual(was.Status.Webhooks, is.Status.Webhooks)
+	before, after := e.ObjectOld.(*v1alpha1.Team), e.ObjectNew.(*v1alpha1.Team)
+	return !equality.Semantic.DeepEqual(before.Status.Webhooks, after.Status.Webhooks)
 }
 
 func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, told []v1alpha1.Delivery, c metav1.Condition) error {
-	is := v1alpha1.SuiteStatus{Deliveries: told}
-	return reconcile.StatusWrite{Owner: reconcile.AnnounceOwner, Suite: s, Condition: &c, Fields: is}.ApplyChange(ctx, r, r.Clock.Now())
+	status := v1alpha1.SuiteStatus{Deliveries: told}
+	return reconcile.StatusWrite{Owner: reconcile.AnnounceOwner, Suite: s, Condition: &c, Fields: status}.ApplyChange(ctx, r, r.Clock.Now())
 }
 
 func (r *Reconciler) unsettledOfTrigger(ctx context.Context, t client.Object) []ctrl.Request {

@@ -44,7 +44,7 @@ func (h *Handovers) Put(s *v1alpha1.Suite, pods []corev1.Pod) {
 func (h *Handovers) take(s *v1alpha1.Suite) (handover, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	is, ok := h.byRun[s.UID]
+	found, ok := h.byRun[s.UID]
 	delete(h.byRun, s.UID)
-	return is, ok
+	return found, ok
 }

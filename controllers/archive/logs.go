@@ -22,7 +22,9 @@ func isSaved(s record.Source, saved []record.Log) bool {
 }
 
 // If something may become readable, unreadable says what. The error is the store's.
-func (r *Reconciler) saveLogs(ctx context.Context, s *v1alpha1.Suite, run record.Run, sources []record.Source) (logs []record.Log, unreadable string, err error) {
+func (r *Reconciler) saveLogs(
+	ctx context.Context, s *v1alpha1.Suite, run record.Run, sources []record.Source,
+) (logs []record.Log, unreadable string, err error) {
 	final := r.stopsAsking(s)
 	for _, source := range sources {
 		log, mayPass, err := r.saveLog(ctx, s, run, source)

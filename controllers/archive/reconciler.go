@@ -111,7 +111,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("archive").
 		Watches(&v1alpha1.Suite{}, r.backlog.handler()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: archiveTimeout, RateLimiter: retry.Backoff()}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: archiveTimeout, RateLimiter: retry.Backoff(),
+		}).
 		Complete(retry.Conflicts(r))
 }
 
@@ -193,9 +195,9 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 		}
 	}
 	condition := record.Condition(logs, ended)
-	is := s.DeepCopy()
-	setArchived(is, condition, r.Clock.Now())
-	if err := r.Store.SaveRecord(ctx, record.New(run.Team, is, logs)); err != nil {
+	archived := s.DeepCopy()
+	setArchived(archived, condition, r.Clock.Now())
+	if err := r.Store.SaveRecord(ctx, record.New(run.Team, archived, logs)); err != nil {
 		return r.storeUnavailable(ctx, s, err)
 	}
 	if err := r.report(ctx, s, condition); err != nil {
@@ -222,9 +224,9 @@ func (r *Reconciler) storeUnavailable(ctx context.Context, s *v1alpha1.Suite, er
 
 // What is not archived may have been meanwhile, by another leader or a reconcile whose write the cache lacks.
 func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Condition) error {
-	was := s.DeepCopy()
+	before := s.DeepCopy()
 	setArchived(s, c, r.Clock.Now())
-	if !suite.StatusChanged(was, s) {
+	if !suite.StatusChanged(before, s) {
 		return nil
 	}
 	set := meta.FindStatusCondition(s.Status.Conditions, c.Type)
@@ -232,7 +234,7 @@ func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Con
 }
 
 func setArchived(s *v1alpha1.Suite, c metav1.Condition, now time.Time) {
-	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil && was.Reason != c.Reason {
+	if before := meta.FindStatusCondition(s.Status.Conditions, c.Type); before != nil && before.Reason != c.Reason {
 		meta.RemoveStatusCondition(&s.Status.Conditions, c.Type)
 	}
 	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)

@@ -141,15 +141,14 @@ func (r *Rescue) begin(ctx context.Context, run ctrl.Request, name string, uid t
 	p := &rescuedPod{run: run, busy: true}
 	r.pods[uid] = p
 	r.all.Go(func() {
-		for again := true; again; {
-			again = r.again(uid, p, r.rescue(ctx, run, name, uid))
+		for r.retries(uid, p, r.rescue(ctx, run, name, uid)) {
 		}
 	})
 }
 
-// again reports whether to rescue again at once, because the pod has changed. If not, it forgets a pod of which a later change may save
-// more (a container starts late, or a node is back); any other stays, so that it is rescued once.
-func (r *Rescue) again(uid types.UID, p *rescuedPod, more bool) bool {
+// retries reports whether to rescue again at once, because the pod has changed. If not, it forgets the pod if a later change may save more
+// (a container starts late, or a node is back). Otherwise it keeps the pod, so that it is rescued once.
+func (r *Rescue) retries(uid types.UID, p *rescuedPod, more bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if more && p.changed && !p.gone {
@@ -178,7 +177,7 @@ func (r *Rescue) forget(namespace string, gone func(types.UID) bool) {
 }
 
 // The logs are opened before the store is asked which ones it has: the kubelet does not wait for a slow store.
-func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid types.UID) (again bool) {
+func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid types.UID) (more bool) {
 	s, team, err := r.runOf(ctx, run)
 	if err != nil || s == nil || team == nil {
 		return err != nil
@@ -195,11 +194,11 @@ func (r *Rescue) rescue(ctx context.Context, run ctrl.Request, name string, uid 
 	for _, source := range sources {
 		go func() { results <- r.follow(ctx, archived, s, source, saved, deadline) }()
 	}
-	again = startsLate(pod)
+	more = startsLate(pod)
 	for range sources {
-		again = <-results || again
+		more = <-results || more
 	}
-	return again
+	return more
 }
 
 // The kubelet may have started a container without having said so.

@@ -20,7 +20,7 @@ import (
 // A node does not answer until the container has printed something, so it is asked until the container ends or the node is lost.
 func (r *Rescue) follow(
 	ctx context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log, deadline time.Time,
-) (again bool) {
+) (more bool) {
 	namespace := suite.Namespace
 	reading, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -28,11 +28,13 @@ func (r *Rescue) follow(
 		began := time.Now()
 		err := r.followOnce(ctx, reading, run, suite, s, saved)
 		silent := s.Running && errors.Is(err, apierror.ErrNodeUnreachable)
-		if silent && transfer.Sleep(reading, resumePause-time.Since(began)) == nil && !r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
+		if silent && transfer.Sleep(reading, resumePause-time.Since(began)) == nil &&
+			!r.lost(reading, namespace, run) && r.stillRuns(reading, namespace, s) {
 			continue
 		}
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved", "namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
+			ctrl.LoggerFrom(ctx).Info("the log of a pod that is being deleted is not saved",
+				"namespace", namespace, "pod", s.Pod, "container", s.Container, "reason", err.Error())
 		}
 		return err != nil && !errors.Is(err, apierror.ErrLogGone)
 	}

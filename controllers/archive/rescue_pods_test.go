@@ -39,7 +39,7 @@ func TestRescuedPods(t *testing.T) {
 			if r.pods[uid] == nil {
 				t.Fatal("it is forgotten while its logs are saved")
 			}
-			goesOn := r.again(uid, &tc.pod, tc.again)
+			goesOn := r.retries(uid, &tc.pod, tc.again)
 			if kept := r.pods[uid] != nil; goesOn != tc.wantGoesOn || kept != tc.wantKept || tc.pod.busy != tc.wantGoesOn {
 				t.Errorf("goes on: %t, kept: %t, busy: %t; want %t, %t, %t", goesOn, kept, tc.pod.busy, tc.wantGoesOn, tc.wantKept, tc.wantGoesOn)
 			}

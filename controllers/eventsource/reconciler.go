@@ -26,7 +26,7 @@ import (
 // secretEvery is how often a Secret is looked at, because Secrets are not watched.
 const secretEvery = 5 * time.Minute
 
-// missingEvery is how often a Secret is looked at that cannot be used: somebody is probably about to repair it.
+// missingEvery is how often an unusable Secret is read again: it is probably about to be repaired.
 const missingEvery = 15 * time.Second
 
 // The reasons of Ready.
@@ -91,30 +91,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
-	is, err := r.ready(ctx, s)
+	condition, err := r.ready(ctx, s)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	next := ctrl.Result{}
 	switch {
 	case s.Spec.Secret == nil:
-	case is.Status == metav1.ConditionTrue:
+	case condition.Status == metav1.ConditionTrue:
 		next.RequeueAfter = wait.Jitter(secretEvery, retry.Spread)
 	default:
 		next.RequeueAfter = wait.Jitter(missingEvery, retry.Spread)
 	}
-	return next, r.write(ctx, s, is)
+	return next, r.write(ctx, s, condition)
 }
 
-func (r *Reconciler) write(ctx context.Context, s *v1alpha1.EventSource, is metav1.Condition) error {
-	was := s.DeepCopy()
+func (r *Reconciler) write(ctx context.Context, s *v1alpha1.EventSource, condition metav1.Condition) error {
+	before := s.DeepCopy()
 	s.Status.URL = path(s)
-	is.ObservedGeneration = s.Generation
-	meta.SetStatusCondition(&s.Status.Conditions, is)
-	if equality.Semantic.DeepEqual(was.Status, s.Status) {
+	condition.ObservedGeneration = s.Generation
+	meta.SetStatusCondition(&s.Status.Conditions, condition)
+	if equality.Semantic.DeepEqual(before.Status, s.Status) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return apierror.IgnoreNotFound(r.Status().Patch(ctx, s, patch))
 }
 
@@ -158,15 +158,18 @@ func (r *Reconciler) ready(ctx context.Context, s *v1alpha1.EventSource) (metav1
 func (r *Reconciler) appReady(team *v1alpha1.Team) metav1.Condition {
 	switch {
 	case !r.Config.TakesApp:
-		return reconcile.NotReady(reasonAppMissing, "The manager takes no events of a GitHub App, because it has no --github-webhook-secret-file. "+
+		return reconcile.NotReady(reasonAppMissing, "The manager takes no events of a GitHub App, "+
+			"because it has no --github-webhook-secret-file. "+
 			"Ask the operator of this service, or name a secret, and let a webhook of the repository send the events.")
 	case len(team.Spec.Repositories) == 0:
-		return reconcile.NotReady(reasonNoRepositories, "spec.repositories of the Team is empty, so no event of the GitHub App is for this team. "+
+		return reconcile.NotReady(reasonNoRepositories, "spec.repositories of the Team is empty, "+
+			"so no event of the GitHub App is for this team. "+
 			"Ask the operator of this service to list your repositories.")
 	case team.Spec.Suspended:
 		return reconcile.NotReady(reasonSuspended, "The team is suspended, so events start nothing.")
 	default:
-		return reconcile.Ready(reasonAccepted, "Events of the GitHub App are accepted, of the repositories that spec.repositories of the Team lists.")
+		return reconcile.Ready(reasonAccepted,
+			"Events of the GitHub App are accepted, of the repositories that spec.repositories of the Team lists.")
 	}
 }
 
@@ -181,7 +184,8 @@ func (r *Reconciler) secretProblem(ctx context.Context, s *v1alpha1.EventSource)
 		return fmt.Sprintf("The Secret %s has no key %s. Add it.", ref.Name, ref.Key), reasonSecretMissing, nil
 	}
 	if unusable := r.Config.Formats[s.Spec.Type].SecretProblem(value); unusable != "" {
-		return fmt.Sprintf("The key %s of the Secret %s %s. Replace it, also at the sender.", ref.Key, ref.Name, unusable), reasonSecretUnusable, nil
+		problem := fmt.Sprintf("The key %s of the Secret %s %s. Replace it, also at the sender.", ref.Key, ref.Name, unusable)
+		return problem, reasonSecretUnusable, nil
 	}
 	return "", "", nil
 }

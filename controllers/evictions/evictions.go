@@ -1,5 +1,5 @@
-// Package evictions knows which pods a kubelet evicted. It follows their events: if the containers of a pod exit with 0 at once, the kubelet
-// may not write into its status that it was evicted.
+// Package evictions knows which pods a kubelet evicted. It follows their events: if the containers of a pod exit with 0 at once, the
+// kubelet may not write into its status that it was evicted.
 package evictions
 
 import (

@@ -41,7 +41,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Quarantine{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(appliedBy), builder.WithPredicates(reconcile.JustEnded)).
-		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.thatName), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.thatName),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(retry.Conflicts(r))
 }
 
@@ -87,16 +88,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now := r.Clock.Now()
 	next := ctrl.Result{RequeueAfter: quarantine.NextChange(q, now)}
-	is := quarantine.StatusOf(q, runs, triggers, now)
-	if equality.Semantic.DeepEqual(q.Status, is) {
+	status := quarantine.StatusOf(q, runs, triggers, now)
+	if equality.Semantic.DeepEqual(q.Status, status) {
 		return next, nil
 	}
-	if wait := r.pace.Wait(req.NamespacedName); wait > 0 && equality.Semantic.DeepEqual(q.Status.Conditions, is.Conditions) {
+	if wait := r.pace.Wait(req.NamespacedName); wait > 0 && equality.Semantic.DeepEqual(q.Status.Conditions, status.Conditions) {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	was := q.DeepCopy()
-	q.Status = is
-	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	before := q.DeepCopy()
+	q.Status = status
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, q, patch); apierror.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("write the status: %w", err)
 	}

@@ -21,14 +21,16 @@ func (r *Reconciler) credentials(
 	host, known := r.Config.Hosts[target.Service]
 	if !known { // of a later version
 		return c, notReported(v1alpha1.ReasonNotConfigured,
-			"Nothing is posted, because this version of the manager does not know the code host %s of spec.repository of the Trigger.", target.Service), nil
+			"Nothing is posted, because this version of the manager does not know the code host %s of spec.repository of the Trigger.",
+			target.Service), nil
 	}
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
 		return r.secret(ctx, target.Service, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
 	}
 	if host.Own == nil {
 		return c, notReported(v1alpha1.ReasonNotConfigured,
-			"Nothing is posted, because spec.repository of the Trigger names no credentials, and the manager has none of its own for %s.", target.Service), nil
+			"Nothing is posted, because spec.repository of the Trigger names no credentials, and the manager has none of its own for %s.",
+			target.Service), nil
 	}
 	team, err := index.Owner(ctx, r, o.Suite.Namespace)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// post is one way to show a run on a code host. One that fails does not hold up the others.
+// post is one way to show a run on a code host. If it fails, it does not hold up the others.
 type post struct {
 	purpose report.Purpose
 	next    func(report.Observation, time.Time) report.Step

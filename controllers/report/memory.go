@@ -36,7 +36,7 @@ func (m *reportMemory) begin(now time.Time) {
 	}
 }
 
-// forget is for a run of which nothing is posted any more.
+// forget is for a run about which nothing is posted any more.
 func (m *reportMemory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *reportMemory) pause(o report.Observation, p report.Purpose, now time.Ti
 	return f.until.Sub(now)
 }
 
-// inOrder returns the posts, last those that failed: one that always fails must not use up what a host accepts.
+// inOrder returns the posts, and last the posts that failed: a post that always fails must not use up the requests that a host accepts.
 func (m *reportMemory) inOrder(key types.NamespacedName) []post {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -83,7 +83,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("report").
 		For(&v1alpha1.Suite{}, builder.WithPredicates(reportable, reconcile.Concerning(r.isExpected(mgr.GetCache())))).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.unreportedOf), reconcile.SpecChanged).
-		WithOptions(controller.Options{MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: reportWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff(),
+		}).
 		Complete(retry.Conflicts(r))
 }
 

@@ -68,8 +68,8 @@ func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, t
 		return sent{}, err
 	}
 	shown := report.PostedTo(o.Suite, to.Target)
-	is := report.DeploymentOn(shown)
-	shown.Deployment = &is
+	deployment := report.DeploymentOn(shown)
+	shown.Deployment = &deployment
 	id, more := int64(0), false
 	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
 		request := report.DeploymentRequest{Request: to.Request}
@@ -83,22 +83,22 @@ func (r *Reconciler) sendDeployment(ctx context.Context, o report.Observation, t
 	case err != nil:
 		return done, err
 	case done.failure != nil:
-		is.Problem = report.ProblemOf(done.failure)
+		deployment.Problem = report.ProblemOf(done.failure)
 	case more:
-		is.ID, done.more = id, true
+		deployment.ID, done.more = id, true
 	default:
-		is.ID, is.Phase, is.Problem = id, report.PhaseOf(o.Suite), ""
+		deployment.ID, deployment.Phase, deployment.Problem = id, report.PhaseOf(o.Suite), ""
 	}
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }
 
 func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to destination) (sent, error) {
-	is := report.PullRequestOn(report.PostedTo(o.Suite, to.Target))
-	done, err := findPullRequest(ctx, to, &is)
+	posted := report.PullRequestOn(report.PostedTo(o.Suite, to.Target))
+	done, err := findPullRequest(ctx, to, &posted)
 	if err != nil {
 		return done, err
 	}
-	unlock, ok := r.locks.take(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, commit.RepositoryKey(to.Repository), is.Number))
+	unlock, ok := r.locks.take(fmt.Sprintf("comment %s %s %d", o.Suite.Namespace, commit.RepositoryKey(to.Repository), posted.Number))
 	if !ok {
 		done.busy = true
 		return done, nil
@@ -108,25 +108,25 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to d
 	if err != nil || !step.Post {
 		return sent{}, err
 	}
-	is.CommentID = report.PullRequestOn(report.PostedTo(o.Suite, to.Target)).CommentID
-	if done.failure == nil && is.Number != 0 {
-		if done, err = r.comment(ctx, o, to, &is); err != nil {
+	posted.CommentID = report.PullRequestOn(report.PostedTo(o.Suite, to.Target)).CommentID
+	if done.failure == nil && posted.Number != 0 {
+		if done, err = r.comment(ctx, o, to, &posted); err != nil {
 			return done, err
 		}
 	}
-	is.Problem = ""
+	posted.Problem = ""
 	if done.failure != nil {
-		is.Problem = report.ProblemOf(done.failure)
+		posted.Problem = report.ProblemOf(done.failure)
 	} else {
-		is.Phase = report.PhaseOf(o.Suite)
+		posted.Phase = report.PhaseOf(o.Suite)
 	}
 	shown := report.PostedTo(o.Suite, to.Target)
-	shown.PullRequest = &is
+	shown.PullRequest = &posted
 	return done, r.write(ctx, o.Suite, &shown, nil)
 }
 
-func findPullRequest(ctx context.Context, to destination, is *v1alpha1.PullRequestReport) (sent, error) {
-	if is.Number != 0 {
+func findPullRequest(ctx context.Context, to destination, posted *v1alpha1.PullRequestReport) (sent, error) {
+	if posted.Number != 0 {
 		return sent{}, nil
 	}
 	found, err := to.PullRequest(ctx, to.Request)
@@ -134,25 +134,25 @@ func findPullRequest(ctx context.Context, to destination, is *v1alpha1.PullReque
 		return sentWith(err)
 	}
 	if found != nil {
-		is.Number, is.URL = found.Number, report.PullRequestURL(found.URL)
+		posted.Number, posted.URL = found.Number, report.PullRequestURL(found.URL)
 	}
 	return sent{}, nil
 }
 
 // A later run in the row writes the comment itself.
-func (r *Reconciler) comment(ctx context.Context, o report.Observation, to destination, is *v1alpha1.PullRequestReport) (sent, error) {
+func (r *Reconciler) comment(ctx context.Context, o report.Observation, to destination, posted *v1alpha1.PullRequestReport) (sent, error) {
 	others, err := r.others(ctx, o.Suite,
-		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(is.Number)})
+		client.MatchingFields{index.Commit: to.SHA}, client.MatchingFields{index.PullRequest: index.PullRequestKey(posted.Number)})
 	if err != nil {
 		return sent{}, err
 	}
 	written := false
 	done, err := sentWith(r.untilSettled(ctx, others, func() (err error) {
-		c := report.CommentOf(report.Run{Suite: o.Suite, Trigger: o.Trigger}, others, is.Number, r.Config.Options)
+		c := report.CommentOf(report.Run{Suite: o.Suite, Trigger: o.Trigger}, others, posted.Number, r.Config.Options)
 		if c.Shows {
 			written = true
-			is.CommentID, err = to.Comment(ctx, report.CommentRequest{
-				Request: to.Request, Number: is.Number, ID: cmp.Or(c.ID, is.CommentID), Marker: c.Marker, Body: c.Body,
+			posted.CommentID, err = to.Comment(ctx, report.CommentRequest{
+				Request: to.Request, Number: posted.Number, ID: cmp.Or(c.ID, posted.CommentID), Marker: c.Marker, Body: c.Body,
 			})
 		}
 		return err

@@ -16,14 +16,14 @@ import (
 )
 
 var reportable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	was, is := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
-	return was.State() != is.State()
+	before, after := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
+	return before.State() != after.State()
 }})
 
 // Without a condition, the stored one stays as it is.
 func (r *Reconciler) write(ctx context.Context, s *v1alpha1.Suite, shown *v1alpha1.SuiteReport, c *metav1.Condition) error {
-	is := v1alpha1.SuiteStatus{Report: shown}
-	return reconcile.StatusWrite{Owner: reconcile.ReportOwner, Suite: s, Condition: c, Fields: is}.ApplyChange(ctx, r, r.Clock.Now())
+	status := v1alpha1.SuiteStatus{Report: shown}
+	return reconcile.StatusWrite{Owner: reconcile.ReportOwner, Suite: s, Condition: c, Fields: status}.ApplyChange(ctx, r, r.Clock.Now())
 }
 
 // The check run of a superseded attempt may be too new for the cache. It must not stay in progress.

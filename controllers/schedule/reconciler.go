@@ -23,8 +23,8 @@ import (
 
 // Notifier creates the runs of schedules.
 type Notifier interface {
-	// Notify creates the run of the Trigger for a time, or finds the one that is its answer. It returns false if it is to be called again,
-	// because the API server is unavailable.
+	// Notify creates the run of the Trigger for a time, or finds the run that already answers it. It returns false if it must be called
+	// again, because the API server is unavailable.
 	Notify(ctx context.Context, team *v1alpha1.Team, run schedule.Run, t *v1alpha1.Trigger, due time.Time) (deployed.Outcome, bool)
 }
 
@@ -46,14 +46,14 @@ const (
 
 // Reconcile starts runs before it writes that into the status. If the manager ends in between, the next one finds them by their key.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
-	if err != nil || was == nil {
+	trigger, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
+	if err != nil || trigger == nil {
 		return ctrl.Result{}, err
 	}
-	d := schedule.Decide(was, r.Clock.Now())
+	d := schedule.Decide(trigger, r.Clock.Now())
 	due, outcome := d.Due, deployed.Outcome{}
 	if !due.IsZero() {
-		message, ok, err := r.start(ctx, was, due, &outcome)
+		message, ok, err := r.start(ctx, trigger, due, &outcome)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -62,27 +62,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		d.Done(message)
 	}
-	if err := r.write(ctx, was, d.Status); err != nil {
+	if err := r.write(ctx, trigger, d.Status); err != nil {
 		return ctrl.Result{}, err
 	}
 	if !due.IsZero() {
-		r.record(was, due, outcome, d.Status.Message)
+		r.record(trigger, due, outcome, d.Status.Message)
 	}
 	return ctrl.Result{RequeueAfter: d.After}, nil
 }
 
 // write needs no lock: no other reconciler writes this part of the status.
-func (r *Reconciler) write(ctx context.Context, was *v1alpha1.Trigger, status *v1alpha1.ScheduleStatus) error {
-	if equality.Semantic.DeepEqual(was.Status.Schedule, status) {
+func (r *Reconciler) write(ctx context.Context, trigger *v1alpha1.Trigger, status *v1alpha1.ScheduleStatus) error {
+	if equality.Semantic.DeepEqual(trigger.Status.Schedule, status) {
 		return nil
 	}
-	is := was.DeepCopy()
-	is.Status.Schedule = status
-	return apierror.IgnoreNotFound(r.Status().Patch(ctx, is, client.MergeFrom(was)))
+	changed := trigger.DeepCopy()
+	changed.Status.Schedule = status
+	return apierror.IgnoreNotFound(r.Status().Patch(ctx, changed, client.MergeFrom(trigger)))
 }
 
 // start returns why no run was started, and false if that is to be tried again.
-func (r *Reconciler) start(ctx context.Context, t *v1alpha1.Trigger, due time.Time, outcome *deployed.Outcome) (message string, ok bool, err error) {
+func (r *Reconciler) start(
+	ctx context.Context, t *v1alpha1.Trigger, due time.Time, outcome *deployed.Outcome,
+) (message string, ok bool, err error) {
 	observed, err := r.observe(ctx, t)
 	if err != nil {
 		return "", false, err
@@ -100,7 +102,8 @@ func (r *Reconciler) start(ctx context.Context, t *v1alpha1.Trigger, due time.Ti
 	if len(outcome.Problems) > 0 {
 		why = strings.TrimSpace(strings.Join(outcome.Problems, " ") + " " + why)
 	}
-	ctrl.LoggerFrom(ctx).Info("a time of the schedule has come", "due", due, "started", outcome.Started, "existing", outcome.Existing, "problem", why)
+	ctrl.LoggerFrom(ctx).Info("a time of the schedule has come",
+		"due", due, "started", outcome.Started, "existing", outcome.Existing, "problem", why)
 	return why, true, nil
 }
 

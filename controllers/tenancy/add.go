@@ -10,7 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/scope"
 )
 
-// Add registers the reconcilers with a manager; that of Teams only if the manager may read them. Issuers are those of TrustPolicyReconciler.
+// Add registers the reconcilers with a manager. Teams have one only if the manager may read them. The issuers are for
+// TrustPolicyReconciler.
 func Add(mgr ctrl.Manager, clock clock.PassiveClock, archives bool, limits scope.Scope, issuers map[string][]string) error {
 	c, live := mgr.GetClient(), mgr.GetAPIReader()
 	errs := []error{

@@ -36,7 +36,7 @@ func (r *APIKeyReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(retry.Conflicts(r))
 }
 
-// Reconcile writes the Ready condition, and runs again when the key, or another one that revokes it, expires.
+// Reconcile writes the Ready condition, and runs again when the key expires, or another key that revokes it.
 func (r *APIKeyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	k, err := reconcile.Get[v1alpha1.APIKey](ctx, r, req.Namespace, req.Name)
 	if err != nil || k == nil {
@@ -74,7 +74,8 @@ func keyReady(k *v1alpha1.APIKey, verdict apikey.Verdict, teams []v1alpha1.Team)
 		return reconcile.NotReady(string(verdict), refusalMessage(k, verdict))
 	}
 	if k.Spec.NamesNamespace {
-		return reconcile.Ready(string(verdict), fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
+		return reconcile.Ready(string(verdict),
+			fmt.Sprintf("The key is accepted for the Team %q if it names the namespace %q.", teams[0].Name, k.Namespace))
 	}
 	return reconcile.Ready(string(verdict), fmt.Sprintf("The key is accepted for the Team %q.", teams[0].Name))
 }
@@ -88,14 +89,16 @@ func refusalMessage(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
 	case apikey.Expired:
 		return "The key has expired and is refused with 401. Create a new one."
 	case apikey.Revoked:
-		return "Another APIKey in this namespace has the same hash and is suspended, expired or being deleted. This revokes the key: it is refused with 401."
+		return "Another APIKey in this namespace has the same hash and is suspended, expired or being deleted. " +
+			"This revokes the key: it is refused with 401."
 	case apikey.NoTeam:
 		return fmt.Sprintf("No Team owns the namespace %q, so the key is refused with 401.", k.Namespace)
 	case apikey.NamespaceClaimedTwice:
 		return fmt.Sprintf("Several Teams claim the namespace %q, so the key is refused with 401.", k.Namespace)
 	default:
 		return "The namespace of another Team has an APIKey with the same hash. It is unclear whose key it is, so both are refused with 401, " +
-			"unless the key names its namespace. Create a new key with \"postflight keys create\": it names its namespace, and no other APIKey can affect it."
+			"unless the key names its namespace. Create a new key with \"postflight keys create\": " +
+			"it names its namespace, and no other APIKey can affect it."
 	}
 }
 

@@ -36,7 +36,8 @@ type EnvironmentReconciler struct {
 func (r *EnvironmentReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Environment{}).
-		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf), builder.WithPredicates(predicate.Or(reconcile.JustEnded, reconcile.JustArchived))).
+		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf),
+			builder.WithPredicates(predicate.Or(reconcile.JustEnded, reconcile.JustArchived))).
 		Complete(retry.Conflicts(r))
 }
 
@@ -70,7 +71,9 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 }
 
 // ephemeral is the Environment and the time until it expires; nil if it is not ephemeral, or is gone.
-func (r *EnvironmentReconciler) ephemeral(ctx context.Context, c client.Reader, req ctrl.Request) (*v1alpha1.Environment, time.Duration, error) {
+func (r *EnvironmentReconciler) ephemeral(
+	ctx context.Context, c client.Reader, req ctrl.Request,
+) (*v1alpha1.Environment, time.Duration, error) {
 	e, err := reconcile.Get[v1alpha1.Environment](ctx, c, req.Namespace, req.Name)
 	if err != nil || e == nil || e.Spec.Ephemeral == nil || e.DeletionTimestamp != nil {
 		return nil, 0, err

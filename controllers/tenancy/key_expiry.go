@@ -41,7 +41,7 @@ func (k KeyExpiry) Collect(out chan<- prometheus.Metric) {
 	byTeam := map[string]time.Time{}
 	for namespace, expires := range nextExpiries(list.Items, k.clock.Now()) {
 		team, err := index.Owner(context.Background(), k.cache, namespace)
-		if err != nil || team == nil { // the keys of nobody do not work
+		if err != nil || team == nil { // without a Team, the keys do not work
 			continue
 		}
 		keepEarliest(byTeam, k.teams.Of(team.Name), expires)
@@ -63,8 +63,8 @@ func nextExpiries(keys []v1alpha1.APIKey, now time.Time) map[string]time.Time {
 	return next
 }
 
-func keepEarliest(times map[string]time.Time, of string, t time.Time) {
-	if earliest, found := times[of]; !found || t.Before(earliest) {
-		times[of] = t
+func keepEarliest(times map[string]time.Time, namespace string, t time.Time) {
+	if earliest, found := times[namespace]; !found || t.Before(earliest) {
+		times[namespace] = t
 	}
 }

@@ -62,13 +62,13 @@ func (r *TeamReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if apierror.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	is := teamReady(t, claims, err == nil)
-	if is.Status == metav1.ConditionTrue && len(t.Spec.Webhooks) > 0 {
-		if is, err = r.webhooksReady(ctx, t, is); err != nil {
+	ready := teamReady(t, claims, err == nil)
+	if ready.Status == metav1.ConditionTrue && len(t.Spec.Webhooks) > 0 {
+		if ready, err = r.webhooksReady(ctx, t, ready); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	return ctrl.Result{RequeueAfter: recheck(t)}, r.report(ctx, t, is)
+	return ctrl.Result{RequeueAfter: recheck(t)}, r.report(ctx, t, ready)
 }
 
 func recheck(t *v1alpha1.Team) time.Duration {
@@ -78,28 +78,28 @@ func recheck(t *v1alpha1.Team) time.Duration {
 	return wait.Jitter(webhooksEvery, retry.Spread)
 }
 
-func (r *TeamReconciler) webhooksReady(ctx context.Context, t *v1alpha1.Team, is metav1.Condition) (metav1.Condition, error) {
+func (r *TeamReconciler) webhooksReady(ctx context.Context, t *v1alpha1.Team, ready metav1.Condition) (metav1.Condition, error) {
 	for _, w := range announce.Webhooks(t) {
 		_, problem, err := reconcile.MessageTarget(ctx, r.Live, t.NamespaceName(), w)
 		if err != nil {
-			return is, err
+			return ready, err
 		}
 		if problem != "" {
-			return reconcile.NotReady("WebhookUnusable", fmt.Sprintf("%s gets no events: %s %s", w.Title(), problem, is.Message)), nil
+			return reconcile.NotReady("WebhookUnusable", fmt.Sprintf("%s gets no events: %s %s", w.Title(), problem, ready.Message)), nil
 		}
 	}
-	return is, nil
+	return ready, nil
 }
 
-func (r *TeamReconciler) report(ctx context.Context, t *v1alpha1.Team, is metav1.Condition) error {
-	was := t.DeepCopy()
+func (r *TeamReconciler) report(ctx context.Context, t *v1alpha1.Team, ready metav1.Condition) error {
+	before := t.DeepCopy()
 	t.Status.Webhooks = announce.SeenWebhooks(t, r.Clock.Now())
-	is.ObservedGeneration = t.Generation
-	meta.SetStatusCondition(&t.Status.Conditions, is)
-	if equality.Semantic.DeepEqual(was.Status, t.Status) {
+	ready.ObservedGeneration = t.Generation
+	meta.SetStatusCondition(&t.Status.Conditions, ready)
+	if equality.Semantic.DeepEqual(before.Status, t.Status) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return apierror.IgnoreNotFound(r.Status().Patch(ctx, t, patch))
 }
 
@@ -107,7 +107,8 @@ func teamReady(t *v1alpha1.Team, claims []v1alpha1.Team, exists bool) metav1.Con
 	for _, other := range claims {
 		if other.Name != t.Name {
 			return reconcile.NotReady("NamespaceClaimedTwice", fmt.Sprintf(
-				"The Team %[2]q claims the namespace %[1]q, too. The keys in it are refused until only one Team claims it.", t.NamespaceName(), other.Name))
+				"The Team %[2]q claims the namespace %[1]q, too. The keys in it are refused until only one Team claims it.",
+				t.NamespaceName(), other.Name))
 		}
 	}
 	switch {

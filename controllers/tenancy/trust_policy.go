@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// TrustPolicyReconciler reports whether each TrustPolicy trusts somebody. The manager does not depend on its status.
+// TrustPolicyReconciler reports whether each TrustPolicy trusts any token. The manager does not depend on its status.
 type TrustPolicyReconciler struct {
 	client.Client
 	Issuers map[string][]string // that the operator lists: their audiences by URL

@@ -38,7 +38,8 @@ func objectSection(crd apiextensions.CustomResourceDefinition) string {
 	version := crd.Spec.Versions[0]
 	schema := version.Schema.OpenAPIV3Schema
 	section := fmt.Sprintf("\n## %s\n\n`%s/%s`, %s. %s\n", crd.Spec.Names.Kind, crd.Spec.Group, version.Name,
-		map[apiextensions.ResourceScope]string{"Cluster": "cluster-scoped", "Namespaced": "namespaced"}[crd.Spec.Scope], prose(schema.Description))
+		map[apiextensions.ResourceScope]string{"Cluster": "cluster-scoped", "Namespaced": "namespaced"}[crd.Spec.Scope],
+		prose(schema.Description))
 	for _, part := range []string{"spec", "status"} {
 		if props, ok := schema.Properties[part]; ok {
 			section += fmt.Sprintf("\n| Field of `%s` | Type | Meaning |\n|---|---|---|\n", part) + fields(part, props)

@@ -5,18 +5,14 @@ import (
 	"archive/zip"
 	"compress/gzip"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 	"time"
-)
 
-type file struct {
-	name    string
-	mode    fs.FileMode
-	content []byte
-}
+	"github.com/postflight-dev/postflight/hack/dev/image"
+)
 
 // cliNames are the names of the command line: by itself, and as a plugin of kubectl.
 var cliNames = []string{"postflight", "kubectl-postflight"}
@@ -40,7 +36,7 @@ func (r release) writeArchives(work string) error {
 			return err
 		}
 		for _, name := range cliNames {
-			files := []file{{"LICENSE", 0o644, license}, {p.executable(name), 0o755, program}}
+			files := fstest.MapFS{"LICENSE": {Data: license, Mode: 0o644}, p.executable(name): image.Executable(program)}
 			if err := writeArchive(r.path(r.archiveName(name, p)), r.Source.Date, files); err != nil {
 				return err
 			}
@@ -49,47 +45,25 @@ func (r release) writeArchives(work string) error {
 	return nil
 }
 
-// writeArchive writes a .zip, or else a compressed tar archive. The same files make the same bytes.
-func writeArchive(path string, modified time.Time, files []file) (err error) {
+// writeArchive writes a .zip, or else a compressed tar archive. The same files make the same bytes. A folder that is not among the files
+// would be read-only where the archive is unpacked.
+func writeArchive(path string, modified time.Time, files fstest.MapFS) (err error) {
+	for _, f := range files {
+		f.ModTime = modified
+	}
 	out, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	if strings.HasSuffix(path, ".zip") {
-		return writeZip(zip.NewWriter(out), modified, files)
+		archive := zip.NewWriter(out)
+		return errors.Join(archive.AddFS(files), archive.Close())
 	}
 	compressed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeTar(tar.NewWriter(compressed), modified, files), compressed.Close())
-}
-
-func writeTar(out *tar.Writer, modified time.Time, files []file) error {
-	for _, f := range files {
-		header := &tar.Header{Name: f.name, Mode: int64(f.mode), Size: int64(len(f.content)), ModTime: modified, Format: tar.FormatUSTAR}
-		if err := out.WriteHeader(header); err != nil {
-			return err
-		}
-		if _, err := out.Write(f.content); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
-
-func writeZip(out *zip.Writer, modified time.Time, files []file) error {
-	for _, f := range files {
-		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: modified}
-		header.SetMode(f.mode)
-		w, err := out.CreateHeader(header)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return err
-		}
-	}
-	return out.Close()
+	archive := tar.NewWriter(compressed)
+	return errors.Join(archive.AddFS(files), archive.Close(), compressed.Close())
 }

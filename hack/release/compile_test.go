@@ -13,10 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEnvironment: what somebody set by `go env -w` does not change what is built, but may say where modules come from.
+// TestEnvironment: settings of `go env -w` do not change what is built, but may say where modules come from.
 func TestEnvironment(t *testing.T) {
 	file, cache := filepath.Join(t.TempDir(), "env"), t.TempDir()
-	written := "GOAMD64=v3\nGOEXPERIMENT=fieldtrack\nGOFLAGS=-tags=theirs\nGOFIPS140=latest\nGOPROXY=https://goproxy.example.com\nGOMODCACHE=" + cache + "\n"
+	written := "GOAMD64=v3\nGOEXPERIMENT=fieldtrack\nGOFLAGS=-tags=theirs\nGOFIPS140=latest\n" +
+		"GOPROXY=https://goproxy.example.com\nGOMODCACHE=" + cache + "\n"
 	if err := os.WriteFile(file, []byte(written), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func (i *images) measure(built v1.Image) error {
 	return nil
 }
 
-// reference names the image by tag and digest, so that people can read it and nobody can change it.
+// reference names the image by tag and digest: the tag is readable, and the digest cannot be moved to another image.
 func (r release) reference(digest v1.Hash) string {
 	return r.Image + ":" + r.Version + "@" + digest.String()
 }

@@ -48,7 +48,8 @@ func newBuild() *cobra.Command {
 	cmd.Flags().StringVar(&r.Root, "root", ".", "checkout of the repository")
 	cmd.Flags().StringVar(&r.Output, "output", filepath.Join("dist", "release"), "folder to write; a release that is there is deleted")
 	cmd.Flags().StringVar(&r.Image, "image", defaultImage, "repository that the image will be pushed to")
-	cmd.Flags().StringVar(&r.FIPS140, "fips140", "off", "build with this version of Go's FIPS 140-3 module, such as v1.0.0, and start in FIPS mode (GOFIPS140)")
+	cmd.Flags().StringVar(&r.FIPS140, "fips140", "off",
+		"build with this version of Go's FIPS 140-3 module, such as v1.0.0, and start in FIPS mode (GOFIPS140)")
 	cmd.Flags().BoolVar(&allowDirty, "allow-dirty", false, "build even if files differ from the commit")
 	return cmd
 }

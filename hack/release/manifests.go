@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing/fstest"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -50,12 +51,17 @@ func (r release) install(digest v1.Hash) (string, error) {
 	return fmt.Sprintf("# Postflight %s: kubectl apply -f %s\n%s", r.Version, installName, manifests), err
 }
 
-func (r release) chart(digest v1.Hash) ([]file, error) {
+func (r release) chart(digest v1.Hash) (fstest.MapFS, error) {
 	root := os.DirFS(filepath.Join(r.Root, "charts", "postflight"))
-	var files []file
+	files := fstest.MapFS{}
 	err := fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !packed(path) {
+		name := filepath.Join("postflight", path)
+		switch {
+		case err != nil || !packed(path):
 			return err
+		case entry.IsDir():
+			files[name] = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
+			return nil
 		}
 		content, err := fs.ReadFile(root, path)
 		if err != nil {
@@ -68,7 +74,7 @@ func (r release) chart(digest v1.Hash) ([]file, error) {
 			}
 			content = []byte(text)
 		}
-		files = append(files, file{"postflight/" + path, 0o644, content})
+		files[name] = &fstest.MapFile{Data: content, Mode: 0o644}
 		return nil
 	})
 	return files, err
@@ -76,7 +82,7 @@ func (r release) chart(digest v1.Hash) ([]file, error) {
 
 // packed leaves files for tests and generators out of the chart.
 func packed(path string) bool {
-	return !strings.HasPrefix(path, "ci/") && !slices.Contains([]string{".helmignore", "README.md.gotmpl"}, path)
+	return !strings.HasPrefix(path+"/", "ci/") && !slices.Contains([]string{".helmignore", "README.md.gotmpl"}, path)
 }
 
 // chartLines are the lines of the chart that a release replaces, by file.

@@ -113,7 +113,7 @@ func referrer1(t *testing.T, repository name.Digest, subject v1.Hash, kind strin
 	return text
 }
 
-// checkLayers: each program has a layer of its own, the one that every node pulls is small, and programs of this
+// checkLayers: each program has a layer of its own, the layer that every node pulls is small, and programs of this
 // platform know their version. It returns the hashes of the programs.
 func checkLayers(t *testing.T, r release, pulled v1.Image, architecture string) map[string]string {
 	layers, err := pulled.Layers()

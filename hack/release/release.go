@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/semver"
 )
@@ -26,7 +30,7 @@ type release struct {
 	Version string // such as v1.2.3
 	Image   string // repository, without tag
 	Source  source
-	FIPS140 string // version of Go's cryptographic module, such as v1.0.0; off: that of the toolchain, not in FIPS mode
+	FIPS140 string // version of Go's cryptographic module, such as v1.0.0; off: the toolchain's, not in FIPS mode
 
 	Architectures []string // of the image
 	Platforms     []platform
@@ -100,3 +104,42 @@ func (r release) clearOutput() error {
 }
 
 func (r release) path(name string) string { return filepath.Join(r.Output, name) }
+
+const checksumsName = "checksums.txt"
+
+// writeChecksums writes checksums.txt, and returns the hash of that. The image's index covers the rest of the image.
+func (r release) writeChecksums() (string, error) {
+	entries, err := os.ReadDir(r.Output)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() {
+			name += "/index.json"
+		}
+		sum, err := sha256File(r.path(name))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s  %s\n", sum, name)
+	}
+	if err := os.WriteFile(r.path(checksumsName), []byte(b.String()), 0o644); err != nil {
+		return "", err
+	}
+	return sha256File(r.path(checksumsName))
+}
+
+func sha256File(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

@@ -18,7 +18,7 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/common"
 )
 
-// unknown is what SPDX writes for a statement that nobody has made.
+// unknown is what SPDX writes where a statement is missing.
 const unknown = "NOASSERTION"
 
 // sbom lists what is in an image: its programs, and the modules that Go recorded in them.

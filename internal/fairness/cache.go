@@ -54,11 +54,11 @@ func (c *Cache[K, V]) Len() int {
 }
 
 func (c *Cache[K, V]) get(namespace string, key K) (value V, ok bool) {
-	of := c.namespaces[namespace]
-	if of == nil {
+	values := c.namespaces[namespace]
+	if values == nil {
 		return value, false
 	}
-	found, ok := of.Get(key)
+	found, ok := values.Get(key)
 	if !ok {
 		return value, false
 	}
@@ -66,14 +66,14 @@ func (c *Cache[K, V]) get(namespace string, key K) (value V, ok bool) {
 }
 
 func (c *Cache[K, V]) add(namespace string, key K, value V) {
-	of := c.namespaces[namespace]
-	if of == nil {
-		of = lru.New(c.perNamespace)
-		c.namespaces[namespace] = of
+	values := c.namespaces[namespace]
+	if values == nil {
+		values = lru.New(c.perNamespace)
+		c.namespaces[namespace] = values
 	}
-	before := of.Len()
-	of.Add(key, value)
-	c.count += of.Len() - before
+	before := values.Len()
+	values.Add(key, value)
+	c.count += values.Len() - before
 	for c.count > c.size {
 		c.evict()
 	}
@@ -83,8 +83,8 @@ func (c *Cache[K, V]) add(namespace string, key K, value V) {
 func (c *Cache[K, V]) evict() {
 	var largest string
 	most := 0
-	for namespace, of := range c.namespaces {
-		if n := of.Len(); n > most {
+	for namespace, values := range c.namespaces {
+		if n := values.Len(); n > most {
 			largest, most = namespace, n
 		}
 	}

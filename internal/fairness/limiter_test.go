@@ -37,7 +37,7 @@ func TestTeamsShareALimiter(t *testing.T) {
 	}
 }
 
-// TestTakeMany: who takes many slots at once gets as many as somebody who takes them one by one, or none.
+// TestTakeMany: a team that takes many slots at once gets as many as one by one, or none.
 func TestTakeMany(t *testing.T) {
 	l := NewTeamLimiter(900)
 	if l.TryAcquireN("first", 801) || !l.TryAcquireN("first", 800) || l.TryAcquire("first") {

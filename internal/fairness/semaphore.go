@@ -21,7 +21,7 @@ type teamSemaphore struct {
 	callers int // that wait or compute
 }
 
-// NewSemaphore returns a semaphore that lets size callers through at the same time, of which one team leaves one to others.
+// NewSemaphore returns a semaphore that lets size callers through at the same time. One team cannot take the last place.
 func NewSemaphore(size int) *Semaphore { return NewSharedSemaphore(size, max(1, size-1)) }
 
 // NewSharedSemaphore returns a semaphore that lets size callers through at the same time, and so many of one team.

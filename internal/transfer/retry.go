@@ -16,8 +16,8 @@ type Retry struct {
 	Within   time.Duration // no attempt begins later after the first one, or after the last progress; 0: none is repeated
 	Attempts int           // bounds their number; 0: no bound
 
-	// Again decides whether another attempt may help, and how long to pause at least.
-	Again func(error) (again bool, pause time.Duration)
+	// Retryable decides whether another attempt may help, and how long to pause at least.
+	Retryable func(error) (retryable bool, pause time.Duration)
 
 	// Progress measures what arrived. If it is more than ever, Within and the pauses begin anew; nil: never.
 	Progress func() int64
@@ -38,8 +38,8 @@ func (r Retry) Do(ctx context.Context, attempt func() error) error {
 		if err == nil || n == r.Attempts {
 			return err
 		}
-		again, pause := r.Again(err)
-		if !again {
+		retryable, pause := r.Retryable(err)
+		if !retryable {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -31,17 +31,22 @@ func TestRetry(t *testing.T) {
 		want   error
 		pauses []time.Duration
 	}{
-		"Success":  {reason: "Nothing is repeated.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}},
-		"Doubling": {reason: "The host gets time to recover.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, fails: 5, pauses: []time.Duration{s, 2 * s, 4 * s, 4 * s, 4 * s}},
-		"Final":    {reason: "Another attempt would fail, too.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, fails: 1, end: errFinal, want: errFinal, pauses: []time.Duration{s}},
-		"Attempts": {reason: "The caller bounds them.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext, Attempts: 3}, fails: 9, want: errAgain, pauses: []time.Duration{s, 2 * s}},
-		"Asked":    {reason: "The host knows better.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, least: 10 * s, fails: 2, pauses: []time.Duration{10 * s, 10 * s}},
-		"Never":    {reason: "The caller wants one attempt.", retry: transfer.Retry{Min: s, Max: 4 * s}, fails: 9, want: errAgain},
+		"Success": {reason: "Nothing is repeated.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}},
+		"Doubling": {reason: "The host gets time to recover.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, fails: 5,
+			pauses: []time.Duration{s, 2 * s, 4 * s, 4 * s, 4 * s}},
+		"Final": {reason: "Another attempt would fail, too.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext},
+			fails: 1, end: errFinal, want: errFinal, pauses: []time.Duration{s}},
+		"Attempts": {reason: "The caller bounds them.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext, Attempts: 3},
+			fails: 9, want: errAgain, pauses: []time.Duration{s, 2 * s}},
+		"Asked": {reason: "The host knows better.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, least: 10 * s,
+			fails: 2, pauses: []time.Duration{10 * s, 10 * s}},
+		"Never": {reason: "The caller wants one attempt.", retry: transfer.Retry{Min: s, Max: 4 * s}, fails: 9, want: errAgain},
 		"Within": {reason: "No pause ends too late.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: 7 * s}, fails: 9, want: errAgain,
 			pauses: []time.Duration{s, 2 * s, 4 * s}},
 		"Progress": {reason: "What arrives slowly arrives.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: s}, moves: true, fails: 4,
 			pauses: []time.Duration{s, s, s, s}},
-		"Context": {reason: "The caller does not wait for the result any more.", retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, fails: 9, within: 2 * s, want: context.DeadlineExceeded,
+		"Context": {reason: "The caller does not wait for the result any more.",
+			retry: transfer.Retry{Min: s, Max: 4 * s, Within: transfer.WhileContext}, fails: 9, within: 2 * s, want: context.DeadlineExceeded,
 			pauses: []time.Duration{s, 2 * s}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +60,7 @@ func TestRetry(t *testing.T) {
 				var pauses []time.Duration
 				attempts, arrived := 0, int64(0)
 				r := tc.retry
-				r.Again = func(err error) (bool, time.Duration) { return errors.Is(err, errAgain), tc.least }
+				r.Retryable = func(err error) (bool, time.Duration) { return errors.Is(err, errAgain), tc.least }
 				r.Pausing = func(_ error, pause time.Duration) { pauses = append(pauses, pause) }
 				if tc.moves {
 					r.Progress = func() int64 { return arrived }

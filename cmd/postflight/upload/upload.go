@@ -90,7 +90,7 @@ func (o *Options) Run(ctx context.Context) error {
 	var signed *client.SignedURL
 	attempts := 1
 	err = transfer.Retry{
-		Min: time.Second, Max: 15 * time.Second, Within: transfer.WhileContext, Attempts: max(o.Attempts, 1), Again: mayRetry,
+		Min: time.Second, Max: 15 * time.Second, Within: transfer.WhileContext, Attempts: max(o.Attempts, 1), Retryable: mayRetry,
 		Pausing: func(err error, _ time.Duration) {
 			attempts++
 			o.Console.Note("The upload broke off (%v). Trying again, %d of %d.", err, attempts, o.Attempts)
@@ -120,7 +120,7 @@ type unsigned struct{ error }
 
 func (e *unsigned) Unwrap() error { return e.error }
 
-func mayRetry(err error) (retry bool, pause time.Duration) {
+func mayRetry(err error) (retryable bool, pause time.Duration) {
 	_, failed := errors.AsType[*unsigned](err)
 	refused, ok := errors.AsType[*refusal](err)
 	return !failed && (!ok || !refused.final()), 0

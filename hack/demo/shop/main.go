@@ -37,21 +37,21 @@ type release struct {
 	Commit  string `json:"commit,omitempty"`
 }
 
-// releases are that of the environment, and the one before it: with OLD_FOR, such as 10s, the shop serves that for so long after it has
-// started, as behind a cache or a load balancer that is late.
-func releases() (before, is release, oldFor time.Duration) {
-	is = release{cmp.Or(os.Getenv("VERSION"), "dev"), os.Getenv("COMMIT")}
+// releases returns the release of the environment, and the release before it: with OLD_FOR, such as 10s, the shop serves the old one for so
+// long after it has started, as behind a cache or a load balancer that is late.
+func releases() (before, current release, oldFor time.Duration) {
+	current = release{cmp.Or(os.Getenv("VERSION"), "dev"), os.Getenv("COMMIT")}
 	before = release{"old", cmp.Or(os.Getenv("OLD_COMMIT"), "b776998a5f3c4d2e1b0a9c8d7e6f5a4b3c2d1e0f")}
 	oldFor, err := time.ParseDuration(cmp.Or(os.Getenv("OLD_FOR"), "0s"))
 	if err != nil {
 		log.Fatalf("OLD_FOR: %v", err)
 	}
-	return before, is, oldFor
+	return before, current, oldFor
 }
 
 func main() {
 	address := cmp.Or(os.Getenv("ADDRESS"), "127.0.0.1:8080")
-	before, is, oldFor := releases()
+	before, current, oldFor := releases()
 	began := time.Now()
 	server := &http.Server{
 		Addr: address,
@@ -59,7 +59,7 @@ func main() {
 			if time.Since(began) < oldFor {
 				return before
 			}
-			return is
+			return current
 		}),
 		ReadHeaderTimeout: 5 * time.Second,
 	}

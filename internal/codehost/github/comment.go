@@ -96,7 +96,8 @@ func (c comments) Get(ctx context.Context, id int64) (*thread.Comment, error) {
 
 func (c comments) List(ctx context.Context, page int) ([]thread.Comment, error) {
 	var list []*comment
-	err := c.get(ctx, fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=%d&page=%d", c.owner, c.name, c.number, thread.PerPage, page), &list)
+	path := fmt.Sprintf("repos/%s/%s/issues/%d/comments?per_page=%d&page=%d", c.owner, c.name, c.number, thread.PerPage, page)
+	err := c.get(ctx, path, &list)
 	var posted []thread.Comment
 	for _, known := range list {
 		posted = append(posted, *known.posted())

@@ -30,14 +30,16 @@ func TestPullRequest(t *testing.T) {
 		branch string
 		want   int64
 	}{
-		"none":                                 {nil, 0, "main", 0},
-		"of the branch and the commit":         {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha}}, 0, "cart", 5},
-		"without a branch":                     {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha}}, 0, "", 5},
-		"of several, the first":                {[]codehost.PullRequest{{Number: 7, Branch: "cart", SHA: sha}, {Number: 5, Branch: "cart", SHA: sha}}, 0, "cart", 5},
-		"of another branch":                    {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha}}, 0, "main", 0},
-		"of another commit":                    {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: other}}, 0, "cart", 0},
-		"closed":                               {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha, Closed: true}}, 0, "cart", 0},
-		"notified":                             {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: other}, {Number: 6, SHA: sha}}, 5, "main", 5},
+		"none":                         {nil, 0, "main", 0},
+		"of the branch and the commit": {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha}}, 0, "cart", 5},
+		"without a branch":             {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha}}, 0, "", 5},
+		"of several, the first": {[]codehost.PullRequest{{Number: 7, Branch: "cart", SHA: sha},
+			{Number: 5, Branch: "cart", SHA: sha}}, 0, "cart", 5},
+		"of another branch": {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha}}, 0, "main", 0},
+		"of another commit": {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: other}}, 0, "cart", 0},
+		"closed":            {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: sha, Closed: true}}, 0, "cart", 0},
+		"notified": {[]codehost.PullRequest{{Number: 5, Branch: "cart", SHA: other}, {Number: 6, SHA: sha}}, 5,
+			"main", 5},
 		"notified, and closed in the meantime": {[]codehost.PullRequest{{Number: 5, Closed: true}}, 5, "", 5},
 	}
 	for name, tc := range cases {

@@ -35,7 +35,8 @@ func TestDeliveries(t *testing.T) {
 				{"id":20,"guid":"b","delivered_at":"2026-11-20T12:20:00Z","event":"check_run","status":"timed out","status_code":0,"redelivery":true}]`)
 		default:
 			w.Header().Set("Link", fmt.Sprintf(`<http://%s/app/hook/deliveries?per_page=100&cursor=v1_3>; rel="next"`, r.Host))
-			fmt.Fprint(w, `[{"id":10,"guid":"a","delivered_at":"2026-11-20T12:00:00Z","event":"push","status":"Service Unavailable","status_code":503},
+			fmt.Fprint(w, `[{"id":10,"guid":"a","delivered_at":"2026-11-20T12:00:00Z","event":"push",
+				"status":"Service Unavailable","status_code":503},
 				{"id":9,"guid":"z","delivered_at":"2026-11-20T11:59:59Z","event":"push","status":"OK","status_code":200}]`)
 		}
 	}))
@@ -53,7 +54,8 @@ func TestDeliveries(t *testing.T) {
 	if err := h.Redeliver(t.Context(), app(), 20); err != nil {
 		t.Error(err)
 	}
-	wantAsked := []string{"GET /app/hook/deliveries?per_page=100", "GET /app/hook/deliveries?cursor=v1_2&per_page=100", "POST /app/hook/deliveries/20/attempts"}
+	wantAsked := []string{"GET /app/hook/deliveries?per_page=100", "GET /app/hook/deliveries?cursor=v1_2&per_page=100",
+		"POST /app/hook/deliveries/20/attempts"}
 	if diff := cmp.Diff(wantAsked, asked); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -59,7 +59,7 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// TestDeploymentOfAnotherProgram: the one that a pipeline has created is used, and no second one is created.
+// TestDeploymentOfAnotherProgram: a deployment that a pipeline has created is used, and no second one is created.
 func TestDeploymentOfAnotherProgram(t *testing.T) {
 	for name, credentials := range map[string]func(*codehost.Host) report.Credentials{
 		"app": func(*codehost.Host) report.Credentials { return app() }, "token": token,
@@ -79,7 +79,7 @@ func TestDeploymentOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestOlderDeployment: a run of an earlier commit, or one that was stopped, creates nothing, and ends no newer deployment.
+// TestOlderDeployment: a run of an earlier commit, or a stopped run, creates nothing, and ends no newer deployment.
 func TestOlderDeployment(t *testing.T) {
 	fake := codehost.GitHub(t)
 	h := github.New(fake.URL, outbound.New())
@@ -95,7 +95,8 @@ func TestOlderDeployment(t *testing.T) {
 	}
 	before := len(fake.Requests())
 	for _, r := range []report.DeploymentRequest{
-		deployment(token(fake), v1alpha1.ReasonPassed, false), deployment(token(fake), v1alpha1.ReasonCanceled, true), deployment(token(fake), v1alpha1.ReasonSuperseded, true),
+		deployment(token(fake), v1alpha1.ReasonPassed, false), deployment(token(fake), v1alpha1.ReasonCanceled, true), deployment(token(fake),
+			v1alpha1.ReasonSuperseded, true),
 	} {
 		r.Deployment.Environment = "other"
 		if id, _ := deploys(t, h, r); id != 0 || len(fake.Requests()) != before {

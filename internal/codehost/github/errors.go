@@ -37,7 +37,8 @@ func (h *Host) explain(err error, r report.Request) error {
 		return limited("GitHub's secondary rate limit is used up", wait)
 	case errors.As(err, &redirect):
 		return &report.Error{Kind: report.Rejected, Message: fmt.Sprintf(
-			"GitHub redirects requests for %s, and Postflight follows no redirect; if it was renamed, change spec.repository.name of the Trigger", r.Repository)}
+			"GitHub redirects requests for %s, and Postflight follows no redirect; if it was renamed, change spec.repository.name of the Trigger",
+			r.Repository)}
 	case errors.As(err, &answer):
 		return report.ErrorOf("GitHub", r, answer.Response.StatusCode, answer.Response.Header, answer.Message)
 	case errors.As(err, &token) && token.Response != nil:

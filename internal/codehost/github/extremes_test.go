@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/test/codehost"
 )
 
-// extreme is a run of which everything has the longest value that the schema allows.
+// extreme is a run whose fields all have the longest value that the schema allows.
 func extreme(condition metav1.Condition, text func(n int) string) *v1alpha1.Suite {
 	label, most := strings.Repeat("a", 63), int32(math.MaxInt32)
 	start := metav1.NewTime(time.Unix(0, 0))
@@ -30,7 +30,8 @@ func extreme(condition metav1.Condition, text func(n int) string) *v1alpha1.Suit
 		},
 		Status: v1alpha1.SuiteStatus{
 			Conditions: []metav1.Condition{condition}, StartTime: &start, CompletionTime: new(metav1.NewTime(time.Unix(1<<31, 0))),
-			Results: &v1alpha1.TestResults{Tests: most, Passed: most, Failed: most, NewFailures: most, Skipped: most, Flaky: most, ComparedWith: label},
+			Results: &v1alpha1.TestResults{Tests: most, Passed: most, Failed: most, NewFailures: most, Skipped: most, Flaky: most,
+				ComparedWith: label},
 		},
 	}
 	for i := range 20 {
@@ -54,7 +55,8 @@ func TestExtremesFit(t *testing.T) {
 				check := report.Of(s, report.Options{PublicURL: "https://ci.example.com", ClusterName: strings.Repeat("c", 63)})
 				target := report.Target{Service: v1alpha1.GitHub, Repository: "acme/shop", SHA: s.Spec.Deployment.SHA, Branch: s.Spec.Deployment.Branch}
 				for _, c := range []report.Credentials{app(), token(hub)} {
-					if _, err := github.New(hub.URL, outbound.New()).Post(t.Context(), report.Request{Target: target, Credentials: c, Check: check}); err != nil {
+					request := report.Request{Target: target, Credentials: c, Check: check}
+					if _, err := github.New(hub.URL, outbound.New()).Post(t.Context(), request); err != nil {
 						t.Errorf("GitHub: %v", err)
 					}
 				}

@@ -108,7 +108,9 @@ func (h *Host) clientOfApp(ctx context.Context, r report.Request) (*gh.Client, e
 	c := r.Credentials
 	app, err := ghinstallation.NewAppsTransport(h.client.Transport, c.AppID, c.PrivateKey)
 	if err != nil {
-		return nil, &report.Error{Kind: report.Rejected, Message: "the private key of the GitHub App cannot be read; it must be an RSA key as PEM"}
+		return nil, &report.Error{
+			Kind: report.Rejected, Message: "the private key of the GitHub App cannot be read; it must be an RSA key as PEM",
+		}
 	}
 	app.BaseURL = strings.TrimRight(h.url, "/")
 	owner, name, _ := strings.Cut(r.Repository, "/")

@@ -38,7 +38,8 @@ func request(c report.Credentials, phase v1alpha1.ReportPhase, state string) rep
 }
 
 var ends = []string{
-	v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled, v1alpha1.ReasonSuperseded, v1alpha1.ReasonError, "Unknown",
+	v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut, v1alpha1.ReasonCanceled,
+	v1alpha1.ReasonSuperseded, v1alpha1.ReasonError, "Unknown",
 }
 
 func app() report.Credentials {
@@ -72,7 +73,8 @@ func TestCheckRuns(t *testing.T) {
 	for _, end := range ends {
 		fake := codehost.GitHub(t)
 		h := github.New(fake.URL, outbound.New())
-		posts(t, h, request(app(), v1alpha1.ReportQueued, ""), request(app(), v1alpha1.ReportInProgress, ""), request(app(), v1alpha1.ReportCompleted, end))
+		posts(t, h, request(app(), v1alpha1.ReportQueued, ""), request(app(), v1alpha1.ReportInProgress, ""),
+			request(app(), v1alpha1.ReportCompleted, end))
 		if diff := cmp.Diff([]string{"queued", "in_progress", want[end]}, fake.States(sha)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", end, diff)
 		}
@@ -93,7 +95,8 @@ func TestStatuses(t *testing.T) {
 	for _, end := range ends {
 		fake := codehost.GitHub(t)
 		h := github.New(fake.URL+"/", outbound.New())
-		posts(t, h, request(token(fake), v1alpha1.ReportQueued, ""), request(token(fake), v1alpha1.ReportInProgress, ""), request(token(fake), v1alpha1.ReportCompleted, end))
+		posts(t, h, request(token(fake), v1alpha1.ReportQueued, ""), request(token(fake), v1alpha1.ReportInProgress, ""),
+			request(token(fake), v1alpha1.ReportCompleted, end))
 		if diff := cmp.Diff([]string{"pending", "pending", want[end]}, fake.States(sha)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", end, diff)
 		}
@@ -170,22 +173,35 @@ func TestErrors(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		"failed":           {codehost.Fault{Status: 500}, report.Unavailable, 0, "GitHub failed (500)"},
-		"overloaded":       {codehost.Fault{Status: 503, Header: map[string]string{"Retry-After": "7"}}, report.Unavailable, 7 * time.Second, "GitHub failed (503)"},
-		"secondary limit":  {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, 30 * time.Second, "secondary rate limit"},
-		"without a time":   {codehost.Fault{Status: 403, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, time.Minute, "secondary rate limit"},
-		"for ever":         {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "99999999"}, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, time.Hour, "secondary rate limit"},
-		"for this century": {codehost.Fault{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4102444800"}}, report.Limited, time.Hour, "GitHub's rate limit"},
-		"for longer":       {codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "10000000000"}}, report.Limited, time.Hour, "asks to send less"},
-		"without its page": {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}}, report.Limited, 30 * time.Second, "asks to send less"},
-		"too many":         {codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "99999999"}}, report.Limited, time.Hour, "asks to send less"},
-		"forbidden":        {codehost.Fault{Status: 403, Body: `{"message":"Resource not accessible"}`}, report.Rejected, 0, "needs the permission"},
-		"unauthorized":     {codehost.Fault{Status: 401, Body: `{"message":"Bad credentials"}`}, report.Rejected, 0, "does not accept the credentials (401 Bad credentials)"},
-		"not found":        {codehost.Fault{Status: 404}, report.Rejected, 0, "knows no commit 5ca1ab1e5ca1 in acme/shop"},
-		"unprocessable":    {codehost.Fault{Status: 422, Body: `{"message":"No commit\nfound \u001b[31mfor SHA"}`}, report.Rejected, 0, "does not accept the check (422 No commit; found for SHA)"},
-		"conflict":         {codehost.Fault{Status: 409}, report.Conflict, 0, "another request"},
-		"redirect":         {codehost.Fault{Status: 301, Header: map[string]string{"Location": "https://evil.example.com/"}}, report.Rejected, 0, "follows no redirect"},
-		"moved for now":    {codehost.Fault{Status: 307, Header: map[string]string{"Location": "https://evil.example.com/"}}, report.Rejected, 0, "follows no redirect"},
+		"failed": {codehost.Fault{Status: 500}, report.Unavailable, 0, "GitHub failed (500)"},
+		"overloaded": {codehost.Fault{Status: 503, Header: map[string]string{"Retry-After": "7"}}, report.Unavailable, 7 * time.Second,
+			"GitHub failed (503)"},
+		"secondary limit": {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"},
+			Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, 30 * time.Second, "secondary rate limit"},
+		"without a time": {codehost.Fault{Status: 403, Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited,
+			time.Minute, "secondary rate limit"},
+		"for ever": {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "99999999"},
+			Body: `{"message":"x","documentation_url":"` + limits + `"}`}, report.Limited, time.Hour, "secondary rate limit"},
+		"for this century": {codehost.Fault{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0",
+			"X-RateLimit-Reset": "4102444800"}}, report.Limited, time.Hour, "GitHub's rate limit"},
+		"for longer": {codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "10000000000"}}, report.Limited, time.Hour,
+			"asks to send less"},
+		"without its page": {codehost.Fault{Status: 403, Header: map[string]string{"Retry-After": "30"}}, report.Limited, 30 * time.Second,
+			"asks to send less"},
+		"too many": {codehost.Fault{Status: 429, Header: map[string]string{"Retry-After": "99999999"}}, report.Limited, time.Hour,
+			"asks to send less"},
+		"forbidden": {codehost.Fault{Status: 403, Body: `{"message":"Resource not accessible"}`}, report.Rejected,
+			0, "needs the permission"},
+		"unauthorized": {codehost.Fault{Status: 401, Body: `{"message":"Bad credentials"}`}, report.Rejected, 0,
+			"does not accept the credentials (401 Bad credentials)"},
+		"not found": {codehost.Fault{Status: 404}, report.Rejected, 0, "knows no commit 5ca1ab1e5ca1 in acme/shop"},
+		"unprocessable": {codehost.Fault{Status: 422, Body: `{"message":"No commit\nfound \u001b[31mfor SHA"}`}, report.Rejected,
+			0, "does not accept the check (422 No commit; found for SHA)"},
+		"conflict": {codehost.Fault{Status: 409}, report.Conflict, 0, "another request"},
+		"redirect": {codehost.Fault{Status: 301, Header: map[string]string{"Location": "https://evil.example.com/"}}, report.Rejected,
+			0, "follows no redirect"},
+		"moved for now": {codehost.Fault{Status: 307, Header: map[string]string{"Location": "https://evil.example.com/"}}, report.Rejected,
+			0, "follows no redirect"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +230,8 @@ func problem(t *testing.T, err error) *report.Error {
 func TestPrimaryLimit(t *testing.T) {
 	fake := codehost.GitHub(t)
 	reset := time.Now().Add(10 * time.Minute).Unix()
-	fake.Fail(&codehost.Fault{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": strconv.FormatInt(reset, 10)}})
+	fake.Fail(&codehost.Fault{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0",
+		"X-RateLimit-Reset": strconv.FormatInt(reset, 10)}})
 	_, err := github.New(fake.URL, outbound.New()).Post(t.Context(), request(token(fake), v1alpha1.ReportInProgress, ""))
 	if got := problem(t, err); got.Kind != report.Limited || got.RetryAfter < 9*time.Minute || got.RetryAfter > 10*time.Minute {
 		t.Errorf("got %+v", got)
@@ -255,7 +272,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 	fake.Close()
 	_, err := github.New(fake.URL, outbound.New()).Post(t.Context(), request(token(fake), v1alpha1.ReportInProgress, ""))
-	if got := problem(t, err); got.Kind != report.Unavailable || got.Message != "GitHub cannot be reached" || strings.Contains(got.Message, "127.0.0.1") {
+	if got := problem(t, err); got.Kind != report.Unavailable || got.Message != "GitHub cannot be reached" ||
+		strings.Contains(got.Message, "127.0.0.1") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -276,7 +294,8 @@ func TestPathsAreEscaped(t *testing.T) {
 }
 
 func TestBadKey(t *testing.T) {
-	_, err := github.New("https://127.0.0.1:1", outbound.New()).Post(t.Context(), request(report.Credentials{AppID: 1, PrivateKey: []byte("s3cret")}, v1alpha1.ReportInProgress, ""))
+	_, err := github.New("https://127.0.0.1:1", outbound.New()).Post(t.Context(),
+		request(report.Credentials{AppID: 1, PrivateKey: []byte("s3cret")}, v1alpha1.ReportInProgress, ""))
 	if got := problem(t, err); got.Kind != report.Rejected || strings.Contains(got.Message, "s3cret") {
 		t.Errorf("got %+v", got)
 	}

@@ -58,7 +58,7 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
-// TestDeploymentsOfJobs: GitLab lets nobody change the deployment of a job, so there is another one beside it.
+// TestDeploymentsOfJobs: GitLab does not allow to change the deployment of a job, so there is another one beside it.
 func TestDeploymentsOfJobs(t *testing.T) {
 	fake := codehost.GitLab(t)
 	h := gitlab.New(fake.URL, outbound.New())
@@ -77,7 +77,8 @@ func TestNoDeployment(t *testing.T) {
 	fake := codehost.GitLab(t)
 	older := deployment(fake, v1alpha1.ReasonPassed)
 	older.Deployment.Newest = false
-	for _, r := range []report.DeploymentRequest{older, deployment(fake, v1alpha1.ReasonCanceled), deployment(fake, v1alpha1.ReasonSuperseded)} {
+	for _, r := range []report.DeploymentRequest{older, deployment(fake, v1alpha1.ReasonCanceled),
+		deployment(fake, v1alpha1.ReasonSuperseded)} {
 		if id := deploys(t, gitlab.New(fake.URL, outbound.New()), r); id != 0 || len(fake.Requests()) > 0 {
 			t.Errorf("%s: got the deployment %d, after %q", r.Deployment.State, id, fake.Requests())
 		}

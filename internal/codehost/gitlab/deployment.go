@@ -44,7 +44,8 @@ func (d deployer) deploy(ctx context.Context, id int64) (int64, error) {
 	return created.ID, nil
 }
 
-// shown returns the deployment with the id, or the newest of the commit in the Environment. Those of GitLab's own jobs cannot be changed.
+// shown returns the deployment with the id, or the newest of the commit in the Environment. Deployments by GitLab's own jobs cannot be
+// changed.
 func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deployment, error) {
 	if id != 0 {
 		found, _, err := d.client.Deployments.GetProjectDeployment(d.Repository, id, gl.WithContext(ctx))

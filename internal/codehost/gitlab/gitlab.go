@@ -64,10 +64,10 @@ func (p poster) post(ctx context.Context) (v1alpha1.SuiteReport, error) {
 		}
 	}
 	_, _, err := p.client.Commits.SetCommitStatus(p.Repository, p.SHA, p.options(), gl.WithContext(ctx))
-	if !repeated(err) {
+	if !alreadyShown(err) {
 		return done, err
 	}
-	// GitLab refuses a status that it shows already, and one that is earlier than what it shows.
+	// GitLab refuses the status that it already shows, and earlier ones.
 	shown, readErr := p.isShown(ctx)
 	if readErr != nil || shown || p.Check.Phase != v1alpha1.ReportCompleted {
 		return done, readErr
@@ -124,9 +124,10 @@ func (p poster) isShown(ctx context.Context) (bool, error) {
 }
 
 // repeated reports whether GitLab refused a transition of a status.
-func repeated(err error) bool {
+func alreadyShown(err error) bool {
 	var answer *gl.ErrorResponse
-	return errors.As(err, &answer) && answer.HasStatusCode(http.StatusBadRequest) && strings.Contains(answer.Message, "Cannot transition status")
+	return errors.As(err, &answer) && answer.HasStatusCode(http.StatusBadRequest) &&
+		strings.Contains(answer.Message, "Cannot transition status")
 }
 
 func explain(err error, r report.Request) error {
@@ -138,7 +139,8 @@ func explain(err error, r report.Request) error {
 		return report.NoAnswer("GitLab", err)
 	case answer.Response.StatusCode/100 == 3:
 		return &report.Error{Kind: report.Rejected, Message: fmt.Sprintf(
-			"GitLab redirects requests for %s, and Postflight follows no redirect; if it was moved, change spec.repository.name of the Trigger", r.Repository)}
+			"GitLab redirects requests for %s, and Postflight follows no redirect; if it was moved, change spec.repository.name of the Trigger",
+			r.Repository)}
 	default:
 		return report.ErrorOf("GitLab", r, answer.Response.StatusCode, answer.Response.Header, answer.Message)
 	}

@@ -52,7 +52,8 @@ func TestStatuses(t *testing.T) {
 	} {
 		fake := codehost.GitLab(t)
 		h := gitlab.New(fake.URL, outbound.New())
-		posts(t, h, request(fake.Token(), v1alpha1.ReportQueued, ""), request(fake.Token(), v1alpha1.ReportInProgress, ""), request(fake.Token(), v1alpha1.ReportCompleted, end))
+		posts(t, h, request(fake.Token(), v1alpha1.ReportQueued, ""), request(fake.Token(), v1alpha1.ReportInProgress, ""),
+			request(fake.Token(), v1alpha1.ReportCompleted, end))
 		if diff := cmp.Diff([]string{"pending", "running", want}, fake.States(sha)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", end, diff)
 		}
@@ -77,7 +78,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestRepeatedTransitions: GitLab refuses a state that it shows already, and one that is earlier; both are as good as
+// TestRepeatedTransitions: GitLab refuses the state that it already shows, and earlier ones; both are as good as
 // accepted.
 func TestRepeatedTransitions(t *testing.T) {
 	fake := codehost.GitLab(t)
@@ -150,14 +151,17 @@ func TestErrors(t *testing.T) {
 		kind  report.Kind
 		says  string
 	}{
-		"failed":       {codehost.Fault{Status: 500, Body: "<html>10.0.0.1</html>"}, report.Unavailable, "GitLab failed (500)"},
-		"too many":     {codehost.Fault{Status: 429}, report.Limited, "asks to send less"},
-		"conflict":     {codehost.Fault{Status: 409, Body: `{"message":"Another update to this commit status is in progress"}`}, report.Conflict, "another request"},
+		"failed":   {codehost.Fault{Status: 500, Body: "<html>10.0.0.1</html>"}, report.Unavailable, "GitLab failed (500)"},
+		"too many": {codehost.Fault{Status: 429}, report.Limited, "asks to send less"},
+		"conflict": {codehost.Fault{Status: 409, Body: `{"message":"Another update to this commit status is in progress"}`}, report.Conflict,
+			"another request"},
 		"unauthorized": {codehost.Fault{Status: 401, Body: `{"message":"401 Unauthorized"}`}, report.Rejected, "does not accept the credentials"},
 		"forbidden":    {codehost.Fault{Status: 403, Body: `{"message":"403 Forbidden"}`}, report.Rejected, "at least the role Developer"},
-		"not found":    {codehost.Fault{Status: 404, Body: `{"message":"404 Project Not Found"}`}, report.Rejected, "knows no commit 5ca1ab1e5ca1 in group/sub/project"},
-		"bad":          {codehost.Fault{Status: 400, Body: `{"message":{"name":["is too long"]}}`}, report.Rejected, "is too long"},
-		"redirect":     {codehost.Fault{Status: 302, Header: map[string]string{"Location": "https://evil.example.com/"}}, report.Rejected, "follows no redirect"},
+		"not found": {codehost.Fault{Status: 404, Body: `{"message":"404 Project Not Found"}`}, report.Rejected,
+			"knows no commit 5ca1ab1e5ca1 in group/sub/project"},
+		"bad": {codehost.Fault{Status: 400, Body: `{"message":{"name":["is too long"]}}`}, report.Rejected, "is too long"},
+		"redirect": {codehost.Fault{Status: 302, Header: map[string]string{"Location": "https://evil.example.com/"}}, report.Rejected,
+			"follows no redirect"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,8 @@ func TestOwner(t *testing.T) {
 	acme := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}}
 	rival := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: v1alpha1.TeamSpec{Namespace: "acme"}}
 	elsewhere := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "other"}}
-	leaving := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme", Finalizers: []string{"a/b"}, DeletionTimestamp: &metav1.Time{Time: time.Now()}}}
+	leaving := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme", Finalizers: []string{"a/b"},
+		DeletionTimestamp: &metav1.Time{Time: time.Now()}}}
 	cases := map[string]struct {
 		reason string
 		teams  []client.Object

@@ -142,7 +142,7 @@ func (e *election) lead(ctx context.Context, name string) error {
 	return e.fails
 }
 
-// await returns how long it took until the replica leads; "": until nobody does.
+// await returns how long it took until the replica leads; "": until no replica does.
 func (e *election) await(name string) time.Duration {
 	e.t.Helper()
 	began := time.Now()

@@ -104,7 +104,7 @@ type renewal struct {
 type renewedLock struct {
 	resourcelock.Interface
 	at   atomic.Pointer[renewal]
-	lost atomic.Bool // somebody deleted the lease in this term, or gave it to another replica, which may already lead
+	lost atomic.Bool // the lease was deleted in this term, or given to another replica, which may already lead
 }
 
 // last is never renewed if there is none.
@@ -146,10 +146,10 @@ func (l *renewedLock) Update(ctx context.Context, record resourcelock.LeaderElec
 }
 
 func (l *renewedLock) note(record resourcelock.LeaderElectionRecord, write func() error) error {
-	is := &renewal{time.Now(), record.LeaderTransitions, make(chan struct{})}
+	current := &renewal{time.Now(), record.LeaderTransitions, make(chan struct{})}
 	err := write()
 	if err == nil {
-		if before := l.at.Swap(is); before != nil {
+		if before := l.at.Swap(current); before != nil {
 			close(before.followed)
 		}
 	}

@@ -80,7 +80,8 @@ func TestFenceLetsOthersPass(t *testing.T) {
 
 func TestFailedRenewalIsNone(t *testing.T) {
 	lock := &renewedLock{}
-	if err := lock.note(resourcelock.LeaderElectionRecord{}, func() error { return errors.New("conflict") }); err == nil || !lock.renewed().IsZero() {
+	if err := lock.note(resourcelock.LeaderElectionRecord{}, func() error { return errors.New("conflict") }); err == nil ||
+		!lock.renewed().IsZero() {
 		t.Errorf("got %v, renewed at %s", err, lock.renewed())
 	}
 }

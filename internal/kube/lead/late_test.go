@@ -190,13 +190,14 @@ func TestRequestsEndWhileTheyWait(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAnother: somebody deletes the lease of a leader that works, or writes another holder into it. The leader sends nothing after it
+// TestLeaseOfAnother: the lease of a leader that works is deleted, or gets another holder. The leader sends nothing after it
 // has seen that, which it does with its next renewal, and nothing again in this term.
 func TestLeaseOfAnother(t *testing.T) {
 	for name, change := range map[string]func(*storedLease){
 		"deleted": func(l *storedLease) { l.record = nil },
 		"overwritten": func(l *storedLease) {
-			l.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 14, LeaderTransitions: l.record.LeaderTransitions}
+			l.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 14,
+				LeaderTransitions: l.record.LeaderTransitions}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

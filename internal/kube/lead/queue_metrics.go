@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// clearQueues resets the metrics of a term's queues, which would otherwise be added to those of the next. All controllers belong to terms.
+// clearQueues resets the metrics of a term's queues, which would otherwise be added to the next term's. All controllers belong to terms.
 func clearQueues() error {
 	families, err := metrics.Registry.Gather() // also returns what it has if there is an error
 	errs := []error{err}

@@ -70,15 +70,16 @@ func TestQueuesEndWithTheTerm(t *testing.T) {
 func beginTerm(t *testing.T, term *Term, backlog int) (end func()) {
 	t.Helper()
 	var waiting workqueue.TypedRateLimitingInterface[reconcile.Request]
-	c, err := controller.New("backlog", term, controller.Options{Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-		<-ctx.Done()
-		return reconcile.Result{}, poll.Wait(poll.Limit, "the queue has ended, so that nobody takes the others", func() string {
-			if waiting.ShuttingDown() {
-				return ""
-			}
-			return "it has not ended"
-		})
-	})})
+	c, err := controller.New("backlog",
+		term, controller.Options{Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			<-ctx.Done()
+			return reconcile.Result{}, poll.Wait(poll.Limit, "the queue has ended, so that nobody takes the others", func() string {
+				if waiting.ShuttingDown() {
+					return ""
+				}
+				return "it has not ended"
+			})
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ type Timing struct {
 	// Renew is how long a leader tries to renew its lease until it ends its term.
 	Renew time.Duration
 
-	// Retry is the pause between two attempts to acquire or to renew. That of an acquisition is up to 2.2 times as long.
+	// Retry is the pause between two attempts to acquire or to renew. Before an acquisition, it is up to 2.2 times as long.
 	Retry time.Duration
 }
 

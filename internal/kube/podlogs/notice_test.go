@@ -35,7 +35,8 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	broken := io.MultiReader(strings.NewReader(said), iotest.ErrReader(errors.ErrUnsupported))
-	if got, err := io.ReadAll(&withoutNotice{ReadCloser: io.NopCloser(broken)}); string(got) != said || !errors.Is(err, errors.ErrUnsupported) {
+	if got, err := io.ReadAll(&withoutNotice{ReadCloser: io.NopCloser(broken)}); string(got) != said ||
+		!errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a connection that breaks: got %q, %v", got, err)
 	}
 }

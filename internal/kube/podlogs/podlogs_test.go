@@ -34,7 +34,8 @@ func kubelet(w http.ResponseWriter, r *http.Request) {
 	case "removed":
 		fmt.Fprint(w, "unable to retrieve container logs for containerd://0a1b2c")
 	case "unlinked":
-		fmt.Fprint(w, `failed to try resolving symlinks in path "/var/log/pods/a_b/test/0.log": lstat /var/log/pods/a_b: no such file or directory`)
+		fmt.Fprint(w, `failed to try resolving symlinks in path "/var/log/pods/a_b/test/0.log": `+
+			`lstat /var/log/pods/a_b: no such file or directory`)
 	case "waits":
 		http.Error(w, `container "waits" in pod "pod" is waiting to start: ContainerCreating`, http.StatusBadRequest)
 	case "once":
@@ -66,12 +67,14 @@ func TestOpen(t *testing.T) {
 		want      string
 		err       error
 	}{
-		"Says":          {"a log", "pod", "says", corev1.PodLogOptions{}, "hello\n", nil},
-		"Previous":      {"options reach the kubelet", "pod", "says", corev1.PodLogOptions{Previous: true, TailLines: new(int64(7))}, "hello\ntrue7", nil},
-		"Follow":        {"a stream", "pod", "says", corev1.PodLogOptions{Follow: true}, "hello\n", nil},
-		"Silent":        {"a container that wrote nothing", "pod", "silent", corev1.PodLogOptions{}, "", nil},
-		"Long":          {"longer than an error", "pod", "long", corev1.PodLogOptions{}, strings.Repeat("x", 3000), nil},
-		"Claims":        {"a test may write what it likes", "pod", "claims", corev1.PodLogOptions{}, "unable to retrieve container logs for containerd://0a1b: says the test\n", nil},
+		"Says": {"a log", "pod", "says", corev1.PodLogOptions{}, "hello\n", nil},
+		"Previous": {"options reach the kubelet", "pod", "says", corev1.PodLogOptions{Previous: true, TailLines: new(int64(7))},
+			"hello\ntrue7", nil},
+		"Follow": {"a stream", "pod", "says", corev1.PodLogOptions{Follow: true}, "hello\n", nil},
+		"Silent": {"a container that wrote nothing", "pod", "silent", corev1.PodLogOptions{}, "", nil},
+		"Long":   {"longer than an error", "pod", "long", corev1.PodLogOptions{}, strings.Repeat("x", 3000), nil},
+		"Claims": {"a test may write what it likes", "pod", "claims", corev1.PodLogOptions{},
+			"unable to retrieve container logs for containerd://0a1b: says the test\n", nil},
 		"Removed":       {"the kubelet says so with status 200", "pod", "removed", corev1.PodLogOptions{}, "", apierror.ErrLogGone},
 		"RemovedFollow": {"the first read says so", "pod", "removed", corev1.PodLogOptions{Follow: true}, "", apierror.ErrLogGone},
 		"Unlinked":      {"the kubelet says so with status 200", "pod", "unlinked", corev1.PodLogOptions{}, "", apierror.ErrLogGone},

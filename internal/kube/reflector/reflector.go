@@ -30,7 +30,9 @@ type Handler struct {
 
 // NewClient returns a client that can watch, with the connections of a manager.
 func NewClient(mgr ctrl.Manager) (client.WithWatch, error) {
-	return client.NewWithWatch(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	return client.NewWithWatch(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
 }
 
 // Run returns when ctx ends.

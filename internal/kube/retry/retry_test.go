@@ -33,7 +33,8 @@ func TestRetryConflicts(t *testing.T) {
 	}
 	for range 2 {
 		for i := range maxConflicts {
-			if result, err := step(fmt.Errorf("report: %w", conflict)); err != nil || result.RequeueAfter <= 0 || result.RequeueAfter > conflictRetryMax {
+			if result, err := step(fmt.Errorf("report: %w", conflict)); err != nil || result.RequeueAfter <= 0 ||
+				result.RequeueAfter > conflictRetryMax {
 				t.Errorf("conflict %d became %+v, %v", i, result, err)
 			}
 		}

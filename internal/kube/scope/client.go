@@ -13,7 +13,7 @@ import (
 
 // newClient reads its own writes per namespace: controller-runtime waits for any later event, which may be of another watch.
 func (s Scope) newClient(config *rest.Config, options client.Options) (client.Client, error) {
-	whole, err := client.New(config, options)
+	unscoped, err := client.New(config, options)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (s Scope) newClient(config *rest.Config, options client.Options) (client.Cl
 	if !ok {
 		return nil, errors.New("the manager's client has no cache")
 	}
-	c := &scopedClient{Client: whole, own: map[string]client.Client{}}
+	c := &scopedClient{Client: unscoped, own: map[string]client.Client{}}
 	for _, namespace := range s.Namespaces {
 		own, ofCache := options, *options.Cache
 		ofCache.Reader = namespaceCache{all, namespace}
@@ -70,7 +70,7 @@ type scopedClient struct {
 	own           map[string]client.Client // by namespace
 }
 
-func (c *scopedClient) in(namespace string) client.Client {
+func (c *scopedClient) forNamespace(namespace string) client.Client {
 	if own := c.own[namespace]; own != nil {
 		return own
 	}
@@ -78,28 +78,28 @@ func (c *scopedClient) in(namespace string) client.Client {
 }
 
 func (c *scopedClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	return c.in(key.Namespace).Get(ctx, key, obj, opts...)
+	return c.forNamespace(key.Namespace).Get(ctx, key, obj, opts...)
 }
 
 func (c *scopedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
-	return c.in(o.ApplyOptions(opts).Namespace).List(ctx, list, opts...)
+	return c.forNamespace(o.ApplyOptions(opts).Namespace).List(ctx, list, opts...)
 }
 
 func (c *scopedClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	return c.in(obj.GetNamespace()).Create(ctx, obj, opts...)
+	return c.forNamespace(obj.GetNamespace()).Create(ctx, obj, opts...)
 }
 
 func (c *scopedClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	return c.in(obj.GetNamespace()).Delete(ctx, obj, opts...)
+	return c.forNamespace(obj.GetNamespace()).Delete(ctx, obj, opts...)
 }
 
 func (c *scopedClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	return c.in(obj.GetNamespace()).Update(ctx, obj, opts...)
+	return c.forNamespace(obj.GetNamespace()).Update(ctx, obj, opts...)
 }
 
 func (c *scopedClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return c.in(obj.GetNamespace()).Patch(ctx, obj, patch, opts...)
+	return c.forNamespace(obj.GetNamespace()).Patch(ctx, obj, patch, opts...)
 }
 
 func (c *scopedClient) Status() client.SubResourceWriter { return scopedStatus{c} }
@@ -107,15 +107,15 @@ func (c *scopedClient) Status() client.SubResourceWriter { return scopedStatus{c
 type scopedStatus struct{ client *scopedClient }
 
 func (s scopedStatus) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
-	return s.client.in(obj.GetNamespace()).Status().Create(ctx, obj, sub, opts...)
+	return s.client.forNamespace(obj.GetNamespace()).Status().Create(ctx, obj, sub, opts...)
 }
 
 func (s scopedStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	return s.client.in(obj.GetNamespace()).Status().Update(ctx, obj, opts...)
+	return s.client.forNamespace(obj.GetNamespace()).Status().Update(ctx, obj, opts...)
 }
 
 func (s scopedStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	return s.client.in(obj.GetNamespace()).Status().Patch(ctx, obj, patch, opts...)
+	return s.client.forNamespace(obj.GetNamespace()).Status().Patch(ctx, obj, patch, opts...)
 }
 
 func (s scopedStatus) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
@@ -123,5 +123,5 @@ func (s scopedStatus) Apply(ctx context.Context, obj runtime.ApplyConfiguration,
 	if o, ok := obj.(interface{ GetNamespace() string }); ok {
 		namespace = o.GetNamespace()
 	}
-	return s.client.in(namespace).Status().Apply(ctx, obj, opts...)
+	return s.client.forNamespace(namespace).Status().Apply(ctx, obj, opts...)
 }

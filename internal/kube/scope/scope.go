@@ -55,7 +55,9 @@ func (s Scope) informers(next newInformer) newInformer {
 	if next == nil {
 		next = toolscache.NewSharedIndexInformer
 	}
-	return func(source toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	return func(
+		source toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+	) toolscache.SharedIndexInformer {
 		switch kind.(type) {
 		case *v1alpha1.Team:
 			source = fixedTeams(s.Teams)

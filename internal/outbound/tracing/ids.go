@@ -16,13 +16,13 @@ func withSpanID(ctx context.Context, id trace.SpanID) context.Context {
 	return context.WithValue(ctx, spanIDKey{}, id)
 }
 
-// NewIDs are those of a new trace.
+// NewIDs returns the IDs of a new trace.
 func (g ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 	_, _ = rand.Read(id[:]) // never fails
 	return id, g.NewSpanID(ctx, id)
 }
 
-// NewSpanID is that of a new span.
+// NewSpanID returns the ID of a new span.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) (id trace.SpanID) {
 	if id, ok := ctx.Value(spanIDKey{}).(trace.SpanID); ok {
 		return id

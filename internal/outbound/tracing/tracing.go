@@ -72,7 +72,8 @@ func enabled() (bool, error) {
 }
 
 func newExporter(ctx context.Context) (*otlptrace.Exporter, error) {
-	switch protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf"); protocol {
+	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+	switch protocol {
 	case "http/protobuf":
 		return otlptracehttp.New(ctx)
 	case "grpc":

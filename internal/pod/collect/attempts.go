@@ -6,7 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/junit"
 )
 
-// attempts returns the files that may be reports. If the last attempts count, those of the same tests are together, in their order.
+// attempts returns the files that may be reports. If the last attempts count, reports of the same tests are together, in their order.
 func attempts(files []file, last bool) (all [][]*file) {
 	places := map[string]int{}
 	for i := range files {

@@ -6,16 +6,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAttempts: reports of attempts are read together only if the last one counts, and only those of one program.
+// TestAttempts: reports of attempts are read together only if the last one counts, and only reports of one program.
 func TestAttempts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		last  bool
 		paths []string
 		want  [][]string
 	}{
-		"all count":       {false, []string{"Retries/a/1/r.xml", "r.xml"}, [][]string{{"Retries/a/1/r.xml"}, {"r.xml"}}},
-		"the last counts": {true, []string{"Retries/a/10/r.xml", "Retries/a/2/r.xml", "log.txt", "other.xml", "r.xml"}, [][]string{{"Retries/a/2/r.xml", "Retries/a/10/r.xml", "r.xml"}, {"other.xml"}}},
-		"two programs":    {true, []string{"Retries/a/1/r.xml", "Retries/b/1/r.xml", "r.xml"}, [][]string{{"Retries/a/1/r.xml"}, {"Retries/b/1/r.xml"}, {"r.xml"}}},
+		"all count": {false, []string{"Retries/a/1/r.xml", "r.xml"}, [][]string{{"Retries/a/1/r.xml"}, {"r.xml"}}},
+		"the last counts": {true, []string{"Retries/a/10/r.xml", "Retries/a/2/r.xml", "log.txt", "other.xml", "r.xml"},
+			[][]string{{"Retries/a/2/r.xml", "Retries/a/10/r.xml", "r.xml"}, {"other.xml"}}},
+		"two programs": {true, []string{"Retries/a/1/r.xml", "Retries/b/1/r.xml", "r.xml"},
+			[][]string{{"Retries/a/1/r.xml"}, {"Retries/b/1/r.xml"}, {"r.xml"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var files []file

@@ -59,7 +59,9 @@ func (c *Collector) Collect(ctx context.Context) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
-	w := &collection{Collector: c, tests: results.Tests{Secrets: c.Secrets, Quarantines: c.Quarantines, Repeats: c.Repeats, LastAttempt: c.Attempts == v1alpha1.AttemptsLast}}
+	w := &collection{Collector: c, tests: results.Tests{
+		Secrets: c.Secrets, Quarantines: c.Quarantines, Repeats: c.Repeats, LastAttempt: c.Attempts == v1alpha1.AttemptsLast,
+	}}
 	w.collect(ctx)
 	s := w.summary()
 	c.Report(s)
@@ -94,13 +96,13 @@ func (w *collection) read(ctx context.Context, files []file) {
 	defer cancel()
 	for _, attempts := range attempts(files, w.tests.LastAttempt) {
 		for _, f := range attempts {
-			in, _, err := f.open(w.root)
+			content, _, err := f.open(w.root)
 			if err != nil {
 				w.tests.Counts.Unread++ // the upload tells about it
 				continue
 			}
-			f.report = w.tests.AddAttempt(f.path, whileTime{ctx, in})
-			in.Close()
+			f.report = w.tests.AddAttempt(f.path, whileTime{ctx, content})
+			content.Close()
 		}
 		w.tests.EndAttempts()
 	}
@@ -111,15 +113,15 @@ func (w *collection) read(ctx context.Context, files []file) {
 
 // whileTime ends with its context.
 type whileTime struct {
-	ctx context.Context
-	in  io.Reader
+	ctx     context.Context
+	content io.Reader
 }
 
 func (r whileTime) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.in.Read(p)
+	return r.content.Read(p)
 }
 
 func (w *collection) problem(sentence string) {

@@ -20,7 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
-// report is a JUnit report of 120 tests, of which those with these numbers failed.
+// report is a JUnit report of 120 tests; the tests with these numbers failed.
 func report(failed ...int) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0"?><testsuite name="shop">`)
@@ -42,10 +42,12 @@ func TestCollect(t *testing.T) {
 	w.write("report/index.html", "<html/>")
 	w.write("empty", "")
 	s := w.collect()
-	if s.Problem != "" || s.Files != 4 || s.Tests != 120 || s.Failed != 3 || s.Failures[0].Name != "shop > test 1" || s.Milliseconds != 60_000 {
+	if s.Problem != "" || s.Files != 4 || s.Tests != 120 || s.Failed != 3 || s.Failures[0].Name != "shop > test 1" ||
+		s.Milliseconds != 60_000 {
 		t.Errorf("%+v\n%s", s, &w.log)
 	}
-	if !w.has("junit.xml", report(1, 5, 7)) || !w.has("screenshots/größe 100%.png", screenshot) || !w.has("report/index.html", "<html/>") || !w.has("empty", "") {
+	if !w.has("junit.xml", report(1, 5, 7)) || !w.has("screenshots/größe 100%.png", screenshot) || !w.has("report/index.html", "<html/>") ||
+		!w.has("empty", "") {
 		t.Errorf("not byte for byte: %v", w.order)
 	}
 	if w.asked != 2 {
@@ -56,7 +58,8 @@ func TestCollect(t *testing.T) {
 		files = append(files, fmt.Sprintf("%s %d", f.Path, f.Bytes))
 	}
 	want := []string{"empty 0", fmt.Sprintf("junit.xml %d", len(report(1, 5, 7))), "report/index.html 7", "screenshots/größe 100%.png 5000"}
-	if diff := cmp.Diff(want, files); diff != "" || w.document.Run != "smoke-2" || len(w.document.Failures) != 3 || w.document.Problems == nil {
+	if diff := cmp.Diff(want, files); diff != "" || w.document.Run != "smoke-2" || len(w.document.Failures) != 3 ||
+		w.document.Problems == nil {
 		t.Errorf("the document: %s\n%+v", diff, w.document)
 	}
 }
@@ -67,7 +70,8 @@ func TestEveryTest(t *testing.T) {
 	w := newWorld(t)
 	w.collector.Secrets = []string{"hunter2hunter2"}
 	content := `<testsuite name="cart.spec.ts"><testcase classname="cart.spec.ts" name="keeps items" time="1.25" line="12"/>` +
-		`<testcase classname="cart.spec.ts" name="pays with hunter2hunter2" time="-3"><failure message="expected 200, got hunter2hunter2">at line 88</failure></testcase>` +
+		`<testcase classname="cart.spec.ts" name="pays with hunter2hunter2" time="-3">` +
+		`<failure message="expected 200, got hunter2hunter2">at line 88</failure></testcase>` +
 		`<testcase classname="cart.spec.ts" name="ships"><skipped/></testcase>` +
 		`<testcase classname="cart.spec.ts" name="keeps items" time="1e9"><flakyFailure/><flakyFailure/></testcase></testsuite>`
 	w.write("junit.xml", content)
@@ -111,10 +115,12 @@ func TestDocumentExplains(t *testing.T) {
 		TestFailure: v1alpha1.TestFailure{Name: "shop > pays", Message: "expect(locator).toBeVisible() failed"},
 		Text:        "Error: expect(locator).toBeVisible() failed\n\n    Locator: getByTestId('x')", Attachments: []string{"files/a.png"},
 	}
-	if diff := cmp.Diff([]results.Failure{want}, w.document.Failures) + cmp.Diff([]string{"shop > recovers"}, w.document.FlakyTests); diff != "" {
+	if diff := cmp.Diff([]results.Failure{want}, w.document.Failures) + cmp.Diff([]string{"shop > recovers"},
+		w.document.FlakyTests); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"shop > recovers"}, s.FlakyTests); diff != "" || len(w.document.PassedTests) != 8 || w.document.PassedTests != s.PassedTests {
+	if diff := cmp.Diff([]string{"shop > recovers"}, s.FlakyTests); diff != "" || len(w.document.PassedTests) != 8 ||
+		w.document.PassedTests != s.PassedTests {
 		t.Errorf("%s%+v", diff, s)
 	}
 }
@@ -135,7 +141,8 @@ func TestNames(t *testing.T) {
 	w := newWorld(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	for _, err := range []error{
-		os.WriteFile(secret, []byte("secret"), 0o600), os.Symlink(secret, filepath.Join(w.dir, "link.xml")), os.Symlink("/etc", filepath.Join(w.dir, "folder")),
+		os.WriteFile(secret, []byte("secret"), 0o600), os.Symlink(secret, filepath.Join(w.dir, "link.xml")), os.Symlink("/etc",
+			filepath.Join(w.dir, "folder")),
 		os.Symlink("good", filepath.Join(w.dir, "inside")), syscall.Mkfifo(filepath.Join(w.dir, "fifo.xml"), 0o600),
 	} {
 		if err != nil {
@@ -177,9 +184,11 @@ func TestReports(t *testing.T) {
 	w.write("coverage.xml", "<coverage/>")
 	w.write("junit.json", report())
 	w.write("empty.xml", "")
-	w.write("laughs.xml", `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"><failure/></testcase></testsuite>`)
+	w.write("laughs.xml",
+		`<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"><failure/></testcase></testsuite>`)
 	s := w.collect()
-	if s.Reports != 3 || s.Unread != 2 || s.Files != 7 || s.Failed != 2 || !strings.Contains(s.Problem, "tests of the report cut.XML could be read: its end is missing.") {
+	if s.Reports != 3 || s.Unread != 2 || s.Files != 7 || s.Failed != 2 ||
+		!strings.Contains(s.Problem, "tests of the report cut.XML could be read: its end is missing.") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -194,9 +203,10 @@ func TestCompare(t *testing.T) {
 		newFailures, known, fixed int32
 		with                      string
 	}{
-		"No run before":      {"Nothing is known.", nil, 0, 0, 0, ""},
-		"One pod":            {"Exactly by name.", map[string]string{"a": document("shop > test 5")}, 2, 1, 0, "smoke-1"},
-		"Two pods":           {"Together they are the run.", map[string]string{"a": document("shop > test 5"), "b": document("shop > test 3")}, 2, 1, 1, "smoke-1"},
+		"No run before": {"Nothing is known.", nil, 0, 0, 0, ""},
+		"One pod":       {"Exactly by name.", map[string]string{"a": document("shop > test 5")}, 2, 1, 0, "smoke-1"},
+		"Two pods": {"Together they are the run.", map[string]string{"a": document("shop > test 5"), "b": document("shop > test 3")},
+			2, 1, 1, "smoke-1"},
 		"One of two is gone": {"Its failures would look new.", map[string]string{"a": document("shop > test 5"), "b": ""}, 0, 0, 0, ""},
 		"Not a document":     {"Another program wrote it.", map[string]string{"a": "<html/>"}, 0, 0, 0, ""},
 		"No pods":            {"There is nothing to compare with.", map[string]string{}, 0, 0, 0, ""},
@@ -207,7 +217,8 @@ func TestCompare(t *testing.T) {
 			w.before = tc.before
 			w.write("junit.xml", report(1, 5, 7))
 			s := w.collect()
-			if s.NewFailures != tc.newFailures || s.KnownFailures != tc.known || s.Fixed != tc.fixed || s.ComparedWith != tc.with || s.Problem != "" || s.Files != 1 {
+			if s.NewFailures != tc.newFailures || s.KnownFailures != tc.known || s.Fixed != tc.fixed || s.ComparedWith != tc.with ||
+				s.Problem != "" || s.Files != 1 {
 				t.Errorf("%s\n%+v\n%s", tc.reason, s, &w.log)
 			}
 		})

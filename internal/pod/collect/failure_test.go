@@ -76,17 +76,22 @@ func TestManagerFails(t *testing.T) {
 		problem string // empty: everything is kept
 		long    bool   // takes all patience
 	}{
-		"Errors that pass":    {"They are repeated.", status(503, 2), "", false},
-		"Too many requests":   {"They are repeated.", status(429, 1), "", false},
-		"Errors for ever":     {"After a while, it gives up.", status(500, 0), "Postflight answered 500 Internal Server Error (The run has ended)", true},
-		"Hanging":             {"After a while, it gives up.", hang, "Postflight did not answer in time", true},
-		"Not authorized":      {"Another attempt does not help.", status(401, 0), "Postflight answered 401 Unauthorized (The run has ended)", false},
-		"No such run":         {"Another attempt does not help.", status(404, 0), "Postflight answered 404 Not Found (The run has ended)", false},
-		"A redirect":          {"The token is for the manager alone.", status(307, 0), "Postflight answered 307 Temporary Redirect", false},
-		"No JSON":             {"A proxy may answer anything.", body("<html>"), "Postflight sent an answer that could not be read", true},
-		"Another answer":      {"It must be for these files.", body(`{"run":"r","files":[{"path":"other","url":"http://127.0.0.1/"}]}`), "Postflight did not answer for the files that it was asked for", false},
-		"An answer too short": {"It must be for these files.", body(`{"run":"r"}`), "Postflight did not answer for the files that it was asked for", false},
-		"No URL":              {"Nothing is requested.", body(`{"run":"r","files":[{"path":"junit.xml"},{"path":"a.png"}]}`), "Postflight gave no URL to upload to", false},
+		"Errors that pass":  {"They are repeated.", status(503, 2), "", false},
+		"Too many requests": {"They are repeated.", status(429, 1), "", false},
+		"Errors for ever": {"After a while, it gives up.", status(500, 0),
+			"Postflight answered 500 Internal Server Error (The run has ended)", true},
+		"Hanging": {"After a while, it gives up.", hang, "Postflight did not answer in time", true},
+		"Not authorized": {"Another attempt does not help.", status(401, 0), "Postflight answered 401 Unauthorized (The run has ended)",
+			false},
+		"No such run": {"Another attempt does not help.", status(404, 0), "Postflight answered 404 Not Found (The run has ended)", false},
+		"A redirect":  {"The token is for the manager alone.", status(307, 0), "Postflight answered 307 Temporary Redirect", false},
+		"No JSON":     {"A proxy may answer anything.", body("<html>"), "Postflight sent an answer that could not be read", true},
+		"Another answer": {"It must be for these files.", body(`{"run":"r","files":[{"path":"other","url":"http://127.0.0.1/"}]}`),
+			"Postflight did not answer for the files that it was asked for", false},
+		"An answer too short": {"It must be for these files.", body(`{"run":"r"}`),
+			"Postflight did not answer for the files that it was asked for", false},
+		"No URL": {"Nothing is requested.", body(`{"run":"r","files":[{"path":"junit.xml"},{"path":"a.png"}]}`),
+			"Postflight gave no URL to upload to", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, w *world) {
@@ -96,7 +101,8 @@ func TestManagerFails(t *testing.T) {
 				begin := time.Now()
 				s := w.collect()
 				took := time.Since(begin)
-				if s.Tests != 120 || s.Failed != 1 || (s.Files == 2) != (tc.problem == "") || !strings.Contains(s.Problem, tc.problem) || (s.Problem == "") != (tc.problem == "") {
+				if s.Tests != 120 || s.Failed != 1 || (s.Files == 2) != (tc.problem == "") || !strings.Contains(s.Problem, tc.problem) ||
+					(s.Problem == "") != (tc.problem == "") {
 					t.Errorf("%s\n%+v\n%s", tc.reason, s, &w.log)
 				}
 				if took > patience || (took == patience) != tc.long {
@@ -142,7 +148,8 @@ func TestTokenIsMissing(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.write("a", "a")
 		w.collector.TokenFile = filepath.Join(w.dir, "..", "none")
-		if s := w.collect(); s.Problem != "a was not kept: Postflight could not be asked: the token of the pod is not readable (no such file or directory)." {
+		const want = "a was not kept: Postflight could not be asked: the token of the pod is not readable (no such file or directory)."
+		if s := w.collect(); s.Problem != want {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -164,11 +171,14 @@ func TestStoreFails(t *testing.T) {
 	}{
 		"Errors that pass":       {"They are repeated.", status(500, 2), 3, "", true},
 		"Connections that break": {"The file is sent again.", closed(2), 3, "", true},
-		"One is rejected":        {"The others are kept.", forOne(status(403, 0)), 2, "bad was not kept: the store answered 403 Forbidden.", true},
-		"One fails for ever":     {"The others are kept, and the list of tests.", forOne(status(500, 0)), 2, "bad was not kept: the store answered 500 Internal Server Error.", true},
-		"One hangs":              {"The others are kept, and the list of tests.", forOne(hang), 2, "bad was not kept: the store did not answer in time.", true},
-		"All fail":               {"It gives up.", status(503, 0), 0, "the store answered 503 Service Unavailable", false},
-		"All hang":               {"It gives up.", hang, 0, "the store did not answer in time", false},
+		"One is rejected": {"The others are kept.", forOne(status(403, 0)), 2, "bad was not kept: the store answered 403 Forbidden.",
+			true},
+		"One fails for ever": {"The others are kept, and the list of tests.", forOne(status(500, 0)),
+			2, "bad was not kept: the store answered 500 Internal Server Error.", true},
+		"One hangs": {"The others are kept, and the list of tests.", forOne(hang),
+			2, "bad was not kept: the store did not answer in time.", true},
+		"All fail": {"It gives up.", status(503, 0), 0, "the store answered 503 Service Unavailable", false},
+		"All hang": {"It gives up.", hang, 0, "the store did not answer in time", false},
 		"The document is refused": {"The files are kept.", func(w http.ResponseWriter, r *http.Request, a int) bool {
 			return r.URL.Path == "/results" && status(403, 0)(w, r, a)
 		}, 3, "The list of all failed tests was not kept: the store answered 403 Forbidden.", false},
@@ -181,7 +191,8 @@ func TestStoreFails(t *testing.T) {
 				w.write("bad", strings.Repeat("b", 1_000_000)) // more than the buffers of client and server
 				begin := time.Now()
 				s := w.collect()
-				if s.Files != tc.files || s.Failed != 1 || (s.Problem == "") != (tc.problem == "") || !strings.Contains(s.Problem, tc.problem) || (w.document != nil) != tc.document {
+				if s.Files != tc.files || s.Failed != 1 || (s.Problem == "") != (tc.problem == "") || !strings.Contains(s.Problem, tc.problem) ||
+					(w.document != nil) != tc.document {
 					t.Errorf("%s\n%+v\ndocument %v\n%s", tc.reason, s, w.document != nil, &w.log)
 				}
 				if took := time.Since(begin); took > 3*patience {
@@ -235,7 +246,8 @@ func TestTimeIsUp(t *testing.T) {
 		if took := time.Since(begin); took > w.collector.Budget {
 			t.Errorf("it took %s", took)
 		}
-		if s.Files != 2 || s.Failed != 1 || s.Problem != "large was not kept: the store was too slow for the grace period of the pod." || w.document == nil {
+		if s.Files != 2 || s.Failed != 1 || s.Problem != "large was not kept: the store was too slow for the grace period of the pod." ||
+			w.document == nil {
 			t.Errorf("%+v\n%s", s, &w.log)
 		}
 	})
@@ -246,8 +258,10 @@ func TestRefusedFiles(t *testing.T) {
 	w.write("a", "a")
 	w.write("b", "b")
 	w.write("c", "c")
-	w.refuse = map[string]string{"a": "The run keeps at most 1,000 files, and has them.", "c": "The run keeps at most 1,000 files, and has them."}
-	if s := w.collect(); s.Files != 1 || !w.has("b", "b") || s.Problem != "a and 1 more were not kept: The run keeps at most 1,000 files, and has them." {
+	w.refuse = map[string]string{"a": "The run keeps at most 1,000 files, and has them.",
+		"c": "The run keeps at most 1,000 files, and has them."}
+	if s := w.collect(); s.Files != 1 || !w.has("b", "b") ||
+		s.Problem != "a and 1 more were not kept: The run keeps at most 1,000 files, and has them." {
 		t.Errorf("%+v", s)
 	}
 }
@@ -259,10 +273,13 @@ func TestFilesChange(t *testing.T) {
 		files   int32
 		problem string
 	}{
-		"Gone":    {os.Remove, 0, "log was not kept: not readable (no such file or directory)."},
-		"Shorter": {func(path string) error { return os.WriteFile(path, []byte("12"), 0o644) }, 0, "log was not kept: changed during the upload."},
-		"Longer":  {func(path string) error { return os.WriteFile(path, []byte("1234567"), 0o644) }, 0, "log was not kept: changed during the upload."},
-		"A link":  {func(path string) error { return errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)) }, 0, "log was not kept: not readable."},
+		"Gone": {os.Remove, 0, "log was not kept: not readable (no such file or directory)."},
+		"Shorter": {func(path string) error { return os.WriteFile(path, []byte("12"), 0o644) },
+			0, "log was not kept: changed during the upload."},
+		"Longer": {func(path string) error { return os.WriteFile(path, []byte("1234567"), 0o644) }, 0,
+			"log was not kept: changed during the upload."},
+		"A link": {func(path string) error { return errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)) },
+			0, "log was not kept: not readable."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -287,7 +304,8 @@ func TestFilesChange(t *testing.T) {
 			}
 			return false
 		}
-		if s := w.collect(); s.Files != 1 || s.Bytes != 1000 || !w.has("log", strings.Repeat("1", 1000)) || !strings.HasSuffix(s.Problem, "changed during the upload, and only its beginning was kept.") {
+		if s := w.collect(); s.Files != 1 || s.Bytes != 1000 || !w.has("log", strings.Repeat("1", 1000)) ||
+			!strings.HasSuffix(s.Problem, "changed during the upload, and only its beginning was kept.") {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -78,19 +78,19 @@ func cannotRead(err error) string {
 
 // open opens a file only if it is still a regular one. It never blocks.
 func (f file) open(root *os.Root) (*os.File, int64, error) {
-	in, err := root.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := root.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err
 	}
-	info, err := in.Stat()
+	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("no regular file")
 	}
 	if err != nil {
-		in.Close()
+		file.Close()
 		return nil, 0, err
 	}
-	return in, info.Size(), nil
+	return file, info.Size(), nil
 }
 
 // choose returns the files to keep in the order of upload: reports, then small before large, so that most are there if time runs out.

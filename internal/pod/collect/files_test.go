@@ -34,11 +34,14 @@ func TestChoose(t *testing.T) {
 			[]file{{"z", 1, false}, {"big.xml", 900, true}, {"a", 1, false}, {"b", 0, false}, {"small.xml", 800, true}},
 			[]string{"small.xml", "big.xml", "b", "a", "z"}, nil},
 		"Exactly one GiB": {"It is kept.", []file{{"a", gib, false}}, []string{"a"}, nil},
-		"Too large":       {"One byte is too many.", []file{{"a", gib + 1, false}, {"b", 1, false}}, []string{"b"}, []string{"a was not kept: larger than 1 GiB."}},
-		"Two GiB":         {"They are kept.", []file{{"a", gib, false}, {"b", gib, false}}, []string{"a", "b"}, nil},
-		"Beyond two GiB": {"Small files come first.", []file{{"a", gib, false}, {"b", gib, false}, {"c", 1, false}, {"d", gib, false}}, []string{"c", "a"},
+		"Too large": {"One byte is too many.", []file{{"a", gib + 1, false}, {"b", 1, false}}, []string{"b"},
+			[]string{"a was not kept: larger than 1 GiB."}},
+		"Two GiB": {"They are kept.", []file{{"a", gib, false}, {"b", gib, false}}, []string{"a", "b"}, nil},
+		"Beyond two GiB": {"Small files come first.", []file{{"a", gib, false}, {"b", gib, false}, {"c", 1, false}, {"d", gib, false}},
+			[]string{"c", "a"},
 			[]string{"b and 1 more were not kept: beyond the 2 GiB that are kept of a run."}},
-		"A large report": {"Not even a report may be larger.", []file{{"a.xml", gib + 1, true}}, nil, []string{"a.xml was not kept: larger than 1 GiB."}},
+		"A large report": {"Not even a report may be larger.", []file{{"a.xml", gib + 1, true}},
+			nil, []string{"a.xml was not kept: larger than 1 GiB."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lost losses
@@ -56,14 +59,16 @@ func TestChoose(t *testing.T) {
 	if len(kept) != 1000 || kept[999].path != "f0999" {
 		t.Errorf("%d are kept, up to %s", len(kept), kept[len(kept)-1].path)
 	}
-	if diff := cmp.Diff([]string{"f1000 and 1 more were not kept: beyond the 1,000 files that are kept of a run."}, lost.sentences()); diff != "" {
+	if diff := cmp.Diff([]string{"f1000 and 1 more were not kept: beyond the 1,000 files that are kept of a run."},
+		lost.sentences()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // TestBatch: no request is larger than the manager accepts, whatever JSON makes of the names.
 func TestBatch(t *testing.T) {
-	for _, name := range []string{strings.Repeat("n", 511), strings.Repeat(`"`, 511), strings.Repeat("<", 511), strings.Repeat("\u2028", 170), strings.Repeat("é", 255), "a"} {
+	for _, name := range []string{strings.Repeat("n", 511), strings.Repeat(`"`, 511), strings.Repeat("<", 511), strings.Repeat("\u2028", 170),
+		strings.Repeat("é", 255), "a"} {
 		files := make([]file, 1000)
 		for i := range files {
 			files[i] = file{path: fmt.Sprintf("%s%d", name[:len(name)-1], i%10), bytes: record.MaxArtifactBytes}
@@ -80,7 +85,8 @@ func TestDocument(t *testing.T) {
 	w := &collection{Collector: &Collector{Report: func(results.Summary) {}}}
 	for i := range 1000 {
 		w.tests.Failures = append(w.tests.Failures, results.Failure{TestFailure: v1alpha1.TestFailure{
-			Name: strings.Repeat("<", 512), File: strings.Repeat(`"`, 512), Message: strings.Repeat(`\`, 1024), Line: 1 << 30, History: v1alpha1.FailureKnown,
+			Name: strings.Repeat("<", 512), File: strings.Repeat(`"`, 512), Message: strings.Repeat(`\`,
+				1024), Line: 1 << 30, History: v1alpha1.FailureKnown,
 		}, Text: strings.Repeat(`"`, 4096), Attachments: slices.Repeat([]string{strings.Repeat("&", 508) + "1"}, 8)})
 		w.tests.Flaky = append(w.tests.Flaky, strings.Repeat(`"`, 512))
 		w.keep(file{path: strings.Repeat("&", 508) + fmt.Sprint(i), bytes: record.MaxArtifactBytes})

@@ -124,7 +124,8 @@ func (w *world) serveManager(rw http.ResponseWriter, r *http.Request, store stri
 	}
 	answer := httpapi.CollectAnswer{Run: "smoke-2"}
 	sign := func(kind, path string, size int64) string {
-		return fmt.Sprintf("%s/%s?%s", store, kind, url.Values{"path": {path}, "bytes": {strconv.FormatInt(size, 10)}, "signature": {"secret"}}.Encode())
+		return fmt.Sprintf("%s/%s?%s", store, kind, url.Values{"path": {path}, "bytes": {strconv.FormatInt(size, 10)},
+			"signature": {"secret"}}.Encode())
 	}
 	for _, f := range request.Files {
 		u := httpapi.CollectURL{Path: f.Path, URL: sign("artifact", f.Path, f.Bytes)}

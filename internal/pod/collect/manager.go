@@ -88,7 +88,8 @@ func fits(request httpapi.CollectRequest, answer httpapi.CollectAnswer) bool {
 	return true
 }
 
-// compare finds and reports which failures are new. It needs the results of all pods of the earlier run: failures of a missing one look new.
+// compare finds and reports which failures are new. It needs the results of all pods of the earlier run: if a pod's are missing, its
+// failures look new.
 func (w *collection) compare(ctx context.Context, previous *httpapi.PreviousResults) {
 	if previous == nil || w.tests.Counts.Reports == 0 || len(previous.URLs) > record.MaxComparedPods {
 		return
@@ -105,7 +106,8 @@ func (w *collection) compare(ctx context.Context, previous *httpapi.PreviousResu
 		documents = append(documents, d.ToCompare())
 	}
 	w.tests.Compare(previous.Run, documents)
-	w.Log.Info("compared with "+previous.Run, "new", w.tests.Counts.NewFailures, "known", w.tests.Counts.KnownFailures, "fixed", w.tests.Counts.Fixed)
+	counts := w.tests.Counts
+	w.Log.Info("compared with "+previous.Run, "new", counts.NewFailures, "known", counts.KnownFailures, "fixed", counts.Fixed)
 	w.Report(w.interim())
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/test/inmemory"
 )
 
-// patience is that of the worlds in memory, in which it costs nothing.
-// It is longer than a few pauses between attempts, of which it is no multiple: else, it would end together with one.
+// patience is for the worlds in memory, where it costs no time.
+// It is longer than a few pauses between attempts, and no multiple of the pause: else, both would end together.
 const patience = 1400 * time.Millisecond
 
 // inMemory runs a test by the clock of synctest, in a world whose connections are no sockets.

@@ -30,8 +30,8 @@ func (c *Collector) watch(ctx context.Context) *transfer.Stall {
 
 // retry repeats an attempt while its failure is retryable, until the context ends.
 func retry(ctx context.Context, attempt func(context.Context) *failure) (failed *failure) {
-	again := func(error) (bool, time.Duration) { return failed.retryable, 0 }
-	_ = transfer.Retry{Min: backoffMin, Max: backoffMax, Within: transfer.WhileContext, Again: again}.Do(ctx, func() error {
+	retryable := func(error) (bool, time.Duration) { return failed.retryable, 0 }
+	_ = transfer.Retry{Min: backoffMin, Max: backoffMax, Within: transfer.WhileContext, Retryable: retryable}.Do(ctx, func() error {
 		if failed = attempt(ctx); failed == nil {
 			return nil
 		}

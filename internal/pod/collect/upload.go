@@ -129,33 +129,33 @@ type fileUpload struct {
 }
 
 func (u *fileUpload) attempt(ctx context.Context, client *http.Client, root *os.Root) *failure {
-	in, size, err := u.open(root)
+	content, size, err := u.open(root)
 	switch {
 	case err != nil:
 		return &failure{text: cannotRead(err)}
 	case size != u.bytes:
-		in.Close()
+		content.Close()
 		return &failure{text: errChanged.Error()}
 	}
-	defer in.Close()
-	body := &progress{in: io.LimitReader(in, u.bytes), upload: u}
+	defer content.Close()
+	body := &progress{content: io.LimitReader(content, u.bytes), upload: u}
 	if failed := putBody(ctx, client, u.url, body, u.bytes); failed != nil {
 		return failed
 	}
-	info, err := in.Stat()
+	info, err := content.Stat()
 	u.changed = err != nil || info.Size() != u.bytes
 	return nil
 }
 
 // progress reports when more of a file is sent than in any attempt before.
 type progress struct {
-	in     io.Reader
-	offset int64
-	upload *fileUpload
+	content io.Reader
+	offset  int64
+	upload  *fileUpload
 }
 
 func (p *progress) Read(b []byte) (int, error) {
-	n, err := p.in.Read(b)
+	n, err := p.content.Read(b)
 	if p.offset += int64(n); p.offset > p.upload.sent {
 		p.upload.sent = p.offset
 		p.upload.moved()

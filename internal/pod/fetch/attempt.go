@@ -57,7 +57,8 @@ func (d *download) request(ctx context.Context) (*http.Request, error) {
 
 // accept checks the status and the headers: the ETag too, because some stores ignore If-Match.
 func (d *download) accept(response *http.Response) error {
-	switch code := response.StatusCode; {
+	code := response.StatusCode
+	switch {
 	case code == http.StatusOK || code == http.StatusPartialContent:
 	case code == http.StatusNotFound:
 		return d.fail(Missing, "is no longer in the store. Upload it, and notify again.")
@@ -155,7 +156,8 @@ var errSilent = fmt.Errorf("sent nothing for %s", stallAfter)
 
 // describeFailure returns why there was no response, without quoting errors, because they contain the URL.
 func describeFailure(err error) string {
-	switch cause := transfer.CauseOf(err); {
+	cause := transfer.CauseOf(err)
+	switch {
 	case errors.Is(err, errSilent), cause == transfer.Silent:
 		return errSilent.Error()
 	case cause == transfer.Refused:

@@ -36,7 +36,7 @@ type download struct {
 	progress  *progress
 }
 
-// open continues what an earlier attempt left, even that of a killed container.
+// open continues what an earlier attempt left, even in a container that was killed.
 func open(root *os.Root, file job.File) (*download, error) {
 	if err := makeFolders(root, path.Dir(file.Path)); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (d *download) check() error {
 	return d.fail(Changed, "does not have its checksum (MD5 %s, not %s), twice in a row. Upload it again, and notify again.", sum, d.file.ETag)
 }
 
-// hasMD5 reports whether the ETag is the MD5 of the file; that of a multipart upload is not.
+// hasMD5 reports whether the ETag is the MD5 of the file; it is not after a multipart upload.
 func (d *download) hasMD5() bool {
 	digest, err := hex.DecodeString(d.file.ETag)
 	return err == nil && len(digest) == md5.Size && d.etagIsMD5

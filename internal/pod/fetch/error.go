@@ -13,7 +13,7 @@ const (
 	Local       Kind = 1 // the file cannot be written
 	BadList     Kind = 2 // the list of files is invalid
 	Missing     Kind = 3 // the store does not have the file
-	Changed     Kind = 4 // the file is not the one that was there when the run started
+	Changed     Kind = 4 // the file differs from the file that was there when the run started
 	Unavailable Kind = 5 // the store did not send the file, in spite of retries
 )
 

@@ -68,8 +68,8 @@ func (f *Fetcher) file(ctx context.Context, root *os.Root, file job.File) error 
 	var reason, pausing retryable
 	err = transfer.Retry{
 		Min: backoffMin, Max: backoffMax, Within: f.Patience,
-		Again:    func(err error) (bool, time.Duration) { return errors.As(err, &reason), 0 },
-		Progress: func() int64 { return d.offset },
+		Retryable: func(err error) (bool, time.Duration) { return errors.As(err, &reason), 0 },
+		Progress:  func() int64 { return d.offset },
 		Pausing: func(_ error, pause time.Duration) {
 			pausing = reason
 			f.Log.Warn("the download was interrupted and will be retried", "file", file.Path, "at", d.offset,

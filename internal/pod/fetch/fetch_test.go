@@ -238,19 +238,25 @@ func TestFetchFails(t *testing.T) {
 		kind   fetch.Kind
 		want   string
 	}{
-		"object was deleted":      {"Only a new upload helps.", answer(404, ""), nil, fetch.Missing, "is no longer in the store"},
-		"object was replaced":     {"If-Match fails.", answer(412, ""), nil, fetch.Changed, "was replaced"},
-		"signature has expired":   {"Retries do not help.", answer(403, "<Error><Code>AccessDenied</Code><Message>secret</Message></Error>"), nil, fetch.Unavailable, "403 AccessDenied"},
-		"store redirects":         {"The signature is meant for this store only.", answer(307, ""), nil, fetch.Unavailable, "307"},
-		"store stays overloaded":  {"Retries end with the patience.", answer(503, "<Error><Code>SlowDown</Code></Error>"), nil, fetch.Unavailable, "503 SlowDown"},
-		"checksum is wrong twice": {"The object itself must be damaged.", answer(200, strings.Repeat("x", len(content))), nil, fetch.Changed, "checksum"},
-		"object is too long":      {"It is not the object that was recorded.", answer(200, strings.Repeat("x", 2*len(content))), nil, fetch.Changed, "bytes"},
+		"object was deleted":  {"Only a new upload helps.", answer(404, ""), nil, fetch.Missing, "is no longer in the store"},
+		"object was replaced": {"If-Match fails.", answer(412, ""), nil, fetch.Changed, "was replaced"},
+		"signature has expired": {"Retries do not help.", answer(403, "<Error><Code>AccessDenied</Code><Message>secret</Message></Error>"),
+			nil, fetch.Unavailable, "403 AccessDenied"},
+		"store redirects": {"The signature is meant for this store only.", answer(307, ""), nil, fetch.Unavailable, "307"},
+		"store stays overloaded": {"Retries end with the patience.", answer(503, "<Error><Code>SlowDown</Code></Error>"), nil, fetch.Unavailable,
+			"503 SlowDown"},
+		"checksum is wrong twice": {"The object itself must be damaged.", answer(200, strings.Repeat("x", len(content))), nil, fetch.Changed,
+			"checksum"},
+		"object is too long": {"It is not the object that was recorded.", answer(200, strings.Repeat("x", 2*len(content))),
+			nil, fetch.Changed, "bytes"},
 		"ETag differs": {"Some stores ignore If-Match.", func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("ETag", `"other"`)
 			_, _ = w.Write(content)
 		}, nil, fetch.Changed, "was replaced"},
-		"path has ..":      {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "../app.apk" }, fetch.Local, "cannot be written"},
-		"path is absolute": {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "/tmp/app.apk" }, fetch.Local, "cannot be written"},
+		"path has ..": {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "../app.apk" }, fetch.Local,
+			"cannot be written"},
+		"path is absolute": {"No path may lead out of the directory.", answer(200, ""), func(f *job.File) { f.Path = "/tmp/app.apk" },
+			fetch.Local, "cannot be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -290,7 +296,8 @@ func TestGivesUp(t *testing.T) {
 func TestResume(t *testing.T) {
 	s, dir := newStore(t, func(_ int, w http.ResponseWriter, r *http.Request) { serve(w, r) }), t.TempDir()
 	left := len(content) / 3
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "builds"), 0o700), os.WriteFile(filepath.Join(dir, "builds", "app.apk.partial"), content[:left], 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "builds"), 0o700),
+		os.WriteFile(filepath.Join(dir, "builds", "app.apk.partial"), content[:left], 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(filepath.Join(dir, "builds"), 0o755); err != nil {

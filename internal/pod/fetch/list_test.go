@@ -18,12 +18,15 @@ func TestReadList(t *testing.T) {
 		want fetch.List
 		bad  bool
 	}{
-		"no files":             {env: map[string]string{"FETCH_DIRECTORY": "/in"}, want: fetch.List{Directory: "/in"}},
-		"two files":            {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": good, "FETCH_FILE_1": good, "FETCH_CA": "pem"}, want: fetch.List{Directory: "/in", CA: "pem", Files: []job.File{{Path: "a/b.apk", URL: "https://s3.example.com/x?secret", ETag: "e", Size: 5}, {Path: "a/b.apk", URL: "https://s3.example.com/x?secret", ETag: "e", Size: 5}}}},
+		"no files": {env: map[string]string{"FETCH_DIRECTORY": "/in"}, want: fetch.List{Directory: "/in"}},
+		"two files": {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": good, "FETCH_FILE_1": good, "FETCH_CA": "pem"},
+			want: fetch.List{Directory: "/in", CA: "pem", Files: []job.File{{Path: "a/b.apk", URL: "https://s3.example.com/x?secret", ETag: "e",
+				Size: 5}, {Path: "a/b.apk", URL: "https://s3.example.com/x?secret", ETag: "e", Size: 5}}}},
 		"directory is missing": {env: map[string]string{"FETCH_FILE_0": good}, bad: true},
 		"file is not JSON":     {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": "secret"}, bad: true},
 		"URL is missing":       {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": `{"path":"a.apk"}`}, bad: true},
-		"path leads out":       {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": strings.Replace(good, "a/b", "../b", 1)}, bad: true},
+		"path leads out": {env: map[string]string{"FETCH_DIRECTORY": "/in", "FETCH_FILE_0": strings.Replace(good, "a/b", "../b", 1)},
+			bad: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := fetch.ReadList(func(key string) (string, bool) { v, ok := tc.env[key]; return v, ok })

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/pod/prepare"
 )
 
-// environment is that of the init container, as Kubernetes gives it.
+// environment is the environment of the init container, as Kubernetes sets it.
 func environment(p job.Prepared) func(string) (string, bool) {
 	j := job.WithPrepared(&batchv1.Job{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{}}}, p)
 	env := map[string]string{}
@@ -32,7 +32,8 @@ func TestPrepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := prepare.List{Directory: "/tools", Program: "tool", Files: []prepare.File{{Name: "a.json", Content: []byte("{$(A)}")}, {Name: "b", Content: []byte{}}}}
+	want := prepare.List{Directory: "/tools", Program: "tool", Files: []prepare.File{{Name: "a.json", Content: []byte("{$(A)}")},
+		{Name: "b", Content: []byte{}}}}
 	if diff := cmp.Diff(want, l); diff != "" {
 		t.Error(diff)
 	}
@@ -70,9 +71,10 @@ func TestPrepareFails(t *testing.T) {
 		list prepare.List
 		want string
 	}{
-		"no directory": {prepare.List{Directory: filepath.Join(full, "none")}, "the directory for the tests cannot be opened: no such file or directory"},
-		"in the way":   {prepare.List{Directory: full, Files: []prepare.File{{Name: "a"}}}, `"a" cannot be written for the tests: `},
-		"no program":   {prepare.List{Directory: full, Program: "tool"}, `"tool" cannot be written for the tests: no such file or directory`},
+		"no directory": {prepare.List{Directory: filepath.Join(full, "none")},
+			"the directory for the tests cannot be opened: no such file or directory"},
+		"in the way": {prepare.List{Directory: full, Files: []prepare.File{{Name: "a"}}}, `"a" cannot be written for the tests: `},
+		"no program": {prepare.List{Directory: full, Program: "tool"}, `"tool" cannot be written for the tests: no such file or directory`},
 	} {
 		if err := prepare.Prepare(tc.list, filepath.Join(full, "none")); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
@@ -99,7 +101,8 @@ func TestReadListHostile(t *testing.T) {
 		"no content":       {"PREPARE_FILE_0", file("a"), "cannot be read"},
 	} {
 		env := map[string]string{"PREPARE_DIRECTORY": "/tools", tc.variable: tc.value}
-		if l, err := prepare.ReadList(func(name string) (string, bool) { v, ok := env[name]; return v, ok }); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if l, err := prepare.ReadList(func(name string) (string, bool) { v, ok := env[name]; return v, ok }); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
 	}

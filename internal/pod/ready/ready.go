@@ -65,7 +65,7 @@ type state struct {
 	said    string
 }
 
-// Wait returns nil once enough answers in a row were right, and otherwise an *Error, or that of the context.
+// Wait returns nil once enough answers in a row were right, and otherwise an *Error, or the context's error.
 func (p *Probe) Wait(ctx context.Context) error {
 	start := p.Clock.Now()
 	s := state{}
@@ -116,7 +116,8 @@ func (p *Probe) late(s state) string {
 	case s.best == 0:
 		return fmt.Sprintf("%s %s, for %s.", p.name(), s.problem, within)
 	case s.problem == "":
-		return fmt.Sprintf("%s was right only %s in a row within %s, and has to be %d times.", p.name(), plaintext.Count(s.best, "time"), within, p.Successes)
+		return fmt.Sprintf("%s was right only %s in a row within %s, and has to be %d times.",
+			p.name(), plaintext.Count(s.best, "time"), within, p.Successes)
 	default:
 		return fmt.Sprintf("%s was right at most %s in a row within %s, and has to be %d times. In between, it %s.",
 			p.name(), plaintext.Count(s.best, "time"), within, p.Successes, s.problem)

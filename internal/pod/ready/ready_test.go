@@ -25,7 +25,7 @@ var (
 	newCommit = "9c1d2e3f" + strings.Repeat("0", 32)
 )
 
-// clock moves on when somebody sleeps, and not otherwise.
+// clock moves on only in Sleep.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
@@ -142,8 +142,9 @@ func TestWait(t *testing.T) {
 		"no JSON, and hostile": {
 			reason: "Terminals interpret bytes.", answer: text("\x1b[31m"), want: "answered with what is no JSON, for 1m.",
 		},
-		"an empty answer":    {reason: "It is no JSON either.", answer: status(200), want: "answered with nothing instead of JSON, for 1m."},
-		"a secret":           {reason: "Messages have nothing of a body but the version.", answer: text("the password is hunter2"), want: "answered with what is no JSON, for 1m."},
+		"an empty answer": {reason: "It is no JSON either.", answer: status(200), want: "answered with nothing instead of JSON, for 1m."},
+		"a secret": {reason: "Messages have nothing of a body but the version.", answer: text("the password is hunter2"),
+			want: "answered with what is no JSON, for 1m."},
 		"an interrupted one": {reason: "The server was stopped.", answer: broken, want: "did not finish its answer: unexpected EOF, for 1m."},
 		"another document": {
 			reason: "The pointer is wrong.", answer: text(`{"version": "1"}`), want: "has nothing at /build/commit, for 1m.",
@@ -239,7 +240,8 @@ func TestNobodyListens(t *testing.T) {
 	address := listener.Addr().String()
 	listener.Close()
 	p := aProbe(t, "http://"+address)
-	if err := p.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "/version did not answer: ") || !strings.HasSuffix(err.Error(), "connection refused, for 1m.") {
+	if err := p.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "/version did not answer: ") ||
+		!strings.HasSuffix(err.Error(), "connection refused, for 1m.") {
 		t.Errorf("got %v", err)
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { says(newCommit)(1, w, r) }))
@@ -285,7 +287,8 @@ func TestRequest(t *testing.T) {
 	connections := map[string]bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		connections[r.RemoteAddr] = true
-		if _, _, given := r.BasicAuth(); given || r.Header.Get("Cookie") != "" || r.Header.Get("Referer") != "" || r.UserAgent() != "test/1" || r.Method != http.MethodGet {
+		if _, _, given := r.BasicAuth(); given || r.Header.Get("Cookie") != "" || r.Header.Get("Referer") != "" || r.UserAgent() != "test/1" ||
+			r.Method != http.MethodGet {
 			t.Errorf("%s with %v", r.Method, r.Header)
 		}
 		if r.URL.Path == "/version" {
@@ -321,7 +324,8 @@ func TestRedirectElsewhere(t *testing.T) {
 	}))
 	defer server.Close()
 	err := aProbe(t, server.URL).Wait(t.Context())
-	check(t, err, server.URL+"/version", "redirects to another host, localhost, which is not asked, for 1m.", "Only the host of the Trigger is asked.")
+	check(t, err, server.URL+"/version", "redirects to another host, localhost, which is not asked, for 1m.",
+		"Only the host of the Trigger is asked.")
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the other server was asked %d times", n)
 	}

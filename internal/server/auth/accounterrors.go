@@ -19,7 +19,7 @@ var (
 		"This cluster knows no such ServiceAccount token, or its pod or ServiceAccount is gone. Send the token of a pod that exists.")
 )
 
-// accountRefusal tells an account what to do. It has the same words for a Team that it may do nothing for and for one that does not exist.
+// accountRefusal tells an account what to do. It has the same words for a forbidden Team and for a missing one.
 func accountRefusal(a serviceaccount.Account, t serviceaccount.Target, verdict serviceaccount.Verdict, actions []grant.Action) *Error {
 	may := fmt.Sprintf("%s suites.postflight.dev", strings.Join(serviceaccount.VerbsOf(actions), " or "))
 	asked := plaintext.Line(t.Asked, maxShownTeam)

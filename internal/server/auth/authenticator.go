@@ -52,7 +52,7 @@ type Asked struct {
 type Way interface {
 	// Claims reports whether a token looks like one of this kind, without asking anybody about it. It is tried as no other then.
 	Claims(token string) bool
-	// Authenticate finds the sender of a token. The error is an *Error. The Grant need only have those of the actions that are asked for.
+	// Authenticate finds the sender of a token. The error is an *Error. The Grant may leave out actions that are not asked for.
 	Authenticate(ctx context.Context, token string, asked Asked) (Principal, error)
 }
 

@@ -11,13 +11,14 @@ func TestBearer(t *testing.T) {
 		headers []string
 		want    string // empty: refused
 	}{
-		"as documented":                {[]string{"Bearer secret"}, "secret"},
-		"scheme in lower case":         {[]string{"bearer secret"}, "secret"},
-		"scheme in mixed case":         {[]string{"bEaReR secret"}, "secret"},
-		"white space around":           {[]string{" \t Bearer secret \t"}, "secret"},
-		"white space between":          {[]string{"Bearer \t\t  secret"}, "secret"},
-		"a tab between":                {[]string{"Bearer\tsecret"}, "secret"},
-		"every character":              {[]string{"Bearer " + `!"#$%&'()*+,-./09:;<=>?@AZ[\]^_` + "`az{|}~"}, `!"#$%&'()*+,-./09:;<=>?@AZ[\]^_` + "`az{|}~"},
+		"as documented":        {[]string{"Bearer secret"}, "secret"},
+		"scheme in lower case": {[]string{"bearer secret"}, "secret"},
+		"scheme in mixed case": {[]string{"bEaReR secret"}, "secret"},
+		"white space around":   {[]string{" \t Bearer secret \t"}, "secret"},
+		"white space between":  {[]string{"Bearer \t\t  secret"}, "secret"},
+		"a tab between":        {[]string{"Bearer\tsecret"}, "secret"},
+		"every character": {[]string{"Bearer " + `!"#$%&'()*+,-./09:;<=>?@AZ[\]^_` + "`az{|}~"},
+			`!"#$%&'()*+,-./09:;<=>?@AZ[\]^_` + "`az{|}~"},
 		"the longest":                  {[]string{"Bearer " + strings.Repeat("k", maxTokenBytes)}, strings.Repeat("k", maxTokenBytes)},
 		"too long":                     {[]string{"Bearer " + strings.Repeat("k", maxTokenBytes+1)}, ""},
 		"none":                         {nil, ""},
@@ -50,7 +51,8 @@ func TestBearer(t *testing.T) {
 // FuzzBearer: a key that the parser accepts is one word of visible ASCII in the header, and the same key without
 // unusual white space is accepted, too.
 func FuzzBearer(f *testing.F) {
-	for _, seed := range []string{"Bearer secret", "bearer\tsecret ", "Bearer", "Bearer a b", " Bearer  x", "Basic x", "Bearer \u00e9", "Bearer sec\x00ret", "BEARER ~", ""} {
+	for _, seed := range []string{"Bearer secret", "bearer\tsecret ", "Bearer", "Bearer a b", " Bearer  x", "Basic x", "Bearer \u00e9",
+		"Bearer sec\x00ret", "BEARER ~", ""} {
 		f.Add(seed, "")
 		f.Add(seed, "Bearer other")
 	}

@@ -96,7 +96,7 @@ func (c *counter) Create(_ context.Context, o client.Object, _ ...client.CreateO
 	return nil
 }
 
-// TestForgedTokens: tokens that the API server has not signed cost it nothing, and are in nobody's way.
+// TestForgedTokens: tokens that the API server has not signed cost it nothing, and do not delay others.
 func TestForgedTokens(t *testing.T) {
 	own, forger := newIssuer(t, "own"), newIssuer(t, "forged")
 	impostor := newIssuer(t, "own")
@@ -104,7 +104,8 @@ func TestForgedTokens(t *testing.T) {
 	keys := NewClusterKeys(func(context.Context) ([]byte, error) { asked++; return published(own), nil }, clock.RealClock{}, logr.Discard())
 	a := NewPodAuthenticator(r, keys, clock.RealClock{})
 	for n := range 1000 {
-		for name, token := range map[string]string{"another key": forger.token(), "the key's name": impostor.token(), "no signature": plausible()} {
+		for name, token := range map[string]string{"another key": forger.token(), "the key's name": impostor.token(),
+			"no signature": plausible()} {
 			if _, err := a.Authenticate(t.Context(), bearerRequest(token)); err == nil {
 				t.Fatalf("a token with %s is accepted", name)
 			}
@@ -156,7 +157,8 @@ func TestKeysCannotBeReadAgain(t *testing.T) {
 			down  error
 			token string
 			want  int // HTTP status; 0: it is accepted
-		}{{nil, old.token(), 0}, {errors.New("down"), next.token(), http.StatusServiceUnavailable}, {errors.New("down"), old.token(), 0}, {nil, next.token(), http.StatusUnauthorized}} {
+		}{{nil, old.token(), 0}, {errors.New("down"), next.token(), http.StatusServiceUnavailable}, {errors.New("down"), old.token(), 0},
+			{nil, next.token(), http.StatusUnauthorized}} {
 			down = step.down
 			if _, err := a.Authenticate(t.Context(), bearerRequest(step.token)); statusOf(err) != step.want {
 				t.Errorf("got %v, want %d", err, step.want)

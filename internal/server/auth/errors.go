@@ -37,9 +37,9 @@ var (
 // key says.
 func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now time.Time) *Error {
 	e := *ErrUnauthenticated
-	of := "of this API key"
+	owned := "of this API key"
 	if namespace != "" {
-		of = namespace
+		owned = namespace
 	}
 	switch verdict {
 	case apikey.Expired:
@@ -51,13 +51,15 @@ func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now t
 		e.advice = "The API key is suspended. Ask for another one where your team manages its keys."
 	case apikey.NamespaceClaimedTwice:
 		e.text = "two Teams claim the namespace of the API key"
-		e.advice = fmt.Sprintf("Two Teams claim the namespace %s, so its API keys are refused. Ask your operator: one of the Teams must give it up.", of)
+		e.advice = fmt.Sprintf("Two Teams claim the namespace %s, so its API keys are refused. "+
+			"Ask your operator: one of the Teams must give it up.", owned)
 	case apikey.NoTeam:
 		e.text = "no Team owns the namespace of the API key"
-		e.advice = fmt.Sprintf("No Team owns the namespace %s, so its API keys are refused. Ask your operator for a Team.", of)
+		e.advice = fmt.Sprintf("No Team owns the namespace %s, so its API keys are refused. Ask your operator for a Team.", owned)
 	case apikey.UsedTwice:
 		e.text = "two Teams have the API key"
-		e.advice = "Another Team has the same API key, so it is refused for both. Create another one with \"postflight keys create\", and send that."
+		e.advice = "Another Team has the same API key, so it is refused for both. " +
+			"Create another one with \"postflight keys create\", and send that."
 	default:
 		return ErrUnauthenticated
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
-// MaxStaleness is how long known keys and TrustPolicies work while the API server is unavailable: longer, and a revoked key works for too long;
+// MaxStaleness is how long known keys and TrustPolicies work while the API server is unavailable: longer, and revoked keys work too long;
 // shorter, and a restart of the control plane rejects notifications that can be held.
 const MaxStaleness = 10 * time.Minute
 

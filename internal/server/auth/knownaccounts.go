@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxAccounts bounds the tokens whose answers are kept, and maxAccountsOfNamespace those of one namespace: with 4 KiB each, 8 MiB and
-	// 1 MiB. More hooks than that do not run within serviceaccount.ReviewedFor, and those that do are asked about again.
+	// maxAccounts bounds the tokens whose answers are kept, and maxAccountsOfNamespace the share of one namespace: with 4 KiB each, 8 MiB and
+	// 1 MiB. More hooks hardly run within serviceaccount.ReviewedFor; if they do, the API server is asked about them again.
 	maxAccounts            = 2048
 	maxAccountsOfNamespace = 256
 	// maxRights bounds the rights that are known of a token: three verbs in the namespaces of five teams.

@@ -116,7 +116,7 @@ func TestOneReviewForOneToken(t *testing.T) {
 			ask(t.Context())
 		}
 		synctest.Wait()
-		leave() // whoever came first may leave
+		leave() // the first may leave
 		close(server.hangs)
 		group.Wait()
 		if got := server.asked(); got != [2]int{1, 1} {

@@ -40,7 +40,8 @@ func (r *reviewer) Create(ctx context.Context, o client.Object, _ ...client.Crea
 		return ctx.Err()
 	}
 	review := o.(*authenticationv1.TokenReview)
-	if !slices.Equal(review.Spec.Audiences, []string{"postflight-collect", "postflight"}) || !strings.HasSuffix(review.Spec.Token, ".signature") {
+	if !slices.Equal(review.Spec.Audiences, []string{"postflight-collect", "postflight"}) ||
+		!strings.HasSuffix(review.Spec.Token, ".signature") {
 		return errors.New("another question")
 	}
 	review.Status = r.status
@@ -61,7 +62,7 @@ func boundTo(change ...func(*authenticationv1.TokenReviewStatus)) authentication
 	return s
 }
 
-// tokenSaying is a token with the claims, which nobody has signed.
+// tokenSaying is an unsigned token with the claims.
 func tokenSaying(header, claims string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".signature"
 }
@@ -86,28 +87,36 @@ func TestPod(t *testing.T) {
 		want   int // HTTP status; 0: it is the pod
 		asked  bool
 	}{
-		"Good":            {"bound to a pod", good, boundTo(), nil, 0, true},
-		"Missing":         {"no token", "", boundTo(), nil, 401, false},
-		"APIKey":          {"a key costs no review", "Bearer pf_acme_0123456789", boundTo(), nil, 401, false},
-		"EmptyPart":       {"it is no JWT", "Bearer a..c", boundTo(), nil, 401, false},
-		"FourParts":       {"it is no JWT", "Bearer a.b.c.d", boundTo(), nil, 401, false},
-		"Noise":           {"it is no JSON", "Bearer eyJhbGciOiJSUzI1NiJ9.eyJhbGciOiJSUzI1NiJ9eyJh.signature", boundTo(), nil, 401, false},
-		"EarlierVersion":  {"pods that started before an upgrade", good, boundTo(func(s *status) { s.Audiences = []string{"postflight"} }), nil, 0, true},
-		"OneAudience":     {"a text is a list of one", "Bearer " + tokenSaying(algorithm, `{"aud":"postflight-collect","exp":9e9}`), boundTo(), nil, 0, true},
-		"ForOthers":       {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["vault"],"exp":9e9}`), boundTo(), nil, 401, false},
-		"ForNobody":       {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"exp":9e9}`), boundTo(), nil, 401, false},
-		"Expired":         {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight-collect"],"exp":1e9}`), boundTo(), nil, 401, false},
-		"NoEnd":           {"those of pods expire", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight-collect"]}`), boundTo(), nil, 401, false},
-		"NotSigned":       {"it says so itself", "Bearer " + tokenSaying(`{"alg":"none"}`, `{"aud":["postflight-collect"],"exp":9e9}`), boundTo(), nil, 401, false},
-		"Refused":         {"the API server does not know it", good, status{Error: "invalid bearer token"}, nil, 401, true},
-		"RefusedWithUser": {"what comes with a refusal does not count", good, boundTo(func(s *status) { s.Authenticated = false }), nil, 401, true},
-		"NoAudience":      {"an authenticator that knows no audiences", good, boundTo(func(s *status) { s.Audiences = nil }), nil, 401, true},
-		"OtherAudience":   {"it is for somebody else", good, boundTo(func(s *status) { s.Audiences = []string{"vault"} }), nil, 401, true},
-		"NotBound":        {"a ServiceAccount is no pod", good, boundTo(func(s *status) { s.User.Extra = nil }), nil, 401, true},
-		"TwoPods":         {"it is unclear which", good, boundTo(func(s *status) { s.User.Extra[extraPodName] = authenticationv1.ExtraValue{"a", "b"} }), nil, 401, true},
-		"Person":          {"people have no pods", good, boundTo(func(s *status) { s.User.Username = "acme:default" }), nil, 401, true},
-		"NoNamespace":     {"it is no ServiceAccount", good, boundTo(func(s *status) { s.User.Username = "system:serviceaccount:acme" }), nil, 401, true},
-		"Away":            {"the API server does not answer", good, boundTo(), errors.New("refused"), 503, true},
+		"Good":      {"bound to a pod", good, boundTo(), nil, 0, true},
+		"Missing":   {"no token", "", boundTo(), nil, 401, false},
+		"APIKey":    {"a key costs no review", "Bearer pf_acme_0123456789", boundTo(), nil, 401, false},
+		"EmptyPart": {"it is no JWT", "Bearer a..c", boundTo(), nil, 401, false},
+		"FourParts": {"it is no JWT", "Bearer a.b.c.d", boundTo(), nil, 401, false},
+		"Noise":     {"it is no JSON", "Bearer eyJhbGciOiJSUzI1NiJ9.eyJhbGciOiJSUzI1NiJ9eyJh.signature", boundTo(), nil, 401, false},
+		"EarlierVersion": {"pods that started before an upgrade", good, boundTo(func(s *status) { s.Audiences = []string{"postflight"} }),
+			nil, 0, true},
+		"OneAudience": {"a text is a list of one", "Bearer " + tokenSaying(algorithm, `{"aud":"postflight-collect","exp":9e9}`), boundTo(),
+			nil, 0, true},
+		"ForOthers": {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["vault"],"exp":9e9}`), boundTo(), nil, 401, false},
+		"ForNobody": {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"exp":9e9}`), boundTo(), nil, 401, false},
+		"Expired": {"it says so itself", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight-collect"],"exp":1e9}`), boundTo(),
+			nil, 401, false},
+		"NoEnd": {"those of pods expire", "Bearer " + tokenSaying(algorithm, `{"aud":["postflight-collect"]}`), boundTo(), nil, 401,
+			false},
+		"NotSigned": {"it says so itself", "Bearer " + tokenSaying(`{"alg":"none"}`, `{"aud":["postflight-collect"],"exp":9e9}`), boundTo(),
+			nil, 401, false},
+		"Refused": {"the API server does not know it", good, status{Error: "invalid bearer token"}, nil, 401, true},
+		"RefusedWithUser": {"what comes with a refusal does not count", good, boundTo(func(s *status) { s.Authenticated = false }), nil, 401,
+			true},
+		"NoAudience":    {"an authenticator that knows no audiences", good, boundTo(func(s *status) { s.Audiences = nil }), nil, 401, true},
+		"OtherAudience": {"it is for somebody else", good, boundTo(func(s *status) { s.Audiences = []string{"vault"} }), nil, 401, true},
+		"NotBound":      {"a ServiceAccount is no pod", good, boundTo(func(s *status) { s.User.Extra = nil }), nil, 401, true},
+		"TwoPods": {"it is unclear which", good,
+			boundTo(func(s *status) { s.User.Extra[extraPodName] = authenticationv1.ExtraValue{"a", "b"} }), nil, 401, true},
+		"Person": {"people have no pods", good, boundTo(func(s *status) { s.User.Username = "acme:default" }), nil, 401, true},
+		"NoNamespace": {"it is no ServiceAccount", good, boundTo(func(s *status) { s.User.Username = "system:serviceaccount:acme" }), nil,
+			401, true},
+		"Away": {"the API server does not answer", good, boundTo(), errors.New("refused"), 503, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &reviewer{status: tc.says, err: tc.err}
@@ -153,7 +162,7 @@ func TestReviewsAreBounded(t *testing.T) {
 	})
 }
 
-// TestReviewsPerSecond: whoever sends token after token makes the API server check a bounded number of them.
+// TestReviewsPerSecond: a sender of token after token makes the API server check a bounded number of them.
 func TestReviewsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{status: authenticationv1.TokenReviewStatus{Error: "invalid bearer token"}}
@@ -162,7 +171,8 @@ func TestReviewsPerSecond(t *testing.T) {
 		began := time.Now()
 		for i := 0; time.Since(began) < seconds*time.Second; i++ {
 			claims := fmt.Sprintf(`{"aud":["postflight-collect"],"exp":9e9,"jti":"%d"}`, i)
-			if _, err := a.Authenticate(t.Context(), bearerRequest("Bearer "+tokenSaying(`{"alg":"RS256"}`, claims))); statusOf(err) != http.StatusUnauthorized {
+			if _, err := a.Authenticate(t.Context(), bearerRequest("Bearer "+tokenSaying(`{"alg":"RS256"}`, claims))); statusOf(
+				err) != http.StatusUnauthorized {
 				t.Fatal(err)
 			}
 		}
@@ -186,7 +196,7 @@ func TestRefusedTokenIsRemembered(t *testing.T) {
 	})
 }
 
-// statusOf is the HTTP status of an error; 0 for none, and for one that names none.
+// statusOf is the HTTP status of an error; 0 without an error, and for an error without a status.
 func statusOf(err error) int {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -18,7 +18,7 @@ import (
 const (
 	maxReviews       = 8 // questions are asked at once, and answered in 1 or 2 ms each. maxWaiting more wait, each holding a connection
 	maxWaiting       = 128
-	reviewsPerSecond = 200 // bounds the questions over a longer time, of which reviewBurst may come at once
+	reviewsPerSecond = 200 // bounds the questions over a longer time; reviewBurst may come at once
 	reviewBurst      = 400
 	reviewTimeout    = 5 * time.Second // bounds an answer, and the wait for it
 
@@ -33,7 +33,7 @@ type Reviewer interface {
 	Create(ctx context.Context, review client.Object, options ...client.CreateOption) error
 }
 
-// reviewLimits are those of one group of senders.
+// reviewLimits bound one group of senders.
 type reviewLimits struct {
 	atOnce    int
 	perSecond rate.Limit

@@ -116,7 +116,7 @@ func newAccountWorld(t *testing.T, server *askedServer) *accountWorld {
 	return w
 }
 
-// claimsOf are those of a ServiceAccount, as the API server writes them.
+// claimsOf returns the claims of a ServiceAccount, as the API server writes them.
 func claimsOf(account string, change ...string) string {
 	namespace, name, _ := strings.Cut(account, "/")
 	claims := fmt.Sprintf(`{"iss":"https://kubernetes","sub":"system:serviceaccount:%s:%s","aud":["postflight"],"exp":%d,`+
@@ -146,27 +146,46 @@ func TestServiceAccounts(t *testing.T) {
 		granted []grant.Action
 		owner   string
 	}{
-		"own team":              {"the namespace says which", "acme/ci", nil, "", []grant.Action{grant.Notify}, 0, "", []grant.Action{grant.Notify}, "acme"},
-		"own team by name":      {"the header may name it", "acme/ci", nil, "acme", []grant.Action{grant.Read}, 0, "", []grant.Action{grant.Read}, "acme"},
-		"whoami":                {"of all, what is allowed", "acme/ci", nil, "", grant.Actions, 0, "", []grant.Action{grant.Notify, grant.Upload, grant.Outcome, grant.Read}, "acme"},
-		"another team":          {"it has the right there", "hooks/ci", nil, "shop", []grant.Action{grant.Upload}, 0, "", []grant.Action{grant.Upload}, "shop"},
-		"act":                   {"it may create and patch", "hooks/admin", nil, "acme", []grant.Action{grant.Act}, 0, "", []grant.Action{grant.Act}, "acme"},
-		"act without patch":     {"create is not enough", "acme/ci", nil, "", []grant.Action{grant.Act}, 403, "may not create or patch suites", nil, ""},
-		"no RoleBinding":        {"it may do nothing", "acme/default", nil, "", []grant.Action{grant.Notify}, 403, "acme/default may not create suites.postflight.dev in the namespace acme", nil, ""},
-		"no right there":        {"its right is elsewhere", "acme/ci", nil, "rival", []grant.Action{grant.Notify}, 403, "or there is no such Team", nil, ""},
-		"no such team":          {"it looks like one without right", "acme/ci", nil, "unknown", []grant.Action{grant.Notify}, 403, "or there is no such Team", nil, ""},
-		"a strange name":        {"no Team has such a name", "acme/ci", nil, "A/../b\x1b[2J", []grant.Action{grant.Notify}, 403, "or there is no such Team", nil, ""},
-		"a namespace":           {"only the name of the Team counts", "hooks/ci", nil, "shop-ci", []grant.Action{grant.Notify}, 403, `no Team "shop-ci"`, nil, ""},
-		"no team":               {"the header is missing", "nobody/ci", nil, "", []grant.Action{grant.Notify}, 403, "Postflight-Team", nil, ""},
-		"two teams":             {"it is unclear whose runs these are", "both/ci", nil, "", []grant.Action{grant.Notify}, 403, "Two Teams claim", nil, ""},
-		"two teams, named":      {"it is unclear whose runs these are", "hooks/admin", nil, "one", []grant.Action{grant.Notify}, 403, "Two Teams claim", nil, ""},
-		"a suspended team":      {"nothing of it works", "asleep/ci", nil, "", []grant.Action{grant.Notify}, 403, "", nil, ""},
-		"suspended, no right":   {"it looks like any other team", "acme/ci", nil, "asleep", []grant.Action{grant.Notify}, 403, "or there is no such Team", nil, ""},
-		"a collector's token":   {"its audience is another one", "acme/ci", []string{`"postflight"`, `"postflight-collect"`}, "", []grant.Action{grant.Notify}, 401, "audience", nil, ""},
-		"a token of the API":    {"its audience is another one", "acme/ci", []string{`"postflight"`, `"https://kubernetes"`}, "", []grant.Action{grant.Notify}, 401, "audience", nil, ""},
-		"an old token":          {"it has expired", "acme/ci", []string{fmt.Sprint(noon.Add(time.Hour).Unix()), "1000"}, "", []grant.Action{grant.Notify}, 401, "expired", nil, ""},
-		"a token without end":   {"the API server gives every token one", "acme/ci", []string{`"exp"`, `"expires"`}, "", []grant.Action{grant.Notify}, 401, "expired", nil, ""},
-		"another case of claim": {"whose it is, the API server decides", "acme/ci", []string{`"iss"`, `"ISS"`}, "", []grant.Action{grant.Notify}, 0, "", []grant.Action{grant.Notify}, "acme"},
+		"own team": {"the namespace says which", "acme/ci", nil, "", []grant.Action{grant.Notify}, 0,
+			"", []grant.Action{grant.Notify}, "acme"},
+		"own team by name": {"the header may name it", "acme/ci", nil, "acme", []grant.Action{grant.Read}, 0, "", []grant.Action{grant.Read},
+			"acme"},
+		"whoami": {"of all, what is allowed", "acme/ci", nil, "", grant.Actions, 0, "",
+			[]grant.Action{grant.Notify, grant.Upload, grant.Outcome, grant.Read}, "acme"},
+		"another team": {"it has the right there", "hooks/ci", nil, "shop", []grant.Action{grant.Upload},
+			0, "", []grant.Action{grant.Upload}, "shop"},
+		"act": {"it may create and patch", "hooks/admin", nil, "acme", []grant.Action{grant.Act},
+			0, "", []grant.Action{grant.Act}, "acme"},
+		"act without patch": {"create is not enough", "acme/ci", nil, "", []grant.Action{grant.Act}, 403, "may not create or patch suites",
+			nil, ""},
+		"no RoleBinding": {"it may do nothing", "acme/default", nil, "", []grant.Action{grant.Notify}, 403,
+			"acme/default may not create suites.postflight.dev in the namespace acme", nil, ""},
+		"no right there": {"its right is elsewhere", "acme/ci", nil, "rival", []grant.Action{grant.Notify},
+			403, "or there is no such Team", nil, ""},
+		"no such team": {"it looks like one without right", "acme/ci", nil, "unknown", []grant.Action{grant.Notify}, 403,
+			"or there is no such Team", nil, ""},
+		"a strange name": {"no Team has such a name", "acme/ci", nil, "A/../b\x1b[2J", []grant.Action{grant.Notify}, 403,
+			"or there is no such Team", nil, ""},
+		"a namespace": {"only the name of the Team counts", "hooks/ci", nil, "shop-ci", []grant.Action{grant.Notify},
+			403, `no Team "shop-ci"`, nil, ""},
+		"no team": {"the header is missing", "nobody/ci", nil, "", []grant.Action{grant.Notify}, 403, "Postflight-Team", nil, ""},
+		"two teams": {"it is unclear whose runs these are", "both/ci", nil, "", []grant.Action{grant.Notify}, 403, "Two Teams claim",
+			nil, ""},
+		"two teams, named": {"it is unclear whose runs these are", "hooks/admin", nil, "one", []grant.Action{grant.Notify},
+			403, "Two Teams claim", nil, ""},
+		"a suspended team": {"nothing of it works", "asleep/ci", nil, "", []grant.Action{grant.Notify}, 403, "", nil, ""},
+		"suspended, no right": {"it looks like any other team", "acme/ci", nil, "asleep", []grant.Action{grant.Notify}, 403,
+			"or there is no such Team", nil, ""},
+		"a collector's token": {"its audience is another one", "acme/ci", []string{`"postflight"`, `"postflight-collect"`}, "",
+			[]grant.Action{grant.Notify}, 401, "audience", nil, ""},
+		"a token of the API": {"its audience is another one", "acme/ci", []string{`"postflight"`, `"https://kubernetes"`}, "",
+			[]grant.Action{grant.Notify}, 401, "audience", nil, ""},
+		"an old token": {"it has expired", "acme/ci", []string{fmt.Sprint(noon.Add(time.Hour).Unix()), "1000"},
+			"", []grant.Action{grant.Notify}, 401, "expired", nil, ""},
+		"a token without end": {"the API server gives every token one", "acme/ci", []string{`"exp"`, `"expires"`},
+			"", []grant.Action{grant.Notify}, 401, "expired", nil, ""},
+		"another case of claim": {"whose it is, the API server decides", "acme/ci", []string{`"iss"`, `"ISS"`}, "", []grant.Action{grant.Notify},
+			0, "", []grant.Action{grant.Notify}, "acme"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAccountWorld(t, server)

@@ -6,7 +6,7 @@ const (
 	window = 16 // how many answers count: enough for a tenth of a second, and from the last minutes only
 
 	drift      = 500e-6      // how fast two clocks may diverge, as a fraction: ten times the error of a bad crystal
-	resolution = time.Second // that of the HTTP Date header, which is truncated, not rounded
+	resolution = time.Second // of the HTTP Date header, which is truncated, not rounded
 )
 
 // skewMeter estimates this clock's time minus the other's, which lies in the interval that each answer gives.

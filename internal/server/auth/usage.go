@@ -61,15 +61,15 @@ func (u *Usage) RecordEvent(source *v1alpha1.EventSource) {
 	u.record(source.Status.LastEventTime, use{object: named, uid: source.UID, field: "lastEventTime"})
 }
 
-func (u *Usage) record(last *metav1.Time, is use) {
-	is.at = u.clock.Now()
-	if last != nil && is.at.Sub(last.Time) < usageEvery || !u.due(is.uid, is.at) {
+func (u *Usage) record(last *metav1.Time, entry use) {
+	entry.at = u.clock.Now()
+	if last != nil && entry.at.Sub(last.Time) < usageEvery || !u.due(entry.uid, entry.at) {
 		return
 	}
 	select {
-	case u.queue <- is:
+	case u.queue <- entry:
 	default:
-		u.postpone(is.uid, is.at)
+		u.postpone(entry.uid, entry.at)
 	}
 }
 

@@ -37,18 +37,24 @@ func TestUsage(t *testing.T) {
 		writes int32
 		last   time.Time
 	}{
-		"first use":                  {key: key("acme", "ci", "x"), seen: steps(0), writes: 1, last: noon},
-		"used a moment ago":          {key: key("acme", "ci", "x", used(noon.Add(-9*time.Minute))), seen: steps(0), writes: 0, last: noon.Add(-9 * time.Minute)},
-		"used ten minutes ago":       {key: key("acme", "ci", "x", used(noon.Add(-10*time.Minute))), seen: steps(0), writes: 1, last: noon},
-		"used a lot":                 {reason: "the cache may lag behind the write", key: key("acme", "ci", "x"), seen: steps(0, 1, time.Minute, 9*time.Minute), writes: 1, last: noon},
-		"used for long":              {key: key("acme", "ci", "x"), seen: steps(0, 10*time.Minute, 15*time.Minute, 20*time.Minute), writes: 3, last: noon.Add(20 * time.Minute)},
-		"the write fails":            {reason: "there is a pause of a minute", key: key("acme", "ci", "x"), seen: steps(0, time.Second, time.Minute), fail: 1, writes: 2, last: noon.Add(time.Minute)},
-		"written by another replica": {reason: "whose clock is ahead", key: key("acme", "ci", "x", used(noon.Add(time.Second))), seen: steps(0), writes: 0, last: noon.Add(time.Second)},
+		"first use": {key: key("acme", "ci", "x"), seen: steps(0), writes: 1, last: noon},
+		"used a moment ago": {key: key("acme", "ci", "x", used(noon.Add(-9*time.Minute))), seen: steps(0), writes: 0,
+			last: noon.Add(-9 * time.Minute)},
+		"used ten minutes ago": {key: key("acme", "ci", "x", used(noon.Add(-10*time.Minute))), seen: steps(0), writes: 1, last: noon},
+		"used a lot": {reason: "the cache may lag behind the write", key: key("acme", "ci", "x"),
+			seen: steps(0, 1, time.Minute, 9*time.Minute), writes: 1, last: noon},
+		"used for long": {key: key("acme", "ci", "x"), seen: steps(0, 10*time.Minute, 15*time.Minute, 20*time.Minute), writes: 3,
+			last: noon.Add(20 * time.Minute)},
+		"the write fails": {reason: "there is a pause of a minute", key: key("acme", "ci", "x"),
+			seen: steps(0, time.Second, time.Minute), fail: 1, writes: 2, last: noon.Add(time.Minute)},
+		"written by another replica": {reason: "whose clock is ahead", key: key("acme", "ci", "x", used(noon.Add(time.Second))), seen: steps(0),
+			writes: 0, last: noon.Add(time.Second)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var writes atomic.Int32
-			c := cluster(t, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			c := cluster(t, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object,
+				p client.Patch, opts ...client.SubResourcePatchOption) error {
 				if writes.Add(1) <= tc.fail {
 					return errors.New("refused")
 				}

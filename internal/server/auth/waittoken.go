@@ -50,7 +50,8 @@ type waitTicket struct {
 func (w *WaitTokens) Issue(ctx context.Context, p Principal, runs []string) (token string, expires time.Time, err error) {
 	expires = w.Clock.Now().Add(WaitFor).UTC().Truncate(time.Second)
 	sealed, err := w.Sealer.Seal(ctx, waitPurpose, waitTicket{
-		Namespace: p.Team.NamespaceName(), Team: p.Team.UID, Kind: p.Sender.Kind, Name: p.Sender.Name, Origin: p.Origin, Runs: runs, Expires: expires,
+		Namespace: p.Team.NamespaceName(), Team: p.Team.UID, Kind: p.Sender.Kind, Name: p.Sender.Name, Origin: p.Origin,
+		Runs: runs, Expires: expires,
 	})
 	if token = waitPrefix + sealed; len(token) > maxTokenBytes { // of some hundred runs
 		return "", time.Time{}, errManyRuns

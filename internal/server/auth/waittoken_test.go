@@ -97,7 +97,8 @@ func TestWaitToken(t *testing.T) {
 func TestWaitTokenIsNoCookie(t *testing.T) {
 	w := waitTokens(t, "a secret of the replicas, 32 byte", noon, team("acme", withUID("1")))
 	for _, purpose := range []string{"session", "page", ""} {
-		sealed, err := w.Sealer.Seal(t.Context(), purpose, waitTicket{Namespace: "acme", Team: "1", Runs: []string{"smoke-1"}, Expires: noon.Add(time.Hour)})
+		sealed, err := w.Sealer.Seal(t.Context(), purpose, waitTicket{Namespace: "acme", Team: "1", Runs: []string{"smoke-1"},
+			Expires: noon.Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func TestWayClaims(t *testing.T) {
 	}
 }
 
-// TestWaitTokenOfNothing: one without runs would be for all, and one of a TrustPolicy needs somebody who knows them.
+// TestWaitTokenOfNothing: a token without runs would be for all, and a TrustPolicy's token needs a Way that knows TrustPolicies.
 func TestWaitTokenOfNothing(t *testing.T) {
 	acme := team("acme", withUID("1"))
 	for name, tc := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/test/inmemory"
 )
 
-// TestUnfinishedBodies: requests without a key that announce a body which never comes lock out nobody, although the server waits for
+// TestUnfinishedBodies: requests without a key that announce a body which never comes lock out no other, although the server waits for
 // the body before it answers them.
 func TestUnfinishedBodies(t *testing.T) {
 	t.Parallel()
@@ -91,20 +91,21 @@ func TestBodyWithoutKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := inmemory.Listen("server:80")
-				server := &http.Server{ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if tc.key {
-						Authenticated(r.Context(), "a")
-					}
-					if _, err := io.ReadAll(r.Body); err != nil {
-						http.Error(w, err.Error(), http.StatusBadRequest)
-						return
-					}
-					select {
-					case <-r.Context().Done():
-						http.Error(w, "the client seems to be gone", http.StatusBadRequest)
-					case <-time.After(tc.lasts):
-					}
-				})}
+				server := &http.Server{ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout,
+					Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if tc.key {
+							Authenticated(r.Context(), "a")
+						}
+						if _, err := io.ReadAll(r.Body); err != nil {
+							http.Error(w, err.Error(), http.StatusBadRequest)
+							return
+						}
+						select {
+						case <-r.Context().Done():
+							http.Error(w, "the client seems to be gone", http.StatusBadRequest)
+						case <-time.After(tc.lasts):
+						}
+					})}
 				go server.Serve(bind(server, inner, Bounds{Unproven: 4, Idle: 4}))
 				defer server.Close()
 				if status := send(t, inner, tc.takes); (status == http.StatusOK) != tc.want {

@@ -107,7 +107,8 @@ func TestConnectionsWaitForTheStart(t *testing.T) {
 func TestDrainEnds(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
-	r := run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(entered); <-leave }), Options{DrainTimeout: 50 * time.Millisecond})
+	r := run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(entered); <-leave }),
+		Options{DrainTimeout: 50 * time.Millisecond})
 	defer close(leave)
 	go func() { _, _ = r.get() }()
 	<-entered

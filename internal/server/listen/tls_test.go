@@ -90,12 +90,13 @@ func TestHeadOverTLS(t *testing.T) {
 			t.Fatalf("status %d, want 200", status)
 		}
 	}
-	if status := get(t, r.dialTLS(config), "/ HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("a: b\r\n", 20)+"c: d"); status != http.StatusBadRequest {
+	if status := get(t, r.dialTLS(config), "/ HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("a: b\r\n",
+		20)+"c: d"); status != http.StatusBadRequest {
 		t.Errorf("more than 16 lines: status %d, want 400", status)
 	}
 }
 
-// TestPlainHTTPOverTLS: somebody who uses the wrong scheme learns it.
+// TestPlainHTTPOverTLS: a client that uses the wrong scheme is told so.
 func TestPlainHTTPOverTLS(t *testing.T) {
 	t.Parallel()
 	r, _ := secured(t, keyed, Bounds{Unproven: 8})

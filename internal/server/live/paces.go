@@ -12,7 +12,7 @@ type Paces struct {
 	perSecond int
 
 	mu     sync.Mutex
-	byTeam map[string]*pace // of those that somebody watches
+	byTeam map[string]*pace // only teams that are watched
 }
 
 type pace struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestPaces: the live pages of a team are rendered so often a second, however many there are, and those of others do not wait for them.
+// TestPaces: the live pages of a team are rendered so often a second, however many there are, and other teams' pages do not wait for them.
 func TestPaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const perSecond, seconds = 10, 3

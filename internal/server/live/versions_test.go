@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestVersionsAreShared: readers of one page share what is rendered after a change, and nobody gets an older one.
+// TestVersionsAreShared: readers of one page share what is rendered after a change, and no reader gets an older version.
 func TestVersionsAreShared(t *testing.T) {
 	v, rendered := NewVersions(), 0
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -11,20 +11,22 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// TestProviderEndsSession: the provider ends a session, or all of a person, with a token that nobody else can make and
+// TestProviderEndsSession: the provider ends a session, or all of a person, with a token that no other party can make and
 // that is good for nothing else.
 func TestProviderEndsSession(t *testing.T) {
 	const event = `"events": {"http://schemas.openid.net/event/backchannel-logout": {}}`
 	cases := map[string]struct {
 		reason string
-		claims string        // beside those of every token
+		claims string        // beside the claims of every token
 		after  time.Duration // the session began
 		spoil  func(token string) string
 		want   int
 		ends   bool
 	}{
-		"The session":       {"It is that of the browser.", `"sid": "session-1", "sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK, true},
-		"Another session":   {"It is on another machine of the person.", `"sid": "session-2", "sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK, false},
+		"The session": {"It is that of the browser.", `"sid": "session-1", "sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK,
+			true},
+		"Another session": {"It is on another machine of the person.", `"sid": "session-2", "sub": "anna-1", ` + event, time.Minute, nil,
+			http.StatusOK, false},
 		"The person":        {"All their sessions end.", `"sub": "anna-1", ` + event, time.Minute, nil, http.StatusOK, true},
 		"Another person":    {"It is not theirs.", `"sub": "ben", ` + event, time.Minute, nil, http.StatusOK, false},
 		"An earlier logout": {"The session began later.", `"sub": "anna-1", ` + event, -time.Minute, nil, http.StatusOK, false},

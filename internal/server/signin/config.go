@@ -31,7 +31,7 @@ type OIDCConfig struct {
 	Scopes           []string `json:"scopes,omitempty"`           // default: openid, email, groups
 	NameClaim        string   `json:"nameClaim,omitempty"`        // default: email
 	GroupsClaim      string   `json:"groupsClaim,omitempty"`      // default: groups
-	// Recheck is how often to ask for the groups of somebody who looks at pages: at least 1s, by default 10s.
+	// Recheck is how often to ask for the groups of a user who looks at pages: at least 1s, by default 10s.
 	Recheck string `json:"recheck,omitempty"`
 
 	recheck time.Duration
@@ -66,7 +66,7 @@ func Load(path string) (*Config, error) {
 		return nil, err
 	}
 	if len(bytes.TrimSpace(content)) == 0 {
-		return nil, fmt.Errorf("%s: is empty", path) // somebody is about to write it
+		return nil, fmt.Errorf("%s: is empty", path) // it is about to be written
 	}
 	c := &Config{}
 	if err := yaml.UnmarshalStrict(content, c); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// TestLogoutBesideForgedTokens: tokens that others forge neither keep those of the provider from ending sessions, nor make many
+// TestLogoutBesideForgedTokens: forged tokens neither keep the provider's tokens from ending sessions, nor make many
 // requests of it.
 func TestLogoutBesideForgedTokens(t *testing.T) {
 	own, forged := newKey(t), newKey(t)

@@ -132,7 +132,7 @@ func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, err
 	if known, ok := o.people.get(s.Token, now); ok {
 		return known.person, known.err
 	}
-	// The requests of a page come together, and the browser may give up the one that asks.
+	// The requests of a page come together, and the browser may give up the request that asks.
 	answer := o.asking.DoChan(s.Token, func() (any, error) {
 		p, err := o.ask(context.WithoutCancel(ctx), s)
 		until := now.Add(o.Config.recheck)

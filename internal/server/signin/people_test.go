@@ -43,7 +43,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// noActions are those of pages that only show.
+// noActions are the actions of pages that only show.
 type noActions struct{}
 
 func (noActions) Cancel(context.Context, dispatch.Command, string) (*v1alpha1.Suite, error) {
@@ -111,7 +111,8 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 			return nil, errors.ErrUnsupported
 		}},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
-		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler), Clock: clock, Steady: clock,
+		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler),
+		Clock: clock, Steady: clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -215,13 +216,19 @@ func TestSignInWithOIDCIsRefused(t *testing.T) {
 		path   string
 		want   int
 	}{
-		"No group":       {"Nobody granted them a team.", func(p *identityProvider) { p.groups = nil }, "/sign-in/provider", http.StatusForbidden},
-		"Another client": {"The token is not for us.", func(p *identityProvider) { p.audience = "another" }, "/sign-in/provider", http.StatusUnauthorized},
-		"Forged answer":  {"It belongs to no attempt.", func(*identityProvider) {}, "/sign-in/callback?code=x&state=y", http.StatusBadRequest},
-		"Another nonce":  {"The token was issued for another attempt.", func(p *identityProvider) { p.nonce = "another" }, "/sign-in/provider", http.StatusUnauthorized},
-		"Another state":  {"Somebody else began the attempt.", func(p *identityProvider) { p.state = "another" }, "/sign-in/provider", http.StatusUnauthorized},
-		"Expired":        {"The token is an old one.", func(p *identityProvider) { p.lifetime = -time.Minute }, "/sign-in/provider", http.StatusUnauthorized},
-		"Wrong key":      {"Somebody else signed it.", func(p *identityProvider) { p.keys.PublicKeys = nil }, "/sign-in/provider", http.StatusUnauthorized},
+		"No group": {"Nobody granted them a team.", func(p *identityProvider) { p.groups = nil }, "/sign-in/provider",
+			http.StatusForbidden},
+		"Another client": {"The token is not for us.", func(p *identityProvider) { p.audience = "another" }, "/sign-in/provider",
+			http.StatusUnauthorized},
+		"Forged answer": {"It belongs to no attempt.", func(*identityProvider) {}, "/sign-in/callback?code=x&state=y", http.StatusBadRequest},
+		"Another nonce": {"The token was issued for another attempt.", func(p *identityProvider) { p.nonce = "another" }, "/sign-in/provider",
+			http.StatusUnauthorized},
+		"Another state": {"Somebody else began the attempt.", func(p *identityProvider) { p.state = "another" }, "/sign-in/provider",
+			http.StatusUnauthorized},
+		"Expired": {"The token is an old one.", func(p *identityProvider) { p.lifetime = -time.Minute }, "/sign-in/provider",
+			http.StatusUnauthorized},
+		"Wrong key": {"Somebody else signed it.", func(p *identityProvider) { p.keys.PublicKeys = nil }, "/sign-in/provider",
+			http.StatusUnauthorized},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

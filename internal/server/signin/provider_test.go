@@ -29,9 +29,9 @@ type identityProvider struct {
 	groups   []string
 	revoked  bool
 	audience string        // of the next id_token
-	nonce    string        // of it; empty: that of the attempt
+	nonce    string        // of it; empty: the attempt's
 	lifetime time.Duration // of it
-	state    string        // of the next answer; empty: that of the attempt
+	state    string        // of the next answer; empty: the attempt's
 	codes    map[string]url.Values
 	asked    int // how often, for the person's groups
 }
@@ -99,7 +99,8 @@ func (p *identityProvider) token(w http.ResponseWriter, r *http.Request) {
 	q, known := p.codes[r.FormValue("code")]
 	delete(p.codes, r.FormValue("code"))
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
-	if !known || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") || r.FormValue("redirect_uri") != q.Get("redirect_uri") {
+	if !known || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") ||
+		r.FormValue("redirect_uri") != q.Get("redirect_uri") {
 		http.Error(w, `{"error": "invalid_grant"}`, http.StatusBadRequest)
 		return
 	}

@@ -20,14 +20,16 @@ groups: [{group: shop-devs, team: shop}]
 		header http.Header
 		want   string
 	}{
-		"From the proxy":    {"It has authenticated them.", "127.0.0.0/8", headers("anna", "everyone, shop-devs"), "/ci/runs/shop"},
-		"Several headers":   {"The client sent one of its own.", "127.0.0.0/8", headers("anna", "everyone", "shop-devs"), "/ci/sign-in"},
-		"From elsewhere":    {"Anybody can send headers.", "10.0.0.0/8", headers("anna", "shop-devs"), "/ci/sign-in"},
-		"Pretending":        {"What a client says of its address counts for nothing.", "10.0.0.0/8", pretending(headers("anna", "shop-devs")), "/ci/sign-in"},
+		"From the proxy":  {"It has authenticated them.", "127.0.0.0/8", headers("anna", "everyone, shop-devs"), "/ci/runs/shop"},
+		"Several headers": {"The client sent one of its own.", "127.0.0.0/8", headers("anna", "everyone", "shop-devs"), "/ci/sign-in"},
+		"From elsewhere":  {"Anybody can send headers.", "10.0.0.0/8", headers("anna", "shop-devs"), "/ci/sign-in"},
+		"Pretending": {"What a client says of its address counts for nothing.", "10.0.0.0/8", pretending(headers("anna", "shop-devs")),
+			"/ci/sign-in"},
 		"As the proxy":      {"Nor does what else it says.", "10.0.0.0/8", pretending(http.Header{"X_forwarded_user": {"anna"}}), "/ci/sign-in"},
 		"Without the group": {"They may see no team.", "127.0.0.0/8", headers("anna", "everyone"), "/ci/sign-in"},
 		"Without a name":    {"The proxy has not authenticated them.", "127.0.0.0/8", headers("", "shop-devs"), "/ci/sign-in"},
-		"With two names":    {"The client sent one of its own.", "127.0.0.0/8", http.Header{"X-Forwarded-User": {"anna", "root"}, "X-Forwarded-Groups": {"shop-devs"}}, "/ci/sign-in"},
+		"With two names": {"The client sent one of its own.", "127.0.0.0/8",
+			http.Header{"X-Forwarded-User": {"anna", "root"}, "X-Forwarded-Groups": {"shop-devs"}}, "/ci/sign-in"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,8 @@ func TestEndsAreShared(t *testing.T) {
 		t.Error("the other replica lets an ended session in")
 	}
 	stored := emptySecret()
-	if err := shared.Get(t.Context(), client.ObjectKeyFromObject(stored), stored); err != nil || string(stored.Data[sessionSecretField]) != string(key) {
+	if err := shared.Get(t.Context(), client.ObjectKeyFromObject(stored), stored); err != nil ||
+		string(stored.Data[sessionSecretField]) != string(key) {
 		t.Errorf("the key was lost: %v", err)
 	}
 	stored.Data = nil

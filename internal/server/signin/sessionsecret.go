@@ -104,7 +104,8 @@ func (s *Sessions) Key(ctx context.Context) ([]byte, error) {
 		s.observe(secret)
 		return secret.Data[sessionSecretField], nil
 	case isMissing(err):
-		ctrl.Log.WithName("pages").Info("people have to sign in again after a restart, and at each replica, because there is no Secret for sessions. "+
+		ctrl.Log.WithName("pages").Info("people have to sign in again after a restart, and at each replica, "+
+			"because there is no Secret for sessions. "+
 			"Apply config/rbac", "secret", s.name.String(), "cause", err.Error())
 		s.own = newSessionKey()
 		return s.own, nil

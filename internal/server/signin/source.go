@@ -21,7 +21,7 @@ type Setting struct {
 	Provider *OIDC // nil without one
 }
 
-// Source follows the file that says who may sign in once it is started. The zero Source lets nobody in.
+// Source follows the file that says who may sign in, once Source is started. The zero Source lets no user in.
 type Source struct {
 	Log logr.Logger
 

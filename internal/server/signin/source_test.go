@@ -80,7 +80,8 @@ func TestSourceFollowsTheFile(t *testing.T) {
 			if changed != tc.changed || s.Valid() != tc.valid || (err == nil) != tc.valid || len(teamsOf(s)) != tc.teams {
 				t.Errorf("%s: changed %v, valid %v, %v, teams %v", tc.reason, changed, s.Valid(), err, teamsOf(s))
 			}
-			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte("groups: [{group: devs, team: a}, {group: devs, team: b}]"), 0o600)); err != nil {
+			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte("groups: [{group: devs, team: a}, {group: devs, team: b}]"),
+				0o600)); err != nil {
 				t.Fatal(err)
 			}
 			if changed, err := s.reload(); !changed || err != nil || len(teamsOf(s)) != 2 || !s.Valid() {

@@ -31,7 +31,8 @@ func BenchmarkSaveLog(b *testing.B) {
 		group.SetLimit(atOnce)
 		for i := range logs {
 			group.Go(func() error {
-				log, err := a.SaveLog(ctx, runAt("acme", fmt.Sprintf("run-%d", i), noon), "pod", "test", false, io.LimitReader(&repeated{block: block}, size))
+				log, err := a.SaveLog(ctx, runAt("acme", fmt.Sprintf("run-%d", i), noon), "pod", "test", false,
+					io.LimitReader(&repeated{block: block}, size))
 				if err == nil && (log.Bytes != size || log.Omitted != 0) {
 					err = fmt.Errorf("saved %v", log)
 				}
@@ -50,7 +51,7 @@ func BenchmarkSaveLog(b *testing.B) {
 	}
 }
 
-// logLines are like those of a test, with times and numbers.
+// logLines are like a test's lines, with times and numbers.
 func logLines(size int) []byte {
 	var lines bytes.Buffer
 	random := rand.New(rand.NewPCG(1, 2))

@@ -22,7 +22,7 @@ type Cleaner struct {
 	deleted   prometheus.Counter
 }
 
-// NewCleaner returns a Cleaner. lifetimes returns the lifetime of each team's records; the clock is that of the runs' times.
+// NewCleaner returns a Cleaner. lifetimes returns the lifetime of each team's records; the clock also set the times of the runs.
 func NewCleaner(a *Archive, lifetimes func(context.Context) (map[string]time.Duration, error), c clock.PassiveClock) *Cleaner {
 	return &Cleaner{archive: a, lifetimes: lifetimes, clock: c, deleted: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "postflight_records_deleted_total",
@@ -80,7 +80,8 @@ func (c *Cleaner) cleanDeployments(ctx context.Context, team string, before time
 	}
 	deleted, err := c.archive.ClearDeployments(ctx, team, before, c.clock.Now(), exists)
 	if deleted > 0 {
-		log.FromContext(ctx).Info("deleted what was known of old deployments", "team", team, "deployments", deleted, "before", before.UTC().Format(time.RFC3339))
+		log.FromContext(ctx).Info("deleted what was known of old deployments",
+			"team", team, "deployments", deleted, "before", before.UTC().Format(time.RFC3339))
 	}
 	if err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Info("not all old deployments could be looked at", "team", team, "problem", err.Error())

@@ -63,12 +63,13 @@ func TestCleaner(t *testing.T) {
 	}
 }
 
-// TestCleanerEndsDeployments of Environments that nobody noticed to be deleted, and deletes old ones. It does not guess.
+// TestCleanerEndsDeployments of Environments whose deletion was not noticed, and deletes old ones. It does not guess.
 func TestCleanerEndsDeployments(t *testing.T) {
 	stores.Credentials(t)
 	s := stores.Rclone(t)
 	w := world{s, &archive.Archive{Bucket: s.Bucket(t)}}
-	w.deploy(t, deployed("acme", "staging", "acme/shop", "a", minute(0)), deployed("acme", "staging", "acme/shop", "b", minute(1)), deployed("acme", "gone", "acme/shop", "a", minute(0)))
+	w.deploy(t, deployed("acme", "staging", "acme/shop", "a", minute(0)), deployed("acme", "staging", "acme/shop", "b", minute(1)),
+		deployed("acme", "gone", "acme/shop", "a", minute(0)))
 	lifetimes := func(context.Context) (map[string]time.Duration, error) {
 		return map[string]time.Duration{"acme": time.Hour}, nil
 	}

@@ -58,7 +58,7 @@ type deletion struct {
 	bucket           *objectstore.Bucket
 	indexes, objects []string
 	last             record.Run
-	runs             int // of which something was deleted
+	runs             int // that lost objects
 }
 
 func (d *deletion) add(r record.Run, key string) {

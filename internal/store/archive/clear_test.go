@@ -49,13 +49,15 @@ func clearDays(t *testing.T, w world) {
 		"clear", "clear/app.apk", "clear/day=2026-03-01/app.apk", "clear/2026-03-01/run.json", "other/clear/" + gone.RecordKey(),
 		"clear/postflight-runs2/day=2026-03-01/T000000Z-x/run.json", "clear/x/postflight-runs/day=2026-03-01/T000000Z-x/run.json",
 		"clear/Postflight-Runs/day=2026-03-01/T000000Z-x/run.json", "clear/postflight-runs/readme.txt", "clear/postflight-runs/ids/gone/x",
-		"clear/postflight-runs/day=2026-03-01", "clear/postflight-runs/day=2026-03-02/notes.txt", "clear/postflight-runs/day=2026-03-02/T000000Z-x",
+		"clear/postflight-runs/day=2026-03-01", "clear/postflight-runs/day=2026-03-02/notes.txt",
+		"clear/postflight-runs/day=2026-03-02/T000000Z-x",
 		"clear/postflight-runs/day=2026-03-02/T000000Z-/run.json", "clear/postflight-runs/day=2026-03-02/T000000.5Z-x/run.json",
 		"clear/postflight-runs/day=2026-03-02/T000000Z-x/run.json.bak", "clear/postflight-runs/day=2026-03-02/T000000Z-x/notes/run.json",
 		"clear/postflight-runs/day=2026-02-30/T000000Z-x/run.json", "clear/postflight-runs/day=2026-3-1/T000000Z-x/run.json",
 		"clear/postflight-runs/day=/T000000Z-x/run.json", "clear/postflight-runs/days/T000000Z-x/run.json",
 	} {
-		if w.Name == "rclone" && (key == "clear" || key == "clear/postflight-runs/day=2026-03-01" || key == "clear/postflight-runs/day=2026-03-02/T000000Z-x") {
+		if w.Name == "rclone" && (key == "clear" || key == "clear/postflight-runs/day=2026-03-01" ||
+			key == "clear/postflight-runs/day=2026-03-02/T000000Z-x") {
 			continue // a file with the name of a folder
 		}
 		neighbours[key] = nil

@@ -35,10 +35,12 @@ func TestConformance(t *testing.T) {
 			"Records": records, "ManyRecords": manyRecords, "SameID": sameID, "NoRecord": noRecord, "NoBucket": noBucket,
 			"Collected": collected, "UploadsRefused": uploadsRefused, "UploadExpired": uploadExpired, "BadNames": badNames,
 			"ManyArtifacts": manyArtifacts, "ArtifactsAfter": artifactsAfter, "Results": results,
-			"Deployments": deployments, "DeploymentLine": deploymentLine, "DeletedEnvironment": deletedEnvironment, "ClearDeployments": clearDeployments,
+			"Deployments": deployments, "DeploymentLine": deploymentLine,
+			"DeletedEnvironment": deletedEnvironment, "ClearDeployments": clearDeployments,
 			"Clear": clearDays, "ClearMany": clearMany, "ClearInterrupted": clearInterrupted,
 			"NarrowKey": narrowKey, "Summaries": summaries, "SavedTests": savedTests,
-			"NotificationLines": notificationLines, "NotificationsOfABusyTeam": notificationsOfABusyTeam, "DamagedNotifications": damagedNotifications,
+			"NotificationLines":        notificationLines,
+			"NotificationsOfABusyTeam": notificationsOfABusyTeam, "DamagedNotifications": damagedNotifications,
 			"ClearNotifications": clearNotifications,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, w) })

@@ -24,7 +24,7 @@ const (
 	// maxSeries bounds the repositories of an Environment that an answer looks at. Its status has at most 50 at a time.
 	maxSeries = 100
 
-	fewKeys = 20 // bounds a listing of which the first key is needed: one would do, and rclone begins with the first of all
+	fewKeys = 20 // bounds a listing for its first key: one would do, but rclone begins with the first of all
 
 	maxDeployment = 256 << 10 // bounds a line that is read, in bytes: 20 workloads with 16 digests of 256 bytes have 100 KiB
 )
@@ -89,9 +89,11 @@ func (a *Archive) DeploymentsAt(ctx context.Context, team, environment string, a
 
 // DeploymentHistory returns what an Environment had in a span, newest first, and whether there is more than the limit. It lists the keys of
 // all later ones, because stores list forwards.
-func (a *Archive) DeploymentHistory(ctx context.Context, team, environment string, in record.Span, limit int) (all []record.Deployment, more bool, err error) {
+func (a *Archive) DeploymentHistory(
+	ctx context.Context, team, environment string, span record.Span, limit int,
+) (all []record.Deployment, more bool, err error) {
 	page := min(limit+2, batch)
-	if !in.Before.IsZero() {
+	if !span.Before.IsZero() {
 		page = batch
 	}
 	var keys []record.DeploymentKey
@@ -104,11 +106,11 @@ func (a *Archive) DeploymentHistory(ctx context.Context, team, environment strin
 				return err
 			}
 			end := ended
-			if ended = k.At; !k.Deleted && (in.Before.IsZero() || k.At.Before(in.Before)) {
+			if ended = k.At; !k.Deleted && (span.Before.IsZero() || k.At.Before(span.Before)) {
 				found++
 				add(func() { keys, until[k.Key] = append(keys, k), end })
 			}
-			if !k.At.After(in.After) || found > limit {
+			if !k.At.After(span.After) || found > limit {
 				return nil
 			}
 		}
@@ -240,7 +242,7 @@ func (a *Archive) end(ctx context.Context, newest record.DeploymentKey, at time.
 }
 
 // ClearDeployments deletes the lines of deployments that were over before the given time, and returns their number. It also ends what was
-// deployed to Environments that no longer exist, if nobody did when they were deleted.
+// deployed to Environments that no longer exist, if that was not done when they were deleted.
 func (a *Archive) ClearDeployments(
 	ctx context.Context, team string, before, now time.Time, exists func(ctx context.Context, environment string) (bool, error),
 ) (deleted int, err error) {

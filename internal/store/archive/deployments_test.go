@@ -101,12 +101,13 @@ func deployments(t *testing.T, w world) {
 // deploymentLine: it is a line, and what was known once stays known.
 func deploymentLine(t *testing.T, w world) {
 	d := deployed("lines", "staging", "acme/shop", "aaaa", minute(10))
-	d.Workloads = []httpapi.DeployedWorkload{{Kind: "Deployment", Namespace: "lines", Name: "web", Ready: true, Digests: []httpapi.ImageDigest{{Container: "web", Digest: "sha256:1"}}}}
+	d.Workloads = []httpapi.DeployedWorkload{{Kind: "Deployment", Namespace: "lines", Name: "web", Ready: true,
+		Digests: []httpapi.ImageDigest{{Container: "web", Digest: "sha256:1"}}}}
 	w.deploy(t, d)
 	later := deployed("lines", "staging", "acme/shop", "aaaa", minute(10))
 	later.Branch = "main"
 	w.deploy(t, later)
-	w.put(t, map[string][]byte{deployed("lines", "staging", "acme/shop", "bbbb", minute(20)).Key(): []byte("{")}) // a former version, or somebody
+	w.put(t, map[string][]byte{deployed("lines", "staging", "acme/shop", "bbbb", minute(20)).Key(): []byte("{")}) // damaged
 	w.deploy(t, deployed("lines", "staging", "acme/shop", "bbbb", minute(20)))
 	content, _, err := w.Archive.Bucket.Get(t.Context(), d.Key())
 	must(t, err)
@@ -116,7 +117,8 @@ func deploymentLine(t *testing.T, w world) {
 	want := map[string]any{
 		"team": "lines", "namespace": "lines", "environment": "staging", "repository": "acme/shop", "sha": "aaaa", "branch": "main",
 		"since": "2026-11-21T12:10:00Z", "reportedBy": "Workload",
-		"workloads": []any{map[string]any{"kind": "Deployment", "namespace": "lines", "name": "web", "ready": true, "digests": []any{map[string]any{"container": "web", "digest": "sha256:1"}}}},
+		"workloads": []any{map[string]any{"kind": "Deployment", "namespace": "lines", "name": "web", "ready": true,
+			"digests": []any{map[string]any{"container": "web", "digest": "sha256:1"}}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -134,14 +136,16 @@ func deletedEnvironment(t *testing.T, w world) {
 	}
 	must(t, w.EndDeployments(t.Context(), "ended", "never", minute(30)))
 	w.deploy(t, deployed("ended", "pr-7", "acme/shop", "bbbb", minute(50)))
-	for at, want := range map[int][]string{20: {"acme/shop aaaa 10"}, 30: nil, 40: nil, 50: {"acme/shop bbbb 50"}, 90: {"acme/pay 1111 90", "acme/shop bbbb 50"}, 99: {"acme/shop bbbb 50"}} {
+	for at, want := range map[int][]string{20: {"acme/shop aaaa 10"}, 30: nil, 40: nil, 50: {"acme/shop bbbb 50"},
+		90: {"acme/pay 1111 90", "acme/shop bbbb 50"}, 99: {"acme/shop bbbb 50"}} {
 		got, err := w.DeploymentsAt(t.Context(), "ended", "pr-7", minute(at))
 		if diff := cmp.Diff(want, asText(record.DeployedAt(got, minute(at)))); err != nil || diff != "" {
 			t.Errorf("at %d: %v %s", at, err, diff)
 		}
 	}
 	got, _, err := w.DeploymentHistory(t.Context(), "ended", "pr-7", record.Span{After: noon}, 10)
-	if len(got) != 3 || got[0].Until == nil || !got[0].Until.Equal(minute(90).Add(time.Second)) || asText(got[2:])[0] != "acme/shop aaaa 10-30" || err != nil {
+	if len(got) != 3 || got[0].Until == nil || !got[0].Until.Equal(minute(90).Add(time.Second)) ||
+		asText(got[2:])[0] != "acme/shop aaaa 10-30" || err != nil {
 		t.Errorf("%v, %v", asText(got), err)
 	}
 	if keys := w.keys(t, "ended/"); len(keys) != 5 {
@@ -149,16 +153,18 @@ func deletedEnvironment(t *testing.T, w world) {
 	}
 }
 
-// clearDeployments keeps what was deployed when the time began that is kept, and ends what nobody ended.
+// clearDeployments keeps what was deployed when the time began that is kept, and ends what was not ended.
 func clearDeployments(t *testing.T, w world) {
 	at := func(name, sha string, n int) record.Deployment {
 		return deployed("old", name, "acme/shop", sha, minute(n))
 	}
-	w.deploy(t, at("staging", "a", 1), at("staging", "b", 2), at("staging", "c", 9), at("staging", "d", 20), at("stable", "a", 1), at("forgotten", "a", 1), at("gone", "a", 1), at("gone", "b", 2))
+	w.deploy(t, at("staging", "a", 1), at("staging", "b", 2), at("staging", "c", 9), at("staging", "d", 20), at("stable", "a", 1),
+		at("forgotten", "a", 1), at("gone", "a", 1), at("gone", "b", 2))
 	must(t, w.EndDeployments(t.Context(), "old", "gone", minute(5)))
 	w.deploy(t, at("gone-today", "a", 1))
 	must(t, w.EndDeployments(t.Context(), "old", "gone-today", minute(15)))
-	neighbours := map[string][]byte{"old/postflight-runs/environments/staging/x": nil, "old/postflight-runs/environments/note": nil, runAt("old", "run", noon).RecordKey(): nil}
+	neighbours := map[string][]byte{"old/postflight-runs/environments/staging/x": nil, "old/postflight-runs/environments/note": nil,
+		runAt("old", "run", noon).RecordKey(): nil}
 	w.put(t, neighbours)
 	exists := func(_ context.Context, name string) (bool, error) { return strings.HasPrefix(name, "sta"), nil }
 	away := func(context.Context, string) (bool, error) { return false, errors.New("the cache is not ready") }
@@ -170,7 +176,8 @@ func clearDeployments(t *testing.T, w world) {
 		t.Errorf("%d deleted, %v", deleted, err)
 	}
 	for name, want := range map[string][]string{
-		"staging": {"acme/shop d 20", "acme/shop c 9-20"}, "stable": {"acme/shop a 1"}, "forgotten": {"acme/shop a 1-40"}, "gone-today": {"acme/shop a 1-15"},
+		"staging": {"acme/shop d 20",
+			"acme/shop c 9-20"}, "stable": {"acme/shop a 1"}, "forgotten": {"acme/shop a 1-40"}, "gone-today": {"acme/shop a 1-15"},
 	} {
 		got, _, err := w.DeploymentHistory(t.Context(), "old", name, record.Span{After: noon}, 10)
 		if diff := cmp.Diff(want, asText(got)); err != nil || diff != "" {
@@ -246,7 +253,8 @@ func TestAnswersReadFewObjects(t *testing.T) {
 			s.gets.Store(0)
 			found, err := tc.ask()
 			if err != nil || found != tc.found || int(s.lists.Load()) != tc.lists || int(s.gets.Load()) != tc.objects {
-				t.Errorf("%d found, %v; %d lists and %d objects, want %d, %d and %d", found, err, s.lists.Load(), s.gets.Load(), tc.found, tc.lists, tc.objects)
+				t.Errorf("%d found, %v; %d lists and %d objects, want %d, %d and %d", found, err, s.lists.Load(), s.gets.Load(), tc.found, tc.lists,
+					tc.objects)
 			}
 		})
 	}

@@ -28,7 +28,8 @@ const octets = "application/octet-stream"
 func collected(t *testing.T, w world) {
 	r := runAt("acme", "collected", noon)
 	names := []string{
-		"index.html", "a/b/c.png", "with space.txt", "a+b.txt", "100%.txt", "%2e%2e/x", "größe/アプリ.png", "👩\u200d🔬.webm", "a&b=c?d#e.txt",
+		"index.html", "a/b/c.png", "with space.txt", "a+b.txt", "100%.txt", "%2e%2e/x", "größe/アプリ.png", "👩\u200d🔬.webm",
+		"a&b=c?d#e.txt",
 		`quote"'.txt`, "~(1)[2]{3};,.txt", "@$!*:.txt", ".hidden", ".../a..b", "postflight-runs/x", "run.json", "empty",
 	}
 	var want []archive.Artifact
@@ -90,7 +91,8 @@ func uploadsRefused(t *testing.T, w world) {
 		"Delete":           {http.MethodDelete, signed, octets, ""},
 		"ForLonger":        {http.MethodPut, strings.Replace(signed, "X-Amz-Expires=60", "X-Amz-Expires=6000", 1), octets, "1234"},
 	} {
-		if resp, body := send(t, tc.method, tc.url, tc.contentType, tc.body); resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadRequest {
+		if resp, body := send(t, tc.method, tc.url, tc.contentType, tc.body); resp.StatusCode != http.StatusForbidden &&
+			resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s %s, want 403 or 400", name, resp.Status, body)
 		}
 	}
@@ -123,7 +125,8 @@ func uploadExpired(t *testing.T, w world) {
 // badNames lead to no other place, and to none at all.
 func badNames(t *testing.T, w world) {
 	r := runAt("acme", "bad-names", noon)
-	for _, name := range []string{"", "/", "../x", "a/../../x", "a//b", "a/", "./a", `a\b`, "a\x00", "a\nb", "\xff", strings.Repeat("a", 513)} {
+	for _, name := range []string{"", "/", "../x", "a/../../x", "a//b", "a/", "./a", `a\b`, "a\x00", "a\nb", "\xff",
+		strings.Repeat("a", 513)} {
 		for _, tc := range []struct{ pod, file string }{{"pod", name}, {name, "file"}} {
 			if url, err := w.SignCollect(t.Context(), r, tc.pod, tc.file, 1); err == nil {
 				t.Errorf("SignCollect of %q: %s", tc, url)
@@ -207,7 +210,8 @@ func results(t *testing.T, w world) {
 			t.Errorf("GET: %s %q", resp.Status, got)
 		}
 	}
-	for name, content := range map[string]string{"not a pod!.json": document, "pod-0.txt": document, "pod-large.json": strings.Repeat(" ", record.MaxResultsBytes+1)} {
+	for name, content := range map[string]string{"not a pod!.json": document, "pod-0.txt": document,
+		"pod-large.json": strings.Repeat(" ", record.MaxResultsBytes+1)} {
 		must(t, w.Archive.Bucket.Put(t.Context(), r.ResultsPrefix()+name, "application/json", strings.NewReader(content), int64(len(content))))
 	}
 	pods := 0
@@ -219,7 +223,8 @@ func results(t *testing.T, w world) {
 	if pods != record.MaxComparedPods {
 		t.Errorf("%d documents, want %d", pods, record.MaxComparedPods)
 	}
-	must(t, w.Archive.Bucket.Delete(t.Context(), r.ResultsPrefix()+"not a pod!.json", r.ResultsPrefix()+"pod-0.txt", r.ResultsPrefix()+"pod-large.json"))
+	must(t, w.Archive.Bucket.Delete(t.Context(), r.ResultsPrefix()+"not a pod!.json", r.ResultsPrefix()+"pod-0.txt",
+		r.ResultsPrefix()+"pod-large.json"))
 	must(t, w.Archive.Bucket.Put(t.Context(), r.ResultsKey("pod-more"), "application/json", strings.NewReader(document), int64(len(document))))
 	if urls, err := w.SignPreviousResults(t.Context(), r); err != nil || len(urls) != 0 {
 		t.Errorf("of more pods than are compared: %d URLs, %v", len(urls), err)

@@ -24,24 +24,26 @@ const (
 	// journalEvery is how much a manager that is killed loses, and how often it sends one request for each team with notifications.
 	journalEvery = 10 * time.Second
 
-	// maxSegment bounds the lines of an object, in bytes before compression: some 1,300 notifications. Each request sends a segment as a whole.
+	// maxSegment bounds the lines of an object, in bytes before compression: some 1,300 notifications. Each request sends a whole segment.
 	maxSegment = 512 << 10
 
 	// maxNotification bounds a line, in bytes: see record.NotificationOf.
 	maxNotification = 128 << 10
 
-	// maxJournal and maxJournalOfTeam bound the lines in memory, in bytes, also while the store is unavailable: 20,000 and 2,500 notifications.
+	// maxJournal and maxJournalOfTeam bound the lines in memory, in bytes, also while the store is unavailable: 20,000 and 2,500
+	// notifications.
 	maxJournal, maxJournalOfTeam = 8 << 20, 1 << 20
 
 	sheetsAtOnce = 4 // of those that are saved: compressed, they take up to 2 MiB
 )
 
-// Journal saves a line for each notification, in every replica. Lines wait in memory for up to journalEvery. A segment has the lines of a team
-// and an hour, and replaces the shorter one that was saved before under its key: a week takes few objects, whatever was notified.
+// Journal saves a line for each notification, in every replica. Lines wait in memory for up to journalEvery. A segment has a team's lines
+// of an hour, and replaces the shorter segment that was saved under its key before: a week takes few objects, however many notifications
+// come.
 type Journal struct {
 	archive *Archive
 	clock   clock.Clock
-	process string // makes keys differ from those of other replicas
+	process string // makes keys differ from other replicas' keys
 	lost    prometheus.Counter
 
 	saving sync.Mutex // one round after the other, so that the longest segment is the last one

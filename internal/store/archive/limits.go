@@ -8,7 +8,7 @@ const (
 	tail = 12 << 20
 
 	maxLine          = 64 << 10         // how far a cut moves to reach the end of a line, in bytes. Longer lines are cut within
-	maxRecord        = 8 << 20          // bounds a record that is read, in bytes. It holds a Suite twice over, which is at most 1.5 MiB in etcd
+	maxRecord        = 8 << 20          // bounds a record that is read, in bytes: a Suite twice over, which is at most 1.5 MiB in etcd
 	readers          = 8                // how many records of a page are read at once: with 10 ms each, 100 take 125 ms
 	downloadLifetime = 15 * time.Minute // long enough to begin a download by hand, and so short that a URL in a log is soon useless
 	clearAfter       = time.Minute      // how long after its election a leader clears up: until then it has more urgent work

@@ -30,7 +30,8 @@ func (s *listed) bucket(t *testing.T) *objectstore.Bucket {
 	slices.Sort(s.keys)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	return stores.Open(t, objectstore.Options{Endpoint: server.URL, Region: "us-east-1", Bucket: "postflight", PathStyle: true, UploadLifetime: objectstore.DefaultUploadLifetime})
+	return stores.Open(t, objectstore.Options{Endpoint: server.URL, Region: "us-east-1", Bucket: "postflight", PathStyle: true,
+		UploadLifetime: objectstore.DefaultUploadLifetime})
 }
 
 type listing struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // SaveLog stores a log compressed, without its middle if it is too long. If reading fails, it stores what it has read, if anything, and
-// sets the Problem: the error is never that of reading.
+// sets the Problem: the error is only about storing.
 func (a *Archive) SaveLog(ctx context.Context, r record.Run, pod, container string, previous bool, log io.Reader) (record.Log, error) {
 	saved := record.Log{Pod: pod, Container: container, Previous: previous}
 	s, err := newSpool()

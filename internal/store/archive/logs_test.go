@@ -43,7 +43,8 @@ func savedLog(t *testing.T, w world) {
 		}
 		logs[i].Bytes = 0
 	}
-	want := []record.Log{{Pod: "pod-1", Container: "test"}, {Pod: "pod-1", Container: "test", Previous: true}, {Pod: "pod-2.sub", Container: "postflight-fetch"}}
+	want := []record.Log{{Pod: "pod-1", Container: "test"}, {Pod: "pod-1", Container: "test", Previous: true},
+		{Pod: "pod-2.sub", Container: "postflight-fetch"}}
 	if diff := cmp.Diff(want, logs); diff != "" {
 		t.Errorf("the list of logs: %s", diff)
 	}
@@ -79,7 +80,8 @@ func brokenLog(t *testing.T, w world) {
 	r := runAt("acme", "broken-log", noon)
 	broken := iotest.ErrReader(errors.New("read tcp 10.0.0.7:10250: connection reset"))
 	got, err := w.SaveLog(t.Context(), r, "pod", "test", false, io.MultiReader(strings.NewReader("first\nsec"), broken))
-	if err != nil || got.Bytes != 9 || !strings.Contains(got.Problem, "could not be read to its end") || strings.Contains(got.Problem, "10.0.0.7") {
+	if err != nil || got.Bytes != 9 || !strings.Contains(got.Problem, "could not be read to its end") ||
+		strings.Contains(got.Problem, "10.0.0.7") {
 		t.Errorf("%v, %v", got, err)
 	}
 	content, err := w.OpenLog(t.Context(), r, "pod", "test", false)

@@ -30,7 +30,8 @@ func narrowKey(t *testing.T, w world) {
 	if policy == nil {
 		t.Fatal("docs/inputs.md has no policy")
 	}
-	granted := strings.NewReplacer("acme-run-inputs", w.Options().Bucket, `{"Effect"`, `{"Principal": {"AWS": ["arn:aws:iam:::user/`+stores.NarrowUser+`"]}, "Effect"`).
+	granted := strings.NewReplacer("acme-run-inputs", w.Options().Bucket, `{"Effect"`,
+		`{"Principal": {"AWS": ["arn:aws:iam:::user/`+stores.NarrowUser+`"]}, "Effect"`).
 		Replace(string(policy[1]))
 	to, err := w.Archive.Bucket.Sign(t.Context(), objectstore.Request{Method: http.MethodPut, Query: url.Values{"policy": {""}}})
 	must(t, err)
@@ -57,7 +58,8 @@ func narrowKey(t *testing.T, w world) {
 	if resp, body := send(t, http.MethodPut, signed, octets, "x"); resp.StatusCode != http.StatusOK {
 		t.Errorf("upload: %s %s", resp.Status, body)
 	}
-	if _, err := store.Stat(t.Context(), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "narrow"}}, "never.apk"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.Stat(t.Context(), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "narrow"}}, "never.apk"); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 	if err := a.Bucket.Delete(t.Context(), "narrow/app.apk"); err == nil {

@@ -17,7 +17,9 @@ import (
 )
 
 // NotificationsOn returns the objects with lines of a day, in the order of time, up to a limit, and whether there are more.
-func (a *Archive) NotificationsOn(ctx context.Context, team string, day time.Time, limit int) (all []record.NotificationsObject, more bool, err error) {
+func (a *Archive) NotificationsOn(
+	ctx context.Context, team string, day time.Time, limit int,
+) (all []record.NotificationsObject, more bool, err error) {
 	for object, err := range a.Bucket.List(ctx, objectstore.Listing{Prefix: record.NotificationsDay(team, day)}) {
 		if err != nil {
 			return nil, false, err
@@ -34,8 +36,8 @@ func (a *Archive) NotificationsOn(ctx context.Context, team string, day time.Tim
 	return all, false, nil
 }
 
-// Notifications reads the lines of an object. It also returns those before damage. It tries twice, because some stores fail while an object is
-// replaced.
+// Notifications reads the lines of an object. It also returns those before damage. It tries twice, because some stores fail while an object
+// is replaced.
 func (a *Archive) Notifications(ctx context.Context, o record.NotificationsObject) (all []record.Notification, err error) {
 	for range 2 {
 		all, err = a.readNotifications(ctx, o)

@@ -25,7 +25,8 @@ func idsOf(all []record.Record) (ids []string) {
 }
 
 func records(t *testing.T, w world) {
-	third, second, first := runAt("acme", "third", noon.Add(time.Second)), runAt("acme", "second", noon), runAt("acme", "first", noon.AddDate(0, 0, -1))
+	third, second, first := runAt("acme", "third", noon.Add(time.Second)), runAt("acme", "second", noon), runAt("acme", "first",
+		noon.AddDate(0, 0, -1))
 	w.save(t, second, third, first, runAt("acme-2", "other", noon), runAt("acm", "other", noon))
 	w.put(t, map[string][]byte{
 		"acme/app.apk":                          nil,
@@ -121,7 +122,8 @@ func noBucket(t *testing.T, w world) {
 	_, byID := a.Record(t.Context(), "acme", "second")
 	_, list := a.Records(t.Context(), "acme", nil, 1)
 	_, file := a.OpenLog(t.Context(), runAt("acme", "second", noon), "pod", "test", false)
-	for name, err := range map[string]error{"Record": byID, "Records": list, "OpenLog": file, "SaveRecord": a.SaveRecord(t.Context(), recordOf(runAt("acme", "x", noon)))} {
+	for name, err := range map[string]error{"Record": byID, "Records": list, "OpenLog": file,
+		"SaveRecord": a.SaveRecord(t.Context(), recordOf(runAt("acme", "x", noon)))} {
 		if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no such bucket") {
 			t.Errorf("%s: %v", name, err)
 		}

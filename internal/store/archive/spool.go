@@ -82,11 +82,11 @@ func (s *spool) Write(b []byte) (int, error) {
 }
 
 // position returns where in the file a byte of the log is. After the head, the newest bytes replace the oldest.
-func position(of int64) int64 {
-	if of < head {
-		return of
+func position(offset int64) int64 {
+	if offset < head {
+		return offset
 	}
-	return head + (of-head)%tail
+	return head + (offset-head)%tail
 }
 
 // compress packs the log, and returns how many of its bytes are left out.

@@ -65,7 +65,7 @@ func TestShortLogsAreKeptWhole(t *testing.T) {
 	}
 }
 
-// TestLongLogsAreCut: head and tail are those of the log, a line between them says how much is missing, and no line
+// TestLongLogsAreCut: head and tail of the log are kept, a line between them says how much is missing, and no line
 // is cut.
 func TestLongLogsAreCut(t *testing.T) {
 	sizes := []int{head + tail + 1, head + 2*tail + 1}

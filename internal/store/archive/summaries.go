@@ -96,7 +96,9 @@ func (a *Archive) exists(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-func (a *Archive) summarizePlace(ctx context.Context, team, day string, place httpapi.Place, listed []history.Run) (history.PlaceDay, error) {
+func (a *Archive) summarizePlace(
+	ctx context.Context, team, day string, place httpapi.Place, listed []history.Run,
+) (history.PlaceDay, error) {
 	builder, chosen := history.NewPlaceBuilder(place, listed)
 	for _, r := range chosen {
 		created, err := r.Created()
@@ -147,7 +149,9 @@ func (a *Archive) Day(ctx context.Context, team, day string) (history.Day, error
 }
 
 // TestOn returns a test in a place on a day.
-func (a *Archive) TestOn(ctx context.Context, team, day string, p *history.PlaceDay, name string) (t history.TestDay, found bool, err error) {
+func (a *Archive) TestOn(
+	ctx context.Context, team, day string, p *history.PlaceDay, name string,
+) (t history.TestDay, found bool, err error) {
 	from, to, ok := p.BlockOf(name)
 	if !ok {
 		return t, false, nil

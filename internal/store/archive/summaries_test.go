@@ -79,7 +79,8 @@ func summaries(t *testing.T, w world) {
 		"rebuilt": func() { must(t, w.Archive.Bucket.Delete(t.Context(), record.SummaryKey("acme-sum", "2026-11-21"))) },
 		"cut":     func() { w.put(t, map[string][]byte{record.SummaryKey("acme-sum", "2026-11-21"): []byte("\x1f\x8b")}) },
 		"left over": func() {
-			w.put(t, map[string][]byte{record.SummaryTestsKey("acme-sum", "2026-11-21", smoke, "other"): nil, record.SummaryKey("acme-sum", "2026-11-21"): nil})
+			w.put(t, map[string][]byte{record.SummaryTestsKey("acme-sum", "2026-11-21", smoke, "other"): nil,
+				record.SummaryKey("acme-sum", "2026-11-21"): nil})
 		},
 		"no damage": func() {},
 	} {

@@ -43,7 +43,9 @@ type teamDay struct{ team, day string }
 
 // NewSummarizer returns a Summarizer. teams returns the lifetime of each team's records, as for a Cleaner.
 func NewSummarizer(a *Archive, teams func(context.Context) (map[string]time.Duration, error), c clock.Clock) *Summarizer {
-	return &Summarizer{archive: a, teams: teams, clock: c, due: map[teamDay]time.Time{}, until: map[teamDay]time.Time{}, wake: make(chan struct{}, 1)}
+	return &Summarizer{
+		archive: a, teams: teams, clock: c, due: map[teamDay]time.Time{}, until: map[teamDay]time.Time{}, wake: make(chan struct{}, 1),
+	}
 }
 
 // NeedLeaderElection is true: two would undo each other's work.

@@ -64,7 +64,7 @@ func (a *Archive) put(ctx context.Context, key string, packed []byte) error {
 	return a.Bucket.Put(ctx, key, "application/gzip", bytes.NewReader(packed), int64(len(packed)))
 }
 
-// Tests reads all tests of a run, by name. It returns fs.ErrNotExist for a run of which they are not known.
+// Tests reads all tests of a run, by name. It returns fs.ErrNotExist if the run's tests are not known.
 func (a *Archive) Tests(ctx context.Context, r record.Run, each func(httpapi.Test)) (history.RunHeader, error) {
 	object, _, err := a.Bucket.Get(ctx, r.TestsKey())
 	if err != nil {

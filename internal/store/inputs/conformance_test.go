@@ -99,7 +99,8 @@ func fetcher(t *testing.T) fetch.Fetcher {
 func roundTrip(t *testing.T, store *inputs.Store) {
 	for _, path := range []string{
 		"app.apk", "builds/2026/app.apk", "my app.apk", "a+b.apk", "100%.apk", "%2e%2e/app.apk", "größe/アプリ.apk",
-		"👩\u200d🔬.ipa", "a&b=c?d#e.zip", "semi;colon,comma.csv", `quote"'.pdf`, "~tilde(1)[2]{3}.deb", "@$!*:.aab", ".../a..b.apk", "App.ApK",
+		"👩\u200d🔬.ipa", "a&b=c?d#e.zip", "semi;colon,comma.csv", `quote"'.pdf`, "~tilde(1)[2]{3}.deb", "@$!*:.aab",
+		".../a..b.apk", "App.ApK",
 	} {
 		t.Run(strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
 			upload(t, store, path, "content of "+path)

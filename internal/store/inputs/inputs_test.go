@@ -29,7 +29,8 @@ func newStore(t testing.TB) *inputs.Store {
 func TestDownloadsAreForPods(t *testing.T) {
 	for lifetime, want := range map[time.Duration]string{time.Hour: "3600", 0: "1", 30 * 24 * time.Hour: "604800"} {
 		signed, err := newStore(t).SignDownload(t.Context(), "demo", "app.apk", lifetime)
-		if err != nil || !strings.HasPrefix(signed, "http://store.internal:9000/postflight/demo/app.apk?") || !strings.Contains(signed, "X-Amz-Expires="+want+"&") {
+		if err != nil || !strings.HasPrefix(signed, "http://store.internal:9000/postflight/demo/app.apk?") ||
+			!strings.Contains(signed, "X-Amz-Expires="+want+"&") {
 			t.Errorf("lifetime %s: %s, %v; want the internal endpoint and %s seconds", lifetime, signed, err, want)
 		}
 	}

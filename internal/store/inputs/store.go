@@ -36,8 +36,8 @@ func (s *Store) SignDownload(ctx context.Context, team, path string, lifetime ti
 	return s.Bucket.Sign(ctx, objectstore.Request{Method: http.MethodGet, Key: key, Lifetime: max(lifetime, objectstore.MinLifetime)})
 }
 
-// Stat returns fs.ErrNotExist if there is no such file, or only that of an earlier Team of this name. Other errors may pass, and continue
-// "the store: ".
+// Stat returns fs.ErrNotExist if there is no such file, or if it belongs to an earlier Team of this name. Other errors may pass, and
+// continue "the store: ".
 func (s *Store) Stat(ctx context.Context, team *v1alpha1.Team, path string) (v1alpha1.SuiteInput, error) {
 	key, err := inputpath.Key(team.Name, path)
 	if err != nil {

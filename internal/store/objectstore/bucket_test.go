@@ -47,10 +47,13 @@ func TestSignedURLs(t *testing.T) {
 		change     func(*objectstore.Options)
 		host, path string
 	}{
-		"PathStyle":    {"The bucket is in the path.", func(*objectstore.Options) {}, "files.example.com", "/postflight/demo/a+b.apk"},
-		"HostStyle":    {"The bucket is in the host.", func(o *objectstore.Options) { o.PathStyle = false }, "postflight.files.example.com", "/demo/a+b.apk"},
-		"OneEndpoint":  {"Without a public one, the other.", func(o *objectstore.Options) { o.PublicEndpoint = "" }, "store.internal:9000", "/postflight/demo/a+b.apk"},
-		"TrailingRoot": {"A slash at the end is no path.", func(o *objectstore.Options) { o.PublicEndpoint += "/" }, "files.example.com", "/postflight/demo/a+b.apk"},
+		"PathStyle": {"The bucket is in the path.", func(*objectstore.Options) {}, "files.example.com", "/postflight/demo/a+b.apk"},
+		"HostStyle": {"The bucket is in the host.", func(o *objectstore.Options) { o.PathStyle = false }, "postflight.files.example.com",
+			"/demo/a+b.apk"},
+		"OneEndpoint": {"Without a public one, the other.", func(o *objectstore.Options) { o.PublicEndpoint = "" }, "store.internal:9000",
+			"/postflight/demo/a+b.apk"},
+		"TrailingRoot": {"A slash at the end is no path.", func(o *objectstore.Options) { o.PublicEndpoint += "/" }, "files.example.com",
+			"/postflight/demo/a+b.apk"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := good()
@@ -59,7 +62,8 @@ func TestSignedURLs(t *testing.T) {
 			if u.Host != tc.host || u.Path != tc.path {
 				t.Errorf("%s\n%s%s, want %s%s", tc.reason, u.Host, u.Path, tc.host, tc.path)
 			}
-			if q := u.Query(); q.Get("X-Amz-SignedHeaders") != "content-type;host" || q.Get("X-Amz-Expires") != "900" || !strings.Contains(q.Get("X-Amz-Credential"), "/eu-central-1/s3/") {
+			if q := u.Query(); q.Get("X-Amz-SignedHeaders") != "content-type;host" || q.Get("X-Amz-Expires") != "900" ||
+				!strings.Contains(q.Get("X-Amz-Credential"), "/eu-central-1/s3/") {
 				t.Errorf("%v", q)
 			}
 		})
@@ -131,7 +135,9 @@ func TestHealth(t *testing.T) {
 			if err := store.Ready(all); err != nil {
 				t.Errorf("the store makes the manager not ready: %v", err)
 			}
-			expected := fmt.Sprintf("# HELP postflight_store_up 1 if the object store answers and accepts the manager's credentials, else 0.\n# TYPE postflight_store_up gauge\npostflight_store_up %g\n", want.up)
+			expected := fmt.Sprintf(
+				"# HELP postflight_store_up 1 if the object store answers and accepts the manager's credentials, else 0.\n"+
+					"# TYPE postflight_store_up gauge\npostflight_store_up %g\n", want.up)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(expected)); err != nil {
 				t.Error(err)
 			}

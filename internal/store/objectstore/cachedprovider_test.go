@@ -25,7 +25,8 @@ func (s *source) RetrieveWithCredContext(cc *credentials.CredContext) (credentia
 func TestCachedProvider(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(noon)
-	s := &source{Static: credentials.Static{Value: credentials.Value{AccessKeyID: "first", SecretAccessKey: "s", Expiration: noon.Add(time.Minute)}}}
+	s := &source{Static: credentials.Static{Value: credentials.Value{AccessKeyID: "first", SecretAccessKey: "s",
+		Expiration: noon.Add(time.Minute)}}}
 	c := &cachedProvider{source: s, clock: clock}
 	for _, step := range []struct {
 		reason string

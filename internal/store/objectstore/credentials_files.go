@@ -54,7 +54,11 @@ func (f *fileProvider) IsExpired() bool {
 // state changes with the files. Stat follows the link by which a mounted Secret is replaced.
 func (f *fileProvider) state() string {
 	var state strings.Builder
-	for _, path := range []string{f.path, filepath.Join(f.path, fileAccessKey), filepath.Join(f.path, fileSecretKey), filepath.Join(f.path, fileToken)} {
+	paths := []string{f.path}
+	for _, file := range []string{fileAccessKey, fileSecretKey, fileToken} {
+		paths = append(paths, filepath.Join(f.path, file))
+	}
+	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&state, "%d,%d;", info.ModTime().UnixNano(), info.Size())
 		}

@@ -37,9 +37,9 @@ func (h *health) set(problem error) (changed bool) {
 		return h.problem.Swap(nil) != nil
 	}
 	h.up.Set(0)
-	is := problem.Error()
-	was := h.problem.Swap(&is)
-	return was == nil || *was != is
+	text := problem.Error()
+	before := h.problem.Swap(&text)
+	return before == nil || *before != text
 }
 
 // record notes whether there was an answer, good or bad.
@@ -112,7 +112,8 @@ func (w *Watcher) Start(ctx context.Context) error {
 
 func (w *Watcher) report(ctx context.Context, problem error) {
 	changed := w.Bucket.health.set(problem)
-	switch log := log.FromContext(ctx); {
+	log := log.FromContext(ctx)
+	switch {
 	case !changed || ctx.Err() != nil:
 	case problem != nil:
 		log.Error(problem, "the object store cannot be used", "endpoint", w.Bucket.options.Endpoint, "bucket", w.Bucket.options.Bucket)

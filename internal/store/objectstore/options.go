@@ -16,7 +16,7 @@ type Options struct {
 	Region          string // part of every signature; never looked up
 	Bucket          string
 	PathStyle       bool          // puts the bucket into the path, not into the host
-	CA              []byte        // authorities of the store's TLS, in PEM; empty: those of the system
+	CA              []byte        // authorities of the store's TLS, in PEM; empty: the system's
 	CredentialsPath string        // a file, or a folder such as a mounted Secret; empty: the environment, then the cloud's own source
 	UploadLifetime  time.Duration // how long a URL for an upload is valid
 }

@@ -14,7 +14,7 @@ import (
 type Request struct {
 	Method   string
 	Key      string
-	Lifetime time.Duration // of the URL, from its signing until the request begins; 0: that of uploads
+	Lifetime time.Duration // of the URL, from its signing until the request begins; 0: as for uploads
 	Public   bool          // for CI and people; otherwise the URL is for pods
 	Header   http.Header   // must be sent unchanged
 	Query    url.Values    // changes what the store answers

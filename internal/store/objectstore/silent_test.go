@@ -78,9 +78,10 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// halfAnAnswer is that of a store that then falls silent.
+// halfAnAnswer is the answer of a store that then falls silent.
 func halfAnAnswer(w http.ResponseWriter, r *http.Request) {
-	const page = `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken><Contents><Key>k1</Key></Contents></ListBucketResult>`
+	const page = `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>` +
+		`<Contents><Key>k1</Key></Contents></ListBucketResult>`
 	switch {
 	case r.URL.Query().Has("continuation-token"):
 	case r.URL.Query().Has("list-type"):

@@ -15,7 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
-// KubernetesVersion is that of hack/cluster/go.mod. It is stamped, because clients refuse a server without a version.
+// KubernetesVersion is the version in hack/cluster/go.mod. It is stamped, because clients refuse a server without a version.
 const KubernetesVersion = "v1.36.1"
 
 const stamp = "-X k8s.io/component-base/version."

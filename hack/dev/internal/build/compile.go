@@ -20,7 +20,7 @@ import (
 type compilation struct {
 	name, hint     string
 	source, output string
-	packages       string // "tool": those of go.mod, into a folder; "": the one of the module
+	packages       string // "tool": the tools of go.mod, into a folder; "": the module's own package
 	flags          []string
 	programs       []string // names of a multi-call binary
 }
@@ -78,7 +78,8 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 	var messages strings.Builder
 	compiled := 0
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		switch line := lines.Text(); {
+		line := lines.Text()
+		switch {
 		case strings.HasPrefix(line, "go: downloading"):
 		case strings.ContainsAny(line, " \t:"), line == "":
 			messages.WriteString(line + "\n")
@@ -90,7 +91,7 @@ func follow(stderr io.Reader, progress func(compiled int)) string {
 	return messages.String()
 }
 
-// flags are those of the Makefile, so that nothing is compiled twice.
+// flags are the Makefile's, so that nothing is compiled twice.
 const flags = "-trimpath -buildvcs=false -gcflags=all=-dwarf=false '-toolexec=env GOGC=off GOMEMLIMIT=2GiB'"
 
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {

@@ -17,7 +17,7 @@ import (
 // packages of Debian and Ubuntu are unpacked into bin/node, not installed, so that no service starts.
 var packages = []string{"runc", "containernetworking-plugins", "busybox-static"}
 
-// nftPackages are for kube-proxy: nft, and those of its libraries that not every machine has.
+// nftPackages are for kube-proxy: nft, and the libraries of it that not every machine has.
 var nftPackages = []string{
 	"nftables", "libnftables1", "libnftnl11", "libmnl0", "libjansson4", "libxtables12", "libgmp10", "libedit2", "libbsd0", "libmd0",
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // MarkVariable is set to the cluster's folder in all its processes, by which they are found after a crash.
@@ -102,3 +104,18 @@ func (l Layout) Kubeconfig(user string) string {
 
 // ContainerdSocket is the socket of the node's containerd.
 func (l Layout) ContainerdSocket() string { return l.Path("node", "containerd.sock") }
+
+// Lock opens a file and locks it until it is closed. It calls waiting, if set, while another process holds the lock.
+func Lock(path string, waiting func()) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return file, nil
+	}
+	if waiting != nil {
+		waiting()
+	}
+	return file, unix.Flock(int(file.Fd()), unix.LOCK_EX)
+}

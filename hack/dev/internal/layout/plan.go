@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Offsets of the ports from the port base. That of the demo is on the bridge, all others are on loopback.
+// Offsets of the ports from the port base. The demo's port is on the bridge, all others are on loopback.
 const (
 	PortAPI = iota
 	PortMetrics

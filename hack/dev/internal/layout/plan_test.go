@@ -41,12 +41,13 @@ func TestChooseSubnet(t *testing.T) {
 		taken     []string
 		want      int
 	}{
-		"free":           {reason: "the preferred network is kept", preferred: 90, taken: []string{"192.0.2.0/24"}, want: 90},
-		"default":        {reason: "a default route takes nothing", preferred: 90, taken: []string{"0.0.0.0/0"}, want: 90},
-		"taken":          {reason: "an address in it is enough", preferred: 90, taken: []string{"10.90.128.1/32"}, want: firstSubnet},
-		"next taken":     {reason: "the first free one is taken", preferred: 90, taken: []string{"10.90.0.1/17", "10.64.0.0/15"}, want: 66},
-		"VPN":            {reason: "if a route claims all, ours is narrower and wins", preferred: 90, taken: all, want: 90},
-		"VPN and bridge": {reason: "but not over another cluster's", preferred: 90, taken: append([]string{"10.90.0.1/17"}, all...), want: firstSubnet},
+		"free":       {reason: "the preferred network is kept", preferred: 90, taken: []string{"192.0.2.0/24"}, want: 90},
+		"default":    {reason: "a default route takes nothing", preferred: 90, taken: []string{"0.0.0.0/0"}, want: 90},
+		"taken":      {reason: "an address in it is enough", preferred: 90, taken: []string{"10.90.128.1/32"}, want: firstSubnet},
+		"next taken": {reason: "the first free one is taken", preferred: 90, taken: []string{"10.90.0.1/17", "10.64.0.0/15"}, want: 66},
+		"VPN":        {reason: "if a route claims all, ours is narrower and wins", preferred: 90, taken: all, want: 90},
+		"VPN and bridge": {reason: "but not over another cluster's", preferred: 90, taken: append([]string{"10.90.0.1/17"}, all...),
+			want: firstSubnet},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 	dnsReady    = "8181"
 )
 
-// Proxy is kube-proxy. enter moves it into a namespace of its own, so that its rules do not touch those of the machine.
+// Proxy is kube-proxy. enter moves it into a namespace of its own, so that its rules do not touch the machine's.
 func Proxy(l layout.Layout, p layout.Plan, tools Tools, enter func() error, get func(url string) proc.Check) proc.Spec {
 	health := net.JoinHostPort(p.ServiceRouterIP(), proxyHealth)
 	return proc.Spec{

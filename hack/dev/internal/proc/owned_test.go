@@ -19,15 +19,19 @@ func TestOwns(t *testing.T) {
 		cgroups []procfs.Cgroup
 		want    bool
 	}{
-		"marked":                       {reason: "all descendants inherit the mark", environ: []string{"A=b", "POSTFLIGHT_DEV_DIR=/a/.dev", "C=d"}, want: true},
-		"mark of another cluster":      {reason: "another folder is another cluster", environ: []string{"POSTFLIGHT_DEV_DIR=/a/.dev2"}},
-		"mark within another variable": {reason: "it is not the mark", environ: []string{"MY_POSTFLIGHT_DEV_DIR=/a/.dev", "X=POSTFLIGHT_DEV_DIR=/a/.dev"}},
+		"marked": {reason: "all descendants inherit the mark",
+			environ: []string{"A=b", "POSTFLIGHT_DEV_DIR=/a/.dev", "C=d"}, want: true},
+		"mark of another cluster": {reason: "another folder is another cluster", environ: []string{"POSTFLIGHT_DEV_DIR=/a/.dev2"}},
+		"mark within another variable": {reason: "it is not the mark",
+			environ: []string{"MY_POSTFLIGHT_DEV_DIR=/a/.dev", "X=POSTFLIGHT_DEV_DIR=/a/.dev"}},
 		"container": {reason: "containers are below the cgroup of the cluster", cgroups: []procfs.Cgroup{
 			{HierarchyID: 12, Controllers: []string{"pids"}, Path: "/postflight-1a2b3c4d/kubepods/besteffort/pod1/x"}, {Path: "/"}}, want: true},
-		"cgroup itself":           {reason: "a process may be in the cgroup itself", cgroups: []procfs.Cgroup{{Path: "/postflight-1a2b3c4d"}}, want: true},
+		"cgroup itself": {reason: "a process may be in the cgroup itself", cgroups: []procfs.Cgroup{{Path: "/postflight-1a2b3c4d"}},
+			want: true},
 		"cgroup of a longer name": {reason: "it belongs to another cluster", cgroups: []procfs.Cgroup{{Path: "/postflight-1a2b3c4d5/kubepods"}}},
-		"cgroup further down":     {reason: "the same name elsewhere is not ours", cgroups: []procfs.Cgroup{{Path: "/user.slice/postflight-1a2b3c4d"}}},
-		"unreadable process":      {reason: "it is not ours"},
+		"cgroup further down": {reason: "the same name elsewhere is not ours",
+			cgroups: []procfs.Cgroup{{Path: "/user.slice/postflight-1a2b3c4d"}}},
+		"unreadable process": {reason: "it is not ours"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,13 +1,17 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
+	"github.com/postflight-dev/postflight/hack/dev/internal/node"
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
@@ -147,7 +151,7 @@ func (s *Session) keep(spec proc.Spec) *proc.Child {
 	return child
 }
 
-// environment is that of all children: with the mark, and without a proxy between the parts of the cluster.
+// environment is the environment of all children: with the mark, and without a proxy between the parts of the cluster.
 func (s *Session) environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {
@@ -157,4 +161,34 @@ func (s *Session) environment() []string {
 	}
 	noProxy := strings.Trim(os.Getenv("NO_PROXY")+",localhost,127.0.0.1,"+s.plan.PodCIDR()+","+s.plan.ServiceCIDR(), ",")
 	return append(env, s.layout.Mark(), "NO_PROXY="+noProxy, "no_proxy="+noProxy)
+}
+
+//go:embed dns.yaml
+var dnsManifest string
+
+var dnsTemplate = template.Must(template.New("dns").Parse(dnsManifest))
+
+// startServices starts what makes cluster IPs and names of Services work.
+func (s *Session) startServices(ctx context.Context) ([]*proc.Child, error) {
+	services := []*proc.Child{s.keep(node.Proxy(s.layout, s.plan, s.tools, s.enterRouter, httpClient{}.get))}
+	if !s.options.DNS {
+		return services, nil
+	}
+	if err := s.applyDNS(ctx); err != nil {
+		return nil, err
+	}
+	return append(services, s.keep(node.DNS(s.layout, s.plan, s.enterRouter, httpClient{}.get))), nil
+}
+
+func (s *Session) applyDNS(ctx context.Context) error {
+	var manifest bytes.Buffer
+	err := dnsTemplate.Execute(&manifest, map[string]string{"ClusterIP": s.plan.DNSIP(), "Address": s.plan.ServiceRouterIP()})
+	if err != nil {
+		return err
+	}
+	file := s.layout.Path("dns.yaml")
+	if err := layout.WriteFile(file, manifest.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return s.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--field-manager=postflight-dev", "-f", file)
 }

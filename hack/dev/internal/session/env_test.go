@@ -63,7 +63,7 @@ func TestUserVariables(t *testing.T) {
 	}
 }
 
-// TestCommandsOnPath: whoever sources the file calls the programs of this checkout, however often it is sourced.
+// TestCommandsOnPath: a shell that sources the file calls the programs of this checkout, however often it is sourced.
 func TestCommandsOnPath(t *testing.T) {
 	s := &Session{layout: layout.Layout{Root: filepath.Join(t.TempDir(), "it's"), Dir: t.TempDir()}}
 	program := s.layout.Bin("postflight")
@@ -79,7 +79,8 @@ func TestCommandsOnPath(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"postflight", "kubectl-postflight"} {
-		out, err := exec.Command("sh", "-c", `. "$1"; first=$PATH; . "$1"; [ "$first" = "$PATH" ] && "$2"`, "sh", s.layout.Path("env"), name).CombinedOutput()
+		out, err := exec.Command("sh", "-c", `. "$1"; first=$PATH; . "$1"; [ "$first" = "$PATH" ] && "$2"`, "sh", s.layout.Path("env"),
+			name).CombinedOutput()
 		if err != nil || string(out) != "of this checkout\n" {
 			t.Errorf("%s: %q, %v", name, out, err)
 		}

@@ -14,12 +14,17 @@ func TestTokenAdvice(t *testing.T) {
 		says []string
 	}{
 		"GitHub Actions": {map[string]string{"GITHUB_ACTIONS": "true"}, []string{"permissions: {id-token: write, contents: read}", "fork"}},
-		"GitLab CI":      {map[string]string{"GITLAB_CI": "true", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}, []string{"id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: audience-1}}"}},
-		"CircleCI":       {map[string]string{"CIRCLECI": "true"}, []string{`POSTFLIGHT_ID_TOKEN=$(circleci run oidc get --claims '{"aud": "audience-1"}')`}},
-		"Buildkite":      {map[string]string{"BUILDKITE": "true"}, []string{"POSTFLIGHT_ID_TOKEN=$(buildkite-agent oidc request-token --audience audience-1)"}},
-		"Jenkins":        {map[string]string{"JENKINS_URL": "https://jenkins.example.com"}, []string{"OpenID Connect Provider", "audience audience-1"}},
-		"a pod":          {map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, []string{"audience: audience-1, path: token", "postflight-notifier", "/var/run/secrets/postflight"}},
-		"a shell":        {nil, []string{"docs/ci.md", "POSTFLIGHT_API_KEY_FILE"}},
+		"GitLab CI": {map[string]string{"GITLAB_CI": "true", "KUBERNETES_SERVICE_HOST": "10.0.0.1"},
+			[]string{"id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: audience-1}}"}},
+		"CircleCI": {map[string]string{"CIRCLECI": "true"},
+			[]string{`POSTFLIGHT_ID_TOKEN=$(circleci run oidc get --claims '{"aud": "audience-1"}')`}},
+		"Buildkite": {map[string]string{"BUILDKITE": "true"},
+			[]string{"POSTFLIGHT_ID_TOKEN=$(buildkite-agent oidc request-token --audience audience-1)"}},
+		"Jenkins": {map[string]string{"JENKINS_URL": "https://jenkins.example.com"},
+			[]string{"OpenID Connect Provider", "audience audience-1"}},
+		"a pod": {map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"},
+			[]string{"audience: audience-1, path: token", "postflight-notifier", "/var/run/secrets/postflight"}},
+		"a shell": {nil, []string{"docs/ci.md", "POSTFLIGHT_API_KEY_FILE"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

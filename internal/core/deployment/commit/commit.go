@@ -16,8 +16,8 @@ type Commit struct {
 // Of returns what a notification or a Suite names.
 func Of(d v1alpha1.Deployment) Commit { return Commit{Repository: d.Repository, Revision: d.SHA} }
 
-// Same reports whether both name the same commit. A whole SHA identifies a commit in every repository, and any other revision only in its own.
-// Without a revision, nothing shows that two are the same.
+// Same reports whether both name the same commit. A whole SHA identifies a commit in every repository, and any other revision only in its
+// own. Without a revision, nothing shows that two are the same.
 func (c Commit) Same(other Commit) bool {
 	if c.Revision == "" || NormalSHA(c.Revision) != NormalSHA(other.Revision) {
 		return false
@@ -25,9 +25,11 @@ func (c Commit) Same(other Commit) bool {
 	return IsSHA(c.Revision) || SameRepository(c.Repository, other.Repository)
 }
 
-// Covers is Same for what may be abbreviated: tags of images are, and notifications of the same deployment need not all name the repository.
+// Covers is Same for abbreviations: tags of images shorten the SHA, and notifications of the same deployment need not all name the
+// repository.
 func (c Commit) Covers(other Commit) bool {
-	return c.Revision != "" && SameSHA(c.Revision, other.Revision) && (IsSHA(c.Revision) && IsSHA(other.Revision) || MayBeSameRepository(c.Repository, other.Repository))
+	return c.Revision != "" && SameSHA(c.Revision, other.Revision) &&
+		(IsSHA(c.Revision) && IsSHA(other.Revision) || MayBeSameRepository(c.Repository, other.Repository))
 }
 
 // SameRepository compares names as GitHub and GitLab do, which ignore case.

@@ -30,12 +30,12 @@ type Format struct {
 // Event has one of Notification, Rerun and Ignored.
 type Event struct {
 	Notification *notification.Notification // a deployment; nil: none
-	Rerun        *Rerun                     // somebody asked to repeat a run; nil: nobody
+	Rerun        *Rerun                     // a rerun is asked for; nil: none
 	Ignored      string                     // a sentence: why this event starts nothing; answered with 200
 	At           time.Time                  // when it happened, by the sender; zero if it does not say
 	Key          string                     // equal events within five minutes are dropped if it is not empty
 
-	ID         string // is the same whenever the event is delivered, and of no other event of the source; at most 200 bytes; empty: it has none
+	ID         string // is the same whenever the event is delivered, and unique at the source; at most 200 bytes; empty: it has none
 	Type       string // as the sender names it, e.g. deployment_status, for the audit line
 	Delivery   string // the sender's id of this delivery, for the audit line; empty: it has none
 	Repository string // full name of the repository that the event is of; empty: it names none
@@ -44,7 +44,7 @@ type Event struct {
 
 // Rerun names runs, or all that Postflight reported on a commit.
 type Rerun struct {
-	Runs       []string // UIDs of Suites, which checks have as external id; empty: those of the commit
+	Runs       []string // UIDs of Suites, which checks have as external id; empty: the commit's Suites
 	Repository string   // full name
 	Commit     string
 	By         string // who asked for it, for people
@@ -64,7 +64,7 @@ type Options struct {
 	OwnApp       int64             // the id of the App with which the manager posts to the code host; 0: it has none
 }
 
-// DeploymentType returns that of an environment as the event names it.
+// DeploymentType returns the deployment type of an environment as the event names it.
 func (o Options) DeploymentType(environment string) string {
 	if known, ok := o.Environments[environment]; ok {
 		return known

@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
-// NewNotification returns a Notification with the members of the HTTP contract, which it checks like those of any other sender.
+// NewNotification returns a Notification with the members of the HTTP contract, and checks them as for any other sender.
 func NewNotification(members map[string]string) (*notification.Notification, error) {
 	sent := maps.Clone(members)
 	maps.DeleteFunc(sent, func(_, value string) bool { return value == "" })

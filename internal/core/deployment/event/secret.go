@@ -11,8 +11,8 @@ const (
 	maxSecrets = 4    // the new one, and those that it replaces, as for the webhooks of a Team
 )
 
-// Secrets returns the lines of a secret without spaces around them: while it is replaced, it has the new one and the old one. Each must be
-// one that could stand alone. The problem is why the secret cannot be used, as a clause without the secret, or "".
+// Secrets returns the lines of a secret without spaces around them: while the secret is replaced, it has a new and an old line. Each must
+// be a valid secret by itself. The problem is why the secret cannot be used, as a clause without the secret, or "".
 func Secrets(secret []byte) (all []string, problem string) {
 	for line := range strings.Lines(string(secret)) {
 		if line = strings.TrimSpace(line); line != "" {

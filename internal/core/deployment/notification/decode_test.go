@@ -43,21 +43,27 @@ var decodeAcceptsCases = map[string]struct {
 	},
 	"Rest": {
 		reason: "so are those that the typical body leaves out",
-		body: `{"commit_url":"http://h/c","commit_message":"Fix login","commit_author":"Ann Lee","hosting_service":"GitLab","deduplication_key":"a\nb","ephemeral_environment":true,
+		body: `{"commit_url":"http://h/c","commit_message":"Fix login","commit_author":"Ann Lee","hosting_service":"GitLab",
+			"deduplication_key":"a\nb",
+			"ephemeral_environment":true,
 			"deployment_url":"https://pr-1.example.com/","merge_request_number":7,"repository":{"namespace":"a/b","name":"c"}}`,
 		want: Notification{
-			CommitURL: "http://h/c", CommitMessage: "Fix login", CommitAuthor: "Ann Lee", HostingService: v1alpha1.GitLab, DeduplicationKey: "a\nb", EphemeralEnvironment: true,
+			CommitURL: "http://h/c", CommitMessage: "Fix login", CommitAuthor: "Ann Lee", HostingService: v1alpha1.GitLab,
+			DeduplicationKey: "a\nb", EphemeralEnvironment: true,
 			DeploymentURL: "https://pr-1.example.com/", PullRequestNumber: 7, Repository: "a/b/c",
 		},
 	},
 	"Nulls": {
 		reason: "null means absent, for every field",
-		body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,"commit_message":null,"commit_author":null,
-			"variables":null,"deduplication_key":null,"ephemeral_environment":null,"repository":null,"pull_request_number":null,"merge_request_number":null}`,
+		body: `{"branch":null,"sha":null,"deployment_type":null,"deployment_url":null,"hosting_service":null,"commit_url":null,
+			"commit_message":null,"commit_author":null,
+			"variables":null,"deduplication_key":null,"ephemeral_environment":null,
+			"repository":null,"pull_request_number":null,"merge_request_number":null}`,
 	},
 	"EmptyStrings": {
 		reason: "an unset variable of a pipeline is an empty string, which means absent",
-		body: `{"branch":"","sha":" ","deployment_type":"","deployment_url":"","hosting_service":"","commit_url":"","commit_message":"\n","commit_author":"<ann@example.com>",
+		body: `{"branch":"","sha":" ","deployment_type":"","deployment_url":"","hosting_service":"","commit_url":"",
+			"commit_message":"\n","commit_author":"<ann@example.com>",
 			"deduplication_key":"","repository":""}`,
 	},
 	"EmptyObjects": {
@@ -155,7 +161,8 @@ var decodeAcceptsCases = map[string]struct {
 	"Longest": {
 		reason: "the bounds themselves are allowed",
 		body: fmt.Sprintf(`{"branch":%q,"sha":%q,"deployment_type":%q,"deduplication_key":%q,"deployment_url":%q,"repository":%q}`,
-			long(MaxBranchBytes), long(MaxSHABytes), long(MaxTextBytes), long(MaxTextBytes), "http://h/"+long(MaxURLBytes-9), "o/"+long(MaxTextBytes-2)),
+			long(MaxBranchBytes), long(MaxSHABytes), long(MaxTextBytes), long(MaxTextBytes), "http://h/"+long(MaxURLBytes-9),
+			"o/"+long(MaxTextBytes-2)),
 		want: Notification{
 			Branch: long(MaxBranchBytes), SHA: long(MaxSHABytes), DeploymentType: long(MaxTextBytes), DeduplicationKey: long(MaxTextBytes),
 			DeploymentURL: "http://h/" + long(MaxURLBytes-9), Repository: "o/" + long(MaxTextBytes-2),
@@ -201,7 +208,8 @@ func TestDecodeBoundsVariables(t *testing.T) {
 		"Largest":     {reason: "64 KiB together, names included", variables: map[string]string{"AA": half, "BB": half}},
 		"TooLarge":    {reason: "one byte more", variables: map[string]string{"AA": half, "BBB": half}, want: "variables"},
 		"LongestName": {reason: "a name of 256 bytes", variables: map[string]string{long(MaxVariableNameBytes): ""}},
-		"TooLongName": {reason: "one byte more", variables: map[string]string{long(MaxVariableNameBytes + 1): ""}, want: "variables." + long(maxQuoted) + "…"},
+		"TooLongName": {reason: "one byte more", variables: map[string]string{long(MaxVariableNameBytes + 1): ""},
+			want: "variables." + long(maxQuoted) + "…"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +240,8 @@ func numbered(count int) map[string]string {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	large := fmt.Sprintf(`{"variables":{"A":%q,"B":%q},"event":[%s1]}`, long(MaxVariableBytes-8), long(MaxVariableBytes-8), strings.Repeat(`{"id":1,"name":"x"},`, 8000))
+	large := fmt.Sprintf(`{"variables":{"A":%q,"B":%q},"event":[%s1]}`, long(MaxVariableBytes-8), long(MaxVariableBytes-8),
+		strings.Repeat(`{"id":1,"name":"x"},`, 8000))
 	for name, body := range map[string]string{"typical": typical, "empty": `{}`, "200KiB": large} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))

@@ -46,7 +46,8 @@ func checkError(t *testing.T, err error) {
 	}
 	sentence := err.Error()
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if !utf8.ValidString(sentence) || len(sentence) > 1024 || strings.ContainsFunc(sentence, unprintable) || !strings.HasSuffix(sentence, ".") {
+	if !utf8.ValidString(sentence) || len(sentence) > 1024 || strings.ContainsFunc(sentence, unprintable) ||
+		!strings.HasSuffix(sentence, ".") {
 		t.Fatalf("the error is no sentence: %q", sentence)
 	}
 }
@@ -89,7 +90,8 @@ func encode(t *testing.T, n *Notification) []byte {
 	t.Helper()
 	body := map[string]any{
 		"branch": n.Branch, "sha": n.SHA, "deployment_type": n.DeploymentType, "deployment_url": n.DeploymentURL,
-		"hosting_service": n.HostingService, "commit_url": n.CommitURL, "commit_message": n.CommitMessage, "commit_author": n.CommitAuthor, "deduplication_key": n.DeduplicationKey,
+		"hosting_service": n.HostingService, "commit_url": n.CommitURL, "commit_message": n.CommitMessage, "commit_author": n.CommitAuthor,
+		"deduplication_key":     n.DeduplicationKey,
 		"ephemeral_environment": n.EphemeralEnvironment, "repository": n.Repository, "variables": n.Variables,
 	}
 	if n.PullRequestNumber != 0 {

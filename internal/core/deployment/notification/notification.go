@@ -6,10 +6,10 @@
 //
 // Pipelines fill a body from variables that are not always set, and clients send null for missing options. So null means absent for every
 // member, and the empty string for every string, repository included. Only the value of a variable may be empty: for a test, an empty
-// variable differs from one that is not set.
+// variable differs from an unset one.
 //
 // A value is stored as it was sent, with three exceptions: a SHA is trimmed, and lower-cased if it is a commit's; the hosting service gets
-// the spelling of the API; of the message and the author of the commit, which only people read, what does not fit is dropped.
+// the spelling of the API; the message and the author of the commit, which only people read, are cut if they are too long.
 //
 // The error is a sentence for the person who reads the log of the pipeline. It names the path of the member, and says what to send. It
 // never quotes a value that may hold a secret: no URL and no variable.
@@ -36,7 +36,7 @@ type Notification struct {
 	PipelineID           int64                   // of the GitLab pipeline that a check belongs to
 	Variables            map[string]string       // of the run; names may be Reserved
 	DeduplicationKey     string                  // replaces the key by which a newer run supersedes older ones
-	Unknown              []string                // members that nobody knows, the first few
+	Unknown              []string                // unknown members, the first few
 	EphemeralEnvironment bool                    // requests an Environment of its own; comes with a DeploymentURL
 }
 

@@ -7,7 +7,7 @@ type Termination struct {
 	EnvironmentAlias string // name
 }
 
-// DecodeTermination accepts the names of the HTTP contract's clients, and those of a notification. Its error is an *InvalidError.
+// DecodeTermination accepts the member names of the HTTP contract's clients, and of a notification. Its error is an *InvalidError.
 func DecodeTermination(body []byte) (*Termination, error) {
 	r, err := newReader(body)
 	if err != nil {

@@ -18,14 +18,15 @@ func TestDecodeTermination(t *testing.T) {
 		field string
 		says  string
 	}{
-		"as clients send it":     {body: `{"deploymentUrl":"https://pr-7.example.com"}`, want: url},
-		"like a notification":    {body: `{"deployment_url":"https://pr-7.example.com"}`, want: url},
-		"null and empty":         {body: `{"deploymentUrl":"https://pr-7.example.com","environmentId":null,"environmentAlias":""}`, want: url},
-		"UID":                    {body: `{"environmentId":"4f0a1f0e"}`, want: notification.Termination{EnvironmentID: "4f0a1f0e"}},
-		"UID, like others":       {body: `{"environment_id":"4f0a1f0e"}`, want: notification.Termination{EnvironmentID: "4f0a1f0e"}},
-		"name":                   {body: `{"environmentAlias":"staging-x"}`, want: notification.Termination{EnvironmentAlias: "staging-x"}},
-		"name, like others":      {body: `{"environment_alias":"staging-x"}`, want: notification.Termination{EnvironmentAlias: "staging-x"}},
-		"unknown members":        {body: `{"reason":{"a":[1]},"environmentAlias":"staging-x"}`, want: notification.Termination{EnvironmentAlias: "staging-x"}},
+		"as clients send it":  {body: `{"deploymentUrl":"https://pr-7.example.com"}`, want: url},
+		"like a notification": {body: `{"deployment_url":"https://pr-7.example.com"}`, want: url},
+		"null and empty":      {body: `{"deploymentUrl":"https://pr-7.example.com","environmentId":null,"environmentAlias":""}`, want: url},
+		"UID":                 {body: `{"environmentId":"4f0a1f0e"}`, want: notification.Termination{EnvironmentID: "4f0a1f0e"}},
+		"UID, like others":    {body: `{"environment_id":"4f0a1f0e"}`, want: notification.Termination{EnvironmentID: "4f0a1f0e"}},
+		"name":                {body: `{"environmentAlias":"staging-x"}`, want: notification.Termination{EnvironmentAlias: "staging-x"}},
+		"name, like others":   {body: `{"environment_alias":"staging-x"}`, want: notification.Termination{EnvironmentAlias: "staging-x"}},
+		"unknown members": {body: `{"reason":{"a":[1]},"environmentAlias":"staging-x"}`,
+			want: notification.Termination{EnvironmentAlias: "staging-x"}},
 		"none":                   {body: `{}`, says: "exactly one of deploymentUrl, environmentId and environmentAlias"},
 		"two":                    {body: `{"environmentId":"a","environmentAlias":"b"}`, says: "exactly one of"},
 		"wrong type":             {body: `{"environmentId":7}`, field: "environmentId", says: "must be a string, not a number"},

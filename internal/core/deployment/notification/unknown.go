@@ -8,7 +8,8 @@ import (
 
 // members are the names that Decode knows.
 var members = []string{
-	"branch", "sha", "deployment_type", "deployment_url", "hosting_service", "commit_url", "commit_message", "commit_author", "variables", "deduplication_key",
+	"branch", "sha", "deployment_type", "deployment_url", "hosting_service",
+	"commit_url", "commit_message", "commit_author", "variables", "deduplication_key",
 	"ephemeral_environment", "repository", "pull_request_number", "merge_request_number", "pipeline_id",
 }
 

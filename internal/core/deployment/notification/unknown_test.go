@@ -11,17 +11,22 @@ import (
 
 func TestHint(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"known members":  {`{"branch":"main","sha":null,"merge_request_number":1}`, ""},
-		"a typo":         {`{"brnch":"main"}`, `The member "brnch" is unknown and was ignored: did you mean "branch"?`},
-		"camel case":     {`{"deploymentType":"x"}`, `The member "deploymentType" is unknown and was ignored: did you mean "deployment_type"?`},
-		"hyphens":        {`{"deployment-url":"x"}`, `The member "deployment-url" is unknown and was ignored: did you mean "deployment_url"?`},
-		"capitals":       {`{"SHA":"x"}`, `The member "SHA" is unknown and was ignored: did you mean "sha"?`},
-		"another word":   {`{"workflow":"x"}`, `The member "workflow" is unknown and was ignored.`},
-		"two":            {`{"barnch":"main","x":1}`, `The member "barnch" is unknown and was ignored: did you mean "branch"? The member "x" is unknown and was ignored.`},
+		"known members": {`{"branch":"main","sha":null,"merge_request_number":1}`, ""},
+		"a typo":        {`{"brnch":"main"}`, `The member "brnch" is unknown and was ignored: did you mean "branch"?`},
+		"camel case":    {`{"deploymentType":"x"}`, `The member "deploymentType" is unknown and was ignored: did you mean "deployment_type"?`},
+		"hyphens":       {`{"deployment-url":"x"}`, `The member "deployment-url" is unknown and was ignored: did you mean "deployment_url"?`},
+		"capitals":      {`{"SHA":"x"}`, `The member "SHA" is unknown and was ignored: did you mean "sha"?`},
+		"another word":  {`{"workflow":"x"}`, `The member "workflow" is unknown and was ignored.`},
+		"two": {`{"barnch":"main","x":1}`,
+			`The member "barnch" is unknown and was ignored: did you mean "branch"? The member "x" is unknown and was ignored.`},
 		"below a member": {`{"variables":{"brnch":"x"},"repository":{"owner":"a","name":"b","id":1}}`, ""},
 		"hostile":        {`{"\u001b[2J\n::x":1}`, `The member "\x1b[2J\n::x" is unknown and was ignored.`},
-		"very long":      {`{"` + strings.Repeat("a", 1000) + `":1}`, `The member "` + strings.Repeat("a", maxQuoted) + `…" is unknown and was ignored.`},
-		"the first five": {`{"aaaaaa":1,"bbbbbb":1,"cccccc":1,"dddddd":1,"eeeeee":1,"ffffff":1}`, "The member \"aaaaaa\" is unknown and was ignored. The member \"bbbbbb\" is unknown and was ignored. The member \"cccccc\" is unknown and was ignored. The member \"dddddd\" is unknown and was ignored. The member \"eeeeee\" is unknown and was ignored."},
+		"very long": {`{"` + strings.Repeat("a", 1000) + `":1}`,
+			`The member "` + strings.Repeat("a", maxQuoted) + `…" is unknown and was ignored.`},
+		"the first five": {`{"aaaaaa":1,"bbbbbb":1,"cccccc":1,"dddddd":1,"eeeeee":1,"ffffff":1}`,
+			"The member \"aaaaaa\" is unknown and was ignored. The member \"bbbbbb\" is unknown and was ignored. " +
+				"The member \"cccccc\" is unknown and was ignored. The member \"dddddd\" is unknown and was ignored. " +
+				"The member \"eeeeee\" is unknown and was ignored."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, err := Decode([]byte(tc.body))

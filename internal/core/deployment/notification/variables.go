@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// variables leaves out one that is null, whatever its name.
+// variables leaves out a variable that is null, whatever its name.
 func (d *decoder) variables() error {
 	variables := map[string]string{}
 	bytes := 0

@@ -18,17 +18,21 @@ import (
 
 // Missing says that a Trigger's class does not exist, and what to do.
 func Missing(t *v1alpha1.Trigger) string {
-	return fmt.Sprintf("The TriggerClass %q of the Trigger %q does not exist. Create it, or name another one in the Trigger.", t.Spec.TriggerClassName, t.Name)
+	return fmt.Sprintf("The TriggerClass %q of the Trigger %q does not exist. Create it, or name another one in the Trigger.",
+		t.Spec.TriggerClassName, t.Name)
 }
 
 // Unreadable says that the manager may not read a Trigger's class, and what to do.
 func Unreadable(t *v1alpha1.Trigger) string {
-	return fmt.Sprintf("The manager may not read the TriggerClass %q of the Trigger %q. Ask the operator of this service to check its role, or do without a class.", t.Spec.TriggerClassName, t.Name)
+	return fmt.Sprintf("The manager may not read the TriggerClass %q of the Trigger %q. "+
+		"Ask the operator of this service to check its role, or do without a class.", t.Spec.TriggerClassName, t.Name)
 }
 
 // Complete returns a Trigger with what it inherits, and the Trigger itself if it names no class. The problem says, in sentences for the
-// Trigger's author, why the Trigger stays as it is. An error is that of get, which reads the class of a name.
-func Complete(t *v1alpha1.Trigger, get func(name string) (*v1alpha1.TriggerClass, error)) (complete *v1alpha1.Trigger, problem string, err error) {
+// Trigger's author, why the Trigger stays as it is. An error comes from get, which reads a class.
+func Complete(
+	t *v1alpha1.Trigger, get func(name string) (*v1alpha1.TriggerClass, error),
+) (complete *v1alpha1.Trigger, problem string, err error) {
 	if t == nil || t.Spec.TriggerClassName == "" {
 		return t, "", nil
 	}
@@ -43,13 +47,14 @@ func Complete(t *v1alpha1.Trigger, get func(name string) (*v1alpha1.TriggerClass
 	return complete, problem, nil
 }
 
-// Merge returns the Trigger with what it inherits from its class, sharing no memory with the arguments. The rules are those of
-// "kubectl patch --type=strategic", for all fields: maps are merged, containers, volumes and variables by their name, and other lists
-// of the Trigger replace those of the class. If the two do not fit together, the problem says why, and the Trigger is returned as it is.
+// Merge returns the Trigger with what it inherits from its class, sharing no memory with the arguments. It merges all fields as
+// "kubectl patch --type=strategic" does: maps are merged; containers, volumes and variables are merged by their name; other lists of the
+// Trigger replace the class's lists. If the two do not fit together, the problem says why, and the Trigger is returned as it is.
 func Merge(class *v1alpha1.TriggerClass, t *v1alpha1.Trigger) (complete *v1alpha1.Trigger, problem string) {
 	spec, err := merge(class.Spec, *t.Spec.DeepCopy())
 	if err != nil {
-		return t, fmt.Sprintf("The Trigger %q cannot be merged over the TriggerClass %q: %s. Correct one of them.", t.Name, class.Name, plaintext.Line(err.Error(), maxCause))
+		return t, fmt.Sprintf("The Trigger %q cannot be merged over the TriggerClass %q: %s. Correct one of them.",
+			t.Name, class.Name, plaintext.Line(err.Error(), maxCause))
 	}
 	if unfit := unfit(spec); unfit != "" {
 		return t, fmt.Sprintf("The Trigger %q and the TriggerClass %q do not fit together: %s. Correct one of them.", t.Name, class.Name, unfit)
@@ -107,7 +112,7 @@ var directive = regexp.MustCompile(`"\$(patch|retainKeys|(deleteFromPrimitiveLis
 
 func merge(class v1alpha1.TriggerClassSpec, t v1alpha1.TriggerSpec) (*v1alpha1.TriggerSpec, error) {
 	if pod := &t.JobTemplate.Spec.Template.Spec; pod.Containers == nil {
-		pod.Containers = []corev1.Container{} // null would delete those of the class
+		pod.Containers = []corev1.Container{} // null would delete the class's containers
 	}
 	base, err := json.Marshal(class)
 	if err != nil {

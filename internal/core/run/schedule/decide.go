@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// maxSleep bounds how late a run starts after somebody has set the clock forward: a timer does not notice that.
+	// maxSleep bounds how late a run starts after the clock was set forward: a timer does not notice that.
 	maxSleep = 10 * time.Minute
 
-	// aheadAtMost is more than clocks are corrected by in practice. A status from further ahead was written by a wrong clock, and counts no more.
+	// aheadAtMost is more than clocks are corrected by in practice. A status from further ahead was written by a wrong clock, and does not
+	// count.
 	aheadAtMost = time.Hour
 
 	maxMessage = 1024 // of the status
@@ -32,8 +33,8 @@ type Decision struct {
 	now   time.Time
 }
 
-// Decide returns the last time of the schedule that has come and for which nothing was started, however many have been missed. The status is
-// the only memory of that, because runs are deleted.
+// Decide returns the last time of the schedule that has come and for which nothing was started, however many were missed. Only the status
+// remembers that, because runs are deleted.
 func Decide(t *v1alpha1.Trigger, now time.Time) Decision {
 	if t.Spec.Schedule == nil || t.Spec.Paused || t.DeletionTimestamp != nil {
 		return Decision{}

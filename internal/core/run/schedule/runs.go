@@ -36,8 +36,8 @@ type Run struct {
 	DeployedAt   time.Time
 }
 
-// Runs returns what to test, or why there is nothing, as sentences. Of several repositories whose runs would supersede each other, the one that
-// was deployed last is tested: so did their deployments.
+// Runs returns what to test, or why there is nothing, as sentences. If runs of several repositories would supersede each other, only the
+// repository that was deployed last is tested: its deployment superseded the others.
 func Runs(o Observed) (all []Run, why string) {
 	switch {
 	case o.Team == nil:
@@ -55,7 +55,8 @@ func Runs(o Observed) (all []Run, why string) {
 	}
 	candidates := o.candidates(current)
 	if len(candidates) == 0 {
-		return nil, fmt.Sprintf("The Trigger matches nothing of what is deployed in %s. Repository, branch, deployment type and commit of status.deployed "+
+		return nil, fmt.Sprintf("The Trigger matches nothing of what is deployed in %s. "+
+			"Repository, branch, deployment type and commit of status.deployed "+
 			"of the Environment are matched; a deployment URL and variables are absent.", o.Environment.Name)
 	}
 	var reasons []string
@@ -107,11 +108,11 @@ func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification
 	n := workloads.Notification(o.Environment, d)
 	n.DeploymentURL = d.URL
 	if last := o.lastOf(d); last != nil {
-		of := last.Spec.Deployment
-		n.CommitURL, n.CommitMessage, n.CommitAuthor = of.CommitURL, of.CommitMessage, of.CommitAuthor
-		n.PullRequestNumber, n.PipelineID = of.PullRequestNumber, of.PipelineID
-		if of.HostingService != "" {
-			n.HostingService = of.HostingService
+		earlier := last.Spec.Deployment
+		n.CommitURL, n.CommitMessage, n.CommitAuthor = earlier.CommitURL, earlier.CommitMessage, earlier.CommitAuthor
+		n.PullRequestNumber, n.PipelineID = earlier.PullRequestNumber, earlier.PipelineID
+		if earlier.HostingService != "" {
+			n.HostingService = earlier.HostingService
 		}
 	}
 	return n
@@ -130,8 +131,8 @@ func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
 	return commit.SameRepository(ledger.RepositoryOf(o.Environment, s.Spec.Deployment.Repository), d.Repository)
 }
 
-// newer returns an unfinished run of a commit of the repository that was notified after the one that is deployed, and so is about to be. The
-// schedule must not test the outgoing one beside it.
+// newer returns an unfinished run of a commit of the repository that was notified after the deployed commit, and so is about to replace it.
+// The schedule must not test the outgoing commit beside it.
 func (o Observed) newer(d v1alpha1.Deployed) *v1alpha1.Suite {
 	i := slices.IndexFunc(o.Suites, func(s *v1alpha1.Suite) bool {
 		return !s.Finished() && s.Spec.Trigger.Name == o.Trigger.Name && o.isOf(s, d) && !commit.SameSHA(s.Spec.Deployment.SHA, d.SHA) &&

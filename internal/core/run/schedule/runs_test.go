@@ -15,7 +15,8 @@ func minutes(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) 
 
 // has is what an Environment has of a repository since so many minutes after noon.
 func has(repository, sha string, since int) v1alpha1.Deployed {
-	return v1alpha1.Deployed{Repository: repository, SHA: sha, Branch: "main", DeploymentType: "staging", Since: new(metav1.NewTime(minutes(since)))}
+	return v1alpha1.Deployed{Repository: repository, SHA: sha, Branch: "main", DeploymentType: "staging",
+		Since: new(metav1.NewTime(minutes(since)))}
 }
 
 func onBranch(d v1alpha1.Deployed, branch string) v1alpha1.Deployed {
@@ -25,7 +26,8 @@ func onBranch(d v1alpha1.Deployed, branch string) v1alpha1.Deployed {
 
 // aRun of the Trigger e2e, received so many minutes after noon.
 func aRun(repository, sha string, minute int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "run-" + sha, CreationTimestamp: metav1.NewTime(minutes(minute)), Annotations: map[string]string{}}}
+	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "run-" + sha, CreationTimestamp: metav1.NewTime(minutes(minute)),
+		Annotations: map[string]string{}}}
 	s.Spec.Trigger.Name, s.Spec.Environment = "e2e", "staging"
 	s.Spec.ReceivedAt = new(metav1.NewMicroTime(minutes(minute)))
 	s.Spec.Deployment = v1alpha1.Deployment{Repository: repository, SHA: sha, Branch: "main"}
@@ -62,28 +64,47 @@ func TestRuns(t *testing.T) {
 		want     []string // the commits
 		why      string
 	}{
-		"one":                        {"it is tested", none, all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
-		"one without a repository":   {"a pipeline need not name it", none, all{has("", "a", 0)}, nil, []string{"a"}, ""},
-		"only the schedule":          {"it matches as if it were notified", func(t *v1alpha1.Trigger) { t.Spec.Schedule.Only, t.Spec.Match.Repositories = true, []string{"shop"} }, all{has("shop", "a", 0), has("docs", "b", 5)}, nil, []string{"a"}, ""},
-		"nothing":                    {"there is nothing to test", none, nil, nil, nil, "status.deployed of the Environment is empty"},
-		"several commits at once":    {"which one?", none, all{has("shop", "", 0)}, nil, nil, "matches nothing of what is deployed in staging"},
-		"another repository":         {"the Trigger is not for it", matching("shop"), all{has("docs", "a", 0)}, nil, nil, "matches nothing of what is deployed in staging"},
-		"a repository of two":        {"the Trigger is for one", matching("shop"), all{has("docs", "a", 5), has("shop", "b", 0)}, nil, []string{"b"}, ""},
-		"two of one stream":          {"the last deployment has superseded the other", none, all{has("docs", "a", 0), has("shop", "b", 5)}, nil, []string{"b"}, ""},
-		"two of one stream, swapped": {"the order of the status does not matter", none, all{has("docs", "a", 5), has("shop", "b", 0)}, nil, []string{"a"}, ""},
-		"two branches":               {"both have a run after each deployment", none, all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"a", "b"}, ""},
-		"two branches, one stream":   {"the Environment has one run", superseding(v1alpha1.SupersedeEnvironment), all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"b"}, ""},
-		"two without a stream":       {"each is tested", superseding(v1alpha1.SupersedeNone), all{has("docs", "a", 0), has("shop", "b", 5)}, nil, []string{"a", "b"}, ""},
-		"a branch":                   {"it is known", expression("notification.branch == 'main' && notification.deployment_type == 'staging'"), all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
-		"an expression of variables": {"they are not known", expression("notification.variables['region'] == 'eu'"), all{has("shop", "a", 0)}, nil, nil, "a deployment URL and variables are absent"},
-		"an invalid expression":      {"the Ready condition says so", expression("((("), all{has("shop", "a", 0)}, nil, nil, "matches nothing"},
-		"tested before":              {"it is tested again", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "a", 0, ended)}, []string{"a"}, ""},
-		"a newer deployment":         {"it supersedes the one that is deployed", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5)}, nil, newer},
-		"a newer one, ended":         {"it may have failed, and what is deployed counts", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, ended)}, []string{"a"}, ""},
-		"an older deployment":        {"it was before", none, all{has("shop", "a", 5)}, []*v1alpha1.Suite{aRun("shop", "b", 0)}, []string{"a"}, ""},
-		"one of another repository":  {"its deployment is the last one of the stream", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("docs", "b", 5)}, []string{"b"}, ""},
-		"one of another Trigger":     {"it has its own schedule", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "smoke" })}, []string{"a"}, ""},
-		"another commit's schedule":  {"it is no deployment", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, scheduled)}, []string{"a"}, ""},
+		"one":                      {"it is tested", none, all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
+		"one without a repository": {"a pipeline need not name it", none, all{has("", "a", 0)}, nil, []string{"a"}, ""},
+		"only the schedule": {"it matches as if it were notified", func(t *v1alpha1.Trigger) {
+			t.Spec.Schedule.Only,
+				t.Spec.Match.Repositories = true, []string{"shop"}
+		}, all{has("shop", "a", 0), has("docs", "b", 5)}, nil, []string{"a"}, ""},
+		"nothing":                 {"there is nothing to test", none, nil, nil, nil, "status.deployed of the Environment is empty"},
+		"several commits at once": {"which one?", none, all{has("shop", "", 0)}, nil, nil, "matches nothing of what is deployed in staging"},
+		"another repository": {"the Trigger is not for it", matching("shop"), all{has("docs", "a", 0)}, nil,
+			nil, "matches nothing of what is deployed in staging"},
+		"a repository of two": {"the Trigger is for one", matching("shop"), all{has("docs", "a", 5), has("shop", "b", 0)},
+			nil, []string{"b"}, ""},
+		"two of one stream": {"the last deployment has superseded the other", none, all{has("docs", "a", 0), has("shop", "b", 5)},
+			nil, []string{"b"}, ""},
+		"two of one stream, swapped": {"the order of the status does not matter", none, all{has("docs", "a", 5), has("shop", "b", 0)}, nil,
+			[]string{"a"}, ""},
+		"two branches": {"both have a run after each deployment",
+			none, all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"a", "b"}, ""},
+		"two branches, one stream": {"the Environment has one run", superseding(v1alpha1.SupersedeEnvironment),
+			all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"b"}, ""},
+		"two without a stream": {"each is tested", superseding(v1alpha1.SupersedeNone), all{has("docs", "a", 0), has("shop", "b", 5)},
+			nil, []string{"a", "b"}, ""},
+		"a branch": {"it is known", expression("notification.branch == 'main' && notification.deployment_type == 'staging'"),
+			all{has("shop", "a", 0)}, nil, []string{"a"}, ""},
+		"an expression of variables": {"they are not known", expression("notification.variables['region'] == 'eu'"), all{has("shop", "a", 0)},
+			nil, nil, "a deployment URL and variables are absent"},
+		"an invalid expression": {"the Ready condition says so", expression("((("), all{has("shop", "a", 0)}, nil, nil, "matches nothing"},
+		"tested before": {"it is tested again", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "a", 0, ended)},
+			[]string{"a"}, ""},
+		"a newer deployment": {"it supersedes the one that is deployed", none, all{has("shop", "a", 0)},
+			[]*v1alpha1.Suite{aRun("shop", "b", 5)}, nil, newer},
+		"a newer one, ended": {"it may have failed, and what is deployed counts", none, all{has("shop", "a", 0)},
+			[]*v1alpha1.Suite{aRun("shop", "b", 5, ended)}, []string{"a"}, ""},
+		"an older deployment": {"it was before", none, all{has("shop", "a", 5)}, []*v1alpha1.Suite{aRun("shop", "b", 0)}, []string{"a"},
+			""},
+		"one of another repository": {"its deployment is the last one of the stream", none, all{has("shop", "a", 0)},
+			[]*v1alpha1.Suite{aRun("docs", "b", 5)}, []string{"b"}, ""},
+		"one of another Trigger": {"it has its own schedule", none, all{has("shop", "a", 0)},
+			[]*v1alpha1.Suite{aRun("shop", "b", 5, func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "smoke" })}, []string{"a"}, ""},
+		"another commit's schedule": {"it is no deployment", none, all{has("shop", "a", 0)}, []*v1alpha1.Suite{aRun("shop", "b", 5, scheduled)},
+			[]string{"a"}, ""},
 		"a newer one of two": {"the other is tested", superseding(v1alpha1.SupersedeNone), all{has("docs", "c", 0), has("shop", "a", 0)},
 			[]*v1alpha1.Suite{aRun("shop", "b", 5)}, []string{"c"}, newer},
 	} {
@@ -108,9 +129,10 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestNewerWithoutRepository: a notification that names none is of the one that the workloads name.
+// TestNewerWithoutRepository: a notification without a repository counts for the repository that the workloads name.
 func TestNewerWithoutRepository(t *testing.T) {
-	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"},
+		Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
 	o := Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: []*v1alpha1.Suite{aRun("", "b", 5)}}
 	if all, why := Runs(o); len(all) != 1 || all[0].Notification.SHA != "b" {
 		t.Errorf("without workloads, what was notified last is deployed: %v, %q", all, why)
@@ -137,9 +159,10 @@ func TestNoRuns(t *testing.T) {
 	}
 }
 
-// TestNotificationIsOfTheLastRun: what the code host needs is that of the last run, and what may be outdated is not.
+// TestNotificationIsOfTheLastRun: what the code host needs comes from the last run, but nothing that may be outdated.
 func TestNotificationIsOfTheLastRun(t *testing.T) {
-	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"},
+		Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "a", 0)}}}
 	last := aRun("shop", "a", 5, ended)
 	last.Spec.Deployment.HostingService, last.Spec.Deployment.CommitMessage, last.Spec.Deployment.PipelineID = v1alpha1.GitLab, "Fix", 7
 	last.Spec.Deployment.URL, last.Spec.Variables = "https://blue.example.com", map[string]string{"A": "b"}
@@ -149,17 +172,19 @@ func TestNotificationIsOfTheLastRun(t *testing.T) {
 		t.Fatal(all, why)
 	}
 	n := all[0].Notification
-	if n.HostingService != v1alpha1.GitLab || n.CommitMessage != "Fix" || n.PipelineID != 7 || n.DeploymentURL != "" || n.Variables != nil || n.Repository != "shop" || n.Branch != "main" {
+	if n.HostingService != v1alpha1.GitLab || n.CommitMessage != "Fix" || n.PipelineID != 7 || n.DeploymentURL != "" || n.Variables != nil ||
+		n.Repository != "shop" || n.Branch != "main" {
 		t.Errorf("%+v", n)
 	}
 }
 
-// TestRunsAfterRollback: good passed, bad failed, good was deployed again, and its old result was the answer. The schedule tests good, whatever
-// the status says yet.
+// TestRunsAfterRollback: good passed, bad failed, good was deployed again, and its old result was the answer. The schedule tests good,
+// whatever the status says yet.
 func TestRunsAfterRollback(t *testing.T) {
 	good, bad := aRun("shop", "good", 0, ended), aRun("shop", "bad", 10, ended)
 	good.Status.AnsweredAgainAt = new(metav1.NewMicroTime(minutes(20)))
-	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "bad", 10)}}}
+	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"},
+		Status: v1alpha1.EnvironmentStatus{Deployed: []v1alpha1.Deployed{has("shop", "bad", 10)}}}
 	all, why := Runs(Observed{Trigger: aTrigger(), Environment: e, Team: &v1alpha1.Team{}, Suites: []*v1alpha1.Suite{good, bad}})
 	if len(all) != 1 || all[0].Notification.SHA != "good" || !all[0].DeployedAt.Equal(minutes(20)) {
 		t.Errorf("%+v, %q", all, why)

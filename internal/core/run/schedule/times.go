@@ -23,7 +23,7 @@ const (
 	maxQuoted = 128 // characters of a problem that come from the parser, which quotes the expression
 )
 
-// times are those of a schedule.
+// times are the times of a schedule.
 type times struct {
 	*cron.SpecSchedule
 	jitter time.Duration // of this Trigger
@@ -44,14 +44,16 @@ func Problem(s *v1alpha1.TriggerSchedule) string {
 func parse(s *v1alpha1.TriggerSchedule, trigger types.UID) (t times, problem string) {
 	zone, err := time.LoadLocation(s.TimeZone)
 	if err != nil || s.TimeZone == "Local" {
-		return t, fmt.Sprintf("The schedule starts no runs, because there is no time zone %q. Name one as Europe/Berlin or UTC in spec.schedule.timeZone.", s.TimeZone)
+		return t, fmt.Sprintf("The schedule starts no runs, because there is no time zone %q. "+
+			"Name one as Europe/Berlin or UTC in spec.schedule.timeZone.", s.TimeZone)
 	}
 	if strings.Contains(s.Cron, "=") {
 		return t, "The schedule starts no runs, because spec.schedule.cron has a time zone. Write it into spec.schedule.timeZone."
 	}
 	parsed, err := parser.Parse(s.Cron)
 	if err != nil {
-		return t, fmt.Sprintf("The schedule starts no runs, because spec.schedule.cron is invalid: %s. Write minute, hour, day of the month, month and "+
+		return t, fmt.Sprintf("The schedule starts no runs, because spec.schedule.cron is invalid: %s. "+
+			"Write minute, hour, day of the month, month and "+
 			"day of the week, as in 0 3 * * *.", plaintext.Line(err.Error(), maxQuoted))
 	}
 	t = times{SpecSchedule: parsed.(*cron.SpecSchedule), jitter: jitter(s, trigger)}

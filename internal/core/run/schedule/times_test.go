@@ -59,7 +59,8 @@ func TestProblem(t *testing.T) {
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
-			if got != "" && (!strings.HasPrefix(got, "The schedule starts no runs, because ") || !strings.HasSuffix(got, ".") && !strings.HasSuffix(got, "?")) {
+			if got != "" && (!strings.HasPrefix(got, "The schedule starts no runs, because ") || !strings.HasSuffix(got, ".") &&
+				!strings.HasSuffix(got, "?")) {
 				t.Errorf("%q is no sentence", got)
 			}
 		})
@@ -77,18 +78,26 @@ func TestTimes(t *testing.T) {
 		from       string
 		want       []string // in the zone
 	}{
-		"UTC":                    {"it has no changes", "0 3 * * *", "", "2026-03-28T12:00:00Z", []string{"2026-03-29T03:00:00Z", "2026-03-30T03:00:00Z"}},
-		"summer begins, outside": {"the time stays, and the day is shorter", "0 3 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z", []string{"2026-03-28T03:00:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T03:00:00+02:00"}},
-		"summer begins, inside":  {"there is no 02:30 on this day", "30 2 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z", []string{"2026-03-28T02:30:00+01:00", "2026-03-30T02:30:00+02:00"}},
-		"summer begins, hourly":  {"an hour is an hour", "30 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z", []string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-03-29T04:30:00+02:00"}},
-		"summer ends, outside":   {"the time stays, and the day is longer", "0 4 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", []string{"2026-10-25T04:00:00+01:00", "2026-10-26T04:00:00+01:00"}},
-		"summer ends, inside":    {"02:30 comes twice", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", []string{"2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-26T02:30:00+01:00"}},
+		"UTC": {"it has no changes", "0 3 * * *", "", "2026-03-28T12:00:00Z",
+			[]string{"2026-03-29T03:00:00Z", "2026-03-30T03:00:00Z"}},
+		"summer begins, outside": {"the time stays, and the day is shorter", "0 3 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z",
+			[]string{"2026-03-28T03:00:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T03:00:00+02:00"}},
+		"summer begins, inside": {"there is no 02:30 on this day", "30 2 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z",
+			[]string{"2026-03-28T02:30:00+01:00", "2026-03-30T02:30:00+02:00"}},
+		"summer begins, hourly": {"an hour is an hour", "30 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z",
+			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-03-29T04:30:00+02:00"}},
+		"summer ends, outside": {"the time stays, and the day is longer", "0 4 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			[]string{"2026-10-25T04:00:00+01:00", "2026-10-26T04:00:00+01:00"}},
+		"summer ends, inside": {"02:30 comes twice", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			[]string{"2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-26T02:30:00+01:00"}},
 		"midnight that is left out": {"the day begins at 01:00", "0 0 * * *", "America/Asuncion", "2023-09-30T12:00:00Z",
 			[]string{"2023-10-02T00:00:00-03:00", "2023-10-03T00:00:00-03:00"}},
-		"half an hour": {"there are such changes", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z", []string{"2026-10-05T02:15:00+11:00", "2026-10-06T02:15:00+11:00"}},
-		"leap day":     {"the next one", "0 3 29 2 *", "", "2026-01-01T00:00:00Z", []string{"2028-02-29T03:00:00Z"}},
-		"days":         {"either counts", "0 3 13 * fri", "", "2026-11-01T00:00:00Z", []string{"2026-11-06T03:00:00Z", "2026-11-13T03:00:00Z", "2026-11-20T03:00:00Z"}},
-		"at the time":  {"it is not after itself", "0 3 * * *", "", "2026-11-01T03:00:00Z", []string{"2026-11-02T03:00:00Z"}},
+		"half an hour": {"there are such changes", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z",
+			[]string{"2026-10-05T02:15:00+11:00", "2026-10-06T02:15:00+11:00"}},
+		"leap day": {"the next one", "0 3 29 2 *", "", "2026-01-01T00:00:00Z", []string{"2028-02-29T03:00:00Z"}},
+		"days": {"either counts", "0 3 13 * fri", "", "2026-11-01T00:00:00Z",
+			[]string{"2026-11-06T03:00:00Z", "2026-11-13T03:00:00Z", "2026-11-20T03:00:00Z"}},
+		"at the time": {"it is not after itself", "0 3 * * *", "", "2026-11-01T03:00:00Z", []string{"2026-11-02T03:00:00Z"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			times, problem := parse(cronOf(tc.cron, tc.zone), "")

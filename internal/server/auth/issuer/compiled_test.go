@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestCompiledPoliciesOfATeam: however many policies a team has, those of another one stay compiled.
+// TestCompiledPoliciesOfATeam: however many policies a team has, other teams' policies stay compiled.
 func TestCompiledPoliciesOfATeam(t *testing.T) {
 	var known compiledPolicies
 	quiet := policy("https://ci.example.com", "acme", "a")

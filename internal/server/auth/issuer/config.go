@@ -61,7 +61,7 @@ func Load(path string) ([]Issuer, error) {
 	return file.Issuers, errors.Join(errs...)
 }
 
-// Audiences are those of issuers, by their URLs.
+// Audiences are the issuers' audiences, by the issuer's URL.
 func Audiences(issuers []Issuer) map[string][]string {
 	byURL := map[string][]string{}
 	for _, i := range issuers {

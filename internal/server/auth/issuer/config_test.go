@@ -15,7 +15,8 @@ func TestLoad(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file, want string
 	}{
-		"Good":              {"issuers:\n  - {name: github, url: https://token.actions.githubusercontent.com}\n  - {name: own, url: http://127.0.0.1:1, jwksURL: https://example.com/keys, algorithms: [ES384], audiences: [x]}", ""},
+		"Good": {"issuers:\n  - {name: github, url: https://token.actions.githubusercontent.com}\n" +
+			"  - {name: own, url: http://127.0.0.1:1, jwksURL: https://example.com/keys, algorithms: [ES384], audiences: [x]}", ""},
 		"None":              {"issuers: []", ""},
 		"Unknown field":     {"issuers: [{name: a, url: https://example.com, clientID: x}]", "clientID"},
 		"No name":           {"issuers: [{url: https://example.com}]", "issuers[0]: name"},
@@ -41,7 +42,8 @@ func TestLoad(t *testing.T) {
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("%v, want %q", err, tc.want)
 			}
-			if name == "Good" && (!slices.Equal(Audiences(issuers)["https://token.actions.githubusercontent.com"], []string{trust.DefaultAudience}) || len(issuers[0].Algorithms) != 2) {
+			if name == "Good" && (!slices.Equal(Audiences(issuers)["https://token.actions.githubusercontent.com"],
+				[]string{trust.DefaultAudience}) || len(issuers[0].Algorithms) != 2) {
 				t.Errorf("%+v", issuers)
 			}
 		})

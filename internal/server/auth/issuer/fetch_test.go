@@ -71,7 +71,8 @@ func TestFaultsOfIssuers(t *testing.T) {
 		"has its keys in a file": {func(ci *tokens.Issuer) http.HandlerFunc {
 			return answer(`{"issuer":"` + ci.URL + `","jwks_uri":"file:///etc/passwd"}`)
 		}, "must be an absolute https URL"},
-		"says not where": {func(ci *tokens.Issuer) http.HandlerFunc { return answer(`{"issuer":"` + ci.URL + `"}`) }, "must be an absolute https URL"},
+		"says not where": {func(ci *tokens.Issuer) http.HandlerFunc { return answer(`{"issuer":"` + ci.URL + `"}`) },
+			"must be an absolute https URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ci := tokens.NewIssuer(t)
@@ -81,7 +82,8 @@ func TestFaultsOfIssuers(t *testing.T) {
 				c.Timeout = 50 * time.Millisecond
 			}
 			_, err := (&fetcher{listed(ci), c}).read(t.Context())
-			if err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > maxProblem+10 || strings.ContainsAny(err.Error(), "\n\x1b") {
+			if err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > maxProblem+10 ||
+				strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})
@@ -120,14 +122,15 @@ func TestParseKeys(t *testing.T) {
 		set  string
 		want int
 	}{
-		"one":                      {set(good), 1},
-		"of an unknown kind":       {set(map[string]string{"kty": "FUTURE", "kid": "b"}, good), 1},
-		"a secret":                 {set(jose.JSONWebKey{KeyID: "b", Key: []byte("a shared secret of 32 bytes .....")}, good), 1},
-		"a private key":            {set(jose.JSONWebKey{KeyID: "b", Key: rsaKey(t, 2048)}, good), 1},
-		"to encrypt":               {set(without(func(k *jose.JSONWebKey) { k.Use = "enc" }), good), 1},
-		"without an ID":            {set(without(func(k *jose.JSONWebKey) { k.KeyID = "" }), good), 1},
-		"short":                    {set(map[string]string{"kty": "RSA", "kid": "b", "n": strings.Repeat("A", 170) + "Q", "e": "AQAB"}, good), 1},
-		"long":                     {set(map[string]string{"kty": "RSA", "kid": "b", "n": "_" + strings.Repeat("A", 3000) + "Q", "e": "AQAB"}, good), 1},
+		"one":                {set(good), 1},
+		"of an unknown kind": {set(map[string]string{"kty": "FUTURE", "kid": "b"}, good), 1},
+		"a secret":           {set(jose.JSONWebKey{KeyID: "b", Key: []byte("a shared secret of 32 bytes .....")}, good), 1},
+		"a private key":      {set(jose.JSONWebKey{KeyID: "b", Key: rsaKey(t, 2048)}, good), 1},
+		"to encrypt":         {set(without(func(k *jose.JSONWebKey) { k.Use = "enc" }), good), 1},
+		"without an ID":      {set(without(func(k *jose.JSONWebKey) { k.KeyID = "" }), good), 1},
+		"short":              {set(map[string]string{"kty": "RSA", "kid": "b", "n": strings.Repeat("A", 170) + "Q", "e": "AQAB"}, good), 1},
+		"long": {set(map[string]string{"kty": "RSA", "kid": "b", "n": "_" + strings.Repeat("A", 3000) + "Q", "e": "AQAB"},
+			good), 1},
 		"two of an ID":             {set(good, good), 2},
 		"no key that can be used":  {set(map[string]string{"kty": "FUTURE"}), 0},
 		"none":                     {set(), 0},

@@ -8,7 +8,7 @@ const (
 	// use them, so that a token of a newer key is rare.
 	fetchEvery = 10 * time.Second
 
-	// fetchTimeout bounds both requests of a fetch, of which each has the shorter time of the outbound client.
+	// fetchTimeout bounds both requests of a fetch together. Each also has the shorter timeout of the outbound client.
 	fetchTimeout = 15 * time.Second
 
 	// refreshAfter is how long keys are used before they are fetched again: a key that an issuer withdraws works so much longer.
@@ -18,7 +18,7 @@ const (
 	// elsewhere, and a withdrawn key does not work for ever.
 	keepFor = 6 * time.Hour
 
-	maxWaiting = 64 // requests that wait for the keys of an issuer, each with a connection of somebody unknown
+	maxWaiting = 64 // requests that wait for the keys of an issuer, each with a connection of an unknown sender
 	maxKeys    = 64 // GitHub has three, clusters of servers perhaps a dozen
 
 	minRSABits = 2048 // shorter ones are not safe

@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/auth/keyset"
 )
 
-// errForged is the answer to a token whose signature is not that of a key of its issuer, whatever is wrong with it.
+// errForged is the answer to a token that no key of its issuer signed, whatever else is wrong with it.
 var errForged = errors.New("the token was not signed by a key of its issuer")
 
 // foreign are members of a header with which a token brings its own key, or changes what is signed.
@@ -41,7 +41,7 @@ type source struct {
 	keys *keyset.Set
 }
 
-// verify returns the payload of a token. The error is errForged, or that of the set of keys.
+// verify returns the payload of a token. The error is errForged, or comes from the set of keys.
 func (s *source) verify(ctx context.Context, token string) ([]byte, error) {
 	algorithm, keyID, ok := headerOf(token)
 	if !ok {

@@ -51,11 +51,11 @@ type Way struct {
 	Config
 	sources  map[string]*source // by URL
 	compiled compiledPolicies
-	deciding *fairness.Semaphore // expressions take a processor, and those of one sender leave others theirs
+	deciding *fairness.Semaphore // expressions take a processor: one sender may not take all
 }
 
-// maxDecideWait is how long a token waits for those before it. A decision takes a few milliseconds, and 0.2 s if policies are as expensive as
-// they may be.
+// maxDecideWait is how long a token waits for earlier tokens. A decision takes a few milliseconds, and 0.2 s if policies are as expensive
+// as they may be.
 const maxDecideWait = 5 * time.Second
 
 // New returns a Way that asks an issuer for its keys when the first of its tokens comes.
@@ -111,7 +111,9 @@ func (w *Way) Authenticate(ctx context.Context, token string, asked auth.Asked) 
 	}, nil
 }
 
-func (w *Way) decide(ctx context.Context, claims *trust.Claims, policies []*v1alpha1.TrustPolicy, asked auth.Asked) (trust.Decision, error) {
+func (w *Way) decide(
+	ctx context.Context, claims *trust.Claims, policies []*v1alpha1.TrustPolicy, asked auth.Asked,
+) (trust.Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDecideWait)
 	defer cancel()
 	release, err := w.deciding.Acquire(ctx, claims.String("iss")+" "+claims.String("sub"))
@@ -124,7 +126,7 @@ func (w *Way) decide(ctx context.Context, claims *trust.Claims, policies []*v1al
 
 func subjectOf(c *trust.Claims) string { return plaintext.Line(c.String("sub"), maxProblem) }
 
-// verify returns an *auth.Error that says nothing of which keys and policies exist.
+// verify returns an *auth.Error that does not tell which keys and policies exist.
 func (w *Way) verify(ctx context.Context, token string) (*trust.Claims, error) {
 	issuer, _ := issuerOf(token)
 	s := w.sources[issuer]
@@ -134,9 +136,11 @@ func (w *Way) verify(ctx context.Context, token string) (*trust.Claims, error) {
 	payload, err := s.verify(ctx, token)
 	switch {
 	case errors.Is(err, errForged):
-		return nil, auth.Refused(err.Error(), "The token was not signed by a key of its issuer, or not as its issuer signs tokens. Ask the CI system for another one.")
+		return nil, auth.Refused(err.Error(),
+			"The token was not signed by a key of its issuer, or not as its issuer signs tokens. Ask the CI system for another one.")
 	case errors.Is(err, keyset.ErrUnknown):
-		return nil, auth.Refused(err.Error(), "The token was signed with a key that its issuer does not publish. Ask the CI system for another one.")
+		return nil, auth.Refused(err.Error(),
+			"The token was signed with a key that its issuer does not publish. Ask the CI system for another one.")
 	case errors.Is(err, keyset.ErrUnclear):
 		return nil, auth.Unclear(err)
 	case err != nil:
@@ -144,7 +148,8 @@ func (w *Way) verify(ctx context.Context, token string) (*trust.Claims, error) {
 	}
 	claims, err := trust.ParseClaims(payload)
 	if err != nil {
-		return nil, auth.Refused("the claims of the token cannot be read", "The claims of the token cannot be read: each may be there once, in JSON.")
+		return nil, auth.Refused("the claims of the token cannot be read",
+			"The claims of the token cannot be read: each may be there once, in JSON.")
 	}
 	if problem := claims.Problem(issuer, s.Audiences, w.Clock.Now()); problem != "" {
 		return nil, auth.Refused("the token is not valid", problem)
@@ -188,7 +193,7 @@ func (w *Way) candidates(ctx context.Context, claims *trust.Claims, asked auth.A
 }
 
 // names reports whether the sender or the operator names a Team. Without that, no token may reach it: anyone who can write a TrustPolicy
-// somewhere can write one that matches the tokens of others.
+// in some namespace can make it match the tokens of others.
 func (w *Way) names(claims *trust.Claims, asked auth.Asked, team *v1alpha1.Team) bool {
 	if asked.Team != "" {
 		return asked.Team == team.Name
@@ -208,7 +213,7 @@ func (w *Way) find(ctx context.Context, claims *trust.Claims, team string) ([]*v
 	return index.TrustPolicies(ctx, w.Reader, named.NamespaceName(), claims.Keys())
 }
 
-// Vouched reports whether the TrustPolicy of a sender's name is still there, and trusts somebody.
+// Vouched reports whether the TrustPolicy of a sender's name still exists, and trusts any token.
 func (w *Way) Vouched(ctx context.Context, sender string, uid types.UID) (bool, error) {
 	namespace, name, _ := strings.Cut(sender, "/")
 	p := &v1alpha1.TrustPolicy{}

@@ -118,17 +118,20 @@ func TestGoodTokens(t *testing.T) {
 		s.Claims = map[string]v1alpha1.ClaimValues{"project_id": {"22"}, "ref_protected": {"true"}, "runner_id": {"1"}}
 		s.Expression = "claims.pipeline_source in ['push', 'web']"
 	}
-	w, _ := newWay(t, ci, team("acme", "ns-acme"), policy(ci.URL, "ns-acme", "github"), team("shop", "ns-shop"), policy(ci.URL, "ns-shop", "gitlab", gitlab))
+	w, _ := newWay(t, ci, team("acme", "ns-acme"), policy(ci.URL, "ns-acme", "github"), team("shop", "ns-shop"),
+		policy(ci.URL, "ns-shop", "gitlab", gitlab))
 	for name, tc := range map[string]struct {
 		claims tokens.Claims
 		want   string
 	}{
-		"GitHub":                {tokens.GitHub(ci.URL, noon), "acme ns-acme/github repo:acme@12/shop@4711:environment:staging"},
-		"GitHub, older subject": {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": "repo:acme/shop:ref:refs/heads/main"}), "acme ns-acme/github repo:acme/shop:ref:refs/heads/main"},
-		"GitLab":                {tokens.GitLab(ci.URL, noon), "shop ns-shop/gitlab project_path:acme/shop:ref_type:branch:ref:main"},
-		"several audiences":     {tokens.GitHub(ci.URL, noon, tokens.Claims{"aud": []string{"vault", "postflight"}}), "acme ns-acme/github repo:acme@12/shop@4711:environment:staging"},
-		"a hostile subject":     {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": "x\n\x1b[31m"}), "acme ns-acme/github x"},
-		"no subject":            {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": nil}), "acme ns-acme/github "},
+		"GitHub": {tokens.GitHub(ci.URL, noon), "acme ns-acme/github repo:acme@12/shop@4711:environment:staging"},
+		"GitHub, older subject": {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": "repo:acme/shop:ref:refs/heads/main"}),
+			"acme ns-acme/github repo:acme/shop:ref:refs/heads/main"},
+		"GitLab": {tokens.GitLab(ci.URL, noon), "shop ns-shop/gitlab project_path:acme/shop:ref_type:branch:ref:main"},
+		"several audiences": {tokens.GitHub(ci.URL, noon, tokens.Claims{"aud": []string{"vault", "postflight"}}),
+			"acme ns-acme/github repo:acme@12/shop@4711:environment:staging"},
+		"a hostile subject": {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": "x\n\x1b[31m"}), "acme ns-acme/github x"},
+		"no subject":        {tokens.GitHub(ci.URL, noon, tokens.Claims{"sub": nil}), "acme ns-acme/github "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			named, _, _ := strings.Cut(tc.want, " ")
@@ -153,7 +156,8 @@ func TestGoodTokens(t *testing.T) {
 // TestBadTokens: whatever is wrong with a token, its sender is refused, and learns nothing about policies.
 func TestBadTokens(t *testing.T) {
 	ci := tokens.NewIssuer(t)
-	secret := policy(ci.URL, "ns-acme", "hidden-name", func(s *v1alpha1.TrustPolicySpec) { s.Expression = "claims.environment != 'hidden-expression'" })
+	secret := policy(ci.URL, "ns-acme", "hidden-name",
+		func(s *v1alpha1.TrustPolicySpec) { s.Expression = "claims.environment != 'hidden-expression'" })
 	w, steady := newWay(t, ci, team("acme", "ns-acme"), secret)
 	if _, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), notify); err != nil {
 		t.Fatalf("the good token is refused: %v", err)
@@ -195,23 +199,34 @@ func TestTeams(t *testing.T) {
 		advice       string
 		want         string // Sender.Name
 	}{
-		"the only one":             {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, status: 200, want: "ns-acme/a"},
-		"no policy":                {objects: []client.Object{acme}, status: 403, advice: unnamed},
-		"no team":                  {objects: []client.Object{policy(ci.URL, "ns-acme", "a")}, status: 403, advice: unnamed},
-		"two teams of a namespace": {objects: []client.Object{acme, team("rival", "ns-acme", lists), policy(ci.URL, "ns-acme", "a")}, status: 403, advice: unnamed},
-		"one of the two is named":  {objects: []client.Object{acme, team("rival", "ns-acme", lists), policy(ci.URL, "ns-acme", "a")}, team: "acme", status: 403, advice: none},
-		"suspended":                {objects: []client.Object{suspended, policy(ci.URL, "ns-acme", "a")}, status: 403},
-		"being deleted":            {objects: []client.Object{acme, deleted}, status: 403, advice: unnamed},
-		"does not compile":         {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", broad)}, status: 403, advice: unnamed},
-		"another issuer":           {objects: []client.Object{acme, policy("https://ci.example.com", "ns-acme", "a")}, status: 403, advice: unnamed},
-		"two teams trust it":       {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")}, status: 403, advice: "header Postflight-Team"},
-		"one is named":             {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")}, team: "shop", status: 200, want: "ns-shop/a"},
-		"its namespace is named":   {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "ns-acme", status: 403, advice: none + " of the Team ns-acme"},
-		"nobody is named":          {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "none", status: 403, advice: none + " of the Team none"},
-		"another team is named":    {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a", elsewhere)}, team: "shop", status: 403, advice: none + " of the Team shop"},
-		"two policies differ":      {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)}, status: 403, advice: "The TrustPolicies a, b"},
-		"one of them is named":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)}, team: "acme", policy: "b", status: 200, want: "ns-acme/b"},
-		"an unlisted issuer's":     {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", func(s *v1alpha1.TrustPolicySpec) { s.Audiences = []string{"other"} })}, status: 403, advice: unnamed},
+		"the only one": {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, status: 200, want: "ns-acme/a"},
+		"no policy":    {objects: []client.Object{acme}, status: 403, advice: unnamed},
+		"no team":      {objects: []client.Object{policy(ci.URL, "ns-acme", "a")}, status: 403, advice: unnamed},
+		"two teams of a namespace": {objects: []client.Object{acme, team("rival", "ns-acme", lists), policy(ci.URL, "ns-acme", "a")}, status: 403,
+			advice: unnamed},
+		"one of the two is named": {objects: []client.Object{acme, team("rival", "ns-acme", lists), policy(ci.URL, "ns-acme", "a")},
+			team: "acme", status: 403, advice: none},
+		"suspended":        {objects: []client.Object{suspended, policy(ci.URL, "ns-acme", "a")}, status: 403},
+		"being deleted":    {objects: []client.Object{acme, deleted}, status: 403, advice: unnamed},
+		"does not compile": {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a", broad)}, status: 403, advice: unnamed},
+		"another issuer": {objects: []client.Object{acme, policy("https://ci.example.com", "ns-acme", "a")}, status: 403,
+			advice: unnamed},
+		"two teams trust it": {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")},
+			status: 403, advice: "header Postflight-Team"},
+		"one is named": {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-shop", "a")},
+			team: "shop", status: 200, want: "ns-shop/a"},
+		"its namespace is named": {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "ns-acme", status: 403,
+			advice: none + " of the Team ns-acme"},
+		"nobody is named": {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a")}, team: "none", status: 403,
+			advice: none + " of the Team none"},
+		"another team is named": {objects: []client.Object{acme, shop, policy(ci.URL, "ns-acme", "a"),
+			policy(ci.URL, "ns-shop", "a", elsewhere)}, team: "shop", status: 403, advice: none + " of the Team shop"},
+		"two policies differ": {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)},
+			status: 403, advice: "The TrustPolicies a, b"},
+		"one of them is named": {objects: []client.Object{acme, policy(ci.URL, "ns-acme", "a"), policy(ci.URL, "ns-acme", "b", staging)},
+			team: "acme", policy: "b", status: 200, want: "ns-acme/b"},
+		"an unlisted issuer's": {objects: []client.Object{acme,
+			policy(ci.URL, "ns-acme", "a", func(s *v1alpha1.TrustPolicySpec) { s.Audiences = []string{"other"} })}, status: 403, advice: unnamed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWay(t, ci, tc.objects...)
@@ -245,25 +260,29 @@ func TestUnnamedTeams(t *testing.T) {
 		want   string // Sender.Name; empty: the answer for all
 	}{
 		"nobody lists it, and no policy of its team matches": {hub, gitHub, nil, release, ""},
-		"nobody lists it":                        {hub, gitHub, nil, all, ""},
-		"listed":                                 {hub, gitHub, []string{hub.Host() + "/acme/shop"}, all, "ns-acme/a"},
-		"listed in another spelling":             {hub, gitHub, []string{hub.Host() + "/Acme/Shop"}, all, "ns-acme/a"},
-		"its owner is listed":                    {hub, gitHub, []string{hub.Host() + "/acme/*"}, all, "ns-acme/a"},
-		"listed, but the policy does not match":  {hub, gitHub, []string{hub.Host() + "/acme/shop"}, release, ""},
-		"another repository is listed":           {hub, gitHub, []string{hub.Host() + "/acme/sho", hub.Host() + "/acme/shop/*"}, all, ""},
-		"listed on another host":                 {hub, gitHub, []string{"github.com/acme/shop", lab.Host() + "/acme/shop"}, all, ""},
-		"listed without a host, on another one":  {hub, gitHub, []string{"acme/shop"}, all, ""},
-		"GitLab":                                 {lab, gitLab, []string{lab.Host() + "/acme/shop"}, all, "ns-acme/a"},
-		"GitLab, listed without a host":          {lab, gitLab, []string{"acme/shop"}, all, ""},
-		"an issuer that knows no repository":     {lab, other, []string{lab.Host() + "/acme/shop", lab.Host() + "/*"}, all, ""},
-		"a claim of GitHub from another issuer":  {lab, tokens.GitHub(lab.URL, noon, tokens.Claims{"sub": "job"}), []string{lab.Host() + "/acme/shop"}, all, ""},
-		"a claim of GitLab from GitHub's issuer": {hub, tokens.GitLab(hub.URL, noon, tokens.Claims{"sub": "job"}), []string{hub.Host() + "/acme/shop"}, all, ""},
-		"a path without the IDs that GitLab has": {lab, tokens.GitLab(lab.URL, noon, tokens.Claims{"sub": "job", "project_id": nil}), []string{lab.Host() + "/acme/shop"}, all, ""},
+		"nobody lists it":                       {hub, gitHub, nil, all, ""},
+		"listed":                                {hub, gitHub, []string{hub.Host() + "/acme/shop"}, all, "ns-acme/a"},
+		"listed in another spelling":            {hub, gitHub, []string{hub.Host() + "/Acme/Shop"}, all, "ns-acme/a"},
+		"its owner is listed":                   {hub, gitHub, []string{hub.Host() + "/acme/*"}, all, "ns-acme/a"},
+		"listed, but the policy does not match": {hub, gitHub, []string{hub.Host() + "/acme/shop"}, release, ""},
+		"another repository is listed":          {hub, gitHub, []string{hub.Host() + "/acme/sho", hub.Host() + "/acme/shop/*"}, all, ""},
+		"listed on another host":                {hub, gitHub, []string{"github.com/acme/shop", lab.Host() + "/acme/shop"}, all, ""},
+		"listed without a host, on another one": {hub, gitHub, []string{"acme/shop"}, all, ""},
+		"GitLab":                                {lab, gitLab, []string{lab.Host() + "/acme/shop"}, all, "ns-acme/a"},
+		"GitLab, listed without a host":         {lab, gitLab, []string{"acme/shop"}, all, ""},
+		"an issuer that knows no repository":    {lab, other, []string{lab.Host() + "/acme/shop", lab.Host() + "/*"}, all, ""},
+		"a claim of GitHub from another issuer": {lab, tokens.GitHub(lab.URL, noon, tokens.Claims{"sub": "job"}),
+			[]string{lab.Host() + "/acme/shop"}, all, ""},
+		"a claim of GitLab from GitHub's issuer": {hub, tokens.GitLab(hub.URL, noon, tokens.Claims{"sub": "job"}),
+			[]string{hub.Host() + "/acme/shop"}, all, ""},
+		"a path without the IDs that GitLab has": {lab, tokens.GitLab(lab.URL, noon, tokens.Claims{"sub": "job", "project_id": nil}),
+			[]string{lab.Host() + "/acme/shop"}, all, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []client.Object{team("acme", "ns-acme", tc.lists...), policy(tc.ci.URL, "ns-acme", "a", tc.acme)}
 			w, _ := newWay(t, tc.ci, objects...)
-			beside, _ := newWay(t, tc.ci, append(objects, team("shop", "ns-shop", "github.com/shop/*"), policy(tc.ci.URL, "ns-shop", "catch-all", all))...)
+			beside, _ := newWay(t, tc.ci, append(objects, team("shop", "ns-shop", "github.com/shop/*"),
+				policy(tc.ci.URL, "ns-shop", "catch-all", all))...)
 			for _, action := range grant.Actions {
 				asked := auth.Asked{Actions: []grant.Action{action}}
 				alone, aloneErr := send(t, w, tc.ci.Sign(tc.claims), asked)
@@ -274,18 +293,20 @@ func TestUnnamedTeams(t *testing.T) {
 				if tc.want != "" {
 					continue
 				}
-				if adviceOf(err) != adviceOf(aloneErr) || statusOf(t, err) != http.StatusForbidden || !strings.Contains(adviceOf(err), "POSTFLIGHT_TEAM") {
+				if adviceOf(err) != adviceOf(aloneErr) || statusOf(t, err) != http.StatusForbidden ||
+					!strings.Contains(adviceOf(err), "POSTFLIGHT_TEAM") {
 					t.Errorf("%s: the answer is %q, and without the policy of another team %q", action, adviceOf(err), adviceOf(aloneErr))
 				}
 			}
-			if p, err := send(t, beside, tc.ci.Sign(tc.claims), auth.Asked{Team: "shop", Actions: notify.Actions}); p.Sender.Name != "ns-shop/catch-all" {
+			if p, err := send(t, beside, tc.ci.Sign(tc.claims), auth.Asked{Team: "shop",
+				Actions: notify.Actions}); p.Sender.Name != "ns-shop/catch-all" {
 				t.Errorf("the sender names the Team: %q, %v", p.Sender.Name, err)
 			}
 		})
 	}
 }
 
-// TestUnnamedTeamIsTheSameAnswer: whoever sends no header learns nothing of lists and policies of teams.
+// TestUnnamedTeamIsTheSameAnswer: a sender without the header learns nothing of lists and policies of teams.
 func TestUnnamedTeamIsTheSameAnswer(t *testing.T) {
 	ci := tokens.NewGitHubServer(t)
 	release := func(s *v1alpha1.TrustPolicySpec) { s.Claims["ref"] = v1alpha1.ClaimValues{"refs/heads/release"} }
@@ -293,7 +314,8 @@ func TestUnnamedTeamIsTheSameAnswer(t *testing.T) {
 	answers := map[string]bool{}
 	for _, objects := range [][]client.Object{
 		nil, {unlisted}, {listed}, {unlisted, policy(ci.URL, "ns-acme", "a")}, {unlisted, policy(ci.URL, "ns-acme", "a", release)},
-		{listed, policy(ci.URL, "ns-acme", "a", release)}, {unlisted, policy(ci.URL, "ns-acme", "a"), team("shop", "shop"), policy(ci.URL, "shop", "a")},
+		{listed, policy(ci.URL, "ns-acme", "a", release)}, {unlisted, policy(ci.URL, "ns-acme", "a"), team("shop", "shop"),
+			policy(ci.URL, "shop", "a")},
 	} {
 		w, _ := newWay(t, ci, objects...)
 		_, err := send(t, w, ci.Sign(tokens.GitHub(ci.URL, noon)), auth.Asked{Actions: notify.Actions})
@@ -304,7 +326,7 @@ func TestUnnamedTeamIsTheSameAnswer(t *testing.T) {
 	}
 }
 
-// TestNamedTeamsAreAlike: the answer does not tell a team without a policy from one that does not exist.
+// TestNamedTeamsAreAlike: the answer is the same for a team without a policy and for a team that does not exist.
 func TestNamedTeamsAreAlike(t *testing.T) {
 	ci := tokens.NewIssuer(t)
 	elsewhere := func(s *v1alpha1.TrustPolicySpec) { s.Claims["repository_id"] = v1alpha1.ClaimValues{"1"} }

@@ -1,4 +1,5 @@
-// Package keyset keeps the public keys of a server that signs tokens, and asks for newer ones, however many tokens name keys that nobody has.
+// Package keyset keeps the public keys of a server that signs tokens, and asks for newer ones. Tokens that name unknown keys cannot make it
+// ask more often than is configured.
 package keyset
 
 import (
@@ -52,7 +53,7 @@ type Set struct {
 	mu       sync.Mutex
 	keys     []jose.JSONWebKey
 	got      time.Time     // when they were asked for; zero: never successfully
-	asked    time.Time     // when somebody last asked
+	asked    time.Time     // when the last request began
 	fault    error         // of that request; nil: it succeeded, or is under way
 	running  chan struct{} // closed when the request that is under way has ended; nil: none is
 	reported time.Time     // when the log was last told of a fault
@@ -152,7 +153,7 @@ func (s *Set) ask(now time.Time, done chan struct{}) {
 	close(done)
 }
 
-// report tells the log of a fault once in a while, whoever causes requests and however often, and of its end.
+// report tells the log of a fault once in a while, however many requests fail, and of its end.
 func (s *Set) report(now time.Time) {
 	switch {
 	case s.fault != nil && (s.reported.IsZero() || now.Sub(s.reported) >= reportEvery):

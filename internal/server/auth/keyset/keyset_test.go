@@ -79,16 +79,24 @@ func TestFind(t *testing.T) {
 		change func(*Config)
 		steps  []step
 	}{
-		"known":                   {steps: []step{{0, false, "a", "a", nil, 1}, {every, false, "a", "a", nil, 1}}},
-		"unknown at first":        {steps: []step{{0, false, "a", "b", ErrUnknown, 1}, {0, false, "a", "b", ErrUnclear, 1}, {every, false, "a", "b", ErrUnknown, 2}}},
-		"a new key":               {steps: []step{{0, false, "a", "a", nil, 1}, {0, false, "ab", "b", ErrUnclear, 1}, {every, false, "ab", "b", nil, 2}, {0, false, "ab", "a", nil, 2}}},
-		"a withdrawn key":         {steps: []step{{0, false, "a", "a", nil, 1}, {refresh, false, "b", "a", nil, 2}, {0, false, "b", "a", ErrUnclear, 2}, {every, false, "b", "a", ErrUnknown, 3}}},
-		"down from the start":     {steps: []step{{0, true, "a", "a", errDown, 1}, {0, false, "a", "a", errDown, 1}, {every, false, "a", "a", nil, 2}}},
-		"down for a new key":      {steps: []step{{0, false, "a", "a", nil, 1}, {every, true, "ab", "b", ErrUnclear, 2}, {0, true, "ab", "a", nil, 2}, {every, false, "ab", "b", nil, 3}}},
-		"down for hours":          {steps: []step{{0, false, "a", "a", nil, 1}, {keep - 1, true, "a", "a", nil, 2}, {1, true, "a", "a", errDown, 2}, {every, false, "a", "a", nil, 3}}},
-		"known for ever":          {change: func(c *Config) { c.RefreshAfter, c.KeepFor = 0, 0 }, steps: []step{{0, false, "a", "a", nil, 1}, {99 * keep, true, "a", "a", nil, 1}}},
-		"a key without an ID":     {steps: []step{{0, false, "a", "", ErrUnknown, 1}}},
-		"nobody waits for others": {change: func(c *Config) { c.Waiting = 0 }, steps: []step{{0, false, "a", "a", nil, 1}, {every, false, "a", "b", ErrUnknown, 2}}},
+		"known": {steps: []step{{0, false, "a", "a", nil, 1}, {every, false, "a", "a", nil, 1}}},
+		"unknown at first": {steps: []step{{0, false, "a", "b", ErrUnknown, 1}, {0, false, "a", "b", ErrUnclear, 1},
+			{every, false, "a", "b", ErrUnknown, 2}}},
+		"a new key": {steps: []step{{0, false, "a", "a", nil, 1}, {0, false, "ab", "b", ErrUnclear, 1},
+			{every, false, "ab", "b", nil, 2}, {0, false, "ab", "a", nil, 2}}},
+		"a withdrawn key": {steps: []step{{0, false, "a", "a", nil, 1}, {refresh, false, "b", "a", nil, 2},
+			{0, false, "b", "a", ErrUnclear, 2}, {every, false, "b", "a", ErrUnknown, 3}}},
+		"down from the start": {steps: []step{{0, true, "a", "a", errDown, 1}, {0, false, "a", "a", errDown, 1},
+			{every, false, "a", "a", nil, 2}}},
+		"down for a new key": {steps: []step{{0, false, "a", "a", nil, 1}, {every, true, "ab", "b", ErrUnclear, 2},
+			{0, true, "ab", "a", nil, 2}, {every, false, "ab", "b", nil, 3}}},
+		"down for hours": {steps: []step{{0, false, "a", "a", nil, 1}, {keep - 1, true, "a", "a", nil, 2},
+			{1, true, "a", "a", errDown, 2}, {every, false, "a", "a", nil, 3}}},
+		"known for ever": {change: func(c *Config) { c.RefreshAfter, c.KeepFor = 0, 0 },
+			steps: []step{{0, false, "a", "a", nil, 1}, {99 * keep, true, "a", "a", nil, 1}}},
+		"a key without an ID": {steps: []step{{0, false, "a", "", ErrUnknown, 1}}},
+		"nobody waits for others": {change: func(c *Config) { c.Waiting = 0 },
+			steps: []step{{0, false, "a", "a", nil, 1}, {every, false, "a", "b", ErrUnknown, 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
@@ -137,7 +145,7 @@ func TestReport(t *testing.T) {
 	if len(s.log) != 7 || !strings.Contains(s.log[6], "can be read again") {
 		t.Errorf("after the outage:\n%s", strings.Join(s.log, "\n"))
 	}
-	for range hour { // one that comes and goes
+	for range hour { // the fault comes and goes
 		s.down = errDown
 		s.pass(every)
 		_, _ = s.Find(t.Context(), "b")

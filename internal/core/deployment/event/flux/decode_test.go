@@ -69,9 +69,10 @@ func TestDeployment(t *testing.T) {
 		options event.Options
 		want    notification.Notification
 	}{
-		"a Kustomization":         {"its name is the environment", ofKustomization, nil, none, of("staging")},
-		"a renamed environment":   {"the team says what it is called", ofKustomization, nil, renamed("staging", "preprod"), of("preprod")},
-		"a named environment":     {"by the Alert or an annotation", ofKustomization, meta("revision", revision, "environment", "eu"), none, of("eu")},
+		"a Kustomization":       {"its name is the environment", ofKustomization, nil, none, of("staging")},
+		"a renamed environment": {"the team says what it is called", ofKustomization, nil, renamed("staging", "preprod"), of("preprod")},
+		"a named environment": {"by the Alert or an annotation", ofKustomization, meta("revision", revision, "environment", "eu"), none,
+			of("eu")},
 		"a named and renamed one": {"both", ofKustomization, meta("revision", revision, "environment", "eu"), renamed("eu", "live"), of("live")},
 		"a named deployment type": {"it is not an environment", ofKustomization,
 			meta("revision", revision, "deployment_type", "eu", "environment", "x"), renamed("eu", "live"), of("eu")},
@@ -135,7 +136,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestEqualEvents: Flux gives events no id, and sends that of a Kustomization again at each interval.
+// TestEqualEvents: Flux gives events no id, and sends a Kustomization's event again at each interval.
 func TestEqualEvents(t *testing.T) {
 	later := values{
 		"timestamp": "2026-11-20T12:10:00Z", "message": "Reconciliation finished in 2s, next run in 10m0s", "reportingInstance": "other",
@@ -160,7 +161,8 @@ func TestEqualEvents(t *testing.T) {
 		"the same upgrade sent again":     {ofHelmRelease, values{"reportingInstance": "other"}, true, true},
 		"installed, not upgraded":         {ofHelmRelease, values{"reason": "InstallSucceeded"}, false, false},
 	} {
-		first, second := decode(t, payload.Recorded(t, tc.file), event.Options{}), decode(t, payload.With(t, tc.file, tc.changes), event.Options{})
+		first, second := decode(t, payload.Recorded(t, tc.file), event.Options{}), decode(t, payload.With(t, tc.file, tc.changes),
+			event.Options{})
 		if (first.Key == second.Key) != tc.sameKey || (first.ID == second.ID) != tc.sameID {
 			t.Errorf("%s: the same key %t, the same id %t", name, first.Key == second.Key, first.ID == second.ID)
 		}
@@ -173,7 +175,8 @@ func TestIgnored(t *testing.T) {
 		changes values
 		want    string
 	}{
-		"progressing":         {ofKustomization, values{"reason": "Progressing", "message": "Deployment/shop configured"}, "The event Progressing of a Kus"},
+		"progressing": {ofKustomization, values{"reason": "Progressing", "message": "Deployment/shop configured"},
+			"The event Progressing of a Kus"},
 		"an error":            {ofKustomization, values{"reason": "HealthCheckFailed", "severity": "error"}, "The event HealthCheckFailed"},
 		"of another severity": {ofKustomization, values{"severity": "trace"}, "The event ReconciliationSucceeded"},
 		"without a severity":  {ofKustomization, values{"severity": nil}, "The event ReconciliationSucceeded"},

@@ -50,7 +50,7 @@ func (p payload) meta(key string) string {
 	return cmp.Or(p.Metadata[key], p.Metadata[p.group()+"/"+key], p.Metadata["event.toolkit.fluxcd.io/"+key])
 }
 
-// digest is that of everything that makes two events the same one, and of more. The message has how long something took.
+// digest covers all that makes two events equal, and more: the message has how long something took.
 func (p payload) digest(more string) string {
 	h := sha256.New()
 	o := p.Object

@@ -12,7 +12,7 @@ const (
 )
 
 // revision reads what Flux calls a revision. The SHA is a commit, the digest of an artifact, such as sha256:2c26…, or another version,
-// such as that of a chart. A branch may also be a tag: Flux does not tell them apart.
+// such as a chart's. A branch may also be a tag: Flux does not tell them apart.
 //
 //	main@sha1:5ca1…, sha1:5ca1…, latest@sha256:2c26…, 6.5.4
 //	main/5ca1…, HEAD/5ca1…, latest/2c26…  (before Flux 2)
@@ -28,7 +28,8 @@ func revision(text string) (branch, sha string) {
 		return "", hash
 	}
 	i := strings.LastIndex(text, "/")
-	switch digits := text[i+1:]; {
+	digits := text[i+1:]
+	switch {
 	case isHex(digits, commitDigits):
 		if pointer = text[:max(i, 0)]; pointer == "HEAD" {
 			pointer = ""

@@ -9,8 +9,8 @@ import (
 
 const signatureHeader = "X-Signature"
 
-// tolerance of the time in an event, which is signed like the rest. Flux tries for seconds to deliver one. For as long, equal events are
-// dropped, so that one that is sent again starts nothing.
+// tolerance of the time in an event, which is signed like the rest. Flux tries for seconds to deliver an event. Equal events are dropped
+// for as long as the tolerance, so that a duplicate starts nothing.
 const tolerance = 5 * time.Minute
 
 // Format reads the events of Flux.

@@ -66,7 +66,9 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 		e.Ignored = "Postflight has posted this state itself, with its own App."
 		return e, nil
 	case s.ID < 1, s.CreatedAt.IsZero(), p.Deployment.SHA == "", p.Repository.FullName == "":
-		return e, &event.InvalidError{Reason: "The event lacks the id or the created_at of the state, the sha of the deployment, or the repository."}
+		return e, &event.InvalidError{
+			Reason: "The event lacks the id or the created_at of the state, the sha of the deployment, or the repository.",
+		}
 	}
 	n, err := event.NewNotification(map[string]string{
 		"sha": p.Deployment.SHA, "branch": p.branch(), "deployment_type": o.DeploymentType(s.Environment), "deployment_url": s.EnvironmentURL,
@@ -104,7 +106,8 @@ func (p payload) commitURL() string {
 }
 
 func (p payload) rerun(e event.Event) (event.Event, error) {
-	switch id := p.CheckRun.ExternalID; {
+	id := p.CheckRun.ExternalID
+	switch {
 	case p.Action != rerequested:
 		e.Ignored = "Of check runs, only the wish to re-run one starts something."
 	case !uid.MatchString(id):

@@ -57,32 +57,42 @@ func TestDeployment(t *testing.T) {
 	}{
 		"as GitHub Actions sends it": {"every member has its place", nil, event.Options{}, full(func(*notification.Notification) {})},
 		"a renamed environment": {"the team says what its environments are called here", nil,
-			event.Options{Environments: map[string]string{"Production": "production"}}, full(func(n *notification.Notification) { n.DeploymentType = "production" })},
+			event.Options{Environments: map[string]string{"Production": "production"}},
+			full(func(n *notification.Notification) { n.DeploymentType = "production" })},
 		"another environment is renamed": {"names are compared exactly", nil,
 			event.Options{Environments: map[string]string{"production": "live"}}, full(func(*notification.Notification) {})},
-		"the ref is the commit": {"the workflow knows the branch", values{"deployment.ref": sha, "workflow_run.head_branch": "release"}, event.Options{},
+		"the ref is the commit": {"the workflow knows the branch", values{"deployment.ref": sha, "workflow_run.head_branch": "release"},
+			event.Options{},
 			full(func(n *notification.Notification) { n.Branch = "release" })},
-		"the ref is the commit, without a workflow": {"nothing knows the branch", values{"deployment.ref": strings.ToUpper(sha), "workflow_run": nil}, event.Options{},
+		"the ref is the commit, without a workflow": {"nothing knows the branch",
+			values{"deployment.ref": strings.ToUpper(sha), "workflow_run": nil}, event.Options{},
 			full(func(n *notification.Notification) { n.Branch = "" })},
-		"no URL": {"the tests use that of the Environment; target_url and log_url are pages of the pipeline", values{"deployment_status.environment_url": ""}, event.Options{},
+		"no URL": {"the tests use that of the Environment; target_url and log_url are pages of the pipeline",
+			values{"deployment_status.environment_url": ""}, event.Options{},
 			full(func(n *notification.Notification) { n.DeploymentURL = "" })},
-		"one pull request": {"a Trigger may leave pull requests out", values{"workflow_run.pull_requests": []any{map[string]any{"number": 7}}}, event.Options{},
+		"one pull request": {"a Trigger may leave pull requests out", values{"workflow_run.pull_requests": []any{map[string]any{"number": 7}}},
+			event.Options{},
 			full(func(n *notification.Notification) { n.PullRequestNumber = 7 })},
 		"two pull requests": {"it is not known which one was deployed",
-			values{"workflow_run.pull_requests": []any{map[string]any{"number": 7}, map[string]any{"number": 8}}}, event.Options{}, full(func(*notification.Notification) {})},
+			values{"workflow_run.pull_requests": []any{map[string]any{"number": 7}, map[string]any{"number": 8}}}, event.Options{},
+			full(func(*notification.Notification) {})},
 		"by another App": {"an App with the name of Postflight's is another one",
-			values{"deployment_status.performed_via_github_app.slug": "acme-postflight", "deployment.task": "postflight"}, event.Options{OwnApp: 88001},
+			values{"deployment_status.performed_via_github_app.slug": "acme-postflight",
+				"deployment.task": "postflight"}, event.Options{OwnApp: 88001},
 			full(func(*notification.Notification) {})},
-		"by no App": {"a person or a token has posted it", values{"deployment_status.performed_via_github_app": nil}, event.Options{OwnApp: 88001},
+		"by no App": {"a person or a token has posted it", values{"deployment_status.performed_via_github_app": nil},
+			event.Options{OwnApp: 88001},
 			full(func(*notification.Notification) {})},
-		"the App of the manager is unknown": {"no id is that of no App", values{"deployment_status.performed_via_github_app.id": 0}, event.Options{},
+		"the App of the manager is unknown": {"no id is that of no App", values{"deployment_status.performed_via_github_app.id": 0},
+			event.Options{},
 			full(func(*notification.Notification) {})},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := decode(t, "deployment_status", payload.With(t, "deployment_status.json", tc.changes), tc.options)
 			want := event.Event{
-				Notification: tc.want, At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), ID: "github/deployment_status/2099162", Repository: "acme/shop",
+				Notification: tc.want, At: time.Date(2026, 11, 20, 12, 0,
+					0, 0, time.UTC), ID: "github/deployment_status/2099162", Repository: "acme/shop",
 				Post: &event.Post{Environment: "Production", LogURL: "https://github.com/acme/shop/actions/runs/6510844/job/17684"},
 				Type: got.Type, Delivery: got.Delivery,
 			}
@@ -102,8 +112,10 @@ func TestIgnored(t *testing.T) {
 	}{
 		"ping":                     {"ping", "ping.json", nil, event.Options{}, "right secret"},
 		"an event of another type": {"push", "ping.json", nil, event.Options{}, "the type push"},
-		"a deployment that runs":   {"deployment_status", "deployment_status.json", values{"deployment_status.state": "in_progress"}, event.Options{}, `"in_progress"`},
-		"a state of later years":   {"deployment_status", "deployment_status.json", values{"deployment_status.state": "\x1b[2Jmostly"}, event.Options{}, `"mostly"`},
+		"a deployment that runs": {"deployment_status", "deployment_status.json", values{"deployment_status.state": "in_progress"},
+			event.Options{}, `"in_progress"`},
+		"a state of later years": {"deployment_status", "deployment_status.json", values{"deployment_status.state": "\x1b[2Jmostly"},
+			event.Options{}, `"mostly"`},
 		"posted by the manager": {"deployment_status", "deployment_status.json", values{"deployment_status.performed_via_github_app.id": 88001},
 			event.Options{OwnApp: 88001}, "itself"},
 		"a check run that ended":       {"check_run", "check_run.json", values{"action": "completed"}, event.Options{}, "re-run"},
@@ -128,11 +140,13 @@ func TestRerun(t *testing.T) {
 		want       event.Rerun
 		at         time.Time
 	}{
-		"one check": {"check_run", "check_run.json", nil, event.Rerun{Runs: []string{run}, Repository: "acme/shop", Commit: sha, By: "GitHub: ann-lee"}, time.Time{}},
+		"one check": {"check_run", "check_run.json", nil, event.Rerun{Runs: []string{run}, Repository: "acme/shop", Commit: sha,
+			By: "GitHub: ann-lee"}, time.Time{}},
 		"all checks": {"check_suite", "check_suite.json", nil, event.Rerun{Repository: "acme/shop", Commit: sha, By: "GitHub: ann-lee"},
 			time.Date(2026, 11, 20, 12, 9, 0, 0, time.UTC)},
 		"by a hostile name": {"check_run", "check_run.json", values{"sender.login": "ann\u202e\n::error::" + strings.Repeat("x", 200)},
-			event.Rerun{Runs: []string{run}, Repository: "acme/shop", Commit: sha, By: "GitHub: ann; ::error::xxxxxxxxxxxxxxx … xxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}, time.Time{}},
+			event.Rerun{Runs: []string{run}, Repository: "acme/shop", Commit: sha,
+				By: "GitHub: ann; ::error::xxxxxxxxxxxxxxx … xxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}, time.Time{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -155,21 +169,25 @@ func TestInvalid(t *testing.T) {
 		body   []byte
 		says   string
 	}{
-		"no JSON":                  {"a form has the payload as a parameter", []byte("payload=%7B%7D"), "application/json"},
-		"a second object":          {"only the first would count", append(status(nil), "{}"...), "JSON"},
-		"the state twice":          {"readers disagree which one counts", twice("state"), "once"},
-		"a name twice elsewhere":   {"also in what is skipped", twice("site_admin"), "once"},
-		"a number as commit":       {"it is not a commit", status(values{"deployment.sha": 42}), "type"},
-		"a string as id":           {"it is not a number", status(values{"deployment_status.id": "2099162"}), "type"},
-		"no id":                    {"redeliveries could not be recognized", status(values{"deployment_status.id": nil}), "id"},
-		"no time":                  {"a late delivery could not be recognized", status(values{"deployment_status.created_at": nil}), "created_at"},
+		"no JSON":                {"a form has the payload as a parameter", []byte("payload=%7B%7D"), "application/json"},
+		"a second object":        {"only the first would count", append(status(nil), "{}"...), "JSON"},
+		"the state twice":        {"readers disagree which one counts", twice("state"), "once"},
+		"a name twice elsewhere": {"also in what is skipped", twice("site_admin"), "once"},
+		"a number as commit":     {"it is not a commit", status(values{"deployment.sha": 42}), "type"},
+		"a string as id":         {"it is not a number", status(values{"deployment_status.id": "2099162"}), "type"},
+		"no id":                  {"redeliveries could not be recognized", status(values{"deployment_status.id": nil}), "id"},
+		"no time": {"a late delivery could not be recognized", status(values{"deployment_status.created_at": nil}),
+			"created_at"},
 		"no commit":                {"there is nothing to test", status(values{"deployment.sha": ""}), "sha"},
 		"no repository":            {"it belongs to no team", status(values{"repository": nil}), "repository"},
 		"a repository in no owner": {"it would become part of a URL", status(values{"repository.full_name": "../shop"}), "repository"},
-		"a URL with a password":    {"it would be shown to everybody", status(values{"deployment_status.environment_url": "https://a:b@example.com"}), "deployment_url"},
-		"a URL of another scheme":  {"tests open it", status(values{"deployment_status.environment_url": "javascript:alert(1)"}), "deployment_url"},
-		"a branch with a newline":  {"it would start a line of a log", status(values{"deployment.ref": "main\n::error::"}), "branch"},
-		"a long environment":       {"it would not fit into the Suite", status(values{"deployment_status.environment": strings.Repeat("x", 300)}), "deployment_type"},
+		"a URL with a password": {"it would be shown to everybody",
+			status(values{"deployment_status.environment_url": "https://a:b@example.com"}), "deployment_url"},
+		"a URL of another scheme": {"tests open it", status(values{"deployment_status.environment_url": "javascript:alert(1)"}),
+			"deployment_url"},
+		"a branch with a newline": {"it would start a line of a log", status(values{"deployment.ref": "main\n::error::"}), "branch"},
+		"a long environment": {"it would not fit into the Suite", status(values{"deployment_status.environment": strings.Repeat("x", 300)}),
+			"deployment_type"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

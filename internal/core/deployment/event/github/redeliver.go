@@ -41,7 +41,8 @@ func Redeliver(all []Attempt, now time.Time) (ids []int64) {
 		slices.SortFunc(attempts, func(a, b Attempt) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 		first, last := attempts[0], attempts[len(attempts)-1]
 		pause := firstRedelivery << (len(attempts) - 1)
-		if !slices.ContainsFunc(attempts, Attempt.final) && len(attempts) < maxAttempts && now.Sub(first.At) < ListFor && now.Sub(last.At) >= pause {
+		if !slices.ContainsFunc(attempts, Attempt.final) && len(attempts) < maxAttempts &&
+			now.Sub(first.At) < ListFor && now.Sub(last.At) >= pause {
 			due = append(due, last)
 		}
 	}

@@ -14,8 +14,8 @@ func Format() event.Format {
 	return event.Format{SecretProblem: event.SecretProblem, Verify: Verify, Decode: Decode}
 }
 
-// Verify checks the signature. That of the older header X-Hub-Signature, with SHA-1, is not accepted. GitHub signs no time: a delivery that
-// is sent again is recognized by what it says.
+// Verify checks the signature. It does not accept the older header X-Hub-Signature, with SHA-1. GitHub signs no time: duplicates are
+// recognized by their content.
 func Verify(secret []byte, h event.Header, body []byte, _ time.Time) error {
 	return event.VerifyHMAC(secret, h, signatureHeader, body)
 }

@@ -72,7 +72,8 @@ func TestDeployment(t *testing.T) {
 		}, event.Options{}, full(func(n *notification.Notification) {
 			n.CommitURL = "https://gitlab.example.com/Acme/Web/shop/-/commit/" + sha
 		}), "gitlab/deployment/15", nil},
-		"nobody deployed it": {"the user was deleted", values{"user": nil, "user_url": nil}, event.Options{}, full(same), "gitlab/deployment/15", nil},
+		"nobody deployed it": {"the user was deleted", values{"user": nil, "user_url": nil}, event.Options{}, full(same), "gitlab/deployment/15",
+			nil},
 		"below a path": {"an instance may have a relative URL", values{
 			"project.web_url": below, "commit_url": below + "/-/commit/" + sha,
 		}, event.Options{}, full(func(n *notification.Notification) {
@@ -193,15 +194,19 @@ func TestInvalid(t *testing.T) {
 		"a commit of another project": {url("https://gitlab.example.com/evil/shop/-/commit/" + sha), "begins with short_sha"},
 		"a branch":                    {url(project + "/-/tree/" + sha), "begins with short_sha"},
 		"no scheme":                   {url("javascript:alert(1)//" + sha), "begins with short_sha"},
-		"another project's name":      {payload.With(t, ofDeployment, values{"project.path_with_namespace": "evil/shop"}), "begins with short_sha"},
-		"the project's last part":     {payload.With(t, ofDeployment, values{"project.path_with_namespace": "web/shop2"}), "begins with short_sha"},
-		"no project":                  {payload.With(t, ofDeployment, values{"project.path_with_namespace": nil}), "begins with short_sha"},
-		"no environment":              {payload.With(t, ofDeployment, values{"environment": nil}), "lacks the environment"},
-		"a long environment":          {payload.With(t, ofDeployment, values{"environment": strings.Repeat("x", 300)}), "deployment_type"},
-		"a branch of control bytes":   {payload.With(t, ofDeployment, values{"ref": "main\nevil"}), "branch"},
-		"a long branch":               {payload.With(t, ofDeployment, values{"ref": strings.Repeat("x", 2000)}), "branch"},
-		"a script as URL":             {payload.With(t, ofDeployment, values{"environment_external_url": "javascript:alert(1)"}), "deployment_url"},
-		"a URL with a password":       {payload.With(t, ofDeployment, values{"environment_external_url": "https://ann:secret@example.com"}), "deployment_url"},
+		"another project's name": {payload.With(t, ofDeployment, values{"project.path_with_namespace": "evil/shop"}),
+			"begins with short_sha"},
+		"the project's last part": {payload.With(t, ofDeployment, values{"project.path_with_namespace": "web/shop2"}),
+			"begins with short_sha"},
+		"no project":                {payload.With(t, ofDeployment, values{"project.path_with_namespace": nil}), "begins with short_sha"},
+		"no environment":            {payload.With(t, ofDeployment, values{"environment": nil}), "lacks the environment"},
+		"a long environment":        {payload.With(t, ofDeployment, values{"environment": strings.Repeat("x", 300)}), "deployment_type"},
+		"a branch of control bytes": {payload.With(t, ofDeployment, values{"ref": "main\nevil"}), "branch"},
+		"a long branch":             {payload.With(t, ofDeployment, values{"ref": strings.Repeat("x", 2000)}), "branch"},
+		"a script as URL": {payload.With(t, ofDeployment, values{"environment_external_url": "javascript:alert(1)"}),
+			"deployment_url"},
+		"a URL with a password": {payload.With(t, ofDeployment, values{"environment_external_url": "https://ann:secret@example.com"}),
+			"deployment_url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := gitlab.Decode(headers(), tc.body, event.Options{})

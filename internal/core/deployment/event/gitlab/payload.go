@@ -32,7 +32,7 @@ type payload struct {
 // kind is all that matters of an event of another kind, whose members may have other types.
 type kind struct {
 	Kind      string `json:"object_kind"`
-	EventName string `json:"event_name"` // of group events, such as those of members
+	EventName string `json:"event_name"` // of group events, such as member events
 }
 
 func read[T any](body []byte) (p T, err error) {

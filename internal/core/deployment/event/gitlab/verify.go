@@ -55,8 +55,8 @@ func secrets(secret []byte) (keys [][]byte, tokens []string, problem string) {
 }
 
 // Verify checks the signature if the secret is a signing token, which GitLab has since 19.0, and the header X-Gitlab-Token otherwise. One
-// never stands in for the other, because everybody who sees a request learns its token. The secret may have several lines while it is
-// replaced, each of which may be of either kind. GitLab sends webhook-id and webhook-timestamp with every event, signed or not.
+// never stands in for the other, because anyone who sees a request learns its token. While the secret is replaced, it may have several
+// lines, each of either kind. GitLab sends webhook-id and webhook-timestamp with every event, signed or not.
 func Verify(secret []byte, h event.Header, body []byte, now time.Time) error {
 	keys, tokens, problem := secrets(secret)
 	if problem != "" {
