@@ -53,7 +53,7 @@ func inputsWorld(store Inputs, app string) (*Reconciler, suite.Observation) {
 	trigger.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test"}}
 	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "mobile-1", Namespace: "acme-tests"}, Spec: v1alpha1.SuiteSpec{Variables: map[string]string{"APP": app}}}
 	acme := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "acme-tests"}}
-	return r, suite.Observation{Suite: s, Trigger: trigger, Environment: &v1alpha1.Environment{}, Team: acme}
+	return r, suite.Observation{Suite: s, Definition: suite.Definition{Trigger: trigger, Environment: &v1alpha1.Environment{}, Team: acme}}
 }
 
 func TestFindInputs(t *testing.T) {

@@ -71,7 +71,7 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 	case err == nil:
 		r.Metrics.started(o.Suite, r.Clock.Now())
 		o.Creation.Result = suite.Created
-		setProgress(o, j, outcome.Observe(j, nil))
+		o.SetJob(j, outcome.Observe(j, nil))
 	case apierrors.IsAlreadyExists(err):
 		return r.adopt(ctx, o)
 	case apierrors.IsConflict(err):

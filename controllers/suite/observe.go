@@ -21,7 +21,7 @@ import (
 )
 
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, err error) {
-	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
+	o.Suite, o.Stopping.GiveUp = s, r.PodGoneAfter
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
 		return o, err
 	}
@@ -31,7 +31,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 	if s.Finished() {
 		o.Unarchived = r.Archives && suite.ToArchive(s)
 		if o.Job != nil {
-			o.Progress = outcome.Observe(o.Job, nil).Condition
+			o.State = outcome.Observe(o.Job, nil)
 		}
 		return o, nil
 	}
@@ -93,7 +93,7 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 	o.Stopping = suite.Stopping{Since: outcome.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
 	state := r.observeStart(o)
-	setProgress(o, o.Job, state)
+	o.SetJob(o.Job, state)
 	var pods []corev1.Pod
 	if ended := suite.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
 		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
@@ -107,14 +107,14 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 			r.Handovers.Put(o.Suite, pods)
 		}
 		o.Stopping.Lost = outcome.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
-		o.LostPods = outcome.LostToCluster(o.Job, pods)
+		o.Stopping.LostToCluster = outcome.LostToCluster(o.Job, pods)
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !outcome.AnyRunning(pods)
 	}
 	if uid := outcome.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
 		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
-	setProgress(o, o.Job, state)
-	if o.Progress.Reason == v1alpha1.ReasonPassed {
+	o.SetJob(o.Job, state)
+	if o.State.Condition.Reason == v1alpha1.ReasonPassed {
 		return r.observeOthers(ctx, o)
 	}
 	return nil
@@ -161,24 +161,10 @@ func (r *Reconciler) isNew(j *batchv1.Job) bool {
 	return outcome.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
 }
 
-func setProgress(o *suite.Observation, j *batchv1.Job, state outcome.State) {
-	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.Succeeded())
-	o.Job, o.Unready = j, outcome.Starting(j)
-	o.Progress, o.PodProblem = state.Condition, state.PodProblem
-	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
-	o.Required = job.RequirementOf(j)
-	o.HeldOpen, o.Killed = state.HeldOpen, state.Killed
-	o.Interrupted, o.Unpulled = state.Interrupted, state.Unpulled
-	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
-	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
-	o.StartLimit = job.StartLimit(j)
-	o.KeepsResults, o.Collected, o.Plan = job.KeepsResults(&j.Spec.Template.Spec), state.Collected, job.PlanOf(j)
-}
-
 // The Job is gone, so its pods are found by the label that names their Suite.
 func (r *Reconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
 	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
-	o.PodsLeft = outcome.AnyRunning(pods)
+	o.Stopping.PodsLeft = outcome.AnyRunning(pods)
 	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, outcome.Collect(pods)
 	o.Stopping.Lost = outcome.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 	return err

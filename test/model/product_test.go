@@ -116,7 +116,7 @@ func origin(s *v1alpha1.Suite) string {
 
 // observe is what the controller of Suites knows of a run.
 func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
-	o := suite.Observation{Suite: s, Trigger: w.trigger(s), Environment: w.environment(), Team: w.team, KeepsResults: true}
+	o := suite.Observation{Suite: s, Definition: suite.Definition{Trigger: w.trigger(s), Environment: w.environment(), Team: w.team}, JobInfo: suite.JobInfo{KeepsResults: true}}
 	for _, other := range w.store.all() {
 		if key := suite.StreamKey(s); key != "" && key == suite.StreamKey(other) {
 			o.Stream = append(o.Stream, other)
@@ -126,7 +126,7 @@ func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
 	if j == nil {
 		return o
 	}
-	o.Job, o.Progress, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
+	o.Job, o.State.Condition, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
 	o.Stopping.Requested, o.UnderTest.Start = j.stopped, j.start
 	if j.report != nil {
 		o.Collected = &results.Collected{Summary: j.report.Summary(), OnlyTests: true}

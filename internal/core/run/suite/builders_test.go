@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
@@ -81,6 +82,14 @@ func anEnvironment() *v1alpha1.Environment {
 func aTeam() *v1alpha1.Team {
 	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}
 }
+
+// defined has what a run of the team is made from. The Environment may be nil.
+func defined(t *v1alpha1.Trigger, e *v1alpha1.Environment) suite.Definition {
+	return suite.Definition{Trigger: t, Environment: e, Team: aTeam()}
+}
+
+// progress is what a Job says.
+func progress(c metav1.Condition) outcome.State { return outcome.State{Condition: c} }
 
 func aJob(name string) *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo"}}

@@ -15,7 +15,7 @@ import (
 // TestNotAccepted follows a run whose Job is not accepted: it yields its slot at once, queues again for its
 // next attempt, counts the time since the first refusal, and ends.
 func TestNotAccepted(t *testing.T) {
-	o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+	o := suite.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), anEnvironment())}
 	s := o.Suite
 	refused := func(seconds int) suite.Decision {
 		now := t0.Add(time.Duration(seconds) * time.Second)
@@ -50,11 +50,11 @@ func TestNotAccepted(t *testing.T) {
 
 // TestAcceptedAfterAll: the condition about the wait is removed once the Job exists.
 func TestAcceptedAfterAll(t *testing.T) {
-	o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+	o := suite.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), anEnvironment())}
 	o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "no"}
 	suite.SetStatus(o.Suite, o, decide(o, t0), t0)
 	o.Creation = suite.Creation{}
-	o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.")
+	o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.")
 	suite.SetStatus(o.Suite, o, decide(o, t0), t0)
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionJobAccepted); c != nil {
 		t.Errorf("got %+v", c)
@@ -71,7 +71,7 @@ func TestRefusedRunHoldsNoSlot(t *testing.T) {
 	if position() != 1 {
 		t.Fatalf("the first goes first, got position %d", position())
 	}
-	o := suite.Observation{Suite: first, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+	o := suite.Observation{Suite: first, Definition: defined(aTrigger(), anEnvironment())}
 	o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: "no"}
 	suite.SetStatus(first, o, decide(o, t0), t0)
 	if position() != 0 {
@@ -106,7 +106,7 @@ func TestNotCreated(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Creation: tc.creation}
+			o := suite.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), anEnvironment()), Waiting: suite.Waiting{Creation: tc.creation}}
 			if diff := cmp.Diff(tc.want, decide(o, t0)); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}

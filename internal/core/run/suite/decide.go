@@ -83,10 +83,10 @@ func decide(o Observation, now time.Time) Decision {
 	case o.Unconfirmed:
 		waiting := cmp.Or(o.Suite.Succeeded(), v1alpha1.Running("The pods have ended. Waiting for their node to report how."))
 		return Decision{Condition: waiting, RequeueAfter: confirmEvery}
-	case o.Job != nil && Ended(o.Progress) && o.Job.DeletionTimestamp == nil && !stopped(o):
-		return Decision{Condition: o.Progress, Interrupted: o.Interrupted}
+	case o.Job != nil && Ended(o.State.Condition) && o.Job.DeletionTimestamp == nil && !stopped(o):
+		return Decision{Condition: o.State.Condition, Interrupted: o.Interrupted}
 	case o.Stopping.Lost != "":
-		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost), Interrupted: o.LostPods}
+		return Decision{Condition: v1alpha1.Error(o.Stopping.Lost), Interrupted: o.Stopping.LostToCluster}
 	case o.Job == nil && o.Suite.Restored():
 		return Decision{Condition: v1alpha1.Canceled(restoredMessage)}
 	case o.Suite.DeletionTimestamp != nil:
@@ -102,7 +102,7 @@ func decide(o Observation, now time.Time) Decision {
 	case o.Job != nil && o.HeldOpen:
 		return endHeldOpen(o, now)
 	case o.Job != nil:
-		return Decision{Condition: o.Progress}
+		return Decision{Condition: o.State.Condition}
 	case o.Suite.Status.JobName != "":
 		return stop(o, v1alpha1.Error(fmt.Sprintf(
 			"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)), now)
@@ -242,7 +242,7 @@ func afterEnd(o Observation, now time.Time) Decision {
 		d.RequeueAfter = max(0, completed.Add(keptFor(o)).Sub(now))
 	}
 	switch {
-	case o.Job != nil && !Ended(o.Progress) && o.Job.DeletionTimestamp == nil:
+	case o.Job != nil && !Ended(o.State.Condition) && o.Job.DeletionTimestamp == nil:
 		d.Action = DeleteJob
 	case completed != nil && d.RequeueAfter == 0 && o.Suite.DeletionTimestamp == nil:
 		d.Action = DeleteSuite

@@ -24,7 +24,7 @@ func TestDecide(t *testing.T) {
 	older, self, newer := aSuite("older", 1), aSuite("self", 2), aSuite("newer", 3)
 	type observation = suite.Observation
 	ready := func(change func(*observation)) observation {
-		o := observation{Suite: self, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+		o := observation{Suite: self, Definition: defined(aTrigger(), anEnvironment())}
 		change(&o)
 		return o
 	}
@@ -51,13 +51,15 @@ func TestDecide(t *testing.T) {
 			reason: "What the pods reported is not known yet, so nothing is decided, whoever asks.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Running("The tests are running.")), func(s *v1alpha1.Suite) { s.Spec.Cancel = true })
-				o.Job, o.Progress, o.Unconfirmed = aJob("self"), v1alpha1.Failed("No report."), true
+				o.Job, o.State.Condition, o.Unconfirmed = aJob("self"), v1alpha1.Failed("No report."), true
 			}),
 			want: suite.Decision{Condition: v1alpha1.Running("The tests are running."), RequeueAfter: time.Second},
 		},
 		"UnconfirmedWithoutAStatus": {
 			reason: "A run that has not ended says what it waits for.",
-			o:      ready(func(o *observation) { o.Job, o.Progress, o.Unconfirmed = aJob("self"), v1alpha1.Failed(""), true }),
+			o: ready(func(o *observation) {
+				o.Job, o.State.Condition, o.Unconfirmed = aJob("self"), v1alpha1.Failed(""), true
+			}),
 			want: suite.Decision{
 				Condition: v1alpha1.Running("The pods have ended. Waiting for their node to report how."), RequeueAfter: time.Second,
 			},
@@ -77,7 +79,7 @@ func TestDecide(t *testing.T) {
 		"LabeledWhileItRuns": {
 			reason: "A run with a Job of its own was not restored.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, restored), aJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, restored), aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Running("")},
 		},
@@ -134,7 +136,7 @@ func TestDecide(t *testing.T) {
 			reason: "It is recorded first: the write fails if the run was notified again meanwhile.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
@@ -146,7 +148,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) { s.Status.SupersededBy = "newer" })
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
 				Action:       suite.StopPods,
@@ -158,7 +160,7 @@ func TestDecide(t *testing.T) {
 			reason: "A Job that is being deleted is not deleted again.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Progress = goingJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = goingJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
@@ -180,7 +182,7 @@ func TestDecide(t *testing.T) {
 			reason: "An outcome that is there is kept, if it was there before the newer deployment.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, aSuite("newer", 9)}
-				o.Job, o.Progress = completed(aJob("self"), t0.Add(7*time.Second)), v1alpha1.Passed("All good.")
+				o.Job, o.State.Condition = completed(aJob("self"), t0.Add(7*time.Second)), v1alpha1.Passed("All good.")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Passed("All good.")},
 		},
@@ -188,7 +190,7 @@ func TestDecide(t *testing.T) {
 			reason: "A failure is kept, too, whenever it was there.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Progress = aJob("self"), v1alpha1.Failed("3 of 10 tests failed.")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Failed("3 of 10 tests failed.")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Failed("3 of 10 tests failed.")},
 		},
@@ -244,20 +246,20 @@ func TestDecide(t *testing.T) {
 			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, canceled, withJob)
-				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
 		},
 		"Running": {
 			reason: "What the Job says is what the Suite says.",
-			o:      ready(func(o *observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("Pulling its image.") }),
+			o:      ready(func(o *observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Pulling its image.") }),
 			want:   suite.Decision{Condition: v1alpha1.Running("Pulling its image.")},
 		},
 		"RunningWithoutATrigger": {
 			reason: "A Trigger that is deleted does not end the runs it started.",
 			o: ready(func(o *observation) {
 				o.Trigger, o.Environment = nil, nil
-				o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.")
 			}),
 			after: time.Hour,
 			want:  suite.Decision{Condition: v1alpha1.Running("Busy.")},
@@ -270,7 +272,7 @@ func TestDecide(t *testing.T) {
 		},
 		"JobDeletedBeforeItsPods": {
 			reason: "Its successor must not start beside pods that are still stopping.",
-			o:      ready(func(o *observation) { o.Suite, o.PodsLeft = aSuite("self", 2, withJob), true }),
+			o:      ready(func(o *observation) { o.Suite, o.Stopping.PodsLeft = aSuite("self", 2, withJob), true }),
 			want: suite.Decision{
 				Missing: `Job "self"`,
 				Condition: v1alpha1.Running("The Job self was deleted before it ended. Notify again, or create another Suite, to repeat the run. " +
@@ -281,7 +283,7 @@ func TestDecide(t *testing.T) {
 		"SupersededAndDeletedBeforeItsPods": {
 			reason: "Nor is a superseded run at its end while its pods are not.",
 			o: ready(func(o *observation) {
-				o.Suite, o.PodsLeft = aSuite("self", 2, withJob), true
+				o.Suite, o.Stopping.PodsLeft = aSuite("self", 2, withJob), true
 				o.Stream = []*v1alpha1.Suite{self, newer}
 			}),
 			want: suite.Decision{
@@ -374,7 +376,7 @@ func TestDecide(t *testing.T) {
 			reason: "The garbage collector deletes the Job only once the finalizer is gone.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, deleted)
-				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("The Suite was deleted. Stopping the pods of this run.")},
 		},
@@ -387,7 +389,7 @@ func TestDecide(t *testing.T) {
 		"Starting": {
 			reason: "The wait for capacity is bounded.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
@@ -395,7 +397,7 @@ func TestDecide(t *testing.T) {
 		"NotStarted": {
 			reason: "The reason is part of the message. It is recorded before the Job is deleted, or a crash would lose it.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: suite.Decision{
@@ -410,7 +412,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
 					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted(v1alpha1.ReasonNotStarted, "No room."))
 				})
-				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: suite.Decision{
@@ -432,7 +434,7 @@ func TestDecide(t *testing.T) {
 		"CanceledInAnotherQueue": {
 			reason: "The Job waits in a queue of Kueue, and has no pods whose logs are worth keeping.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress, o.NotBegun = createdJob("self", t0), v1alpha1.Queued("Waiting in the queue."), true
+				o.Job, o.State.Condition, o.NotBegun = createdJob("self", t0), v1alpha1.Queued("Waiting in the queue."), true
 				o.Suite = aSuite("self", 2, canceled)
 			}),
 			want: suite.Decision{Action: suite.DeleteJob,
@@ -441,7 +443,7 @@ func TestDecide(t *testing.T) {
 		"StartingAgain": {
 			reason: "The tests of a run that was interrupted get the whole time again.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0.Add(20*time.Minute)
+				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0.Add(20*time.Minute)
 			}),
 			after: 21 * time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
@@ -449,7 +451,7 @@ func TestDecide(t *testing.T) {
 		"RunningAtLast": {
 			reason: "Tests that run are not stopped for their start.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = createdJob("self", t0), v1alpha1.Running("Busy.")
+				o.Job, o.State.Condition = createdJob("self", t0), v1alpha1.Running("Busy.")
 			}),
 			after: 15 * time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Running("Busy.")},
@@ -457,7 +459,7 @@ func TestDecide(t *testing.T) {
 		"Hopeless": {
 			reason: "A missing Secret may be created within a minute.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
+				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: time.Minute,
@@ -466,7 +468,7 @@ func TestDecide(t *testing.T) {
 		"HopelessForLong": {
 			reason: "It is no use to wait for the whole timeout.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
+				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: 70 * time.Second,
@@ -479,7 +481,7 @@ func TestDecide(t *testing.T) {
 		"StopRequested": {
 			reason: "The pods have their grace period.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = suite.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 4 * time.Second,
@@ -488,7 +490,7 @@ func TestDecide(t *testing.T) {
 		"StopRequestedAgain": {
 			reason: "Another controller may have created a pod since.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = suite.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 40 * time.Second,
@@ -497,7 +499,7 @@ func TestDecide(t *testing.T) {
 		"StopRequestedInVain": {
 			reason: "The end of the run counts more than its log.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = suite.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 90 * time.Second,
@@ -506,7 +508,7 @@ func TestDecide(t *testing.T) {
 		"StopRequestedByNoManager": {
 			reason: "Whoever may write Jobs may write anything.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = suite.Stopping{Requested: t0.Add(time.Hour), Grace: 30 * time.Second}
 			}),
 			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
@@ -514,7 +516,7 @@ func TestDecide(t *testing.T) {
 		"FailedBecauseItWasStopped": {
 			reason: "How the pods ended says nothing about the tests.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.TimedOut("The pod took too long.")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.TimedOut("The pod took too long.")
 				o.Stopping = suite.Stopping{Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 4 * time.Second,
@@ -523,7 +525,7 @@ func TestDecide(t *testing.T) {
 		"PassedAllTheSame": {
 			reason: "The tests had passed before they were stopped.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Passed("Good.")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Passed("Good.")
 				o.Stopping = suite.Stopping{Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 4 * time.Second,
@@ -532,7 +534,7 @@ func TestDecide(t *testing.T) {
 		"StoppedBehindAFinalizer": {
 			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0, Done: true}
 			}),
 			after: 20 * time.Second,
@@ -541,7 +543,7 @@ func TestDecide(t *testing.T) {
 		"StoppingIsLookedAt": {
 			reason: "No event tells that pods stopped while the Job stays.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.Progress = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0}
 			}),
 			after: 4 * time.Second,
@@ -551,7 +553,7 @@ func TestDecide(t *testing.T) {
 			reason: "A node that is gone keeps neither the stream nor a slot.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.Progress = goingJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = goingJob("self"), v1alpha1.Running("")
 				o.Stopping = suite.Stopping{Since: t0, Lost: "The node is gone."}
 			}),
 			after: 20 * time.Minute,
@@ -560,7 +562,7 @@ func TestDecide(t *testing.T) {
 		"Overdue": {
 			reason: "The time limit counts from the start of the tests.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("")
+				o.Job, o.State.Condition = startedJob("self", t0), v1alpha1.Running("")
 			}),
 			after: 31 * time.Minute,
 			want: suite.Decision{Action: suite.StopPods, Condition: v1alpha1.Running(
@@ -579,7 +581,7 @@ func TestDecide(t *testing.T) {
 		"OverdueIsLookedFor": {
 			reason: "No event reports that the time is up.",
 			o: ready(func(o *observation) {
-				o.Job, o.Progress = startedJob("self", t0), v1alpha1.Running("Busy.")
+				o.Job, o.State.Condition = startedJob("self", t0), v1alpha1.Running("Busy.")
 			}),
 			after: 20 * time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 10 * time.Minute},
@@ -587,7 +589,7 @@ func TestDecide(t *testing.T) {
 		"Orphaned": {
 			reason: "Somebody deleted the Job and kept its pods, which nobody stops.",
 			o: ready(func(o *observation) {
-				o.Suite, o.PodsLeft, o.GiveUpPods = aSuite("self", 2, withJob, canceled, missing(t0)), true, 10*time.Minute
+				o.Suite, o.Stopping.PodsLeft, o.Stopping.GiveUp = aSuite("self", 2, withJob, canceled, missing(t0)), true, 10*time.Minute
 			}),
 			after: 11 * time.Minute,
 			want: suite.Decision{Condition: v1alpha1.Error("Canceled by setting spec.cancel. Its Job is gone, and its pods still run, and nothing stops them. " +
@@ -596,7 +598,7 @@ func TestDecide(t *testing.T) {
 		"Unlabeled": {
 			reason: "The cache does not know the Job, so it is looked at.",
 			o: ready(func(o *observation) {
-				o.Job, o.Unlabeled, o.Progress = aJob("self"), true, v1alpha1.Running("Busy.")
+				o.Job, o.Unlabeled, o.State.Condition = aJob("self"), true, v1alpha1.Running("Busy.")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 15 * time.Second},
 		},
@@ -657,7 +659,7 @@ func TestDecide(t *testing.T) {
 			reason: "A leader that was slow to step down may have started it.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
-				o.Job, o.Progress = aJob("self"), v1alpha1.Running("")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob, RequeueAfter: v1alpha1.DefaultTTL + 2*time.Second + time.Minute},
 		},
@@ -665,7 +667,7 @@ func TestDecide(t *testing.T) {
 			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Superseded("Over.")))
-				o.Job, o.Unlabeled, o.Progress = aJob("self"), true, v1alpha1.Running("")
+				o.Job, o.Unlabeled, o.State.Condition = aJob("self"), true, v1alpha1.Running("")
 			}),
 			after: 2 * v1alpha1.DefaultTTL,
 			want:  suite.Decision{Condition: v1alpha1.Superseded("Over."), Action: suite.DeleteJob},
@@ -675,7 +677,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, in(v1alpha1.Passed("Good.")), canceled)
 				o.Stream = []*v1alpha1.Suite{newer}
-				o.Job, o.Progress = aJob("self"), v1alpha1.Failed("Bad.")
+				o.Job, o.State.Condition = aJob("self"), v1alpha1.Failed("Bad.")
 			}),
 			after: 2*time.Second + time.Minute,
 			want:  suite.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: v1alpha1.DefaultTTL},

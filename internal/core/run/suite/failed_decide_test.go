@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
@@ -67,7 +68,7 @@ func checkTogether(t *testing.T, s *v1alpha1.Suite, plan *failedtests.Plan, last
 		progress = v1alpha1.Failed(j.Problem)
 	}
 	job := aJob(s.Name)
-	o := suite.Observation{Suite: s, Job: job, Progress: progress, DecidedBy: by, Collected: c, Plan: plan, Trigger: aTrigger(), Team: aTeam()}
+	o := suite.Observation{Suite: s, Job: job, State: outcome.State{Condition: progress, DecidedBy: by, Collected: c}, JobInfo: suite.JobInfo{Plan: plan}, Definition: defined(aTrigger(), nil)}
 	d := decide(o, t0.Add(time.Hour))
 	whole := true
 	for i := range last {
@@ -122,8 +123,12 @@ func TestTogetherNeedsItsPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: r.Suite, Job: aJob("r2"), Progress: v1alpha1.Passed("The run passed."), DecidedBy: v1alpha1.DecidedByTests, Collected: c, Plan: plan,
-				Trigger: r.Trigger, Team: aTeam(), PassedBefore: passedRun("r0", 1000),
+				Suite:      r.Suite,
+				Job:        aJob("r2"),
+				State:      outcome.State{Condition: v1alpha1.Passed("The run passed."), DecidedBy: v1alpha1.DecidedByTests, Collected: c},
+				JobInfo:    suite.JobInfo{Plan: plan},
+				Definition: defined(r.Trigger, nil),
+				End:        suite.End{PassedBefore: passedRun("r0", 1000)},
 			}
 			tc.change(&o)
 			d := decide(o, t0.Add(time.Hour))
@@ -168,7 +173,7 @@ func TestNoVersion(t *testing.T) {
 func TestFindsFailedFirst(t *testing.T) {
 	r := aFailedRequest("ppff")
 	start := func(f *suite.FailedTests, c suite.Creation) suite.Observation {
-		return suite.Observation{Suite: r.Suite, Trigger: r.Trigger, Environment: anEnvironment(), Team: aTeam(), Failed: f, Creation: c}
+		return suite.Observation{Suite: r.Suite, Definition: defined(r.Trigger, anEnvironment()), Waiting: suite.Waiting{Failed: f, Creation: c}}
 	}
 	waiting := start(&suite.FailedTests{Unavailable: "it is down"}, suite.Creation{})
 	s := r.Suite.DeepCopy()

@@ -83,7 +83,7 @@ func TestDecideOnHold(t *testing.T) {
 		},
 		"started": {
 			reason: "A run that has started continues.", environment: inAnHour,
-			change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.") },
+			change: func(o *suite.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.") },
 			want:   suite.Decision{Condition: v1alpha1.Running("Busy.")},
 		},
 		"team suspended": {
@@ -93,7 +93,7 @@ func TestDecideOnHold(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: self, Trigger: aTrigger(), Environment: tc.environment, Team: aTeam()}
+			o := suite.Observation{Suite: self, Definition: defined(aTrigger(), tc.environment)}
 			if tc.change != nil {
 				tc.change(&o)
 			}
@@ -120,7 +120,7 @@ func TestHoldMessage(t *testing.T) {
 			"Waiting: staging is on hold until 19:00 UTC (" + strings.Repeat("ü", 256) + ")."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: tc.environment, Team: aTeam()}
+			o := suite.Observation{Suite: aSuite("self", 2), Definition: defined(aTrigger(), tc.environment)}
 			if got := decide(o, t0).Condition.Message; got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
@@ -140,7 +140,7 @@ func TestHoldEndsNoRun(t *testing.T) {
 			s, now := aSuite("self", 0), t0
 			step := func(e *v1alpha1.Environment, passed time.Duration) string {
 				now = now.Add(passed)
-				o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: e, Team: aTeam()}
+				o := suite.Observation{Suite: s, Definition: defined(aTrigger(), e)}
 				fails(&o)
 				suite.SetStatus(s, o, decide(o, now), now)
 				return s.State()
@@ -162,7 +162,7 @@ func TestHoldEndsNoRun(t *testing.T) {
 func TestOnHoldIsRecorded(t *testing.T) {
 	s := aSuite("self", 0)
 	at := func(e *v1alpha1.Environment, now time.Time) *metav1.Condition {
-		o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: e, Team: aTeam(), Position: &suite.Position{Number: 1}}
+		o := suite.Observation{Suite: s, Definition: defined(aTrigger(), e), Waiting: suite.Waiting{Position: &suite.Position{Number: 1}}}
 		o.Team.Spec.MaxConcurrentSuites = 1
 		suite.SetStatus(s, o, decide(o, now), now)
 		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold)

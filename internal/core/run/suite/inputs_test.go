@@ -53,12 +53,12 @@ func TestDecideWithInputs(t *testing.T) {
 		"QueuedStill":    {reason: "Its message names the store.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { down(o); o.Position = &suite.Position{Number: 3} }, state: "Queued", message: "it refuses connections", retry: 15 * time.Second},
 		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *suite.Observation) { found(o); o.Position = &suite.Position{Number: 3} }, state: "Queued", message: "position 3"},
 		"Canceled":       {reason: "A waiting run can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
-		"JobExists":      {reason: "The files of a started run are not looked up again.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
+		"JobExists":      {reason: "The files of a started run are not looked up again.", change: func(o *suite.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
 		"TriggerIsGone":  {reason: "Without the Trigger it is unknown which files the run needs.", change: func(o *suite.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", retry: 5 * time.Second},
 		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *suite.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+			o := suite.Observation{Suite: aSuite("self", 2), Definition: defined(aTrigger(), anEnvironment())}
 			o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
 			o.Trigger.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Minute}
 			if tc.suite != nil {
@@ -83,7 +83,7 @@ func down(o *suite.Observation) { o.Inputs = &suite.Inputs{Unavailable: "it refu
 
 // TestInputsAreRecorded: once the Job exists, its files are recorded, and the start of a wait does not change.
 func TestInputsAreRecorded(t *testing.T) {
-	o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+	o := suite.Observation{Suite: aSuite("self", 2), Definition: defined(aTrigger(), anEnvironment())}
 	o.Trigger.Spec.Inputs = &v1alpha1.Inputs{Variables: []string{"RUN_INPUT_PATH"}}
 	s := o.Suite
 	step := func(seconds int, change func(*suite.Observation)) *metav1.Condition {
@@ -99,7 +99,7 @@ func TestInputsAreRecorded(t *testing.T) {
 	if c := step(25, func(o *suite.Observation) { found(o); o.Position = &suite.Position{Number: 3} }); c != nil {
 		t.Errorf("in the queue, with a store that is back: %+v", c)
 	}
-	running := func(o *suite.Observation) { found(o); o.Job, o.Progress = &batchv1.Job{}, v1alpha1.Running("") }
+	running := func(o *suite.Observation) { found(o); o.Job, o.State.Condition = &batchv1.Job{}, v1alpha1.Running("") }
 	if c := step(30, running); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("with a Job: %+v", c)
 	}

@@ -37,7 +37,7 @@ func TestKeepFailedPods(t *testing.T) {
 			if tc.keep > 0 {
 				trigger.Spec.KeepFailedPods = &metav1.Duration{Duration: tc.keep}
 			}
-			suite.SetStatus(s, suite.Observation{Suite: s, Trigger: trigger}, suite.Decision{Condition: tc.end}, t0)
+			suite.SetStatus(s, suite.Observation{Suite: s, Definition: suite.Definition{Trigger: trigger}}, suite.Decision{Condition: tc.end}, t0)
 			d := decide(suite.Observation{Suite: s}, t0.Add(tc.want-time.Second)) // its Trigger was deleted meanwhile
 			if d.Action != suite.Report || d.RequeueAfter != time.Second {
 				t.Errorf("%s: just before: %+v", tc.reason, d)

@@ -39,14 +39,14 @@ func TestLostWhileStopped(t *testing.T) {
 	for how, cause := range causes {
 		for order, tc := range jobs {
 			t.Run(how+", "+order, func(t *testing.T) {
-				o := suite.Observation{Suite: cause.suite, Stream: cause.stream, Trigger: aTrigger(), Job: tc.job, GiveUpPods: time.Minute}
-				o.Progress = v1alpha1.Running("Its pods are stopping.")
+				o := suite.Observation{Suite: cause.suite, Stream: cause.stream, Definition: suite.Definition{Trigger: aTrigger()}, Job: tc.job, Stopping: suite.Stopping{GiveUp: time.Minute}}
+				o.State.Condition = v1alpha1.Running("Its pods are stopping.")
 				o.Stopping = suite.Stopping{Since: t0, Requested: tc.requested, Lost: lost.Message}
-				o.PodsLeft = tc.job == nil
+				o.Stopping.PodsLeft = tc.job == nil
 				if got := decide(o, t0.Add(time.Hour)); got.Condition != lost || got.Action != suite.Report {
 					t.Errorf("with lost pods, it is %q: %s, want Error", got.Condition.Reason, got.Condition.Message)
 				}
-				o.Stopping.Lost, o.Stopping.Done, o.PodsLeft = "", tc.done, false
+				o.Stopping.Lost, o.Stopping.Done, o.Stopping.PodsLeft = "", tc.done, false
 				if got := decide(o, t0.Add(time.Hour)).Condition.Reason; tc.done && got != cause.gone {
 					t.Errorf("without pods, it is %q, want %q", got, cause.gone)
 				}

@@ -273,12 +273,12 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 	if s == nil {
 		return
 	}
-	o := suite.Observation{Suite: s, Trigger: retries(w.onError)(ready(aTrigger())), Environment: w.environment(), Burst: w.burst(), Team: aTeam()}
+	o := suite.Observation{Suite: s, Definition: defined(retries(w.onError)(ready(aTrigger())), w.environment()), Waiting: suite.Waiting{Burst: w.burst()}}
 	for _, other := range cache {
 		o.Stream = append(o.Stream, other)
 	}
 	if j := w.jobs[name]; j != nil {
-		o.Job, o.Progress, o.UnderTest.Start = aJob(name), j.outcome, shop
+		o.Job, o.State.Condition, o.UnderTest.Start = aJob(name), j.outcome, shop
 		o.Interrupted = j.outcome.Reason == v1alpha1.ReasonError
 		if j.stopping {
 			o.Stopping.Requested = t0.Add(10 * time.Second)
@@ -288,7 +288,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 		}
 	}
 	o.Unarchived = !w.saved[name]
-	o.PodsLeft = o.Job == nil && s.Status.JobName != "" && w.pods[name]
+	o.Stopping.PodsLeft = o.Job == nil && s.Status.JobName != "" && w.pods[name]
 	d := suite.Decide(o, t0.Add(10*time.Second))
 	for last := suite.Report; d.Action != suite.Report; d = suite.Decide(o, t0.Add(10*time.Second)) {
 		if d.Action == last {
@@ -348,7 +348,7 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 			w.checkAlone(t, leader, name)
 		}
 		o.Creation.Result = suite.Created
-		o.Job, o.Progress = aJob(name), w.jobs[name].outcome
+		o.Job, o.State.Condition = aJob(name), w.jobs[name].outcome
 	default:
 		t.Fatalf("%s: unexpected action %s", name, action)
 	}

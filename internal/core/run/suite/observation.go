@@ -8,64 +8,76 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 // Observation is everything that exists and bears on one Suite, and the results of the actions of this reconcile.
 type Observation struct {
-	Suite       *v1alpha1.Suite
-	Stream      []*v1alpha1.Suite     // at least those of the same stream that have not ended, and the newest, of all and of other commits
+	Suite  *v1alpha1.Suite
+	Stream []*v1alpha1.Suite // at least those of the same stream that have not ended, and the newest, of all and of other commits
+
+	Definition
+	Waiting
+
+	Job *batchv1.Job // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
+	JobInfo
+	outcome.State // what the Job and its pods say, where there is a Job
+	Stopping      Stopping
+
+	End
+}
+
+// Definition is what people ask for: what a run is made from.
+type Definition struct {
 	Trigger     *v1alpha1.Trigger     // nil: there is none of that name and UID
 	Recreated   bool                  // there is a Trigger of that name, with another UID
 	Incomplete  string                // why the Trigger lacks what it inherits, as sentences; empty: it has all of it
 	Environment *v1alpha1.Environment // nil: there is none
-	Burst       Burst                 // of the Environment, if it has spec.settle
 	Team        *v1alpha1.Team        // that owns the namespace; nil: none does, or several claim it
+}
 
-	Job           *batchv1.Job       // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
-	Unlabeled     bool               // the Job lacks the label by which the cache finds it, so that no event reports it
-	Unready       bool               // the Job should have a ready pod and has none
-	Progress      metav1.Condition   // what the Job and its pods say, where there is a Job
-	DecidedBy     v1alpha1.DecidedBy // what decided that Progress is Passed or Failed
-	Judged        bool               // Progress says how the tests of an ended Job did
-	PodProblem    string             // see outcome.State, also for the next
-	StartingSince time.Time
-	HopelessSince time.Time
-	Started       time.Time     // when the first container of the tests started, where a pod says so, or its Job just did
-	NotBegun      bool          // neither the Job nor a pod shows that a container of the tests has run; the Job has not ended
-	TimeLimit     time.Duration // of the Job; 0: it does not say
-	StartLimit    time.Duration // of the Job, for its tests to start; 0: it does not say
-	TestsEnded    time.Time     // when the last of the tests ended in pods that have not; zero: tests run, or there is no such pod
-	Unconfirmed   bool          // the Job has ended, and its node has not yet said how all containers did
-	HeldOpen      bool          // since TestsEnded, only containers run that are not in the jobTemplate
-	Killed        string        // see outcome.State
-	PodsLeft      bool          // the run has had a Job, which is gone, and not all of its pods have ended
-	GiveUpPods    time.Duration // how long to wait for pods that should stop
-	Stopping      Stopping      // of a Job whose pods should stop
-
-	KeepsResults bool               // the pods of the run have a directory for results
-	Collected    *results.Collected // what their pods say of these; nil where there is no such pod, or its tests have not begun
-	Required     results.Requirement
-	PassedBefore *v1alpha1.Suite   // LastPassed; nil: there is none, or this run does not pass by its reports
-	Plan         *failedtests.Plan // what the run repeats, according to its Job; nil: it runs all tests, or nobody knows
-	Unarchived   bool              // there is an object store, and the record of the finished run is not in it yet
-
-	UnderTest UnderTest
-
-	Interrupted bool // Progress is an end that the cluster caused; see outcome.State, also for the next
-	Unpulled    bool
-	LostPods    bool // Stopping.Lost is what the cluster caused
-
-	// The results of the actions; each is unset until its action was done.
+// Waiting is what a run needs before its tests start. All but the Burst are results of actions, and unset until their action was done.
+type Waiting struct {
+	Burst       Burst     // of the Environment, if it has spec.settle
 	Position    *Position // RequestSlot
-	Inputs      *Inputs
+	Inputs      *Inputs   // FindInputs
 	Failed      *FailedTests
 	FailedChain []*v1alpha1.Suite // the runs together with which the run is a whole, the newest first
-	Creation    Creation
-	Tests       TestComparison // CompareTests
-	Repeat      Repeat         // RepeatRun
-	Ledger      *ledger.Ledger // ReadLedger: of the Environment
+	Creation    Creation          // CreateJob
+}
+
+// JobInfo is what a Job says about itself, apart from how its tests are.
+type JobInfo struct {
+	Unlabeled    bool          // it lacks the label by which the cache finds it, so that no event reports it
+	Unready      bool          // it should have a ready pod and has none
+	Unconfirmed  bool          // it has ended, and its node has not yet said how all containers did
+	TimeLimit    time.Duration // 0: it does not say
+	StartLimit   time.Duration // for its tests to start; 0: it does not say
+	KeepsResults bool          // its pods have a directory for results. If the Job is gone, the Trigger says so
+	Required     results.Requirement
+	Plan         *failedtests.Plan // what the run repeats; nil: it runs all tests, or it is not known
+}
+
+// SetJob takes a Job, and what it and its pods say. What the status recorded of a pod that is gone still counts.
+func (o *Observation) SetJob(j *batchv1.Job, state outcome.State) {
+	o.Job, o.State = j, state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.Succeeded())
+	o.Unready, o.TimeLimit, o.StartLimit = outcome.Starting(j), job.TimeLimit(j), job.StartLimit(j)
+	o.KeepsResults, o.Required, o.Plan = job.KeepsResults(&j.Spec.Template.Spec), job.RequirementOf(j), job.PlanOf(j)
+}
+
+// End is what decides about a run whose tests have ended, or that has itself ended.
+type End struct {
+	UnderTest    UnderTest
+	PassedBefore *v1alpha1.Suite // LastPassed; nil: there is none, or this run does not pass by its reports
+	Unarchived   bool            // there is an object store, and the record of the finished run is not in it yet
+
+	// The results of the actions; each is unset until its action was done.
+	Tests  TestComparison // CompareTests
+	Repeat Repeat         // RepeatRun
+	Ledger *ledger.Ledger // ReadLedger: of the Environment
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
@@ -112,21 +124,25 @@ const (
 	NameInUse   CreationResult = "NameInUse"   // a Job of the name belongs to an earlier Suite, and is about to be deleted
 )
 
-// Stopping is the progress of a Job whose pods should stop: because it is being deleted, has failed or has succeeded.
+// Stopping is the progress of pods that should stop: because their Job is being deleted, has failed or has succeeded, or is gone.
 type Stopping struct {
 	Since time.Time // zero: the Job runs
 
-	Requested time.Time     // when the manager began to stop the pods; zero: it did not
-	Grace     time.Duration // how long they may take
-	Repeated  bool          // StopPods was done in this reconcile
+	Requested    time.Time     // when the manager began to stop the pods; zero: it did not
+	RequestedNow bool          // StopPods was done in this reconcile
+	Grace        time.Duration // how long they may take
+	GiveUp       time.Duration // how long to wait for pods that should stop
 
-	Done bool   // the Job is being deleted, and all of its pods have ended
-	Lost string // a sentence about pods that do not stop, and may still be running; empty: there are none
+	PodsLeft bool // the run has had a Job, which is gone, and not all of its pods have ended
+	Done     bool // the Job is being deleted, and all of its pods have ended
+
+	Lost          string // a sentence about pods that do not stop, and may still be running; empty: there are none
+	LostToCluster bool   // the cluster, and not the tests, caused Lost
 }
 
 // StopRequested records that the pods of the Job were stopped.
 func (o *Observation) StopRequested(now time.Time) {
-	o.Stopping.Repeated = true
+	o.Stopping.RequestedNow = true
 	if o.Stopping.Requested.IsZero() {
 		o.Stopping.Requested, o.Stopping.Since = now, now
 	}

@@ -105,7 +105,7 @@ func TestQueueMessage(t *testing.T) {
 		{suite.Position{Number: 4, Wait: 48 * time.Hour}, "Waiting for a slot, at position 4 in the queue. By the last runs, it starts in more than a day."},
 		{suite.Position{Number: 21, Wait: time.Minute}, "Waiting for a slot, with more than 20 runs ahead."},
 	} {
-		o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Position: &tc.position}
+		o := suite.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), anEnvironment()), Waiting: suite.Waiting{Position: &tc.position}}
 		if got := decide(o, t0).Condition.Message; got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.position, got, tc.want)
 		}

@@ -149,7 +149,7 @@ func TestRunAwaitsItsVersion(t *testing.T) {
 			if tc.sha != "" {
 				sha = tc.sha
 			}
-			o := suite.Observation{Suite: aSuite("self", 2, ofShop(sha)), Trigger: ready(aTrigger()), Environment: tc.environment, Team: aTeam()}
+			o := suite.Observation{Suite: aSuite("self", 2, ofShop(sha)), Definition: defined(ready(aTrigger()), tc.environment)}
 			if tc.change != nil {
 				tc.change(&o)
 			}
@@ -246,12 +246,12 @@ func TestWhatAwaits(t *testing.T) {
 			want: suite.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at position 2 in the queue."), RolledOut: true},
 		},
 		"started": {
-			reason: "A run that has started continues.", change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.") },
+			reason: "A run that has started continues.", change: func(o *suite.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.") },
 			want: suite.Decision{Condition: v1alpha1.Running("Busy.")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: self.DeepCopy(), Trigger: ready(aTrigger()), Environment: behind.DeepCopy(), Team: aTeam()}
+			o := suite.Observation{Suite: self.DeepCopy(), Definition: defined(ready(aTrigger()), behind.DeepCopy())}
 			if tc.change != nil {
 				tc.change(&o)
 			}
@@ -272,7 +272,7 @@ func TestOnlyWaitingForTheVersionCounts(t *testing.T) {
 			s, now := aSuite("self", 0, ofShop(newCommit)), t0
 			step := func(e *v1alpha1.Environment, passed time.Duration) string {
 				now = now.Add(passed)
-				o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: e, Team: aTeam(), Position: &suite.Position{Number: 1}}
+				o := suite.Observation{Suite: s, Definition: defined(ready(aTrigger()), e), Waiting: suite.Waiting{Position: &suite.Position{Number: 1}}}
 				suite.SetStatus(s, o, decide(o, now), now)
 				return s.State()
 			}
@@ -298,8 +298,8 @@ func TestOnlyWaitingForTheVersionCounts(t *testing.T) {
 func TestMetricsCountFromTheVersion(t *testing.T) {
 	s := aSuite("self", 0, ofShop(newCommit), awaiting(t0), in(v1alpha1.StoreUnavailable("")), awaiting(t0))
 	s.Status.CompletionTime = nil
-	o := suite.Observation{Suite: s, Trigger: ready(aTrigger()), Environment: has(rolledOut("shop", newCommit)), Team: aTeam()}
-	o.Job, o.Progress = aJob("self"), v1alpha1.Starting("It starts.")
+	o := suite.Observation{Suite: s, Definition: defined(ready(aTrigger()), has(rolledOut("shop", newCommit)))}
+	o.Job, o.State.Condition = aJob("self"), v1alpha1.Starting("It starts.")
 	at := t0.Add(time.Minute)
 	for _, now := range []time.Time{at, at.Add(time.Minute)} {
 		suite.SetStatus(s, o, decide(o, now), now)
@@ -316,7 +316,7 @@ func TestRunOfOtherCode(t *testing.T) {
 		"acme/docs": "The notification names the repository acme/docs, and the workloads of staging are of acme/shop",
 		"Acme/Shop": "",
 	} {
-		o := suite.Observation{Suite: aSuite("self", 2, ofShop(newCommit)), Trigger: ready(aTrigger()), Environment: has(rolledOut("shop", newCommit)), Team: aTeam()}
+		o := suite.Observation{Suite: aSuite("self", 2, ofShop(newCommit)), Definition: defined(ready(aTrigger()), has(rolledOut("shop", newCommit)))}
 		o.Suite.Spec.Deployment.Repository = repository
 		d := decide(o, t0)
 		if says == "" && d.Action != suite.CreateJob || says != "" && d.Condition.Reason != v1alpha1.ReasonError || !strings.Contains(d.Condition.Message, says) {

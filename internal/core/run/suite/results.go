@@ -13,7 +13,7 @@ import (
 )
 
 func withResults(o Observation, end metav1.Condition) metav1.Condition {
-	if o.Suite.Finished() || o.Collected == nil || !Ended(end) || o.Judged && end == o.Progress {
+	if o.Suite.Finished() || o.Collected == nil || !Ended(end) || o.Judged && end == o.State.Condition {
 		return end
 	}
 	if counts := results.Sentence(results.Status(o.Collected.Summary)); counts != "" {
@@ -38,7 +38,7 @@ func unkept(s results.Summary, run string) string {
 }
 
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
-	end, before := s.Succeeded().Reason, o.Progress.Reason // together and expect may let a run fail that passed by itself
+	end, before := s.Succeeded().Reason, o.State.Condition.Reason // together and expect may let a run fail that passed by itself
 	if (end == before || before == v1alpha1.ReasonPassed) && (end == v1alpha1.ReasonPassed || end == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -32,18 +33,21 @@ func TestEndsWithResults(t *testing.T) {
 		change func(*suite.Observation)
 		want   metav1.Condition
 	}{
-		"Failed":     {"the tests", func(o *suite.Observation) { o.Progress = v1alpha1.Failed("Exited.") }, v1alpha1.Failed(counts + "Exited.")},
-		"Passed":     {"the exit code decides", func(o *suite.Observation) { o.Progress = v1alpha1.Passed("The run passed.") }, v1alpha1.Passed(counts + "The run passed.")},
-		"Judged":     {"it says how many failed", func(o *suite.Observation) { o.Progress, o.Judged = v1alpha1.Failed("3 failed."), true }, v1alpha1.Failed("3 failed.")},
-		"Canceled":   {"a stopped run keeps its report", func(o *suite.Observation) { o.Suite.Spec.Cancel, o.Progress = true, v1alpha1.Failed("143") }, v1alpha1.Failed(counts + "143")},
+		"Failed":     {"the tests", func(o *suite.Observation) { o.State.Condition = v1alpha1.Failed("Exited.") }, v1alpha1.Failed(counts + "Exited.")},
+		"Passed":     {"the exit code decides", func(o *suite.Observation) { o.State.Condition = v1alpha1.Passed("The run passed.") }, v1alpha1.Passed(counts + "The run passed.")},
+		"Judged":     {"it says how many failed", func(o *suite.Observation) { o.State.Condition, o.Judged = v1alpha1.Failed("3 failed."), true }, v1alpha1.Failed("3 failed.")},
+		"Canceled":   {"a stopped run keeps its report", func(o *suite.Observation) { o.Suite.Spec.Cancel, o.State.Condition = true, v1alpha1.Failed("143") }, v1alpha1.Failed(counts + "143")},
 		"Superseded": {"a stopped run keeps its report", func(o *suite.Observation) { stoppedFor(o); o.Stream = []*v1alpha1.Suite{aSuite("newer", 9)} }, v1alpha1.Superseded(counts + "Superseded by newer, a newer deployment of the same stream.")},
 		"TimedOut":   {"a stopped run keeps its report", func(o *suite.Observation) { stoppedFor(o); o.Started = t0.Add(-time.Hour) }, v1alpha1.TimedOut(counts + "The run took longer than its timeout of 30m and was stopped.")},
 		"Lost":       {"its node is gone", func(o *suite.Observation) { o.Stopping.Lost = "Lost." }, v1alpha1.Error(counts + "Lost.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Running(""),
-				KeepsResults: true, Collected: threeFailed(),
+				Suite:      aSuite("self", 0),
+				Definition: defined(aTrigger(), nil),
+				Job:        aJob("self"),
+				State:      outcome.State{Condition: v1alpha1.Running(""), Collected: threeFailed()},
+				JobInfo:    suite.JobInfo{KeepsResults: true},
 			}
 			tc.change(&o)
 			d := decide(o, t0)
@@ -63,7 +67,7 @@ func TestEndsWithResults(t *testing.T) {
 				t.Errorf("conditions: %+v", s.Status.Conditions)
 			}
 			was := s.DeepCopy()
-			suite.SetStatus(s, o, decide(suite.Observation{Suite: s, Collected: &results.Collected{}}, t0), t0)
+			suite.SetStatus(s, o, decide(suite.Observation{Suite: s, State: outcome.State{Collected: &results.Collected{}}}, t0), t0)
 			if diff := cmp.Diff(was, s); diff != "" {
 				t.Errorf("a finished run changed:\n%s", diff)
 			}
@@ -73,7 +77,7 @@ func TestEndsWithResults(t *testing.T) {
 
 // stoppedFor is a run whose pods were stopped, so that its Job failed.
 func stoppedFor(o *suite.Observation) {
-	o.Progress = v1alpha1.Failed("143")
+	o.State.Condition = v1alpha1.Failed("143")
 	o.Stopping = suite.Stopping{Requested: t0.Add(-time.Minute), Since: t0.Add(-time.Minute)}
 }
 
@@ -92,8 +96,11 @@ func TestStatusWithoutReports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Failed("Exited."),
-				Started: t0, KeepsResults: true,
+				Suite:      aSuite("self", 0),
+				Definition: defined(aTrigger(), nil),
+				Job:        aJob("self"),
+				State:      outcome.State{Condition: v1alpha1.Failed("Exited."), Started: t0},
+				JobInfo:    suite.JobInfo{KeepsResults: true},
 			}
 			tc.change(&o)
 			s := o.Suite.DeepCopy()
@@ -128,8 +135,12 @@ func TestCollectingIsNotOverdue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: goingJob("self"), Progress: v1alpha1.Running("Collecting."),
-				Started: t0, TimeLimit: limit, Stopping: suite.Stopping{Grace: grace, Done: true},
+				Suite:      aSuite("self", 0),
+				Definition: defined(aTrigger(), nil),
+				Job:        goingJob("self"),
+				State:      outcome.State{Condition: v1alpha1.Running("Collecting."), Started: t0},
+				JobInfo:    suite.JobInfo{TimeLimit: limit},
+				Stopping:   suite.Stopping{Grace: grace, Done: true},
 			}
 			if tc.ended != 0 {
 				o.TestsEnded = t0.Add(tc.ended)
@@ -151,13 +162,13 @@ func TestDecidedBy(t *testing.T) {
 		change func(*suite.Observation)
 		want   v1alpha1.DecidedBy
 	}{
-		"Passed":   {"its tests decided", func(o *suite.Observation) { o.Progress = v1alpha1.Passed("") }, v1alpha1.DecidedByTests},
-		"Failed":   {"its tests decided", func(o *suite.Observation) { o.Progress = v1alpha1.Failed("") }, v1alpha1.DecidedByTests},
+		"Passed":   {"its tests decided", func(o *suite.Observation) { o.State.Condition = v1alpha1.Passed("") }, v1alpha1.DecidedByTests},
+		"Failed":   {"its tests decided", func(o *suite.Observation) { o.State.Condition = v1alpha1.Failed("") }, v1alpha1.DecidedByTests},
 		"TimedOut": {"its time limit decided", func(o *suite.Observation) { stoppedFor(o); o.Started = t0.Add(-time.Hour) }, ""},
-		"Error":    {"nothing decided", func(o *suite.Observation) { o.Progress = v1alpha1.Error("") }, ""},
+		"Error":    {"nothing decided", func(o *suite.Observation) { o.State.Condition = v1alpha1.Error("") }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), DecidedBy: v1alpha1.DecidedByTests}
+			o := suite.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), nil), Job: aJob("self"), State: outcome.State{DecidedBy: v1alpha1.DecidedByTests}}
 			tc.change(&o)
 			s := o.Suite.DeepCopy()
 			suite.SetStatus(s, o, decide(o, t0), t0)
@@ -176,7 +187,7 @@ func TestFewerTests(t *testing.T) {
 		for _, c := range change {
 			c(s)
 		}
-		o := suite.Observation{Suite: s, Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tests + skipped, Passed: tests, Skipped: skipped}}}}
+		o := suite.Observation{Suite: s, State: outcome.State{Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tests + skipped, Passed: tests, Skipped: skipped}}}}}
 		suite.SetStatus(s, o, suite.Decision{Condition: end}, t0.Add(time.Duration(minute)*time.Minute))
 		return s
 	}
@@ -214,9 +225,11 @@ func TestFewerTests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."),
-				DecidedBy: v1alpha1.DecidedByTests, Required: results.Requirement{Fewer: tc.fewer},
-				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tc.ran, Passed: tc.ran}}},
+				Suite:      aSuite("self", 0),
+				Definition: defined(aTrigger(), nil),
+				Job:        aJob("self"),
+				State:      outcome.State{Condition: v1alpha1.Passed("The run passed."), DecidedBy: v1alpha1.DecidedByTests, Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: tc.ran, Passed: tc.ran}}}},
+				JobInfo:    suite.JobInfo{Required: results.Requirement{Fewer: tc.fewer}},
 			}
 			o.PassedBefore = suite.LastPassed(o.Suite, tc.before)
 			d := decide(o, t0)
@@ -266,8 +279,10 @@ func TestKilledForMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: aSuite("self", 5), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Killed: killed,
-				Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 3, Passed: 3}}},
+				Suite:      aSuite("self", 5),
+				Definition: defined(aTrigger(), nil),
+				Job:        aJob("self"),
+				State:      outcome.State{Condition: v1alpha1.Passed("The run passed."), Killed: killed, Collected: &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 3, Passed: 3}}}},
 			}
 			tc.change(&o)
 			d := decide(o, t0)
@@ -284,7 +299,7 @@ func TestKilledForMemory(t *testing.T) {
 // TestLostFiles: a run whose reports were read passes although its files could not be uploaded, and says what to do.
 func TestLostFiles(t *testing.T) {
 	c := &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 2}, Unkept: 3, Problem: "a.png and 2 more were not kept: the store did not answer."}}
-	d := decide(suite.Observation{Suite: aSuite("self", 0), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Passed("The run passed."), Collected: c}, t0)
+	d := decide(suite.Observation{Suite: aSuite("self", 0), Definition: suite.Definition{Team: aTeam()}, Job: aJob("self"), State: outcome.State{Condition: v1alpha1.Passed("The run passed."), Collected: c}}, t0)
 	want := v1alpha1.Passed("2 tests passed. The run passed. Not uploaded, and lost: 3 files (a.png and 2 more were not kept: the store did not answer.) " +
 		"To have them, repeat the run: postflight runs rerun self")
 	if diff := cmp.Diff(want, d.Condition); diff != "" {
@@ -295,7 +310,7 @@ func TestLostFiles(t *testing.T) {
 // TestShortTestsAreLookedAt: tests that end within a second may change nothing of their Job, whose pod an injected container holds open.
 func TestShortTestsAreLookedAt(t *testing.T) {
 	for unready, most := range map[bool]time.Duration{true: time.Minute, false: 30 * time.Minute} {
-		o := suite.Observation{Suite: aSuite("self", 0), Trigger: aTrigger(), Team: aTeam(), Job: aJob("self"), Progress: v1alpha1.Running("The tests are running."), Started: t0, Unready: unready}
+		o := suite.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), nil), Job: aJob("self"), State: outcome.State{Condition: v1alpha1.Running("The tests are running."), Started: t0}, JobInfo: suite.JobInfo{Unready: unready}}
 		o.Job.CreationTimestamp = metav1.NewTime(t0)
 		if d := decide(o, t0.Add(2*time.Second)); d.RequeueAfter == 0 || d.RequeueAfter > most || !unready && d.RequeueAfter < time.Minute {
 			t.Errorf("unready: %t, again after %s", unready, d.RequeueAfter)

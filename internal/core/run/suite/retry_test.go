@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -46,7 +47,7 @@ func TestRetry(t *testing.T) {
 		}
 	}
 	ends := func(progress metav1.Condition, interrupted bool) change {
-		return func(o *suite.Observation) { o.Progress, o.Interrupted = progress, interrupted }
+		return func(o *suite.Observation) { o.State.Condition, o.Interrupted = progress, interrupted }
 	}
 	onError := func(n int32) change { return func(o *suite.Observation) { retries(n)(o.Trigger) } }
 	created := func(o *suite.Observation) { o.Repeat.Run = o.Suite.Status.RepeatedBy }
@@ -85,17 +86,19 @@ func TestRetry(t *testing.T) {
 		}}, suite.Report, v1alpha1.ReasonError, "The name is taken."},
 		"its Job was deleted": {"somebody wanted it to end", []change{is(withJob), func(o *suite.Observation) { o.Job = nil }}, suite.Report, v1alpha1.ReasonError, "was deleted before it ended"},
 		"lost": {"its node is gone", []change{func(o *suite.Observation) {
-			o.Progress, o.LostPods, o.Stopping.Lost = v1alpha1.Running(""), true, "The pod x was deleted, and its node did not confirm that."
+			o.State.Condition, o.Stopping.LostToCluster, o.Stopping.Lost = v1alpha1.Running(""), true, "The pod x was deleted, and its node did not confirm that."
 		}}, suite.Report, v1alpha1.ReasonRunning, "did not confirm"},
 		"lost, canceled": {"its pods were to stop", []change{func(o *suite.Observation) {
-			o.Progress, o.Stopping.Lost = v1alpha1.Running(""), "The pod x was deleted, and its node did not confirm that."
+			o.State.Condition, o.Stopping.Lost = v1alpha1.Running(""), "The pod x was deleted, and its node did not confirm that."
 		}}, suite.Report, v1alpha1.ReasonError, "did not confirm"},
 		"many": {"somebody wrote that", []change{is(retried(100))}, suite.Report, v1alpha1.ReasonError, "the last."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := suite.Observation{
-				Suite: aSuite("a", 0, in(v1alpha1.Running("busy")), commit("a")), Job: aJob("a"), Progress: v1alpha1.Error(evicted),
-				Interrupted: true, Trigger: retries(2)(aTrigger()), Team: aTeam(),
+				Suite:      aSuite("a", 0, in(v1alpha1.Running("busy")), commit("a")),
+				Job:        aJob("a"),
+				State:      outcome.State{Condition: v1alpha1.Error(evicted), Interrupted: true},
+				Definition: defined(retries(2)(aTrigger()), nil),
 			}
 			for _, c := range tc.change {
 				c(&o)
@@ -133,7 +136,7 @@ func TestRetryOfAPull(t *testing.T) {
 			why := v1alpha1.NotStarted(v1alpha1.ReasonImageNotPulled, "The tests did not start within 15m.")
 			why.LastTransitionTime = metav1.NewTime(t0)
 			s.Status.Conditions = append(s.Status.Conditions, why)
-			d := decide(suite.Observation{Suite: s, Trigger: retries(2)(aTrigger()), Team: aTeam()}, t0.Add(tc.after))
+			d := decide(suite.Observation{Suite: s, Definition: defined(retries(2)(aTrigger()), nil)}, t0.Add(tc.after))
 			if d.Condition.Reason != tc.state || d.RequeueAfter != tc.waits {
 				t.Errorf("%+v", d)
 			}
@@ -141,8 +144,11 @@ func TestRetryOfAPull(t *testing.T) {
 	}
 	s := aSuite("a", 0, in(v1alpha1.Starting("")), withJob)
 	o := suite.Observation{
-		Suite: s, Job: createdJob("a", t0), Progress: v1alpha1.Starting(""), Unpulled: true, StartingSince: t0, StartLimit: time.Minute,
-		Trigger: retries(1)(aTrigger()), Team: aTeam(),
+		Suite:      s,
+		Job:        createdJob("a", t0),
+		State:      outcome.State{Condition: v1alpha1.Starting(""), Unpulled: true, StartingSince: t0},
+		JobInfo:    suite.JobInfo{StartLimit: time.Minute},
+		Definition: defined(retries(1)(aTrigger()), nil),
 	}
 	suite.SetStatus(s, o, decide(o, t0.Add(time.Hour)), t0.Add(time.Hour))
 	if c := s.Status.Conditions; c[len(c)-1].Reason != v1alpha1.ReasonImageNotPulled {
@@ -164,11 +170,11 @@ func TestRepetitionsAreBounded(t *testing.T) {
 			for _, end := range ends {
 				runs++
 				s.Status.Conditions = []metav1.Condition{v1alpha1.Running("busy")}
-				o := suite.Observation{Suite: s, Job: aJob(s.Name), Trigger: retries(2)(aTrigger()), Team: aTeam(), UnderTest: suite.UnderTest{Start: shop}}
+				o := suite.Observation{Suite: s, Job: aJob(s.Name), Definition: defined(retries(2)(aTrigger()), nil), End: suite.End{UnderTest: suite.UnderTest{Start: shop}}}
 				if end == "E" {
-					o.Progress, o.Interrupted = v1alpha1.Error("evicted"), true
+					o.State.Condition, o.Interrupted = v1alpha1.Error("evicted"), true
 				} else {
-					o.Progress = v1alpha1.Passed("")
+					o.State.Condition = v1alpha1.Passed("")
 					o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "It changed."})
 				}
 				o.Ledger = aLedger(s)

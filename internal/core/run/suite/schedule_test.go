@@ -64,7 +64,7 @@ func TestScheduledSupersedesNothing(t *testing.T) {
 			if got := suite.NoteSuperseded(tc.run.DeepCopy(), []*v1alpha1.Suite{tc.run, tc.other}); got != tc.want {
 				t.Errorf("got %t", got)
 			}
-			o := suite.Observation{Suite: tc.run, Stream: []*v1alpha1.Suite{tc.run, tc.other}, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam()}
+			o := suite.Observation{Suite: tc.run, Stream: []*v1alpha1.Suite{tc.run, tc.other}, Definition: defined(aTrigger(), anEnvironment())}
 			if got := decide(o, t0).Condition.Reason == v1alpha1.ReasonSuperseded; got != tc.want {
 				t.Errorf("it is superseded: %t", got)
 			}

@@ -155,12 +155,12 @@ func TestDecideSettling(t *testing.T) {
 		},
 		"started": {
 			reason: "A run that has started continues.", at: 10,
-			change: func(o *suite.Observation) { o.Job, o.Progress = aJob("self"), v1alpha1.Running("Busy.") },
+			change: func(o *suite.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.") },
 			want:   suite.Decision{Condition: v1alpha1.Running("Busy.")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: self, Trigger: aTrigger(), Environment: settleIn(2*time.Minute, 10*time.Minute), Team: aTeam(), Burst: burst(0, 10)}
+			o := suite.Observation{Suite: self, Definition: defined(aTrigger(), settleIn(2*time.Minute, 10*time.Minute)), Waiting: suite.Waiting{Burst: burst(0, 10)}}
 			if tc.change != nil {
 				tc.change(&o)
 			}
@@ -183,7 +183,7 @@ func TestSettlingMessage(t *testing.T) {
 		"the next morning": {24 * time.Hour, burst(0, 0), waiting + "18:00:00 UTC; runs start at 18:02:00 UTC unless another follows, at 18:00:00 UTC on 21 November 2026 at the latest."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: aSuite("self", 2), Trigger: aTrigger(), Environment: settleIn(2*time.Minute, tc.atMost), Team: aTeam(), Burst: tc.burst}
+			o := suite.Observation{Suite: aSuite("self", 2), Definition: defined(aTrigger(), settleIn(2*time.Minute, tc.atMost)), Waiting: suite.Waiting{Burst: tc.burst}}
 			if got := decide(o, tc.burst.Last).Condition.Message; got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
@@ -195,7 +195,7 @@ func TestSettlingMessage(t *testing.T) {
 func TestSettlingIsRecorded(t *testing.T) {
 	s := aSuite("self", 0)
 	at := func(seconds int) *metav1.Condition {
-		o := suite.Observation{Suite: s, Trigger: aTrigger(), Environment: settleIn(time.Minute, 0), Team: aTeam(), Position: &suite.Position{Number: 1}, Burst: burst(0, 0)}
+		o := suite.Observation{Suite: s, Definition: defined(aTrigger(), settleIn(time.Minute, 0)), Waiting: suite.Waiting{Position: &suite.Position{Number: 1}, Burst: burst(0, 0)}}
 		o.Team.Spec.MaxConcurrentSuites = 1
 		suite.SetStatus(s, o, decide(o, after(seconds)), after(seconds))
 		return meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionOnHold)

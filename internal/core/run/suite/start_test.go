@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
@@ -29,7 +30,7 @@ func TestStartTimeIsTheEarliest(t *testing.T) {
 			passed := v1alpha1.Passed("Good.")
 			j := startedJob("self", t0)
 			j.CreationTimestamp = metav1.NewTime(created)
-			o := suite.Observation{Suite: s.DeepCopy(), Job: j, Progress: passed, Started: tc.started}
+			o := suite.Observation{Suite: s.DeepCopy(), Job: j, State: outcome.State{Condition: passed, Started: tc.started}}
 			suite.SetStatus(s, o, suite.Decision{Condition: passed}, t0.Add(time.Minute))
 			if got := s.Status.StartTime; got == nil || !got.Time.Equal(tc.want) {
 				t.Errorf("got %v, want %s", got, tc.want)

@@ -36,13 +36,13 @@ const (
 // stop ends a run once its Job and pods are gone, because a successor starts then. Either may disappear before the other.
 func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 	switch {
-	case o.Job != nil && Ended(o.Progress):
+	case o.Job != nil && Ended(o.State.Condition):
 		return Decision{Condition: end} // Kubernetes ends a Job only after its pods
 	case o.Job != nil && !o.Stopping.Done:
 		return Decision{Action: stopAction(o, now), Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
-	case o.PodsLeft:
+	case o.Stopping.PodsLeft:
 		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
-		if waited >= o.GiveUpPods+orphanGrace {
+		if waited >= o.Stopping.GiveUp+orphanGrace {
 			return Decision{Condition: v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
 				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name))}
 		}
@@ -61,9 +61,9 @@ func stop(o Observation, end metav1.Condition, now time.Time) Decision {
 func stopAction(o Observation, now time.Time) Action {
 	waited := now.Sub(o.Stopping.Requested)
 	switch requested := !o.Stopping.Requested.IsZero(); {
-	case o.Job.DeletionTimestamp != nil || o.Stopping.Repeated:
+	case o.Job.DeletionTimestamp != nil || o.Stopping.RequestedNow:
 		return Report
-	case beforeTests(o.Progress):
+	case beforeTests(o.State.Condition):
 		return DeleteJob
 	case !requested:
 		return StopPods
@@ -79,9 +79,9 @@ func stopAction(o Observation, now time.Time) Action {
 // endHeldOpen ends pods in which only injected containers run on, such as the proxy of a service mesh.
 func endHeldOpen(o Observation, now time.Time) Decision {
 	if wait := heldOpenFor - now.Sub(o.TestsEnded); wait > 0 {
-		return Decision{Condition: o.Progress, RequeueAfter: min(wait, heldOpenFor)}
+		return Decision{Condition: o.State.Condition, RequeueAfter: min(wait, heldOpenFor)}
 	}
-	return Decision{Action: EndPods, Condition: o.Progress}
+	return Decision{Action: EndPods, Condition: o.State.Condition}
 }
 
 func beforeTests(progress metav1.Condition) bool {
@@ -90,7 +90,7 @@ func beforeTests(progress metav1.Condition) bool {
 
 // stopped reports whether a Job failed because its pods were stopped, so that its failure says nothing.
 func stopped(o Observation) bool {
-	return !o.Stopping.Requested.IsZero() && o.Progress.Reason != v1alpha1.ReasonPassed
+	return !o.Stopping.Requested.IsZero() && o.State.Condition.Reason != v1alpha1.ReasonPassed
 }
 
 // notStarted returns why a run whose tests have not started is stopped, or "". The condition outlasts the Job.
@@ -105,7 +105,7 @@ func notStarted(o Observation, now time.Time) string {
 		return o.PodProblem
 	}
 	if limit := startLimit(o); now.Sub(o.StartingSince) >= limit {
-		return fmt.Sprintf("The tests did not start within %s, %s. %s", plaintext.Duration(limit), startLimits(o), o.Progress.Message)
+		return fmt.Sprintf("The tests did not start within %s, %s. %s", plaintext.Duration(limit), startLimits(o), o.State.Condition.Message)
 	}
 	return ""
 }
@@ -182,7 +182,7 @@ func startTime(o Observation) *metav1.Time {
 		return &metav1.Time{Time: started}
 	case recorded != nil:
 		return recorded
-	case o.Job != nil && !o.NotBegun && !beforeTests(o.Progress):
+	case o.Job != nil && !o.NotBegun && !beforeTests(o.State.Condition):
 		return o.Job.Status.StartTime
 	default:
 		return nil

@@ -119,7 +119,7 @@ var siblingsCases = map[string]struct {
 func TestSiblings(t *testing.T) {
 	for name, tc := range siblingsCases {
 		t.Run(name, func(t *testing.T) {
-			o := suite.Observation{Suite: tc.self, Trigger: aTrigger(), Environment: anEnvironment(), Team: aTeam(), Stream: append(tc.stream, tc.self)}
+			o := suite.Observation{Suite: tc.self, Definition: defined(aTrigger(), anEnvironment()), Stream: append(tc.stream, tc.self)}
 			d := decide(o, t0)
 			if d.SupersededBy != tc.by || d.Action == suite.CreateJob != tc.starts {
 				t.Errorf("%s\nsuperseded by %q, starts: %t (%s), want %q, %t", tc.reason, d.SupersededBy, d.Action == suite.CreateJob, d.Condition.Message, tc.by, tc.starts)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
@@ -33,8 +34,11 @@ func TestUnderTest(t *testing.T) {
 	same, other := &v1alpha1.UnderTest{Workloads: shop}, &v1alpha1.UnderTest{Workloads: shop, Changed: changed}
 	ended := func(progress metav1.Condition, u suite.UnderTest, change ...func(*v1alpha1.Suite)) suite.Observation {
 		return suite.Observation{
-			Suite: aSuite("a", 0, append([]func(*v1alpha1.Suite){in(v1alpha1.Running("busy")), withJob, commit("a")}, change...)...),
-			Job:   aJob("a"), Progress: progress, Trigger: aTrigger(), Team: aTeam(), UnderTest: u,
+			Suite:      aSuite("a", 0, append([]func(*v1alpha1.Suite){in(v1alpha1.Running("busy")), withJob, commit("a")}, change...)...),
+			Job:        aJob("a"),
+			State:      outcome.State{Condition: progress},
+			Definition: defined(aTrigger(), nil),
+			End:        suite.End{UnderTest: u},
 		}
 	}
 	came := func(o suite.Observation, r suite.Repeat) suite.Observation {
@@ -46,7 +50,7 @@ func TestUnderTest(t *testing.T) {
 		return o
 	}
 	lost := ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop})
-	lost.Job, lost.Progress = nil, metav1.Condition{}
+	lost.Job, lost.State.Condition = nil, metav1.Condition{}
 	for name, tc := range map[string]struct {
 		reason  string
 		o       suite.Observation
@@ -92,7 +96,11 @@ func TestTimedOutUnderTest(t *testing.T) {
 	s.Status.StartTime = &metav1.Time{Time: t0}
 	j := aJob("a")
 	o := suite.Observation{
-		Suite: s, Job: j, Progress: v1alpha1.Failed("stopped"), TimeLimit: time.Minute, UnderTest: suite.UnderTest{Start: shop},
+		Suite:    s,
+		Job:      j,
+		State:    progress(v1alpha1.Failed("stopped")),
+		JobInfo:  suite.JobInfo{TimeLimit: time.Minute},
+		End:      suite.End{UnderTest: suite.UnderTest{Start: shop}},
 		Stopping: suite.Stopping{Requested: t0.Add(time.Minute), Since: t0.Add(time.Minute)},
 	}
 	d := decide(o, t0.Add(2*time.Minute))
@@ -108,7 +116,7 @@ func TestTimedOutUnderTest(t *testing.T) {
 // TestRefusedJobStartsNothing: what was there when the Job was refused is not what the tests see later.
 func TestRefusedJobStartsNothing(t *testing.T) {
 	s := aSuite("a", 0)
-	o := suite.Observation{Suite: s, UnderTest: suite.UnderTest{Start: shop}, Creation: suite.Creation{Result: suite.NotAccepted, Detail: "quota"}}
+	o := suite.Observation{Suite: s, End: suite.End{UnderTest: suite.UnderTest{Start: shop}}, Waiting: suite.Waiting{Creation: suite.Creation{Result: suite.NotAccepted, Detail: "quota"}}}
 	suite.SetStatus(s, o, suite.Decision{Condition: v1alpha1.Queued("")}, t0)
 	if s.Status.UnderTest != nil {
 		t.Errorf("%+v", s.Status.UnderTest)
@@ -169,7 +177,7 @@ func TestRepeatedWithinASecond(t *testing.T) {
 // TestChangedBack: a run that is about to be repeated does not pass because the Environment has the earlier version again.
 func TestChangedBack(t *testing.T) {
 	s := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"))
-	o := suite.Observation{Suite: s, Job: aJob("a"), Progress: v1alpha1.Passed(""), Trigger: aTrigger(), Team: aTeam(), UnderTest: suite.UnderTest{Start: shop}}
+	o := suite.Observation{Suite: s, Job: aJob("a"), State: progress(v1alpha1.Passed("")), Definition: defined(aTrigger(), nil), End: suite.End{UnderTest: suite.UnderTest{Start: shop}}}
 	o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "The Application shop had a, and has b."})
 	suite.SetStatus(s, o, decide(o, t0), t0)
 	if s.Status.RepeatedBy == "" || s.Finished() {
@@ -241,7 +249,7 @@ func TestUnreadable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, j := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"), repeats), aJob("a")
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(t0)}}
-			o := suite.Observation{Suite: s, Job: j, Progress: v1alpha1.Passed("ok"), Trigger: aTrigger(), Team: aTeam(), UnderTest: suite.UnderTest{Start: shop}}
+			o := suite.Observation{Suite: s, Job: j, State: progress(v1alpha1.Passed("ok")), Definition: defined(aTrigger(), nil), End: suite.End{UnderTest: suite.UnderTest{Start: shop}}}
 			if tc.gone {
 				o.Job, o.TimeLimit, s.Status.StartTime = nil, time.Second, &metav1.Time{Time: t0.Add(-time.Minute)}
 			}
@@ -268,7 +276,7 @@ func TestForgedRepetition(t *testing.T) {
 		other := aSuite("other", 5, commit(sha))
 		metav1.SetMetaDataAnnotation(&other.ObjectMeta, v1alpha1.AnnotationRepeats, "a")
 		other.Spec.Origin = v1alpha1.OriginManual
-		o := suite.Observation{Suite: run, Job: aJob("a"), Progress: v1alpha1.Running("busy"), Trigger: aTrigger(), Team: aTeam(), Stream: []*v1alpha1.Suite{run, other}}
+		o := suite.Observation{Suite: run, Job: aJob("a"), State: progress(v1alpha1.Running("busy")), Definition: defined(aTrigger(), nil), Stream: []*v1alpha1.Suite{run, other}}
 		if d := decide(o, t0.Add(10*time.Second)); (d.SupersededBy != "") != (want == v1alpha1.ReasonSuperseded) {
 			t.Errorf("%s: %+v", sha, d)
 		}
