@@ -33,29 +33,6 @@ func digestOf(s *v1alpha1.Suite) string {
 	return cmp.Or(s.Annotations[v1alpha1.AnnotationVariablesDigest], VariablesDigest(s.Spec.Variables))
 }
 
-// expect lets a run fail that passes so far, if it may not have run all its tests. A run that repeats failed tests has to show each of them.
-func expect(o Observation, d Decision, now time.Time) Decision {
-	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed || repeatsFailed(o) {
-		return d
-	}
-	switch n := expected(o); {
-	case o.Killed != "" && o.PassedBefore == nil:
-		d.Condition = v1alpha1.Failed(o.Killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed.")
-	case o.Killed != "" && o.Tests.Unavailable != "":
-		return waitToCompare(o, now)
-	case o.Killed != "" && !o.Tests.Done:
-		d.Action, d.Condition = CompareTests, v1alpha1.Running(endedMessage)
-	case o.Killed != "" && o.Tests.Missing != "":
-		d.Condition = v1alpha1.Failed(fmt.Sprintf("%s Some tests of %s, the last run that passed, may not have run: %s.", o.Killed, o.PassedBefore.Name, o.Tests.Missing))
-	case o.Killed != "":
-		d.Condition.Message += fmt.Sprintf(" %s All tests of %s, the last run that passed, ran.", o.Killed, o.PassedBefore.Name)
-	case n > 0 && o.Required.Fewer.Policy == v1alpha1.FewerTestsFail:
-		d.Condition = v1alpha1.Failed("Far fewer tests ran than before, and results.fewerTests of the Trigger is Fail. " + farFewer(o, n) +
-			" If fewer are intended, set it to Report for one run.")
-	}
-	return d
-}
-
 // TestComparison says whether the tests of a run are all that PassedBefore had.
 type TestComparison struct {
 	Done        bool
@@ -75,18 +52,9 @@ func (o *Observation) TestsNotCompared(problem string, now time.Time) {
 	}
 }
 
-// waitToCompare waits for the store as for the workloads of an Environment.
-func waitToCompare(o Observation, now time.Time) Decision {
-	return Decision{
-		Condition: v1alpha1.Running(fmt.Sprintf("%s %s The store is asked whether all tests ran, and cannot be used: %s. It is tried again.",
-			endedMessage, o.Killed, o.Tests.Unavailable)),
-		RequeueAfter: min(max(sinceJobEnded(o, now)/4, createRetryMin), createRetryMax),
-	}
-}
-
 // expected is how many tests ran in the last comparable run that passed, if far fewer did in this one; else 0.
 func expected(o Observation) int32 {
-	if o.PassedBefore == nil || o.Collected == nil || repeatsFailed(o) {
+	if o.PassedBefore == nil || o.Collected == nil || rerunsFailed(o) {
 		return 0
 	}
 	if before := results.Ran(o.PassedBefore.Status.Results); o.Required.Fewer.Far(ran(o), before) {

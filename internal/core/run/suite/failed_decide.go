@@ -8,24 +8,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-// repeatsFailed reports whether a run repeats only failed tests, which have to be found first.
-func repeatsFailed(o Observation) bool { return o.Suite.Spec.OnlyFailedOf != nil }
-
-// withoutFailed decides about a run that cannot start yet, or ever, for lack of the tests that it repeats.
-func withoutFailed(o Observation, now time.Time) (d Decision, without bool) {
-	switch f := o.Failed; {
-	case f == nil:
-		return Decision{}, false
-	case f.Unavailable != "":
-		return waitForFailed(o, now), true
-	case f.Impossible != "":
-		return Decision{Condition: v1alpha1.Error(f.Impossible)}, true
-	case f.NotWhole != "":
-		return Decision{Condition: v1alpha1.Inconclusive(f.NotWhole)}, true
-	default:
-		return Decision{}, false
-	}
-}
+// rerunsFailed reports whether a run repeats only failed tests, which have to be found first.
+func rerunsFailed(o Observation) bool { return o.Suite.Spec.OnlyFailedOf != nil }
 
 // waitForFailed waits for the store as for input files.
 func waitForFailed(o Observation, now time.Time) Decision {
@@ -39,24 +23,6 @@ func waitForFailed(o Observation, now time.Time) Decision {
 			"and ends as Error if that takes longer than %s.", of, o.Failed.Unavailable, plaintext.Duration(patience))),
 		RequeueAfter: min(max(waited/4, storeRetryMin), storeRetryMax, patience-waited),
 	}
-}
-
-// together decides about a run that repeated only failed tests and passed on its own: it passes only if all of these passed. What it repeats is
-// in its Job, from which somebody may have removed it.
-func together(o Observation, d Decision) Decision {
-	if !repeatsFailed(o) || o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed {
-		return d
-	}
-	of := o.Suite.Spec.OnlyFailedOf.Name
-	switch p := o.Plan; {
-	case p == nil || p.Of != of || o.Collected == nil || o.DecidedBy == v1alpha1.DecidedByExitCode:
-		d.Condition = v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", of, repeatAll(o.Suite)))
-	case p.Unshown(o.Collected.Summary.RepeatedPassed) != "":
-		d.Condition = v1alpha1.Failed(p.Unshown(o.Collected.Summary.RepeatedPassed))
-	default:
-		d.Condition = v1alpha1.Passed(p.Whole() + " " + d.Condition.Message)
-	}
-	return d
 }
 
 // setFailed records since when the store of the failed tests is unavailable, and reports whether it is.

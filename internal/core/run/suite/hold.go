@@ -14,14 +14,28 @@ import (
 // maxHoldReason is the bound of the schema, in bytes of the longest characters.
 const maxHoldReason = 4 * 256
 
-// hold waits for the end of a hold, with a timer: nothing else reports it.
-func hold(o Observation, now time.Time) Decision {
+// environmentHeld waits for the end of a hold, with a timer: nothing else reports it.
+func environmentHeld(o Observation, now time.Time) *Decision {
 	until := o.Environment.HeldUntil(now)
+	if until.IsZero() {
+		return nil
+	}
 	message := fmt.Sprintf("Waiting: %s is on hold until %s", o.Environment.Name, HoldEnd(until, now))
 	if why := HoldWhy(o.Environment); why != "" {
 		message += " (" + why + ")"
 	}
-	return Decision{OnHold: true, Condition: v1alpha1.Queued(message + "."), RequeueAfter: until.Sub(now)}
+	return &Decision{OnHold: true, Condition: v1alpha1.Queued(message + "."), RequeueAfter: until.Sub(now)}
+}
+
+// environmentSettles waits with a timer, unless a hold ends later. A deployment that comes meanwhile does not change the message, which
+// would cost a write of every run that waits: the message stays true, and the timer finds the new time.
+func environmentSettles(o Observation, now time.Time) *Decision {
+	at, _ := o.Burst.Settled(o.Environment)
+	if !at.After(now) || !at.After(o.Environment.HeldUntil(now)) {
+		return nil
+	}
+	message := fmt.Sprintf("Waiting until %s has settled: %s.", o.Environment.Name, o.Burst.Describe(o.Environment, now))
+	return &Decision{OnHold: true, Condition: v1alpha1.Queued(message), RequeueAfter: at.Sub(now)}
 }
 
 // HoldEnd names the end of a hold, with its day unless that is today.

@@ -60,27 +60,19 @@ func WaitsForNothing(t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
 	return r != nil && r.HTTP == nil && (!r.ForWorkloads() || len(e.Spec.Workloads) == 0)
 }
 
-// startVersion starts a run that has its version, or need not wait for one.
-func startVersion(o Observation, now time.Time) Decision {
+// versionMissing waits for the version of a run, or ends the run if nothing would show it.
+func versionMissing(o Observation, now time.Time) *Decision {
 	v, waits := awaited(o)
-	if waits && o.Creation.Result == NotTried {
-		if problem := v.unnamed(); problem != "" {
-			return Decision{Condition: v1alpha1.Error(problem)}
-		}
-		if progress := v.progress(); progress != "" {
-			return awaitDeployment(o, v, progress, now)
-		}
+	if !waits || o.Creation.Result != NotTried {
+		return nil
 	}
-	d := tryToStart(o, now)
-	d.RolledOut = waits
-	return d
-}
-
-func tryToStart(o Observation, now time.Time) Decision {
-	if o.Creation.Result != NotTried {
-		return notCreated(o, now)
+	if problem := v.unnamed(); problem != "" {
+		return condition(v1alpha1.Error(problem))
 	}
-	return createJob(o, now)
+	if progress := v.progress(); progress != "" {
+		return awaitDeployment(o, v, progress, now)
+	}
+	return nil
 }
 
 // onlyMessage reports whether a run that has not ended keeps its place: others may overtake it from when it waits for its version, and
@@ -92,13 +84,13 @@ func (d Decision) onlyMessage(o Observation) bool {
 }
 
 // awaitDeployment waits for an event of the Environment, with a timer for the time limit. It takes neither a slot nor a place in the queue.
-func awaitDeployment(o Observation, v version, progress string, now time.Time) Decision {
+func awaitDeployment(o Observation, v version, progress string, now time.Time) *Decision {
 	limit := o.Trigger.Spec.Ready.Limit()
 	waited := now.Sub(since(o.Suite, v1alpha1.ConditionDeploymentReady, now))
 	if waited >= limit {
-		return Decision{NotRolledOut: progress, Condition: v1alpha1.Error(v.late(progress, limit))}
+		return &Decision{NotRolledOut: progress, Condition: v1alpha1.Error(v.late(progress, limit))}
 	}
-	return Decision{
+	return &Decision{
 		NotRolledOut: progress,
 		Condition: v1alpha1.Queued(fmt.Sprintf(
 			"Waiting for %s in %s: %s The run ends as Error if that takes longer than %s.", v, o.Environment.Name, progress, plaintext.Duration(limit))),

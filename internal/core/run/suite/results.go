@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-func withResults(o Observation, end metav1.Condition) metav1.Condition {
-	if o.Suite.Finished() || o.Collected == nil || !Ended(end) || o.Judged && end == o.State.Condition {
-		return end
+// counted begins the message of an end with how many tests failed, unless the message is about that.
+func counted(o Observation, end Decision, _ time.Time) *Decision {
+	c := end.Condition
+	if o.Collected == nil || o.Judged && c == o.State.Condition {
+		return nil
 	}
 	if counts := results.Sentence(results.Status(o.Collected.Summary)); counts != "" {
-		end.Message = counts + " " + end.Message
+		c.Message = counts + " " + c.Message
 	}
-	if end.Reason == v1alpha1.ReasonPassed {
+	if c.Reason == v1alpha1.ReasonPassed {
 		if n := expected(o); n > 0 {
-			end.Message += " " + farFewer(o, n)
+			c.Message += " " + farFewer(o, n)
 		}
-		end.Message += unkept(o.Collected.Summary, o.Suite.Name)
+		c.Message += unkept(o.Collected.Summary, o.Suite.Name)
 	}
-	return end
+	return end.ending(c)
 }
 
 // unkept describes files that could not be uploaded, which do not change how a run ends.
@@ -38,7 +38,7 @@ func unkept(s results.Summary, run string) string {
 }
 
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
-	end, before := s.Succeeded().Reason, o.State.Condition.Reason // together and expect may let a run fail that passed by itself
+	end, before := s.Succeeded().Reason, o.State.Condition.Reason // an amendment may let a run fail that passed by itself
 	if (end == before || before == v1alpha1.ReasonPassed) && (end == v1alpha1.ReasonPassed || end == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy
 	}

@@ -59,20 +59,6 @@ func (b Burst) Settled(e *v1alpha1.Environment) (at, latest time.Time) {
 	return at, latest
 }
 
-// settles reports whether a run waits for its Environment to settle, and not for a hold that ends later.
-func settles(o Observation, now time.Time) bool {
-	at, _ := o.Burst.Settled(o.Environment)
-	return at.After(now) && at.After(o.Environment.HeldUntil(now))
-}
-
-// settle waits with a timer. A deployment that comes meanwhile does not change the message, which would cost a write of every run that
-// waits: the message stays true, and the timer finds the new time.
-func settle(o Observation, now time.Time) Decision {
-	at, _ := o.Burst.Settled(o.Environment)
-	message := fmt.Sprintf("Waiting until %s has settled: %s.", o.Environment.Name, o.Burst.Describe(o.Environment, now))
-	return Decision{OnHold: true, Condition: v1alpha1.Queued(message), RequeueAfter: at.Sub(now)}
-}
-
 // Describe says until when runs wait for an Environment to settle, as a clause.
 func (b Burst) Describe(e *v1alpha1.Environment, now time.Time) string {
 	at, latest := b.Settled(e)

@@ -33,68 +33,146 @@ const (
 	maxTimeout = 168 * time.Hour // the longest timeout that a Trigger may have
 )
 
-// stop ends a run once its Job and pods are gone, because a successor starts then. Either may disappear before the other.
-func stop(o Observation, end metav1.Condition, now time.Time) Decision {
+func finished(o Observation, now time.Time) *Decision {
+	if !o.Suite.Finished() {
+		return nil
+	}
+	d := Decision{Condition: o.Suite.Succeeded(), SupersededBy: o.Suite.Status.SupersededBy}
+	completed := o.Suite.Status.CompletionTime
+	if completed != nil {
+		d.RequeueAfter = max(0, completed.Add(keptFor(o)).Sub(now))
+	}
 	switch {
-	case o.Job != nil && Ended(o.State.Condition):
-		return Decision{Condition: end} // Kubernetes ends a Job only after its pods
-	case o.Job != nil && !o.Stopping.Done:
-		return Decision{Action: stopAction(o, now), Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
-	case o.Stopping.PodsLeft:
-		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
-		if waited >= o.Stopping.GiveUp+orphanGrace {
-			return Decision{Condition: v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
-				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name))}
-		}
-		return Decision{
-			Missing: fmt.Sprintf("Job %q", o.Suite.Name),
-			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping the pods of this run: kubectl get pods -n %s -l %s=%s",
-				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
-			RequeueAfter: min(max(waited/4, podsEvery), stopCheckMax),
-		}
-	default:
-		return Decision{Condition: end}
+	case o.Job != nil && !Ended(o.State.Condition) && o.Job.DeletionTimestamp == nil:
+		d.Action = DeleteJob
+	case completed != nil && d.RequeueAfter == 0 && o.Suite.DeletionTimestamp == nil:
+		d.Action = DeleteSuite
 	}
+	return &d
 }
 
-// stopAction keeps pods of tests that have begun, for their logs, unless they do not stop: other controllers may create pods again.
-func stopAction(o Observation, now time.Time) Action {
-	waited := now.Sub(o.Stopping.Requested)
-	switch requested := !o.Stopping.Requested.IsZero(); {
-	case o.Job.DeletionTimestamp != nil || o.Stopping.RequestedNow:
-		return Report
-	case beforeTests(o.State.Condition):
-		return DeleteJob
-	case !requested:
-		return StopPods
-	case waited >= o.Stopping.Grace+stopGrace:
-		return DeleteJob
-	case waited >= StopCheckAfter:
-		return StopPods // there may be new ones
-	default:
-		return Report
+// keptFor is longer for an unarchived run: deleting the Suite deletes the pods, from which the archive has the logs.
+func keptFor(o Observation) time.Duration {
+	kept := max(ttl(o), podsKeptFor(o.Suite))
+	if o.Unarchived {
+		return kept + ArchiveWithin
 	}
+	return kept
 }
 
-// endHeldOpen ends pods in which only injected containers run on, such as the proxy of a service mesh.
-func endHeldOpen(o Observation, now time.Time) Decision {
-	if wait := heldOpenFor - now.Sub(o.TestsEnded); wait > 0 {
-		return Decision{Condition: o.State.Condition, RequeueAfter: min(wait, heldOpenFor)}
+// ttl is the Suite's own, so that a change of its Trigger deletes no run earlier.
+func ttl(o Observation) time.Duration {
+	if own := o.Suite.Spec.TTLAfterFinished; own != nil {
+		return own.Duration
 	}
-	return Decision{Action: EndPods, Condition: o.State.Condition}
+	return o.Trigger.SuiteTTL()
 }
 
-func beforeTests(progress metav1.Condition) bool {
-	return progress.Reason == v1alpha1.ReasonStarting || progress.Reason == v1alpha1.ReasonQueued
+func unconfirmed(o Observation, _ time.Time) *Decision {
+	if !o.Unconfirmed {
+		return nil
+	}
+	waiting := cmp.Or(o.Suite.Succeeded(), v1alpha1.Running("The pods have ended. Waiting for their node to report how."))
+	return &Decision{Condition: waiting, RequeueAfter: confirmEvery}
 }
 
-// stopped reports whether a Job failed because its pods were stopped, so that its failure says nothing.
-func stopped(o Observation) bool {
-	return !o.Stopping.Requested.IsZero() && o.State.Condition.Reason != v1alpha1.ReasonPassed
+// jobEnded omits a Job that failed because its pods were stopped: its failure says nothing.
+func jobEnded(o Observation, _ time.Time) *Decision {
+	stopped := !o.Stopping.Requested.IsZero() && o.State.Condition.Reason != v1alpha1.ReasonPassed
+	if o.Job == nil || !Ended(o.State.Condition) || o.Job.DeletionTimestamp != nil || stopped {
+		return nil
+	}
+	return &Decision{Condition: o.State.Condition, Interrupted: o.Interrupted}
 }
 
-// notStarted returns why a run whose tests have not started is stopped, or "". The condition outlasts the Job.
-func notStarted(o Observation, now time.Time) string {
+func podsLost(o Observation, _ time.Time) *Decision {
+	if o.Stopping.Lost == "" {
+		return nil
+	}
+	return &Decision{Condition: v1alpha1.Error(o.Stopping.Lost), Interrupted: o.Stopping.LostToCluster}
+}
+
+func restored(o Observation, _ time.Time) *Decision {
+	if o.Job != nil || !o.Suite.Restored() {
+		return nil
+	}
+	return condition(v1alpha1.Canceled("Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
+		"Notify again, or create a Suite without receivedAt, to test the deployment."))
+}
+
+func deleted(o Observation, now time.Time) *Decision {
+	if o.Suite.DeletionTimestamp == nil {
+		return nil
+	}
+	return stop(o, v1alpha1.Canceled("The Suite was deleted."), now)
+}
+
+// superseded first records the newer run. That write fails if this run was notified again: then it is the newer one, and must not stop.
+func superseded(o Observation, now time.Time) *Decision {
+	newer := supersededBy(o)
+	if newer == "" {
+		return nil
+	}
+	d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", newer, stuck(o))), now)
+	d.SupersededBy = newer
+	if d.Action != Report && o.Suite.Status.SupersededBy == "" {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
+}
+
+// supersededBy keeps what the status says: a stale view of the stream can only hide a newer Suite, which delays the end of this one.
+func supersededBy(o Observation) string {
+	if newer := newerThan(o.Suite, o.Stream); newer != nil {
+		return newer.Name
+	}
+	return o.Suite.Status.SupersededBy
+}
+
+// Unwanted reports whether a run is to be stopped, whatever its Job does.
+func Unwanted(o Observation) bool {
+	return o.Suite.DeletionTimestamp != nil || o.Suite.Spec.Cancel || supersededBy(o) != ""
+}
+
+func canceled(o Observation, now time.Time) *Decision {
+	if !o.Suite.Spec.Cancel {
+		return nil
+	}
+	message := "Canceled by setting spec.cancel."
+	if who := plaintext.Line(o.Suite.Annotations[v1alpha1.AnnotationCanceledBy], maxWho); who != "" {
+		message = fmt.Sprintf("Canceled by %s.", who)
+	}
+	return stop(o, v1alpha1.Canceled(message+stuck(o)), now)
+}
+
+// stuck returns why the tests of a stopped run had not started, as a sentence, or "".
+func stuck(o Observation) string {
+	problem := cmp.Or(o.PodProblem, o.Suite.Status.PodProblem)
+	if problem == "" || o.Suite.Status.StartTime != nil || !o.Started.IsZero() {
+		return ""
+	}
+	return " Until then, its tests could not start: " + problem
+}
+
+// notStarted records the reason before it stops the run, which would otherwise end as one whose Job somebody deleted.
+func notStarted(o Observation, now time.Time) *Decision {
+	reason := notStartedMessage(o, now)
+	if reason == "" {
+		return nil
+	}
+	d := stop(o, v1alpha1.Error(reason), now)
+	d.NotStarted, d.Interrupted = reason, notStartedReason(o) == v1alpha1.ReasonImageNotPulled
+	if !Ended(d.Condition) {
+		d.Condition.Reason = v1alpha1.ReasonStarting // it never ran
+	}
+	if d.Action != Report && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
+		d.Action, d.RequeueAfter = Report, time.Nanosecond
+	}
+	return d
+}
+
+// notStartedMessage returns why a run whose tests have not started is stopped, or "". The condition outlasts the Job.
+func notStartedMessage(o Observation, now time.Time) string {
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted); c != nil {
 		return c.Message
 	}
@@ -126,132 +204,87 @@ func startLimit(o Observation) time.Duration {
 	return o.Trigger.StartTimeout()
 }
 
-// stopNotStarted records the reason before it stops the run, which would otherwise end as one whose Job somebody deleted.
-func stopNotStarted(o Observation, message string, now time.Time) Decision {
-	d := stop(o, v1alpha1.Error(message), now)
-	d.NotStarted, d.Interrupted = message, notStartedReason(o) == v1alpha1.ReasonImageNotPulled
-	if !Ended(d.Condition) {
-		d.Condition.Reason = v1alpha1.ReasonStarting // it never ran
-	}
-	if d.Action != Report && meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionStarted) == nil {
-		d.Action, d.RequeueAfter = Report, time.Nanosecond
-	}
-	return d
-}
-
-// stopSuperseded first records the newer run. That write fails if this run was notified again: then it is the newer one, and must not stop.
-func stopSuperseded(o Observation, by string, now time.Time) Decision {
-	d := stop(o, v1alpha1.Superseded(fmt.Sprintf("Superseded by %s, a newer deployment of the same stream.%s", by, stuck(o))), now)
-	d.SupersededBy = by
-	if d.Action != Report && o.Suite.Status.SupersededBy == "" {
-		d.Action, d.RequeueAfter = Report, time.Nanosecond
-	}
-	return d
-}
-
 // overdue does not count the time in which sidecars stop and results are uploaded.
-func overdue(o Observation, now time.Time) bool {
-	return TimeIsUp(o, now) && !endedInTime(o, now)
-}
-
-// TimeIsUp reports whether the tests of a run should have ended by now.
-func TimeIsUp(o Observation, now time.Time) bool {
-	at := startTime(o)
-	return at != nil && now.Sub(at.Time) >= timeLimit(o)
-}
-
-// endedInTime reports whether only sidecars still run, which the kubelet stops after the grace period.
-func endedInTime(o Observation, now time.Time) bool {
-	end := o.TestsEnded
-	return !end.IsZero() && end.Sub(startTime(o).Time) <= timeLimit(o) && now.Sub(end) < o.Stopping.Grace+stopGrace
-}
-
-func tookTooLong(o Observation) string {
+func overdue(o Observation, now time.Time) *Decision {
+	if !TimeIsUp(o, now) || endedInTime(o, now) {
+		return nil
+	}
 	message := fmt.Sprintf("The run took longer than its timeout of %s and was stopped.", plaintext.Duration(timeLimit(o)))
 	if o.PodProblem != "" {
 		message += " " + o.PodProblem
 	}
-	return message
+	return stop(o, v1alpha1.TimedOut(message), now)
 }
 
-// startTime returns when the tests started, or nil. The recorded time may be later: when the Job said that its pod was ready.
-func startTime(o Observation) *metav1.Time {
-	recorded, started := o.Suite.Status.StartTime, notBeforeJob(o)
-	switch {
-	case !started.IsZero() && (recorded == nil || started.Before(recorded.Time)):
-		return &metav1.Time{Time: started}
-	case recorded != nil:
-		return recorded
-	case o.Job != nil && !o.NotBegun && !beforeTests(o.State.Condition):
-		return o.Job.Status.StartTime
-	default:
+// heldOpen ends pods in which only injected containers run on, such as the proxy of a service mesh.
+func heldOpen(o Observation, now time.Time) *Decision {
+	if o.Job == nil || !o.HeldOpen {
 		return nil
 	}
-}
-
-// notBeforeJob corrects the clock of a node, which must not end a run early.
-func notBeforeJob(o Observation) time.Time {
-	if o.Job != nil && !o.Started.IsZero() && o.Started.Before(o.Job.CreationTimestamp.Time) {
-		return o.Job.CreationTimestamp.Time
+	if wait := heldOpenFor - now.Sub(o.TestsEnded); wait > 0 {
+		return &Decision{Condition: o.State.Condition, RequeueAfter: min(wait, heldOpenFor)}
 	}
-	return o.Started
+	return &Decision{Action: EndPods, Condition: o.State.Condition}
 }
 
-// timeLimit prefers the Job's, because the Trigger may have changed since.
-func timeLimit(o Observation) time.Duration {
+func jobRuns(o Observation, _ time.Time) *Decision {
+	if o.Job == nil {
+		return nil
+	}
+	return condition(o.State.Condition)
+}
+
+func jobDeleted(o Observation, now time.Time) *Decision {
+	if o.Suite.Status.JobName == "" {
+		return nil
+	}
+	return stop(o, v1alpha1.Error(fmt.Sprintf(
+		"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)), now)
+}
+
+// stop ends a run once its Job and pods are gone, because a successor starts then. Either may disappear before the other.
+func stop(o Observation, end metav1.Condition, now time.Time) *Decision {
 	switch {
-	case o.TimeLimit > 0:
-		return min(o.TimeLimit, maxTimeout)
-	case o.Trigger != nil:
-		return o.Trigger.RunTimeout()
+	case o.Job != nil && Ended(o.State.Condition):
+		return condition(end) // Kubernetes ends a Job only after its pods
+	case o.Job != nil && !o.Stopping.Done:
+		return &Decision{Action: stopAction(o, now), Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
+	case o.Stopping.PodsLeft:
+		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
+		if waited >= o.Stopping.GiveUp+orphanGrace {
+			return condition(v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
+				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)))
+		}
+		return &Decision{
+			Missing: fmt.Sprintf("Job %q", o.Suite.Name),
+			Condition: v1alpha1.Running(fmt.Sprintf("%s Stopping the pods of this run: kubectl get pods -n %s -l %s=%s",
+				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)),
+			RequeueAfter: min(max(waited/4, podsEvery), stopCheckMax),
+		}
 	default:
-		return maxTimeout
+		return condition(end)
 	}
 }
 
-// jobPollInterval is for Jobs of which no event may come: stuck or late ones, and those that the cache does not have.
-func jobPollInterval(o Observation, now time.Time) time.Duration {
-	if o.Unlabeled {
-		return unlabeledEvery
+// stopAction keeps pods of tests that have begun, for their logs, unless they do not stop: other controllers may create pods again.
+func stopAction(o Observation, now time.Time) Action {
+	waited := now.Sub(o.Stopping.Requested)
+	switch {
+	case o.Job.DeletionTimestamp != nil || o.Stopping.RequestedNow:
+		return Report
+	case beforeTests(o.State.Condition):
+		return DeleteJob
+	case o.Stopping.Requested.IsZero():
+		return StopPods
+	case waited >= o.Stopping.Grace+stopGrace:
+		return DeleteJob
+	case waited >= StopCheckAfter:
+		return StopPods // there may be new ones
+	default:
+		return Report
 	}
-	if since := o.Stopping.Since; !since.IsZero() {
-		waited := now.Sub(since)
-		return max(StopCheckAfter-waited, min(max(waited/4, time.Second), stopCheckMax))
-	}
-	if !o.StartingSince.IsZero() {
-		return startPollInterval(o, now)
-	}
-	at := startTime(o)
-	if at == nil {
-		return 0
-	}
-	wait := max(at.Add(timeLimit(o)).Sub(now), time.Second)
-	if o.Unready { // short tests may have ended without an event, and an injected container may hold the pod open
-		return min(wait, unreadyInterval(o, now))
-	}
-	return wait
 }
 
-func startPollInterval(o Observation, now time.Time) time.Duration {
-	next := o.StartingSince.Add(startLimit(o))
-	if !o.HopelessSince.IsZero() {
-		next = o.HopelessSince.Add(hopelessAfter)
-	}
-	wait := max(next.Sub(now), unreadyMin)
-	if o.Unready {
-		return min(wait, unreadyInterval(o, now))
-	}
-	return wait
-}
-
-func unreadyInterval(o Observation, now time.Time) time.Duration {
-	return min(max(now.Sub(o.Job.CreationTimestamp.Time)/4, unreadyMin), unreadyMax)
-}
-
-// Sooner returns the shorter of two pauses; 0 means none.
-func Sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return cmp.Or(a, b)
-	}
-	return min(a, b)
+func beforeTests(progress metav1.Condition) bool {
+	return progress.Reason == v1alpha1.ReasonStarting || progress.Reason == v1alpha1.ReasonQueued
 }

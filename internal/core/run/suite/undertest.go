@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -70,69 +69,6 @@ func jobEnd(o Observation) (end time.Time) {
 	return end
 }
 
-// compare decides that a run is Inconclusive if what it tested changed, or never was what was notified, whatever its tests said.
-func compare(o Observation, d Decision, now time.Time) Decision {
-	verdict := d.Condition.Reason == v1alpha1.ReasonPassed || d.Condition.Reason == v1alpha1.ReasonFailed || d.Condition.Reason == v1alpha1.ReasonTimedOut
-	switch {
-	case o.Suite.Finished() || !verdict || len(o.UnderTest.Start) == 0:
-		return d
-	case o.UnderTest.Unreadable != "":
-		wait := min(max(sinceJobEnded(o, now)/4, createRetryMin), createRetryMax)
-		return Decision{Condition: v1alpha1.Running(endedMessage + " " + o.UnderTest.Unreadable + " It is tried again."), RequeueAfter: wait}
-	case o.UnderTest.Tested == nil:
-		d.Action, d.Condition = CompareWorkloads, v1alpha1.Running(endedMessage)
-		return d
-	case o.UnderTest.Tested.Changed != "":
-		return repeat(o, d, now)
-	case o.UnderTest.Another != "":
-		d.Condition = v1alpha1.Inconclusive("What was tested is not what was notified: " + o.UnderTest.Another +
-			" Let the Trigger wait for its version, with ready: {}, and notify again.")
-		return d
-	default:
-		return d
-	}
-}
-
-const endedMessage = "The tests have ended."
-
-// repeat records what changed with the first step, so that a later look at the Environment cannot make this run pass.
-func repeat(o Observation, d Decision, now time.Time) Decision {
-	if o.Ledger == nil {
-		return readLedger()
-	}
-	step, why := repetition(o, notRepeated(o), now)
-	if step != nil {
-		step.Condition = v1alpha1.Running(endedMessage)
-		return *step
-	}
-	if why == "" {
-		why = "The run " + o.Repeat.Run + " repeats it."
-	}
-	d.Condition = v1alpha1.Inconclusive("What was tested changed meanwhile: " + o.UnderTest.Tested.Changed + " " + why)
-	return d
-}
-
-// notRepeated returns why an Inconclusive run is not repeated, as a sentence, or "".
-func notRepeated(o Observation) string {
-	there := replaced(o.Suite, o.Ledger)
-	switch newer := supersededBy(o); {
-	case newer != "":
-		return "It is not repeated, because " + newer + " tests a newer deployment."
-	case Unwanted(o):
-		return "It is not repeated, because it was to be stopped."
-	case o.UnderTest.Gone:
-		return "It is not repeated, because its Environment was deleted."
-	case o.UnderTest.Moved:
-		return "It is not repeated, because another commit was deployed: the run of that one counts, if it was notified."
-	case there != "":
-		return "It is not repeated, because " + there + "."
-	case o.Suite.RepeatsInconclusive():
-		return "It repeated a run already. Wait until the deployments have settled, and notify again."
-	default:
-		return ""
-	}
-}
-
 // setUnderTest records what the Job remembers, and at the end what was compared.
 func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 	switch {
@@ -141,37 +77,4 @@ func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 	case s.Status.UnderTest == nil && o.Job != nil && len(o.UnderTest.Start) > 0: // an attempt to create the Job that failed started nothing
 		s.Status.UnderTest = &v1alpha1.UnderTest{Workloads: o.UnderTest.Start}
 	}
-}
-
-// remained decides that a run is Inconclusive if it passed, and something else was deployed to its place since its tests began: some of them may
-// have tested that. Where workloads are of its repository, compare decides.
-func remained(o Observation, d Decision) Decision {
-	if o.Suite.Finished() || d.Condition.Reason != v1alpha1.ReasonPassed {
-		return d
-	}
-	if o.Ledger == nil {
-		return readLedger()
-	}
-	if o.Ledger.Removed(o.Suite) {
-		d.Condition = v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but the Environment %s was deleted and created again before they ended. "+
-			"Notify what is deployed there now.", o.Suite.Spec.Environment))
-		return d
-	}
-	begin := o.Suite.DeployedAt().Time
-	if at := startTime(o); at != nil {
-		begin = at.Time
-	}
-	end := jobEnd(o)
-	if !end.IsZero() {
-		end = end.Add(time.Second) // it has whole seconds
-	}
-	if other := o.Ledger.Interrupted(o.Suite, begin, end, len(o.UnderTest.Start) > 0); other != nil {
-		d.Condition = v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but %s was deployed to %s before they ended, so that they may have tested that. %s",
-			named(other.Commit), o.Suite.Spec.Environment, whatToDo(o.Suite, other)))
-	}
-	return d
-}
-
-func readLedger() Decision {
-	return Decision{Action: ReadLedger, Condition: v1alpha1.Running(endedMessage)}
 }
