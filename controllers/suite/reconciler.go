@@ -201,7 +201,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 	}
 	if was.State() != s.State() {
 		r.Metrics.moved(s, o.Team, r.Clock.Now())
-		r.recordEvent(s, d)
+		r.recordEvent(s)
 		r.trace(s, o.Job)
 	}
 	return nil
@@ -214,13 +214,14 @@ func (r *Reconciler) nextStatus(req ctrl.Request) {
 }
 
 // recordEvent records only surprising ends: every other state is in the condition, and an event would cost a write for each run.
-func (r *Reconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
+func (r *Reconciler) recordEvent(s *v1alpha1.Suite) {
 	if !s.Finished() || s.Passed() {
 		return
 	}
+	end := s.Succeeded()
 	kind := corev1.EventTypeNormal
-	if v1alpha1.EndedBadly(d.Condition.Reason) {
+	if v1alpha1.EndedBadly(end.Reason) {
 		kind = corev1.EventTypeWarning
 	}
-	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", reconcile.ClipNote(d.Condition.Message))
+	r.Recorder.Eventf(s, nil, kind, end.Reason, "Run", "%s", reconcile.ClipNote(end.Message))
 }

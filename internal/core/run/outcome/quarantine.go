@@ -27,7 +27,7 @@ func excuse(s State, j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Po
 		if problem = judgment.Problem; problem == "" {
 			return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By, Killed: killedForMemory(pods)}
 		}
-		s.DecidedBy, problem = judgment.By, strings.TrimSuffix(problem, ".")
+		s.DecidedBy, problem = judgment.By, strings.TrimSuffix(strings.TrimSpace(problem+" "+judgment.Advice), ".")
 	}
 	s.Condition.Message = "That does not excuse the run: " + problem + ". " + s.Condition.Message
 	return s

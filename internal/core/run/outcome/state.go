@@ -16,6 +16,7 @@ import (
 // State is the state of a run, as its Job and pods show it.
 type State struct {
 	Condition     metav1.Condition   // the Succeeded condition of the run
+	Advice        string             // a sentence after its message: what to do, unless another run follows by itself; "": the message says it
 	DecidedBy     v1alpha1.DecidedBy // "" unless the run passed or failed
 	Judged        bool               // the containers exited with 0, and reports decide against the run
 	PodProblem    string             // why a pod cannot start, or how its container exited before a restart, or ""
@@ -30,6 +31,19 @@ type State struct {
 	Killed        string             // a sentence: what was killed for its memory in containers that exited with 0, or ""
 	Unpulled      bool               // PodProblem is an image that could not be pulled, although its registry may have it
 	podUnknown    bool               // the message describes no pod, so an earlier problem still counts
+}
+
+// noResult is the state of a run without a result, which another run may have.
+func noResult(cause string) State {
+	return State{Condition: v1alpha1.Error(cause), Advice: results.RerunAdvice}
+}
+
+// WithAdvice returns a condition whose message ends with an advice, as it is written.
+func WithAdvice(c metav1.Condition, advice string) metav1.Condition {
+	if advice != "" {
+		c.Message += " " + advice
+	}
+	return c
 }
 
 // Observe derives the state of a run from its Job and pods. It ends with the Job's final conditions, which come once all pods have stopped.

@@ -3,12 +3,12 @@ package suite
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -163,21 +163,21 @@ func retried(o Observation, end Decision, now time.Time) *Decision {
 	refusal := notRetried(o, limit)
 	if wait := backoff(o, now); refusal == "" && wait > 0 {
 		return &Decision{RequeueAfter: wait, NotStarted: end.NotStarted, Condition: v1alpha1.Starting(fmt.Sprintf(
-			"%s Retry %d of %d follows within %s.", withoutHint(end.Condition.Message), retries+1, limit, plaintext.Duration(backoffOf(retries))))}
+			"%s Retry %d of %d follows within %s.", end.Condition.Message, retries+1, limit, plaintext.Duration(backoffOf(retries))))}
 	}
 	step, why := repetition(o, refusal, now)
 	switch {
 	case step != nil:
-		step.Condition, step.NotStarted = v1alpha1.Running(withoutHint(end.Condition.Message)), end.NotStarted
+		step.Condition, step.NotStarted = v1alpha1.Running(end.Condition.Message), end.NotStarted
 		if end.NotStarted != "" {
 			step.Condition.Reason = v1alpha1.ReasonStarting // it never ran
 		}
 		return step
 	case why != "":
-		return end.ending(v1alpha1.Error(end.Condition.Message + " " + why))
+		return end.ending(v1alpha1.Error(outcome.WithAdvice(end.Condition, end.Advice).Message + " " + why))
 	default:
 		return end.ending(v1alpha1.Error(fmt.Sprintf("%s The run %s is retry %d of %d.",
-			withoutHint(end.Condition.Message), o.Repeat.Run, retries+1, limit)))
+			end.Condition.Message, o.Repeat.Run, retries+1, limit)))
 	}
 }
 
@@ -235,8 +235,3 @@ func notStartedReason(o Observation) string {
 		return v1alpha1.ReasonNotStarted
 	}
 }
-
-// hint is what messages advise where nothing happens by itself.
-const hint = " Notify again, or create another Suite, to repeat the run."
-
-func withoutHint(message string) string { return strings.Replace(message, hint, "", 1) }

@@ -22,7 +22,8 @@ const (
 // Decision is what to do about one Suite, and the state to report with it.
 type Decision struct {
 	Action       Action
-	Condition    metav1.Condition // the Succeeded condition to be; of a finished Suite, the one it has
+	Condition    metav1.Condition // the Succeeded condition to be, without the Advice; of a finished Suite, the one it has
+	Advice       string           // a sentence that ends the message: what to do, unless another run follows by itself
 	Missing      string           // names an object that the run needs and that does not exist; empty: none is missing
 	SupersededBy string
 	RepeatedBy   string        // the run that is about to repeat it; empty for others
@@ -129,7 +130,7 @@ type amendment func(o Observation, end Decision, now time.Time) *Decision
 var amendments = []amendment{
 	// These look at runs that passed on their own.
 	failedTestsPassed, // first, because its sentence about all tests begins the message
-	allTestsRan,      // before the next two, which say that the tests passed
+	allTestsRan,       // before the next two, which say that the tests passed
 	nothingElseDeployed,
 
 	workloadsUnchanged, // after these, because it takes every verdict, whatever the tests said
@@ -152,9 +153,9 @@ func amended(o Observation, d Decision, now time.Time) Decision {
 	return d
 }
 
-// ending returns the decision with another end.
+// ending returns the decision with another end, whose message says what follows.
 func (d Decision) ending(c metav1.Condition) *Decision {
-	d.Condition = c
+	d.Condition, d.Advice = c, ""
 	return &d
 }
 

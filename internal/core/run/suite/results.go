@@ -25,7 +25,8 @@ func counted(o Observation, end Decision, _ time.Time) *Decision {
 		}
 		c.Message += unkept(o.Collected.Summary, o.Suite.Name)
 	}
-	return end.ending(c)
+	end.Condition = c
+	return &end
 }
 
 // unkept describes files that could not be uploaded, which do not change how a run ends.

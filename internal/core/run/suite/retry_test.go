@@ -37,7 +37,8 @@ func willRetry(s *v1alpha1.Suite) {
 
 // TestRetry: a run that the cluster ended is repeated as often as its Trigger says, and no other is.
 func TestRetry(t *testing.T) {
-	const evicted = "The cluster stopped the pod before its tests ended: Evicted. Notify again, or create another Suite, to repeat the run."
+	const cause = "The cluster stopped the pod before its tests ended: Evicted."
+	evicted := cause + " " + results.RerunAdvice
 	type change = func(*suite.Observation)
 	is := func(changes ...func(*v1alpha1.Suite)) change {
 		return func(o *suite.Observation) {
@@ -97,18 +98,19 @@ func TestRetry(t *testing.T) {
 			o := suite.Observation{
 				Suite:      aSuite("a", 0, in(v1alpha1.Running("busy")), commit("a")),
 				Job:        aJob("a"),
-				State:      outcome.State{Condition: v1alpha1.Error(evicted), Interrupted: true},
+				State:      outcome.State{Condition: v1alpha1.Error(cause), Advice: results.RerunAdvice, Interrupted: true},
 				Definition: defined(retries(2)(aTrigger()), nil),
 			}
 			for _, c := range tc.change {
 				c(&o)
 			}
 			d := decide(o, t0.Add(time.Minute))
-			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(d.Condition.Message, tc.message) {
-				t.Errorf("%s: %q %s %q", tc.reason, d.Action, d.Condition.Reason, d.Condition.Message)
+			message := outcome.WithAdvice(d.Condition, d.Advice).Message
+			if d.Action != tc.action || d.Condition.Reason != tc.state || !strings.Contains(message, tc.message) {
+				t.Errorf("%s: %q %s %q", tc.reason, d.Action, d.Condition.Reason, message)
 			}
-			if strings.Contains(d.Condition.Message, " is retry ") && strings.Contains(d.Condition.Message, "Notify again") {
-				t.Errorf("nobody has to notify again: %q", d.Condition.Message)
+			if strings.Contains(message, " is retry ") && strings.Contains(message, "Notify again") {
+				t.Errorf("nobody has to notify again: %q", message)
 			}
 		})
 	}

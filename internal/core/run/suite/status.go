@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -21,7 +22,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 	if s.Finished() {
 		return
 	}
-	setCondition(s, d.Condition, now)
+	setCondition(s, outcome.WithAdvice(d.Condition, d.Advice), now)
 	setKstatusConditions(s, d.Condition, now)
 	setInputs(s, o, now)
 	setJobAccepted(s, o, d, now)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -82,7 +83,7 @@ func jobEnded(o Observation, _ time.Time) *Decision {
 	if o.Job == nil || !Ended(o.State.Condition) || o.Job.DeletionTimestamp != nil || stopped {
 		return nil
 	}
-	return &Decision{Condition: o.State.Condition, Interrupted: o.Interrupted}
+	return &Decision{Condition: o.State.Condition, Advice: o.State.Advice, Interrupted: o.Interrupted}
 }
 
 func podsLost(o Observation, _ time.Time) *Decision {
@@ -231,15 +232,14 @@ func jobRuns(o Observation, _ time.Time) *Decision {
 	if o.Job == nil {
 		return nil
 	}
-	return condition(o.State.Condition)
+	return &Decision{Condition: o.State.Condition, Advice: o.State.Advice}
 }
 
 func jobDeleted(o Observation, now time.Time) *Decision {
 	if o.Suite.Status.JobName == "" {
 		return nil
 	}
-	return stop(o, v1alpha1.Error(fmt.Sprintf(
-		"The Job %s was deleted before it ended. Notify again, or create another Suite, to repeat the run.", o.Suite.Status.JobName)), now)
+	return stop(o, v1alpha1.Error(fmt.Sprintf("The Job %s was deleted before it ended. %s", o.Suite.Status.JobName, results.RerunAdvice)), now)
 }
 
 // stop ends a run once its Job and pods are gone, because a successor starts then. Either may disappear before the other.
