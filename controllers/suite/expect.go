@@ -38,7 +38,7 @@ func (r *Reconciler) documents(ctx context.Context, team *v1alpha1.Team, s *v1al
 			break
 		}
 		if document, err := results.ParseDocument(d.Content); err == nil {
-			all = append(all, forRepetition(document))
+			all = append(all, withoutTexts(document))
 		}
 	}
 	return all, nil

@@ -66,7 +66,7 @@ func (r *Reconciler) findFailed(ctx context.Context, o *suite.Observation) error
 
 // failedChain reads the runs from the API server, because the cache lacks the variables of those that have ended.
 func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) (chain []*v1alpha1.Suite, err error) {
-	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= suite.MaxRepeats; {
+	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= suite.MaxFailedChain; {
 		of, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, ref.Name)
 		if err != nil {
 			return nil, err
@@ -118,8 +118,8 @@ func (r *Reconciler) ambiguous(ctx context.Context, team *v1alpha1.Team, link su
 // maxDocuments bounds what is read of the documents of a run, in bytes. Common ones have a few KiB.
 const maxDocuments = 16 << 20
 
-// forRepetition drops texts, which are most of a document.
-func forRepetition(d results.Document) results.Document {
+// withoutTexts drops texts, which are most of a document.
+func withoutTexts(d results.Document) results.Document {
 	for i := range d.Failures {
 		f := &d.Failures[i]
 		f.Text, f.Message, f.Attachments = "", "", nil
@@ -137,7 +137,7 @@ func (r *Reconciler) withFailed(j *batchv1.Job, o suite.Observation) *batchv1.Jo
 	return job.WithFailed(j, o.Failed.Plan)
 }
 
-func repeatedBy(o suite.Observation) results.NameSet {
+func failedNames(o suite.Observation) results.NameSet {
 	if o.Failed == nil || o.Failed.Plan == nil {
 		return ""
 	}

@@ -97,7 +97,7 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if o.Trigger.Spec.Results != nil {
 		j = r.withFailed(j, o)
 		results := job.ResultsOf(o.Trigger, r.Collector)
-		results.Secrets, results.Repeats = mask.Of(o.Suite.Spec.Variables), repeatedBy(o)
+		results.Secrets, results.OnlyFailed = mask.Of(o.Suite.Spec.Variables), failedNames(o)
 		if results.Quarantines, err = r.quarantines(ctx, o.Suite, results.Required); err != nil {
 			return nil, "", err
 		}

@@ -165,8 +165,8 @@ func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite
 		return nil
 	case suite.ReadLedger:
 		return r.readLedger(ctx, o)
-	case suite.RepeatRun:
-		return r.repeatRun(ctx, o)
+	case suite.CreateSuccessor:
+		return r.createSuccessor(ctx, o)
 	case suite.DeleteSuite:
 		return r.delete(ctx, o.Suite)
 	default:

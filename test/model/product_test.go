@@ -170,20 +170,20 @@ func (w *world) readLedger(o *suite.Observation) {
 	o.Ledger = ledger.Of(w.environment(), w.store.all())
 }
 
-// repeatRun is the action RepeatRun.
-func (w *world) repeatRun(o *suite.Observation) {
-	next, problem := suite.NextRepetition(*o, w.clock.Now())
+// createSuccessor is the action RepeatRun.
+func (w *world) createSuccessor(o *suite.Observation) {
+	next, problem := suite.NextSuccessor(*o, w.clock.Now())
 	if problem != "" {
-		o.Repeat.Problem = problem
+		o.Successor.Problem = problem
 		return
 	}
 	if err := w.store.Create(context.Background(), next); err != nil {
-		if problem = suite.RepetitionProblem(w.store.suites[next.Name], next, o.Suite); problem != "" {
-			o.Repeat.Problem = problem
+		if problem = suite.SuccessorProblem(w.store.suites[next.Name], next, o.Suite); problem != "" {
+			o.Successor.Problem = problem
 			return
 		}
 	}
-	o.Repeat.Run = next.Name
+	o.Successor.Run = next.Name
 }
 
 // act does what the controller of Suites does, apart from the Job.
@@ -201,8 +201,8 @@ func (w *world) act(o *suite.Observation, action suite.Action) error {
 	case suite.DeleteJob:
 		w.stop(o.Suite)
 		o.JobDeleted(w.clock.Now())
-	case suite.RepeatRun:
-		w.repeatRun(o)
+	case suite.CreateSuccessor:
+		w.createSuccessor(o)
 	case suite.ReadLedger:
 		w.readLedger(o)
 	case suite.CompareWorkloads:

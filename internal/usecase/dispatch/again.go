@@ -56,7 +56,7 @@ func (d *duplicate) attempt(ctx context.Context) error {
 }
 
 // note reports whether the status of the existing run changed. A schedule is no deployment, and makes no run the newest.
-func (d *duplicate) note(r suite.Repetition) bool {
+func (d *duplicate) note(r suite.Duplicate) bool {
 	switch {
 	case r.Origin == v1alpha1.OriginSchedule:
 		return false
@@ -69,8 +69,8 @@ func (d *duplicate) note(r suite.Repetition) bool {
 }
 
 // decide looks at input files last, because that may take a while.
-func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) {
-	r = d.repetition(d.trigger)
+func (d *duplicate) decide(ctx context.Context) (r suite.Duplicate, err error) {
+	r = d.duplicateOf(d.trigger)
 	d.sentAgain = suite.NotifiedBy(d.existing, d.IdempotencyKey)
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
@@ -82,24 +82,24 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 	r.Ledger = ledger.Of(d.environment, runs)
 	switch r.Origin {
 	case v1alpha1.OriginRollout, v1alpha1.OriginSchedule: // they say nothing of URLs, variables and files
-		d.again = suite.RunsAgain(d.existing, d.desired, r)
+		d.again = suite.StartsAttempt(d.existing, d.desired, r)
 		return r, nil
 	case v1alpha1.OriginEvent:
 		r.Differences = suite.SaidDifferences(d.existing, d.desired)
 	default:
 		r.Differences = suite.Differences(d.existing, d.desired)
 	}
-	if d.again = suite.RunsAgain(d.existing, d.desired, r); !d.again {
+	if d.again = suite.StartsAttempt(d.existing, d.desired, r); !d.again {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
-		d.again = suite.RunsAgain(d.existing, d.desired, r)
+		d.again = suite.StartsAttempt(d.existing, d.desired, r)
 	}
 	d.differs = r.Differences
 	return r, nil
 }
 
-// repetition lacks what has to be read.
-func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
-	r := suite.Repetition{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
+// duplicateOf lacks what has to be read.
+func (o *operation) duplicateOf(t *v1alpha1.Trigger) suite.Duplicate {
+	r := suite.Duplicate{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
 	if t.Spec.DuplicatesMaxAge != nil {
 		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
 	}

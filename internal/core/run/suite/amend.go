@@ -23,7 +23,7 @@ func failedTestsPassed(o Observation, end Decision, _ time.Time) *Decision {
 	first, p := o.Suite.Spec.OnlyFailedOf.Name, o.Plan
 	switch {
 	case p == nil || p.Of != first || o.Collected == nil || o.DecidedBy == v1alpha1.DecidedByExitCode:
-		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first, repeatAll(o.Suite))))
+		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first, rerunAll(o.Suite))))
 	case p.Unshown(o.Collected.Summary.RepeatedPassed) != "":
 		return end.ending(v1alpha1.Failed(p.Unshown(o.Collected.Summary.RepeatedPassed)))
 	default:
@@ -121,17 +121,17 @@ func workloadsChanged(o Observation, end Decision, now time.Time) *Decision {
 	if o.Ledger == nil {
 		return readLedger()
 	}
-	step, why := repetition(o, notRepeated(o), now)
+	step, why := successor(o, noSuccessor(o), now)
 	if step != nil {
 		step.Condition = v1alpha1.Running(endedMessage)
 		return step
 	}
-	why = cmp.Or(why, "The run "+o.Repeat.Run+" repeats it.")
+	why = cmp.Or(why, "The run "+o.Successor.Run+" repeats it.")
 	return end.ending(v1alpha1.Inconclusive("What was tested changed meanwhile: " + o.UnderTest.Tested.Changed + " " + why))
 }
 
-// notRepeated returns why an Inconclusive run is not repeated, as a sentence, or "".
-func notRepeated(o Observation) string {
+// noSuccessor returns why an Inconclusive run is not repeated, as a sentence, or "".
+func noSuccessor(o Observation) string {
 	there := replaced(o.Suite, o.Ledger)
 	switch newer := supersededBy(o); {
 	case newer != "":
@@ -165,7 +165,7 @@ func retried(o Observation, end Decision, now time.Time) *Decision {
 		return &Decision{RequeueAfter: wait, NotStarted: end.NotStarted, Condition: v1alpha1.Starting(fmt.Sprintf(
 			"%s Retry %d of %d follows within %s.", end.Condition.Message, retries+1, limit, plaintext.Duration(backoffOf(retries))))}
 	}
-	step, why := repetition(o, refusal, now)
+	step, why := successor(o, refusal, now)
 	switch {
 	case step != nil:
 		step.Condition, step.NotStarted = v1alpha1.Running(end.Condition.Message), end.NotStarted
@@ -177,7 +177,7 @@ func retried(o Observation, end Decision, now time.Time) *Decision {
 		return end.ending(v1alpha1.Error(outcome.WithAdvice(end.Condition, end.Advice).Message + " " + why))
 	default:
 		return end.ending(v1alpha1.Error(fmt.Sprintf("%s The run %s is retry %d of %d.",
-			end.Condition.Message, o.Repeat.Run, retries+1, limit)))
+			end.Condition.Message, o.Successor.Run, retries+1, limit)))
 	}
 }
 

@@ -26,7 +26,7 @@ type Decision struct {
 	Advice       string           // a sentence that ends the message: what to do, unless another run follows by itself
 	Missing      string           // names an object that the run needs and that does not exist; empty: none is missing
 	SupersededBy string
-	RepeatedBy   string        // the run that is about to repeat it; empty for others
+	Successor    string        // the run that is about to repeat it; empty for others
 	NotStarted   string        // a sentence: why a run whose tests never ran is stopped; empty for others
 	Interrupted  bool          // the run ends as Error, by what the cluster did
 	RequeueAfter time.Duration // reconcile again after this, even if nothing changes; 0: no need

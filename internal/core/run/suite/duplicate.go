@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
-// Repetition is a notification of a commit that has a run, and what is known of that run.
-type Repetition struct {
+// Duplicate is a notification of a commit that has a run, and what is known of that run.
+type Duplicate struct {
 	Origin      v1alpha1.Origin
 	Policy      v1alpha1.DuplicatePolicy
 	MaxAge      time.Duration // of a result that still counts; 0: any
@@ -24,49 +24,49 @@ type Repetition struct {
 	Ledger      *ledger.Ledger        // of its Environment
 }
 
-// RunsAgain reports whether a repeated notification starts the desired attempt beside an existing run of the same commit.
+// StartsAttempt reports whether a repeated notification starts the desired attempt beside an existing run of the same commit.
 // It does if that run will have no result of its own, because its commit must be tested. If it has one, the Trigger or the sender decides,
 // but a result after superseding has begun changes no answer.
 // A notification that is sent again for lack of an answer has the same Idempotency-Key, and is not newer: its own run is the answer.
-func RunsAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || newerThan(existing, r.Stream) != nil
+func StartsAttempt(existing, desired *v1alpha1.Suite, d Duplicate) bool {
+	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || newerThan(existing, d.Stream) != nil
 	gone := existing.Restored() || existing.DeletionTimestamp != nil
-	switch own := r.isOwn(existing, desired); {
+	switch own := d.isOwn(existing, desired); {
 	case collected(existing, desired):
 		return true
-	case own && r.Origin != v1alpha1.OriginNotification: // it is made again until all Triggers are notified
+	case own && d.Origin != v1alpha1.OriginNotification: // it is made again until all Triggers are notified
 		return false
-	case r.Origin == v1alpha1.OriginSchedule:
+	case d.Origin == v1alpha1.OriginSchedule:
 		return existing.Finished() || gone
 	case own && (hasResult(existing) || superseded):
 		return false
 	case hasResult(existing) && existing.Status.SupersededBy != "": // just before its end, another request may have started an attempt
 		return true
 	case hasResult(existing):
-		return r.resultRepeats(existing)
+		return d.resultOutdated(existing)
 	case superseded || gone || existing.Finished() || existing.Spec.Cancel:
 		return true
 	default:
-		return !own && (r.anotherDeployment(existing) || r.Ledger.Other(existing, ledger.Tested(existing)) != nil)
+		return !own && (d.anotherDeployment(existing) || d.Ledger.Other(existing, ledger.Tested(existing)) != nil)
 	}
 }
 
 // isOwn reports whether the notification is the one that created the existing run, or continued it, and was sent again. A key means one only
 // until something else is deployed: an event of a controller that goes back to an earlier version has the same one.
-func (r Repetition) isOwn(existing, desired *v1alpha1.Suite) bool {
+func (d Duplicate) isOwn(existing, desired *v1alpha1.Suite) bool {
 	if !NotifiedBy(existing, desired.Annotations[v1alpha1.AnnotationIdempotencyKey]) {
 		return false
 	}
-	if r.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil {
+	if d.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil {
 		return true
 	}
-	return !r.Ledger.Removed(existing) && r.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
+	return !d.Ledger.Removed(existing) && d.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
 }
 
 // isKnown reports whether the notification is no deployment that has to be noted. An event says when it was, so that one that is delivered
 // again is not newer.
-func (r Repetition) isKnown(existing, desired *v1alpha1.Suite) bool {
-	return r.isOwn(existing, desired) && (r.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil)
+func (d Duplicate) isKnown(existing, desired *v1alpha1.Suite) bool {
+	return d.isOwn(existing, desired) && (d.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil)
 }
 
 // collected reports whether the run belongs to a deleted ephemeral Environment, and is about to be deleted.
@@ -74,22 +74,22 @@ func collected(existing, desired *v1alpha1.Suite) bool {
 	return len(existing.OwnerReferences) > 0 && len(desired.OwnerReferences) > 0 && existing.OwnerReferences[0].UID != desired.OwnerReferences[0].UID
 }
 
-func (r Repetition) resultRepeats(existing *v1alpha1.Suite) bool {
-	unsuccessful := r.Policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()
-	return unsuccessful || r.tooOld(existing) || r.Rerun || r.anotherDeployment(existing)
+func (d Duplicate) resultOutdated(existing *v1alpha1.Suite) bool {
+	unsuccessful := d.Policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()
+	return unsuccessful || d.tooOld(existing) || d.Rerun || d.anotherDeployment(existing)
 }
 
 // anotherDeployment reports whether each deployment is tested, and the run's differs or another commit was deployed since. Each rollout is.
-func (r Repetition) anotherDeployment(s *v1alpha1.Suite) bool {
-	if r.Origin != v1alpha1.OriginRollout && r.Policy != v1alpha1.DuplicatesDeployment {
+func (d Duplicate) anotherDeployment(s *v1alpha1.Suite) bool {
+	if d.Origin != v1alpha1.OriginRollout && d.Policy != v1alpha1.DuplicatesDeployment {
 		return false
 	}
-	return len(r.Differences) > 0 || r.Ledger.Other(s, ledger.Tested(s)) != nil
+	return len(d.Differences) > 0 || d.Ledger.Other(s, ledger.Tested(s)) != nil
 }
 
-func (r Repetition) tooOld(s *v1alpha1.Suite) bool {
+func (d Duplicate) tooOld(s *v1alpha1.Suite) bool {
 	end := s.Status.CompletionTime
-	return r.MaxAge > 0 && (end == nil || r.ReceivedAt.Sub(end.Time) > r.MaxAge)
+	return d.MaxAge > 0 && (end == nil || d.ReceivedAt.Sub(end.Time) > d.MaxAge)
 }
 
 func hasResult(s *v1alpha1.Suite) bool {
@@ -163,23 +163,23 @@ func SaidDifferences(existing, desired *v1alpha1.Suite) []v1alpha1.Difference {
 }
 
 // NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether it changed.
-func NoteDuplicate(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	again, other := notifyAgain(existing, desired, r), noteOther(existing, desired, r.Differences)
+func NoteDuplicate(existing, desired *v1alpha1.Suite, d Duplicate) bool {
+	again, other := noteNotified(existing, desired, d), noteOther(existing, desired, d.Differences)
 	return again || other
 }
 
 // NoteRedeployed records that the commit of a run that has ended was deployed again. It reports whether the status changed. Another commit may
 // have been deployed in between without being known yet: its notification may still wait for the API server.
-func NoteRedeployed(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	if !existing.Finished() || r.isKnown(existing, desired) {
+func NoteRedeployed(existing, desired *v1alpha1.Suite, d Duplicate) bool {
+	if !existing.Finished() || d.isKnown(existing, desired) {
 		return false
 	}
 	return note(&existing.Status.AnsweredAgainAt, existing, desired)
 }
 
-// notifyAgain makes a run that has not ended the newest of its stream again.
-func notifyAgain(existing, desired *v1alpha1.Suite, r Repetition) bool {
-	if existing.Finished() || r.isKnown(existing, desired) {
+// noteNotified makes a run that has not ended the newest of its stream again.
+func noteNotified(existing, desired *v1alpha1.Suite, d Duplicate) bool {
+	if existing.Finished() || d.isKnown(existing, desired) {
 		return false
 	}
 	return note(&existing.Status.NotifiedAgainAt, existing, desired)

@@ -57,7 +57,7 @@ func TestRunsAgain(t *testing.T) {
 		"canceled, and sent again":                    {existing: aSuite("run", 1, key("k"), in(v1alpha1.Canceled(""))), key: "k", policy: reject, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := suite.RunsAgain(tc.existing, aSuite("next", 5, key(tc.key)), suite.Repetition{Origin: v1alpha1.OriginNotification, Stream: tc.stream, Policy: tc.policy, Ledger: aLedger(tc.stream...)}); got != tc.want {
+			if got := suite.StartsAttempt(tc.existing, aSuite("next", 5, key(tc.key)), suite.Duplicate{Origin: v1alpha1.OriginNotification, Stream: tc.stream, Policy: tc.policy, Ledger: aLedger(tc.stream...)}); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -76,30 +76,30 @@ func TestOtherDeploymentRunsAgain(t *testing.T) {
 	differs := []v1alpha1.Difference{v1alpha1.DifferentURL}
 	for name, tc := range map[string]struct {
 		existing *v1alpha1.Suite
-		r        suite.Repetition
+		r        suite.Duplicate
 		key      string // of both notifications
 		want     bool
 	}{
-		"another URL":                             {existing: passed, r: suite.Repetition{Policy: commitOnly, Differences: differs}},
-		"another URL, which counts":               {existing: passed, r: suite.Repetition{Policy: deployment, Differences: differs}, want: true},
-		"another URL, after a failure":            {existing: passed, r: suite.Repetition{Policy: unsuccessful, Differences: differs}},
-		"another URL while it runs":               {existing: running, r: suite.Repetition{Policy: commitOnly, Differences: differs}},
-		"another URL while it runs, which counts": {existing: running, r: suite.Repetition{Policy: deployment, Differences: differs}, want: true},
-		"the same deployment":                     {existing: passed, r: suite.Repetition{Policy: deployment}},
-		"the same deployment while it runs":       {existing: running, r: suite.Repetition{Policy: deployment}},
-		"rollback":                                {existing: passed, r: suite.Repetition{Policy: commitOnly, Stream: other}},
-		"rollback, after a failure":               {existing: passed, r: suite.Repetition{Policy: unsuccessful, Stream: other}},
-		"rollback, which counts":                  {existing: passed, r: suite.Repetition{Policy: deployment, Stream: other}, want: true},
-		"rollback in another stream":              {existing: passed, r: suite.Repetition{Policy: deployment, Ledger: aLedger(other...)}, want: true},
-		"the commit, of another Trigger":          {existing: passed, r: suite.Repetition{Policy: deployment, Ledger: aLedger(same...)}},
-		"rollback, sent again":                    {existing: passed, r: suite.Repetition{Policy: deployment, Stream: other}, key: "k"},
-		"a rerun":                                 {existing: passed, r: suite.Repetition{Policy: commitOnly, Rerun: true}, want: true},
-		"a rerun, sent again":                     {existing: passed, r: suite.Repetition{Policy: commitOnly, Rerun: true}, key: "k"},
-		"a rerun while it runs":                   {existing: running, r: suite.Repetition{Policy: commitOnly, Rerun: true}},
-		"of an age":                               {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 61*time.Second)}},
-		"too old":                                 {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, want: true},
-		"too old, and the key is an old one":      {existing: passed, r: suite.Repetition{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, key: "k"},
-		"running for long":                        {existing: running, r: suite.Repetition{MaxAge: time.Second, ReceivedAt: t0.Add(time.Hour)}},
+		"another URL":                             {existing: passed, r: suite.Duplicate{Policy: commitOnly, Differences: differs}},
+		"another URL, which counts":               {existing: passed, r: suite.Duplicate{Policy: deployment, Differences: differs}, want: true},
+		"another URL, after a failure":            {existing: passed, r: suite.Duplicate{Policy: unsuccessful, Differences: differs}},
+		"another URL while it runs":               {existing: running, r: suite.Duplicate{Policy: commitOnly, Differences: differs}},
+		"another URL while it runs, which counts": {existing: running, r: suite.Duplicate{Policy: deployment, Differences: differs}, want: true},
+		"the same deployment":                     {existing: passed, r: suite.Duplicate{Policy: deployment}},
+		"the same deployment while it runs":       {existing: running, r: suite.Duplicate{Policy: deployment}},
+		"rollback":                                {existing: passed, r: suite.Duplicate{Policy: commitOnly, Stream: other}},
+		"rollback, after a failure":               {existing: passed, r: suite.Duplicate{Policy: unsuccessful, Stream: other}},
+		"rollback, which counts":                  {existing: passed, r: suite.Duplicate{Policy: deployment, Stream: other}, want: true},
+		"rollback in another stream":              {existing: passed, r: suite.Duplicate{Policy: deployment, Ledger: aLedger(other...)}, want: true},
+		"the commit, of another Trigger":          {existing: passed, r: suite.Duplicate{Policy: deployment, Ledger: aLedger(same...)}},
+		"rollback, sent again":                    {existing: passed, r: suite.Duplicate{Policy: deployment, Stream: other}, key: "k"},
+		"a rerun":                                 {existing: passed, r: suite.Duplicate{Policy: commitOnly, Rerun: true}, want: true},
+		"a rerun, sent again":                     {existing: passed, r: suite.Duplicate{Policy: commitOnly, Rerun: true}, key: "k"},
+		"a rerun while it runs":                   {existing: running, r: suite.Duplicate{Policy: commitOnly, Rerun: true}},
+		"of an age":                               {existing: passed, r: suite.Duplicate{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 61*time.Second)}},
+		"too old":                                 {existing: passed, r: suite.Duplicate{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, want: true},
+		"too old, and the key is an old one":      {existing: passed, r: suite.Duplicate{MaxAge: time.Hour, ReceivedAt: t0.Add(time.Hour + 62*time.Second)}, key: "k"},
+		"running for long":                        {existing: running, r: suite.Duplicate{MaxAge: time.Second, ReceivedAt: t0.Add(time.Hour)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			existing, desired := tc.existing.DeepCopy(), aSuite("next", 5, a)
@@ -110,7 +110,7 @@ func TestOtherDeploymentRunsAgain(t *testing.T) {
 			if tc.r.Origin = v1alpha1.OriginNotification; tc.r.Ledger == nil {
 				tc.r.Ledger = aLedger(tc.r.Stream...)
 			}
-			if got := suite.RunsAgain(existing, desired, tc.r); got != tc.want {
+			if got := suite.StartsAttempt(existing, desired, tc.r); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -170,13 +170,13 @@ func TestRolloutRunsAgain(t *testing.T) {
 		"sent again, by a slow clock":   {existing: run(before, key("k"), passed)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := suite.Repetition{Origin: v1alpha1.OriginRollout, Policy: tc.policy, ReceivedAt: t0.Add(20 * time.Second), Ledger: ledgerOfRollout(t0.Add(10 * time.Second))}
+			r := suite.Duplicate{Origin: v1alpha1.OriginRollout, Policy: tc.policy, ReceivedAt: t0.Add(20 * time.Second), Ledger: ledgerOfRollout(t0.Add(10 * time.Second))}
 			desired := aSuite("next", 20, commit("a"), key("k"))
-			if got := suite.RunsAgain(tc.existing, desired, r); got != tc.want {
+			if got := suite.StartsAttempt(tc.existing, desired, r); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 			r.Ledger = aLedger()
-			if again := suite.NotifiedBy(tc.existing, "k") && suite.RunsAgain(tc.existing, desired, r); again {
+			if again := suite.NotifiedBy(tc.existing, "k") && suite.StartsAttempt(tc.existing, desired, r); again {
 				t.Error("it runs again if nobody knows what was deployed before")
 			}
 		})
@@ -207,10 +207,10 @@ func TestDifferences(t *testing.T) {
 				t.Fatal(diff)
 			}
 			existing := run.DeepCopy()
-			if noted := suite.NoteDuplicate(existing, tc.desired, suite.Repetition{Differences: got, Ledger: aLedger()}) && existing.Status.AnsweredOther != nil; noted != (len(got) > 0) {
+			if noted := suite.NoteDuplicate(existing, tc.desired, suite.Duplicate{Differences: got, Ledger: aLedger()}) && existing.Status.AnsweredOther != nil; noted != (len(got) > 0) {
 				t.Errorf("noted: %+v", existing.Status.AnsweredOther)
 			}
-			if again := existing.DeepCopy(); suite.NoteDuplicate(again, tc.desired, suite.Repetition{Differences: got, Ledger: aLedger()}) {
+			if again := existing.DeepCopy(); suite.NoteDuplicate(again, tc.desired, suite.Duplicate{Differences: got, Ledger: aLedger()}) {
 				t.Errorf("an equal notification is noted again: %+v", again.Status)
 			}
 		})
@@ -261,7 +261,7 @@ func TestNotifyAgain(t *testing.T) {
 			desired := aSuite("run", 5, key(tc.key))
 			desired.CreationTimestamp = metav1.Time{}
 			newer := aSuite("newer", 4)
-			if got := suite.NoteDuplicate(tc.existing, desired, suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger()}); got != tc.want {
+			if got := suite.NoteDuplicate(tc.existing, desired, suite.Duplicate{Origin: v1alpha1.OriginNotification, Ledger: aLedger()}); got != tc.want {
 				t.Fatalf("%s got %t", tc.reason, got)
 			}
 			if tc.want && tc.key != "" && !suite.NotifiedBy(tc.existing, tc.key) {
@@ -282,7 +282,7 @@ func TestNotifiedBy(t *testing.T) {
 	})
 	sends := func(key string) {
 		desired := aSuite("run", 1, func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationIdempotencyKey: key} })
-		suite.NoteDuplicate(s, desired, suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger()})
+		suite.NoteDuplicate(s, desired, suite.Duplicate{Origin: v1alpha1.OriginNotification, Ledger: aLedger()})
 	}
 	if !suite.NotifiedBy(s, "of an earlier version") {
 		t.Error("what an earlier version noted is forgotten")

@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-// MaxRepeats bounds how many runs in a row repeat only the failed tests of the one before: each reads the documents of all.
-const MaxRepeats = 10
+// MaxFailedChain bounds how many runs in a row repeat only the failed tests of the one before: each reads the documents of all.
+const MaxFailedChain = 10
 
 // NextFailed returns the attempt that repeats only the failed tests of a run that has ended, or a sentence why there can be none.
 func NextFailed(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string) {
@@ -27,7 +27,7 @@ func NextFailed(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alph
 		return nil, problem
 	}
 	if s.Spec.Trigger.UID != t.UID {
-		return nil, fmt.Sprintf("The Trigger %q may have been deleted and created again after the run, so its tests may be others.%s", t.Name, repeatAll(s))
+		return nil, fmt.Sprintf("The Trigger %q may have been deleted and created again after the run, so its tests may be others.%s", t.Name, rerunAll(s))
 	}
 	next.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: s.Name, UID: s.UID}
 	return next, ""
@@ -42,22 +42,22 @@ func FailedProblem(s *v1alpha1.Suite) string {
 	case s.Passed():
 		return fmt.Sprintf("No test of the run %s is to be repeated: it passed.", s.Name)
 	case state != v1alpha1.ReasonFailed:
-		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name, state, repeatAll(s))
+		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name, state, rerunAll(s))
 	case s.Spec.Deployment.SHA == "":
-		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, repeatAll(s))
+		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, rerunAll(s))
 	case r == nil || r.Failed == 0:
-		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, repeatAll(s))
+		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, rerunAll(s))
 	case r.Failed > results.MaxRepeated:
-		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated, repeatAll(s))
+		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated, rerunAll(s))
 	case !r.OnlyTestsFailed:
 		return fmt.Sprintf("More than tests failed in the run %s, or its pods did not all run to their end and report whole, "+
-			"so that tests may be missing.%s", s.Name, repeatAll(s))
+			"so that tests may be missing.%s", s.Name, rerunAll(s))
 	default:
 		return ""
 	}
 }
 
-func repeatAll(s *v1alpha1.Suite) string { return " Repeat all tests: postflight runs rerun " + s.Name }
+func rerunAll(s *v1alpha1.Suite) string { return " Repeat all tests: postflight runs rerun " + s.Name }
 
 // FailedTests is what is known of the failed tests that a run repeats.
 type FailedTests struct {
@@ -93,11 +93,11 @@ func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 	for i := 0; s.Spec.OnlyFailedOf != nil; i++ {
 		ref := s.Spec.OnlyFailedOf
 		switch {
-		case i == MaxRepeats:
-			return fmt.Sprintf("%d runs in a row repeated only the failed tests of the one before. Repeat all tests: notify again, and request a rerun.", MaxRepeats)
+		case i == MaxFailedChain:
+			return fmt.Sprintf("%d runs in a row repeated only the failed tests of the one before. Repeat all tests: notify again, and request a rerun.", MaxFailedChain)
 		case i == len(chain) || chain[i].Name != ref.Name || chain[i].UID != ref.UID || chain[i].DeletionTimestamp != nil:
 			return fmt.Sprintf("The run %s, whose failed tests were to be repeated, does not exist any more. Notify again, and request a rerun, to repeat all.", ref.Name)
-		case !repeatsTests(s, chain[i]):
+		case !isAttemptAfter(s, chain[i]):
 			return fmt.Sprintf("The run %s is not the attempt before this one of the same commit, Trigger and Environment, with the same variables and URL. "+
 				"Create such runs with: postflight runs rerun %s --failed", ref.Name, ref.Name)
 		case FailedProblem(chain[i]) != "":
@@ -108,8 +108,8 @@ func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 	return ""
 }
 
-// repeatsTests reports whether a run is the attempt after another one, of the same.
-func repeatsTests(s, of *v1alpha1.Suite) bool {
+// isAttemptAfter reports whether a run is the attempt after another one, of the same.
+func isAttemptAfter(s, of *v1alpha1.Suite) bool {
 	return s.Namespace == of.Namespace && s.Spec.Trigger == of.Spec.Trigger && s.Spec.Environment == of.Spec.Environment &&
 		s.Spec.Deployment == of.Spec.Deployment && maps.Equal(s.Spec.Variables, of.Spec.Variables) &&
 		max(s.Spec.Attempt, 1) == max(of.Spec.Attempt, 1)+1 && !of.Restored()
@@ -121,13 +121,13 @@ func PlanFailed(r FailedRequest) *FailedTests {
 	tests, problem := remaining(r.Chain)
 	switch {
 	case problem != "":
-		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", of.Name, problem, repeatAll(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", of.Name, problem, rerunAll(r.Suite))}
 	case r.Trigger.Spec.Results == nil || r.Trigger.Spec.Results.Require == v1alpha1.RequireNothing:
-		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, repeatAll(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, rerunAll(r.Suite))}
 	}
 	for _, problem := range []string{r.otherTests(), r.otherDeployment(root), r.unseenDeployments(), r.tooFew(root)} {
 		if problem != "" {
-			return &FailedTests{NotWhole: problem + repeatAll(r.Suite)}
+			return &FailedTests{NotWhole: problem + rerunAll(r.Suite)}
 		}
 	}
 	p := &failedtests.Plan{Of: of.Name, Ran: results.Ran(root.Status.Results), Tests: tests}

@@ -16,7 +16,7 @@ func waitForFailed(o Observation, now time.Time) Decision {
 	waited, patience, of := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout(), o.Suite.Spec.OnlyFailedOf.Name
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The failed tests of the run %s could not be read for %s, because the store cannot be used: %s.%s",
-			of, plaintext.Duration(patience), o.Failed.Unavailable, repeatAll(o.Suite)))}
+			of, plaintext.Duration(patience), o.Failed.Unavailable, rerunAll(o.Suite)))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the store, which has the failed tests of the run %s: %s. The run starts as soon as the store can be used, "+
@@ -43,12 +43,12 @@ func NoVersion(s *v1alpha1.Suite, chain []*v1alpha1.Suite, now []v1alpha1.Tested
 		case !known && len(now) == 0:
 			continue
 		case !known:
-			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", of.Name, repeatAll(s))
+			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", of.Name, rerunAll(s))
 		case len(now) == 0:
-			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", of.Name, repeatAll(s))
+			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", of.Name, rerunAll(s))
 		}
 		if change := changed(of.Status.UnderTest.Workloads, now); change != "" {
-			return fmt.Sprintf("What was tested changed after the run %s: %s%s", of.Name, change, repeatAll(s))
+			return fmt.Sprintf("What was tested changed after the run %s: %s%s", of.Name, change, rerunAll(s))
 		}
 	}
 	return ""

@@ -118,7 +118,7 @@ func TestTogetherNeedsItsPlan(t *testing.T) {
 			v1alpha1.ReasonInconclusive, "The run b1 tests what is there."},
 		"workloads that change": {func(o *suite.Observation) {
 			o.UnderTest = suite.UnderTest{Start: shop, Tested: &v1alpha1.UnderTest{Workloads: shop, Changed: "It has b."}}
-			o.Repeat = suite.Repeat{Problem: "No."}
+			o.Successor = suite.Successor{Problem: "No."}
 		}, v1alpha1.ReasonInconclusive, "It has b."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // outcomes of the tests a, b and so on: p passed, f failed, s was skipped, - did not run.
 type outcomes string
 
-func (o outcomes) tests(repeats results.NameSet) results.Tests {
+func (o outcomes) tests(plan results.NameSet) results.Tests {
 	var b strings.Builder
 	for i, outcome := range o {
 		said := map[rune]string{'f': `<failure message="no"/>`, 's': "<skipped/>"}[outcome]
@@ -25,13 +25,13 @@ func (o outcomes) tests(repeats results.NameSet) results.Tests {
 			fmt.Fprintf(&b, `<testcase name="%c" classname="cart.spec.ts" time="1">%s</testcase>`, 'a'+i, said)
 		}
 	}
-	t := results.Tests{Repeats: repeats}
+	t := results.Tests{Repeats: plan}
 	t.Add("junit.xml", strings.NewReader("<testsuites><testsuite>"+b.String()+"</testsuite></testsuites>"))
 	return t
 }
 
-func (o outcomes) document(repeats results.NameSet) results.Document {
-	t := o.tests(repeats)
+func (o outcomes) document(plan results.NameSet) results.Document {
+	t := o.tests(plan)
 	return results.Document{Counts: t.Counts, Failures: t.Failures, RepeatedPassed: t.Summary().RepeatedPassed}
 }
 
@@ -155,7 +155,7 @@ func TestClaimProblem(t *testing.T) {
 	}
 	change := func(f func(s *v1alpha1.Suite)) *v1alpha1.Suite { return claim(root, f) }
 	long := []*v1alpha1.Suite{root}
-	for i := range suite.MaxRepeats {
+	for i := range suite.MaxFailedChain {
 		long = append([]*v1alpha1.Suite{failedRun(fmt.Sprint("n", i), i, "f", onlyFailedOf(long[0]))}, long...)
 	}
 	for name, tc := range map[string]struct {
@@ -286,7 +286,7 @@ func TestNoteRedeployed(t *testing.T) {
 		"an older notification":  {ended(0), aSuite("b1", -60, commit("b")), []*v1alpha1.Suite{other}, false},
 		"it continues":           {aSuite("b1", 0, commit("b")), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
 	} {
-		r := suite.Repetition{Origin: v1alpha1.OriginNotification, Ledger: aLedger(append(tc.runs, tc.existing)...)}
+		r := suite.Duplicate{Origin: v1alpha1.OriginNotification, Ledger: aLedger(append(tc.runs, tc.existing)...)}
 		if got := suite.NoteRedeployed(tc.existing, tc.desired, r); got != tc.want || got && !tc.existing.Status.AnsweredAgainAt.Time.Equal(t0.Add(time.Minute)) {
 			t.Errorf("%s: %t, %v", name, got, tc.existing.Status.AnsweredAgainAt)
 		}

@@ -38,7 +38,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 		t.Repeat(map[string]func(*rapid.T){
 			"":          w.check,
 			"notify":    func(t *rapid.T) { notify(w, t) },
-			"again":     w.notifyAgain,
+			"again":     w.noteNotified,
 			"cancel":    w.cancel,
 			"sync":      w.sync,
 			"reconcile": w.reconcileOne,
@@ -132,24 +132,24 @@ func (w *world) notifySeveral(t *rapid.T) {
 		withPolicy(v1alpha1.SupersedeEnvironment), notifiedBy(request), of(trigger)))
 }
 
-// notifyAgain repeats a notification, as a replica does whose cache lags behind. A run that is to be repeated is replaced by a Suite
+// noteNotified repeats a notification, as a replica does whose cache lags behind. A run that is to be duplicate is replaced by a Suite
 // for which notify stands.
-func (w *world) notifyAgain(t *rapid.T) {
+func (w *world) noteNotified(t *rapid.T) {
 	first := w.any(t)
-	repeated := aSuite("repeated", rapid.IntRange(0, 5).Draw(t, "received again"))
-	repeated.CreationTimestamp = metav1.Time{}
+	duplicate := aSuite("duplicate", rapid.IntRange(0, 5).Draw(t, "received again"))
+	duplicate.CreationTimestamp = metav1.Time{}
 	stream := slices.Collect(maps.Values(w.caches[rapid.IntRange(0, len(w.caches)-1).Draw(t, "replica")]))
 	for _, name := range slices.Sorted(maps.Keys(w.suites)) {
 		switch is := w.suites[name].DeepCopy(); {
 		case !together(is, first):
-		case suite.RunsAgain(is, repeated, suite.Repetition{Origin: v1alpha1.OriginNotification, Stream: stream, Ledger: aLedger(stream...)}):
+		case suite.StartsAttempt(is, duplicate, suite.Duplicate{Origin: v1alpha1.OriginNotification, Stream: stream, Ledger: aLedger(stream...)}):
 			w.replaced[name] = true
 			if suite.NoteSuperseded(is, stream) {
 				w.store(is)
 			}
 		case is.Finished() && (is.Status.CompletionTime == nil || !is.Passed() && is.State() != v1alpha1.ReasonFailed):
 			t.Fatalf("%s, which is %s, answers a notification as if it were the result of its commit", name, is.State())
-		case suite.NoteDuplicate(is, repeated, suite.Repetition{Ledger: aLedger(stream...)}):
+		case suite.NoteDuplicate(is, duplicate, suite.Duplicate{Ledger: aLedger(stream...)}):
 			w.store(is)
 		}
 	}
@@ -324,8 +324,8 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 		}
 	case action == suite.ReadLedger:
 		o.Ledger = aLedgerOf(slices.Collect(maps.Values(w.caches[leader]))...)
-	case action == suite.RepeatRun:
-		o.Repeat = w.repeat(t, o)
+	case action == suite.CreateSuccessor:
+		o.Successor = w.createSuccessor(t, o)
 	case action == suite.DeleteSuite:
 		if !w.saved[name] {
 			t.Fatalf("%s is deleted, and its logs with it, before they are archived", name)
@@ -355,16 +355,16 @@ func (w *world) act(t failer, leader int, o *suite.Observation, action suite.Act
 }
 
 // repeat creates the repetition of a run, or finds it after a crash.
-func (w *world) repeat(t failer, o *suite.Observation) suite.Repeat {
-	next, problem := suite.NextRepetition(*o, t0.Add(10*time.Second))
+func (w *world) createSuccessor(t failer, o *suite.Observation) suite.Successor {
+	next, problem := suite.NextSuccessor(*o, t0.Add(10*time.Second))
 	if problem != "" {
-		t.Fatalf("%s is not repeated: %s", o.Suite.Name, problem)
+		t.Fatalf("%s is not duplicate: %s", o.Suite.Name, problem)
 	}
 	if w.suites[next.Name] == nil {
 		next.CreationTimestamp = metav1.NewTime(t0.Add(10 * time.Second))
 		w.store(next)
 	}
-	return suite.Repeat{Run: next.Name}
+	return suite.Successor{Run: next.Name}
 }
 
 // checkVerdict: no run has a verdict if what it tested changed, and a repetition supersedes no deployment that was notified after its run.
@@ -429,7 +429,7 @@ func (w *world) check(t *rapid.T) {
 		}
 		w.ends[name] = s.Status.Conditions[0]
 		w.checkVerdict(t, s)
-		w.checkRepetition(t, s)
+		w.checkSuccessor(t, s)
 		if s.Passed() && !w.tested[name] {
 			t.Fatalf("%s passed, and no tests of it did", name)
 		}

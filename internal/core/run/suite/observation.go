@@ -75,9 +75,9 @@ type End struct {
 	Unarchived   bool            // there is an object store, and the record of the finished run is not in it yet
 
 	// The results of the actions; each is unset until its action was done.
-	Tests  TestComparison // CompareTests
-	Repeat Repeat         // RepeatRun
-	Ledger *ledger.Ledger // ReadLedger: of the Environment
+	Tests     TestComparison // CompareTests
+	Successor Successor      // CreateSuccessor
+	Ledger    *ledger.Ledger // ReadLedger: of the Environment
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
@@ -98,7 +98,7 @@ const (
 	CompareWorkloads Action = "CompareWorkloads" // with those of the start
 	CompareTests     Action = "CompareTests"     // with those of PassedBefore
 	ReadLedger       Action = "ReadLedger"       // to know whether the commit of the run is still deployed
-	RepeatRun        Action = "RepeatRun"        // create the next attempt, before the run ends
+	CreateSuccessor  Action = "CreateSuccessor"  // create the next attempt, before the run ends
 )
 
 // Creation is the result of creating the Job.

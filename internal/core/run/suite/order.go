@@ -68,7 +68,7 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 // started again is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
 func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	newer := slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
-		return !ledger.IsDeployment(other) || repeatsRun(other, s) || ledger.Compare(other, s) <= 0
+		return !ledger.IsDeployment(other) || isSuccessor(other, s) || ledger.Compare(other, s) <= 0
 	})
 	if n := newest(newer); n == nil || Siblings(n, s) {
 		return nil
@@ -76,8 +76,8 @@ func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(newer, func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
 }
 
-// repeatsRun does not trust the annotation alone, which anyone can write who creates Suites.
-func repeatsRun(other, s *v1alpha1.Suite) bool {
+// isSuccessor does not trust the annotation alone, which anyone can write who creates Suites.
+func isSuccessor(other, s *v1alpha1.Suite) bool {
 	return other.Annotations[v1alpha1.AnnotationRepeats] == s.Name && other.Spec.Deployment == s.Spec.Deployment
 }
 

@@ -9,45 +9,45 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
-// Repeat is what came of the creation of the run that repeats another one.
-type Repeat struct {
+// Successor is what came of the creation of the run that repeats another one.
+type Successor struct {
 	Run     string // its name
 	Problem string // a sentence: why there is none
 }
 
-// repetition leads to the run that repeats this one, unless a refusal says why there is none. It is recorded before it is created, and the
-// run ends after that, so that no restart forgets or doubles it. That write fails if this run was notified again: then its repetition is
+// successor leads to the run that repeats this one, unless a refusal says why there is none. It is recorded before it is created, and the
+// run ends after that, so that no restart forgets or doubles it. That write fails if this run was notified again: then its successor is
 // newer, too. Once the Decision has no step left, the second result ends the message of the run.
-func repetition(o Observation, refusal string, now time.Time) (step *Decision, sentence string) {
-	next, problem := NextRepetition(o, now)
-	switch refusal = cmp.Or(refusal, problem, o.Repeat.Problem); {
+func successor(o Observation, refusal string, now time.Time) (step *Decision, sentence string) {
+	next, problem := NextSuccessor(o, now)
+	switch refusal = cmp.Or(refusal, problem, o.Successor.Problem); {
 	case refusal != "":
 		return nil, refusal
 	case o.Suite.Status.RepeatedBy != next.Name:
-		return &Decision{RepeatedBy: next.Name, RequeueAfter: time.Nanosecond}, ""
-	case o.Repeat.Run == "":
-		return &Decision{Action: RepeatRun}, ""
+		return &Decision{Successor: next.Name, RequeueAfter: time.Nanosecond}, ""
+	case o.Successor.Run == "":
+		return &Decision{Action: CreateSuccessor}, ""
 	default:
 		return nil, ""
 	}
 }
 
-// NextRepetition returns the attempt that repeats a run which is about to end, or why there can be none, as a sentence. Only runs of which
+// NextSuccessor returns the attempt that repeats a run which is about to end, or why there can be none, as a sentence. Only runs of which
 // something was compared are repeated because that changed.
-func NextRepetition(o Observation, now time.Time) (next *v1alpha1.Suite, problem string) {
+func NextSuccessor(o Observation, now time.Time) (next *v1alpha1.Suite, problem string) {
 	if o.UnderTest.Tested != nil {
-		return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRepetition, o.Ledger, now)
+		return SuccessorOf(o.Suite, o.Trigger, v1alpha1.OriginRepetition, o.Ledger, now)
 	}
-	return RepeatOf(o.Suite, o.Trigger, v1alpha1.OriginRetry, o.Ledger, now)
+	return SuccessorOf(o.Suite, o.Trigger, v1alpha1.OriginRetry, o.Ledger, now)
 }
 
 // backdated is how much earlier than its creation a repetition counts as received, so that it keeps the place of its run in the queue. It is less
 // than MaxReceiptAge, beyond which the creation counts.
 const backdated = v1alpha1.MaxReceiptAge - 5*time.Second
 
-// RepeatOf returns the attempt that repeats a run without a result, or why there can be none, as a sentence. It belongs to the same notification,
+// SuccessorOf returns the attempt that repeats a run without a result, or why there can be none, as a sentence. It belongs to the same notification,
 // so that it supersedes none of its siblings, and to the same deployment, so that each later one supersedes it.
-func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger, now time.Time) (next *v1alpha1.Suite, problem string) {
+func SuccessorOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger, now time.Time) (next *v1alpha1.Suite, problem string) {
 	next, problem = NextAttempt(s, t, "")
 	if problem != "" {
 		return nil, problem
@@ -60,12 +60,12 @@ func RepeatOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l 
 		received = earliest
 	}
 	next.Spec.Origin, next.Spec.DeployedAt, next.Spec.ReceivedAt = origin, deployedBy(s, l, now), microTime(received)
-	countRepetition(next, s)
+	countRetries(next, s)
 	return next, ""
 }
 
-// countRepetition lets a run know how often the runs that it repeats were repeated, because these may be deleted before it ends.
-func countRepetition(next, s *v1alpha1.Suite) {
+// countRetries lets a run know how often the runs that it repeats were repeated, because these may be deleted before it ends.
+func countRetries(next, s *v1alpha1.Suite) {
 	retries := s.Retries()
 	if next.Spec.Origin == v1alpha1.OriginRetry {
 		retries++
@@ -78,9 +78,9 @@ func countRepetition(next, s *v1alpha1.Suite) {
 	}
 }
 
-// RepetitionProblem returns why an existing Suite is not the desired repetition of a run, as a sentence, or "". A notification may have created
+// SuccessorProblem returns why an existing Suite is not the desired repetition of a run, as a sentence, or "". A notification may have created
 // the attempt meanwhile. One that ended before, or tested another deployment of the commit, must not answer for the run.
-func RepetitionProblem(existing, desired, of *v1alpha1.Suite) string {
+func SuccessorProblem(existing, desired, of *v1alpha1.Suite) string {
 	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == of.Name
 	switch {
 	case !SameRun(existing, desired), len(Differences(existing, desired)) > 0:
@@ -94,12 +94,12 @@ func RepetitionProblem(existing, desired, of *v1alpha1.Suite) string {
 	}
 }
 
-// setRepeatedBy records the repetition before it is created. A run that ends otherwise has none.
-func setRepeatedBy(s *v1alpha1.Suite, o Observation, d Decision) {
+// setSuccessor records the repetition before it is created. A run that ends otherwise has none.
+func setSuccessor(s *v1alpha1.Suite, o Observation, d Decision) {
 	switch {
-	case d.RepeatedBy != "":
-		s.Status.RepeatedBy = d.RepeatedBy
+	case d.Successor != "":
+		s.Status.RepeatedBy = d.Successor
 	case s.Finished():
-		s.Status.RepeatedBy = o.Repeat.Run
+		s.Status.RepeatedBy = o.Successor.Run
 	}
 }

@@ -53,14 +53,14 @@ func NextProblem(existing, desired *v1alpha1.Suite) string {
 	case equality.Semantic.DeepEqual(existing.Spec.OnlyFailedOf, desired.Spec.OnlyFailedOf):
 		return ""
 	case !existing.Finished():
-		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name, whatRepeats(existing))
+		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name, whichTests(existing))
 	default:
 		return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun that one: postflight runs rerun %s",
-			existing.Name, whatRepeats(existing), existing.State(), existing.Name)
+			existing.Name, whichTests(existing), existing.State(), existing.Name)
 	}
 }
 
-func whatRepeats(s *v1alpha1.Suite) string {
+func whichTests(s *v1alpha1.Suite) string {
 	if s.Spec.OnlyFailedOf != nil {
 		return "only the failed tests of " + s.Spec.OnlyFailedOf.Name
 	}

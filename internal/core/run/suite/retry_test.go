@@ -31,7 +31,7 @@ func retried(times int) func(*v1alpha1.Suite) {
 
 // willRetry has recorded its retry.
 func willRetry(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRetry, aLedger(), t0)
+	next, _ := suite.SuccessorOf(s, aTrigger(), v1alpha1.OriginRetry, aLedger(), t0)
 	s.Status.RepeatedBy = next.Name
 }
 
@@ -51,7 +51,7 @@ func TestRetry(t *testing.T) {
 		return func(o *suite.Observation) { o.State.Condition, o.Interrupted = progress, interrupted }
 	}
 	onError := func(n int32) change { return func(o *suite.Observation) { retries(n)(o.Trigger) } }
-	created := func(o *suite.Observation) { o.Repeat.Run = o.Suite.Status.RepeatedBy }
+	created := func(o *suite.Observation) { o.Successor.Run = o.Suite.Status.RepeatedBy }
 	for name, tc := range map[string]struct {
 		reason  string
 		change  []change
@@ -60,7 +60,7 @@ func TestRetry(t *testing.T) {
 		message string
 	}{
 		"at first":          {"it records the next run", nil, suite.Report, v1alpha1.ReasonRunning, "before its tests ended: Evicted."},
-		"recorded":          {"it creates it", []change{is(willRetry)}, suite.RepeatRun, v1alpha1.ReasonRunning, "Evicted."},
+		"recorded":          {"it creates it", []change{is(willRetry)}, suite.CreateSuccessor, v1alpha1.ReasonRunning, "Evicted."},
 		"created":           {"it ends", []change{is(willRetry), created}, suite.Report, v1alpha1.ReasonError, "is retry 1 of 2."},
 		"created again":     {"retries count", []change{is(retried(1), willRetry), created}, suite.Report, v1alpha1.ReasonError, "is retry 2 of 2."},
 		"the last":          {"two are enough", []change{is(retried(2))}, suite.Report, v1alpha1.ReasonError, "It was retry 2 of 2, the last."},
@@ -72,7 +72,7 @@ func TestRetry(t *testing.T) {
 		"deleted":           {"nobody wants it", []change{is(deleted)}, suite.Report, v1alpha1.ReasonError, "it was to be stopped"},
 		"a newer deployment": {"that one counts", []change{func(o *suite.Observation) { o.Stream = append(o.Stream, o.Suite, aSuite("b", 5, commit("b"))) }},
 			suite.Report, v1alpha1.ReasonError, "because b tests a newer deployment"},
-		"name taken": {"it cannot be created", []change{is(willRetry), func(o *suite.Observation) { o.Repeat.Problem = "The name is taken." }},
+		"name taken": {"it cannot be created", []change{is(willRetry), func(o *suite.Observation) { o.Successor.Problem = "The name is taken." }},
 			suite.Report, v1alpha1.ReasonError, "The name is taken."},
 		"a wrong configuration": {"it would fail again", []change{ends(v1alpha1.Error("No."), false)}, suite.Report, v1alpha1.ReasonError, "No."},
 		"failed":                {"failures never", []change{ends(v1alpha1.Failed("No."), true)}, suite.Report, v1alpha1.ReasonFailed, "No."},
@@ -83,7 +83,7 @@ func TestRetry(t *testing.T) {
 		}}, suite.Report, v1alpha1.ReasonError, evicted},
 		"a test failed in quarantine": {"that is none", []change{is(willRetry), func(o *suite.Observation) {
 			o.Collected = &results.Collected{Summary: results.Summary{Counts: results.Counts{Tests: 2, Failed: 1, Quarantined: 1}}}
-			o.Repeat.Problem = "The name is taken."
+			o.Successor.Problem = "The name is taken."
 		}}, suite.Report, v1alpha1.ReasonError, "The name is taken."},
 		"its Job was deleted": {"somebody wanted it to end", []change{is(withJob), func(o *suite.Observation) { o.Job = nil }}, suite.Report, v1alpha1.ReasonError, "was deleted before it ended"},
 		"lost": {"its node is gone", []change{func(o *suite.Observation) {
@@ -158,8 +158,8 @@ func TestRetryOfAPull(t *testing.T) {
 	}
 }
 
-// TestRepetitionsAreBounded: errors and changes in any order make at most onError+2 runs.
-func TestRepetitionsAreBounded(t *testing.T) {
+// TestRetriesAreBounded: errors and changes in any order make at most onError+2 runs.
+func TestRetriesAreBounded(t *testing.T) {
 	for name, ends := range map[string][]string{
 		"errors":              {"E", "E", "E"},
 		"then a change":       {"E", "I", "I"},
@@ -180,8 +180,8 @@ func TestRepetitionsAreBounded(t *testing.T) {
 					o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "It changed."})
 				}
 				o.Ledger = aLedger(s)
-				next, _ := suite.NextRepetition(o, t0)
-				if s.Status.RepeatedBy = next.Name; decide(o, t0).Action != suite.RepeatRun {
+				next, _ := suite.NextSuccessor(o, t0)
+				if s.Status.RepeatedBy = next.Name; decide(o, t0).Action != suite.CreateSuccessor {
 					break
 				}
 				s = next
@@ -193,8 +193,8 @@ func TestRepetitionsAreBounded(t *testing.T) {
 	}
 }
 
-// checkRepetition: only a run without a result is repeated, at most as often as its Trigger says, and once for what changed.
-func (w *world) checkRepetition(t *rapid.T, s *v1alpha1.Suite) {
+// checkSuccessor: only a run without a result is repeated, at most as often as its Trigger says, and once for what changed.
+func (w *world) checkSuccessor(t *rapid.T, s *v1alpha1.Suite) {
 	if s.Status.RepeatedBy != "" && w.suites[s.Status.RepeatedBy] == nil {
 		t.Fatalf("%s ended, and %s, which repeats it, does not exist", s.Name, s.Status.RepeatedBy)
 	}

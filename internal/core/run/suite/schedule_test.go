@@ -39,8 +39,8 @@ func TestScheduleRunsAgain(t *testing.T) {
 	} {
 		for _, policy := range []v1alpha1.DuplicatePolicy{v1alpha1.DuplicatesCommit, v1alpha1.DuplicatesDeployment, v1alpha1.DuplicatesRerunUnsuccessful} {
 			t.Run(name+"/"+string(policy), func(t *testing.T) {
-				r := suite.Repetition{Origin: v1alpha1.OriginSchedule, Policy: policy, Stream: newer, Ledger: aLedger(newer...)}
-				if got := suite.RunsAgain(tc.existing, aSuite("next", 5, a, key("schedule/2")), r); got != tc.want {
+				r := suite.Duplicate{Origin: v1alpha1.OriginSchedule, Policy: policy, Stream: newer, Ledger: aLedger(newer...)}
+				if got := suite.StartsAttempt(tc.existing, aSuite("next", 5, a, key("schedule/2")), r); got != tc.want {
 					t.Errorf("got %t", got)
 				}
 			})

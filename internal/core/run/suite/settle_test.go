@@ -56,7 +56,7 @@ func TestBurstOf(t *testing.T) {
 		"notified again":    {"The commit was deployed once more.", aMinute(), all{aSuite("a", 0, notifiedAgain(30))}, burst(0, 30)},
 		"much later again":  {"That is another burst.", aMinute(), all{aSuite("a", 0, notifiedAgain(300))}, burst(300, 300)},
 		"started again":     {"A person who starts a run again deploys nothing.", aMinute(), all{aSuite("a", 0), aSuite("b", 30, rerunBy)}, burst(0, 0)},
-		"repeated":          {"A run that repeats an Inconclusive one is no deployment.", aMinute(), all{aSuite("a", 0), aSuite("b", 30, repeats)}, burst(0, 0)},
+		"repeated":          {"A run that repeats an Inconclusive one is no deployment.", aMinute(), all{aSuite("a", 0), aSuite("b", 30, isSuccessor)}, burst(0, 0)},
 		"restored":          {"It was deployed before the backup.", aMinute(), all{aSuite("a", 0, func(s *v1alpha1.Suite) { s.CreationTimestamp = metav1.NewTime(t0.Add(48 * time.Hour)) })}, burst(0, 0)},
 		"a rollout":         {"Workloads have another commit, and no run tests it.", deployedSince(aMinute(), 20), all{aSuite("a", 0)}, burst(0, 20)},
 		"several of them":   {"They are of several repositories.", deployedSince(aMinute(), 20, 65), nil, burst(20, 65)},

@@ -40,7 +40,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		s.Status.StartTime = startTime(o)
 	}
 	setUnderTest(s, o, d)
-	setRepeatedBy(s, o, d)
+	setSuccessor(s, o, d)
 	if d.SupersededBy != "" {
 		s.Status.SupersededBy = d.SupersededBy
 	}

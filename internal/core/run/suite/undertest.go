@@ -72,7 +72,7 @@ func jobEnd(o Observation) (end time.Time) {
 // setUnderTest records what the Job remembers, and at the end what was compared.
 func setUnderTest(s *v1alpha1.Suite, o Observation, d Decision) {
 	switch {
-	case o.UnderTest.Tested != nil && (d.RepeatedBy != "" || s.Finished()):
+	case o.UnderTest.Tested != nil && (d.Successor != "" || s.Finished()):
 		s.Status.UnderTest = o.UnderTest.Tested
 	case s.Status.UnderTest == nil && o.Job != nil && len(o.UnderTest.Start) > 0: // an attempt to create the Job that failed started nothing
 		s.Status.UnderTest = &v1alpha1.UnderTest{Workloads: o.UnderTest.Start}

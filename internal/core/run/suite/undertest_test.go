@@ -18,13 +18,13 @@ import (
 
 var shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Name: "shop", Start: &v1alpha1.WorkloadVersion{UID: "1", SHA: "a"}}}
 
-// willRepeat has recorded its repetition.
-func willRepeat(s *v1alpha1.Suite) {
-	next, _ := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0)
+// willContinue has recorded its repetition.
+func willContinue(s *v1alpha1.Suite) {
+	next, _ := suite.SuccessorOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0)
 	s.Status.RepeatedBy = next.Name
 }
 
-func repeats(s *v1alpha1.Suite) {
+func isSuccessor(s *v1alpha1.Suite) {
 	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRepeats, "earlier")
 }
 
@@ -41,8 +41,8 @@ func TestUnderTest(t *testing.T) {
 			End:        suite.End{UnderTest: u},
 		}
 	}
-	came := func(o suite.Observation, r suite.Repeat) suite.Observation {
-		o.Repeat = r
+	came := func(o suite.Observation, r suite.Successor) suite.Observation {
+		o.Successor = r
 		return o
 	}
 	with := func(o suite.Observation, stream ...*v1alpha1.Suite) suite.Observation {
@@ -68,15 +68,15 @@ func TestUnderTest(t *testing.T) {
 		"changed":           {"it records the next run first", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}), suite.Report, v1alpha1.ReasonRunning, ""},
 		"never what was notified": {"it is not repeated before the Environment has it", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: same, Another: "It had b."}),
 			suite.Report, v1alpha1.ReasonInconclusive, "What was tested is not what was notified: It had b. Let the Trigger wait"},
-		"changed, passed": {"the commit is there", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.RepeatRun, v1alpha1.ReasonRunning, ""},
-		"changed, failed": {"the commit is there", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.RepeatRun, v1alpha1.ReasonRunning, ""},
-		"repeated": {"", came(ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willRepeat), suite.Repeat{Run: "a2"}), suite.Report,
+		"changed, passed": {"the commit is there", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, willContinue), suite.CreateSuccessor, v1alpha1.ReasonRunning, ""},
+		"changed, failed": {"the commit is there", ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willContinue), suite.CreateSuccessor, v1alpha1.ReasonRunning, ""},
+		"repeated": {"", came(ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}, willContinue), suite.Successor{Run: "a2"}), suite.Report,
 			v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: " + changed + " The run "},
-		"cannot be repeated": {"", came(ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}), suite.Repeat{Problem: "Too many."}), suite.Report,
+		"cannot be repeated": {"", came(ended(v1alpha1.Failed(""), suite.UnderTest{Start: shop, Tested: other}), suite.Successor{Problem: "Too many."}), suite.Report,
 			v1alpha1.ReasonInconclusive, "Too many."},
 		"another commit":  {"its own run tests that", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Moved: true}), suite.Report, v1alpha1.ReasonInconclusive, "another commit was deployed"},
 		"deleted":         {"there is nothing to test", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other, Gone: true}), suite.Report, v1alpha1.ReasonInconclusive, "its Environment was deleted"},
-		"the second time": {"once is enough", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, repeats), suite.Report, v1alpha1.ReasonInconclusive, "It repeated a run already."},
+		"the second time": {"once is enough", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, isSuccessor), suite.Report, v1alpha1.ReasonInconclusive, "It repeated a run already."},
 		"canceled":        {"nobody wants it", ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}, canceled), suite.Report, v1alpha1.ReasonInconclusive, "was to be stopped"},
 		"a newer deployment": {"it must not be superseded", with(ended(v1alpha1.Passed(""), suite.UnderTest{Start: shop, Tested: other}), aSuite("b", 5, commit("b"))), suite.Report,
 			v1alpha1.ReasonInconclusive, "because b tests a newer deployment"},
@@ -128,11 +128,11 @@ func TestRefusedJobStartsNothing(t *testing.T) {
 	}
 }
 
-// TestRepeatOf: a repetition is of the same notification and deployment, so that a later one is newer, whenever it is created.
-func TestRepeatOf(t *testing.T) {
+// TestSuccessorOf: a repetition is of the same notification and deployment, so that a later one is newer, whenever it is created.
+func TestSuccessorOf(t *testing.T) {
 	s := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	for _, after := range []time.Duration{10 * time.Second, time.Hour} {
-		next, problem := suite.RepeatOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0.Add(after))
+		next, problem := suite.SuccessorOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0.Add(after))
 		if problem != "" || next.Received().Sub(t0.Add(after)) < -v1alpha1.MaxReceiptAge || next.Spec.Attempt != 2 || next.Annotations[v1alpha1.AnnotationRepeats] != "a" ||
 			next.Annotations[v1alpha1.AnnotationRequestID] != "request" || next.Annotations[v1alpha1.AnnotationRerunBy] != "" || ledger.IsDeployment(next) {
 			t.Errorf("%q %+v", problem, next)
@@ -145,29 +145,29 @@ func TestRepeatOf(t *testing.T) {
 			t.Error("a newer deployment counts as older")
 		}
 	}
-	if _, problem := suite.RepeatOf(s, nil, v1alpha1.OriginRepetition, aLedger(s), t0); !strings.Contains(problem, "does not exist any more") {
+	if _, problem := suite.SuccessorOf(s, nil, v1alpha1.OriginRepetition, aLedger(s), t0); !strings.Contains(problem, "does not exist any more") {
 		t.Errorf("%q", problem)
 	}
 }
 
-// TestRepeatedWithinASecond: the status has whole seconds, and another rollout may follow the repetition in the second of its own.
-func TestRepeatedWithinASecond(t *testing.T) {
+// TestSuccessorWithinASecond: the status has whole seconds, and another rollout may follow the repetition in the second of its own.
+func TestSuccessorWithinASecond(t *testing.T) {
 	rollout := func(s *v1alpha1.Suite) { s.Spec.Origin = v1alpha1.OriginRollout }
 	of, end, following := aSuite("a", 0, commit("a"), rollout), t0.Add(1200*time.Millisecond), t0.Add(1500*time.Millisecond)
 	e := anEnvironment()
 	e.Status.Deployed = []v1alpha1.Deployed{{SHA: "a", Since: &metav1.Time{Time: t0.Add(time.Second)}, Workloads: []v1alpha1.DeployedWorkload{{Name: "shop"}}}}
 	l := ledger.Of(e, []*v1alpha1.Suite{of})
-	repetition, _ := suite.RepeatOf(of, aTrigger(), v1alpha1.OriginRepetition, l, end)
+	successor, _ := suite.SuccessorOf(of, aTrigger(), v1alpha1.OriginRepetition, l, end)
 	rerun := aSuite("a", 0, commit("a"))
 	if problem := suite.SetDeployed(rerun, of, l, end); problem != "" {
 		t.Fatal(problem)
 	}
 	next := aSuite("b", 0, commit("b"), rollout, func(s *v1alpha1.Suite) { s.Spec.ReceivedAt = &metav1.MicroTime{Time: following} })
-	for _, s := range []*v1alpha1.Suite{repetition, rerun, next} {
+	for _, s := range []*v1alpha1.Suite{successor, rerun, next} {
 		s.CreationTimestamp = metav1.NewTime(t0.Add(time.Second))
 	}
-	if ledger.Compare(repetition, next) >= 0 || ledger.Compare(rerun, next) >= 0 || ledger.Compare(repetition, of) <= 0 {
-		t.Errorf("%s and %s are not before %s", repetition.DeployedAt(), rerun.DeployedAt(), next.DeployedAt())
+	if ledger.Compare(successor, next) >= 0 || ledger.Compare(rerun, next) >= 0 || ledger.Compare(successor, of) <= 0 {
+		t.Errorf("%s and %s are not before %s", successor.DeployedAt(), rerun.DeployedAt(), next.DeployedAt())
 	}
 	if suite.SetDeployed(rerun, of, l, t0.Add(-time.Hour)); !rerun.Spec.DeployedAt.Equal(&metav1.MicroTime{Time: t0.Add(time.Second)}) {
 		t.Errorf("a clock of an hour ago: %s", rerun.Spec.DeployedAt)
@@ -185,21 +185,21 @@ func TestChangedBack(t *testing.T) {
 	}
 	o.UnderTest.Tested = nil // as after a restart
 	o.Compared(&v1alpha1.UnderTest{Workloads: shop})
-	if d := decide(o, t0); d.Action != suite.RepeatRun {
+	if d := decide(o, t0); d.Action != suite.CreateSuccessor {
 		t.Errorf("%+v", d)
 	}
-	o.Repeat.Problem = "There is no room."
+	o.Successor.Problem = "There is no room."
 	suite.SetStatus(s, o, decide(o, t0), t0)
 	if s.State() != v1alpha1.ReasonInconclusive || s.Status.RepeatedBy != "" || s.Status.UnderTest.Changed == "" {
 		t.Errorf("%+v", s.Status)
 	}
 }
 
-// TestRepetitionProblem: the result of no other Suite answers for a run.
-func TestRepetitionProblem(t *testing.T) {
+// TestSuccessorProblem: the result of no other Suite answers for a run.
+func TestSuccessorProblem(t *testing.T) {
 	run := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	run.Spec.Trigger.UID = aTrigger().UID
-	next, _ := suite.RepeatOf(run, aTrigger(), v1alpha1.OriginRepetition, aLedger(run), t0)
+	next, _ := suite.SuccessorOf(run, aTrigger(), v1alpha1.OriginRepetition, aLedger(run), t0)
 	passed, byNotification := in(v1alpha1.Passed("")), func(s *v1alpha1.Suite) {
 		delete(s.Annotations, v1alpha1.AnnotationRepeats)
 		s.Spec.Origin, s.Spec.DeployedAt, s.Spec.ReceivedAt = v1alpha1.OriginNotification, nil, &metav1.MicroTime{Time: t0.Add(time.Minute)}
@@ -225,7 +225,7 @@ func TestRepetitionProblem(t *testing.T) {
 			for _, change := range tc.change {
 				change(existing)
 			}
-			if got := suite.RepetitionProblem(existing, next, run); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			if got := suite.SuccessorProblem(existing, next, run); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%s: %q", tc.reason, got)
 			}
 		})
@@ -247,7 +247,7 @@ func TestUnreadable(t *testing.T) {
 		"no Job":  {0, true, v1alpha1.ReasonInconclusive, "What was tested changed meanwhile: " + problem},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, j := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"), repeats), aJob("a")
+			s, j := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"), isSuccessor), aJob("a")
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(t0)}}
 			o := suite.Observation{Suite: s, Job: j, State: progress(v1alpha1.Passed("ok")), Definition: defined(aTrigger(), nil), End: suite.End{UnderTest: suite.UnderTest{Start: shop}}}
 			if tc.gone {
@@ -269,8 +269,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestForgedRepetition: a Suite of another commit that says it repeats a run is a newer deployment all the same.
-func TestForgedRepetition(t *testing.T) {
+// TestForgedSuccessor: a Suite of another commit that says it repeats a run is a newer deployment all the same.
+func TestForgedSuccessor(t *testing.T) {
 	run := aSuite("a", 0, in(v1alpha1.Running("busy")), withJob, commit("a"))
 	for sha, want := range map[string]string{"a": v1alpha1.ReasonRunning, "b": v1alpha1.ReasonSuperseded} {
 		other := aSuite("other", 5, commit(sha))

@@ -12,11 +12,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// repeatRun creates the repetition before the run ends, so that a restart in between forgets neither.
-func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error {
-	next, problem := suite.NextRepetition(*o, r.Clock.Now())
+// createSuccessor creates the next attempt before the run ends, so that a restart in between forgets neither.
+func (r *Reconciler) createSuccessor(ctx context.Context, o *suite.Observation) error {
+	next, problem := suite.NextSuccessor(*o, r.Clock.Now())
 	if problem != "" {
-		o.Repeat.Problem = problem
+		o.Successor.Problem = problem
 		return nil
 	}
 	err := r.Create(ctx, next)
@@ -28,20 +28,20 @@ func (r *Reconciler) repeatRun(ctx context.Context, o *suite.Observation) error 
 		if existing == nil {
 			return fmt.Errorf("the run %s existed and is gone", next.Name)
 		}
-		if problem = suite.RepetitionProblem(existing, next, o.Suite); problem != "" {
-			o.Repeat.Problem = problem
+		if problem = suite.SuccessorProblem(existing, next, o.Suite); problem != "" {
+			o.Successor.Problem = problem
 			return nil
 		}
-		o.Repeat.Run = next.Name
+		o.Successor.Run = next.Name
 		return nil
 	}
 	if apierror.Rejected(err) || apierror.NamespaceGone(err) {
-		o.Repeat.Problem = fmt.Sprintf("It is not repeated, because the API server refuses that: %s.", apierror.Message(err))
+		o.Successor.Problem = fmt.Sprintf("It is not repeated, because the API server refuses that: %s.", apierror.Message(err))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	o.Repeat.Run = next.Name
+	o.Successor.Run = next.Name
 	return nil
 }
