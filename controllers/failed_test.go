@@ -21,7 +21,7 @@ import (
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/test/fakecluster"
@@ -147,7 +147,7 @@ func (w *world) repeatsFailed(of *v1alpha1.Suite) string {
 	w.t.Helper()
 	t := &v1alpha1.Trigger{}
 	w.must(w.Client.Get(context.Background(), w.key("smoke"), t))
-	next, problem := suite.NextFailed(of, t, "ada")
+	next, problem := rerun.NextFailed(of, t, "ada")
 	if problem != "" {
 		w.t.Fatal(problem)
 	}

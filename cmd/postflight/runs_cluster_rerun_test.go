@@ -10,7 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 )
 
 // TestRunsRerunIsRefused: the same as by the server, with the same reason.
@@ -18,7 +18,7 @@ func TestRunsRerunIsRefused(t *testing.T) {
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
 	going := trigger.DeepCopy()
 	going.Finalizers, going.DeletionTimestamp = []string{"postflight.dev/test"}, new(metav1.NewTime(noon))
-	next, _ := suite.NextAttempt(aRun("a", exitCode1), trigger, "")
+	next, _ := rerun.NextAttempt(aRun("a", exitCode1), trigger, "")
 	foreign := aRun(next.Name, func(s *v1alpha1.Suite) { s.Spec.Environment = "elsewhere" })
 	terminating := next.DeepCopy()
 	terminating.Finalizers, terminating.DeletionTimestamp = []string{"postflight.dev/test"}, new(metav1.NewTime(noon))

@@ -7,14 +7,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
 // createSuccessor creates the next attempt before the run ends, so that a restart in between forgets neither.
-func (r *Reconciler) createSuccessor(ctx context.Context, o *suite.Observation) error {
-	next, problem := suite.NextSuccessor(*o, r.Clock.Now())
+func (r *Reconciler) createSuccessor(ctx context.Context, o *lifecycle.Observation) error {
+	next, problem := lifecycle.NextSuccessor(*o, r.Clock.Now())
 	if problem != "" {
 		o.Successor.Problem = problem
 		return nil
@@ -28,7 +29,7 @@ func (r *Reconciler) createSuccessor(ctx context.Context, o *suite.Observation) 
 		if existing == nil {
 			return fmt.Errorf("the run %s existed and is gone", next.Name)
 		}
-		if problem = suite.SuccessorProblem(existing, next, o.Suite); problem != "" {
+		if problem = rerun.SuccessorProblem(existing, next, o.Suite); problem != "" {
 			o.Successor.Problem = problem
 			return nil
 		}

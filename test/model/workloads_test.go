@@ -9,7 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -76,7 +76,7 @@ func (w *world) found() (all []deployed.Found) {
 func (w *world) versions() []v1alpha1.TestedWorkload { return deployed.Versions(w.found()) }
 
 // compareWorkloads is the action CompareWorkloads.
-func (w *world) compareWorkloads(o *suite.Observation) {
+func (w *world) compareWorkloads(o *lifecycle.Observation) {
 	tested := deployed.Tested(o.UnderTest.Start, w.versions())
 	o.UnderTest.Moved = !deployed.StillThere(tested, o.Suite.Spec.Deployment)
 	o.UnderTest.Another = deployed.Another(tested, o.Suite.Spec.Deployment)

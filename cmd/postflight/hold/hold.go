@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 // longest bounds a hold: somebody who forgets one stops all tests of the Environment.
@@ -115,7 +115,7 @@ func (o *Options) note(was, is *v1alpha1.Environment) {
 	switch {
 	case !o.Release:
 		o.Console.Note("%s is on hold until %s. Release it earlier: postflight hold %s --release -n %s",
-			is.Name, suite.HoldEnd(is.Spec.Hold.Until.Time, now), is.Name, is.Namespace)
+			is.Name, queue.HoldEnd(is.Spec.Hold.Until.Time, now), is.Name, is.Namespace)
 	case before.IsZero():
 		o.Console.Note("%s was not on hold.", is.Name)
 		return
@@ -125,7 +125,7 @@ func (o *Options) note(was, is *v1alpha1.Environment) {
 	if before.IsZero() {
 		return
 	}
-	if why := suite.HoldWhy(was); why != "" {
-		o.Console.Note("It was on hold until %s: %s.", suite.HoldEnd(before, now), why)
+	if why := queue.HoldWhy(was); why != "" {
+		o.Console.Note("It was on hold until %s: %s.", queue.HoldEnd(before, now), why)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -56,22 +57,22 @@ func (d *duplicate) attempt(ctx context.Context) error {
 }
 
 // note reports whether the status of the existing run changed. A schedule is no deployment, and makes no run the newest.
-func (d *duplicate) note(r suite.Duplicate) bool {
+func (d *duplicate) note(r rerun.Duplicate) bool {
 	switch {
 	case r.Origin == v1alpha1.OriginSchedule:
 		return false
 	case d.again:
-		return suite.NoteSuperseded(d.existing, r.Stream)
+		return rerun.NoteSuperseded(d.existing, r.Stream)
 	default:
-		noted := suite.NoteDuplicate(d.existing, d.desired, r)
-		return suite.NoteRedeployed(d.existing, d.desired, r) || noted
+		noted := rerun.NoteDuplicate(d.existing, d.desired, r)
+		return rerun.NoteRedeployed(d.existing, d.desired, r) || noted
 	}
 }
 
 // decide looks at input files last, because that may take a while.
-func (d *duplicate) decide(ctx context.Context) (r suite.Duplicate, err error) {
+func (d *duplicate) decide(ctx context.Context) (r rerun.Duplicate, err error) {
 	r = d.duplicateOf(d.trigger)
-	d.sentAgain = suite.NotifiedBy(d.existing, d.IdempotencyKey)
+	d.sentAgain = rerun.NotifiedBy(d.existing, d.IdempotencyKey)
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}
@@ -82,24 +83,24 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Duplicate, err error) {
 	r.Ledger = ledger.Of(d.environment, runs)
 	switch r.Origin {
 	case v1alpha1.OriginRollout, v1alpha1.OriginSchedule: // they say nothing of URLs, variables and files
-		d.again = suite.StartsAttempt(d.existing, d.desired, r)
+		d.again = rerun.StartsAttempt(d.existing, d.desired, r)
 		return r, nil
 	case v1alpha1.OriginEvent:
-		r.Differences = suite.SaidDifferences(d.existing, d.desired)
+		r.Differences = rerun.SaidDifferences(d.existing, d.desired)
 	default:
-		r.Differences = suite.Differences(d.existing, d.desired)
+		r.Differences = rerun.Differences(d.existing, d.desired)
 	}
-	if d.again = suite.StartsAttempt(d.existing, d.desired, r); !d.again {
+	if d.again = rerun.StartsAttempt(d.existing, d.desired, r); !d.again {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
-		d.again = suite.StartsAttempt(d.existing, d.desired, r)
+		d.again = rerun.StartsAttempt(d.existing, d.desired, r)
 	}
 	d.differs = r.Differences
 	return r, nil
 }
 
 // duplicateOf lacks what has to be read.
-func (o *operation) duplicateOf(t *v1alpha1.Trigger) suite.Duplicate {
-	r := suite.Duplicate{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
+func (o *operation) duplicateOf(t *v1alpha1.Trigger) rerun.Duplicate {
+	r := rerun.Duplicate{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Repeat}
 	if t.Spec.DuplicatesMaxAge != nil {
 		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
 	}
