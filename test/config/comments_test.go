@@ -28,7 +28,7 @@ func TestNamesInComments(t *testing.T) {
 func TestStaleCommentsAreFound(t *testing.T) {
 	code := readCode(t)
 	for comment, want := range map[string]int{
-		"readBody is bounded: see limits.go, test/e2e/doc.go and suite.Decide.": 0,
+		"readBody is bounded: see limits.go, test/e2e/doc.go and lifecycle.Decide.": 0,
 		"readBody takes 2 MiB, from example.com/x/y.go or https://e.org/z.go.":  0,
 		"It is bounded: see nowhere.go.":                                        1,
 		"It is bounded: see main.go.":                                           1, // of another package

@@ -173,7 +173,7 @@ func (w *world) readLedger(o *lifecycle.Observation) {
 	o.Ledger = ledger.Of(w.environment(), w.store.all())
 }
 
-// createSuccessor is the action RepeatRun.
+// createSuccessor is the action CreateSuccessor.
 func (w *world) createSuccessor(o *lifecycle.Observation) {
 	next, problem := lifecycle.NextSuccessor(*o, w.clock.Now())
 	if problem != "" {
