@@ -135,7 +135,8 @@ func workloadsChanged(o Observation, end Decision, now time.Time) *Decision {
 // noSuccessor returns why an Inconclusive run is not repeated, as a sentence, or "".
 func noSuccessor(o Observation) string {
 	there := rerun.Obstacle(o.Suite, o.Ledger)
-	switch newer := supersededBy(o); {
+	newer := supersededBy(o)
+	switch {
 	case newer != "":
 		return "It is not repeated, because " + newer + " tests a newer deployment."
 	case Unwanted(o):
@@ -199,7 +200,8 @@ func anyFailed(o Observation) bool {
 // notRetried returns why an interrupted run is not repeated, as a sentence, or "".
 func notRetried(o Observation, limit int32) string {
 	there := rerun.Obstacle(o.Suite, o.Ledger)
-	switch newer := supersededBy(o); {
+	newer := supersededBy(o)
+	switch {
 	case newer != "":
 		return "It is not retried, because " + newer + " tests a newer deployment."
 	case there != "":
@@ -243,7 +245,8 @@ func notStartedReason(o Observation) string {
 // newer, too. Once the Decision has no step left, the second result ends the message of the run.
 func successor(o Observation, refusal string, now time.Time) (step *Decision, sentence string) {
 	next, problem := NextSuccessor(o, now)
-	switch refusal = cmp.Or(refusal, problem, o.Successor.Problem); {
+	refusal = cmp.Or(refusal, problem, o.Successor.Problem)
+	switch {
 	case refusal != "":
 		return nil, refusal
 	case o.Suite.Status.RepeatedBy != next.Name:
@@ -264,7 +267,7 @@ func NextSuccessor(o Observation, now time.Time) (next *v1alpha1.Suite, problem 
 	return rerun.SuccessorOf(o.Suite, o.Trigger, v1alpha1.OriginRetry, o.Ledger, now)
 }
 
-// setSuccessor records the repetition before it is created. A run that ends otherwise has none.
+// setSuccessor records the successor before it is created. A run that ends otherwise has none.
 func setSuccessor(s *v1alpha1.Suite, o Observation, d Decision) {
 	switch {
 	case d.Successor != "":

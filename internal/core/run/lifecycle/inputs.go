@@ -26,29 +26,29 @@ type Inputs struct {
 }
 
 // problem returns why the run cannot have its files, as a sentence, or "".
-func (in *Inputs) problem(team *v1alpha1.Team) string {
+func (found *Inputs) problem(team *v1alpha1.Team) string {
 	switch {
-	case in.NoStore:
+	case found.NoStore:
 		return "The run needs input files, and no store for files is configured. Ask the operator of Postflight to set --store-bucket and --store-endpoint, and notify again."
-	case len(in.Missing) > 0:
-		quoted := make([]string, len(in.Missing))
-		for i, path := range in.Missing {
+	case len(found.Missing) > 0:
+		quoted := make([]string, len(found.Missing))
+		for i, path := range found.Missing {
 			quoted[i] = fmt.Sprintf("%q", path)
 		}
 		return fmt.Sprintf("These input files are not among those of team %q: %s. Upload them before the notification, and notify again.", team.Name, strings.Join(quoted, ", "))
-	case in.Invalid != "":
-		return in.Invalid
+	case found.Invalid != "":
+		return found.Invalid
 	default:
-		return in.tooLarge()
+		return found.tooLarge()
 	}
 }
 
 // tooLarge finds files that the store could not refuse, because the request for their URL did not say how large they are.
-func (in *Inputs) tooLarge() string {
-	for _, f := range in.Found {
-		if in.Limit > 0 && f.Size > in.Limit {
+func (found *Inputs) tooLarge() string {
+	for _, f := range found.Found {
+		if found.Limit > 0 && f.Size > found.Limit {
 			return fmt.Sprintf("The input file %q has %s, and at most %s are accepted. Upload a smaller one, or ask the operator of Postflight for a larger "+
-				"--max-input-size, and notify again.", f.Path, plaintext.Bytes(f.Size), plaintext.Bytes(in.Limit))
+				"--max-input-size, and notify again.", f.Path, plaintext.Bytes(f.Size), plaintext.Bytes(found.Limit))
 		}
 	}
 	return ""
@@ -89,13 +89,14 @@ func setInputs(s *v1alpha1.Suite, o Observation, now time.Time) {
 	if o.Inputs == nil {
 		return
 	}
-	switch in := o.Inputs; {
-	case in.Unavailable != "":
-		setCondition(s, v1alpha1.StoreUnavailable(fmt.Sprintf("The store of the input files cannot be used: %s.", in.Unavailable)), now)
-	case len(in.Found) > 0 && o.Job != nil:
-		s.Status.Inputs = in.Found
+	found := o.Inputs
+	switch {
+	case found.Unavailable != "":
+		setCondition(s, v1alpha1.StoreUnavailable(fmt.Sprintf("The store of the input files cannot be used: %s.", found.Unavailable)), now)
+	case len(found.Found) > 0 && o.Job != nil:
+		s.Status.Inputs = found.Found
 		setCondition(s, v1alpha1.InputsFound("The input files were found, and are recorded in status.inputs."), now)
-	case in.problem(o.Team) == "" && waitsForInputs(s):
+	case found.problem(o.Team) == "" && waitsForInputs(s):
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionInputsReady)
 	}
 }
@@ -105,14 +106,14 @@ func rerunsFailed(o Observation) bool { return o.Suite.Spec.OnlyFailedOf != nil 
 
 // waitForFailed waits for the store as for input files.
 func waitForFailed(o Observation, now time.Time) Decision {
-	waited, patience, of := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout(), o.Suite.Spec.OnlyFailedOf.Name
+	waited, patience, run := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout(), o.Suite.Spec.OnlyFailedOf.Name
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The failed tests of the run %s could not be read for %s, because the store cannot be used: %s.%s",
-			of, plaintext.Duration(patience), o.Failed.Unavailable, rerun.RerunAll(o.Suite)))}
+			run, plaintext.Duration(patience), o.Failed.Unavailable, rerun.RerunAll(o.Suite)))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the store, which has the failed tests of the run %s: %s. The run starts as soon as the store can be used, "+
-			"and ends as Error if that takes longer than %s.", of, o.Failed.Unavailable, plaintext.Duration(patience))),
+			"and ends as Error if that takes longer than %s.", run, o.Failed.Unavailable, plaintext.Duration(patience))),
 		RequeueAfter: min(max(waited/4, storeRetryMin), storeRetryMax, patience-waited),
 	}
 }

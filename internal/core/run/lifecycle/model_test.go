@@ -18,15 +18,29 @@ import (
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
-// TestModel runs Decide against a small API server in random orders: Suites arrive late, the caches of two leaders
-// lag behind, a reconcile crashes between its writes, and Jobs end, fail or are deleted by others. It checks the
-// invariants after every step, and how the runs ended once nothing changes any more.
+// The model plays random histories against Decide, in this world:
+//
+//	notify, again, cancel             sync                    reconcile (of a leader)
+//	        |                           |                             |
+//	        v                           v                             v
+//	  suites, the truth  -------->  a cache per leader  ---------> Decide(observation) <--- the Environment: hold, version,
+//	        ^                       (lags behind)                     |                     deploy and rollout change it
+//	        |                                                         | act, until it is Report
+//	        | SetStatus, unless the Suite changed or it crashes       v
+//	        +--------------------------------------------------- jobs and their pods <--- work: a Job ends, pods stop
+//	                                                                  |              <--- meddle: a Job is deleted
+//	                                                                  v
+//	                                                             saved, by archive; deleted, by Decide
+//
+// Rapid draws the steps whose names are on the arrows. After each, check looks at all Suites; at last, settle runs the controllers until
+// nothing changes, and checkAtRest looks again.
+
+// TestModel plays with one stream of a Trigger, and with one leader or two.
 func TestModel(t *testing.T) {
 	play(t, (*world).notify)
 }
 
-// TestModelOfAnEnvironment does so with a stream of a whole Environment, in which a notification may have
-// several Suites.
+// TestModelOfAnEnvironment plays with the stream of a whole Environment, in which a notification may have several Suites.
 func TestModelOfAnEnvironment(t *testing.T) {
 	play(t, (*world).notifySeveral)
 }
@@ -40,7 +54,7 @@ func play(t *testing.T, notify func(*world, *rapid.T)) {
 		t.Repeat(map[string]func(*rapid.T){
 			"":          w.check,
 			"notify":    func(t *rapid.T) { notify(w, t) },
-			"again":     w.noteNotified,
+			"again":     w.resend,
 			"cancel":    w.cancel,
 			"sync":      w.sync,
 			"reconcile": w.reconcileOne,
@@ -134,9 +148,9 @@ func (w *world) notifySeveral(t *rapid.T) {
 		withPolicy(v1alpha1.SupersedeEnvironment), notifiedBy(request), ofTrigger(trigger)))
 }
 
-// noteNotified repeats a notification, as a replica does whose cache lags behind. A run that is to be duplicate is replaced by a Suite
-// for which notify stands.
-func (w *world) noteNotified(t *rapid.T) {
+// resend sends a notification again, to a replica whose cache lags behind. If its run is to have another attempt, that is left to a later
+// notify.
+func (w *world) resend(t *rapid.T) {
 	first := w.any(t)
 	duplicate := aSuite("duplicate", rapid.IntRange(0, 5).Draw(t, "received again"))
 	duplicate.CreationTimestamp = metav1.Time{}
@@ -356,7 +370,7 @@ func (w *world) act(t failer, leader int, o *lifecycle.Observation, action lifec
 	}
 }
 
-// repeat creates the repetition of a run, or finds it after a crash.
+// repeat creates the successor of a run, or finds it after a crash.
 func (w *world) createSuccessor(t failer, o *lifecycle.Observation) lifecycle.Successor {
 	next, problem := lifecycle.NextSuccessor(*o, t0.Add(10*time.Second))
 	if problem != "" {
@@ -369,7 +383,7 @@ func (w *world) createSuccessor(t failer, o *lifecycle.Observation) lifecycle.Su
 	return lifecycle.Successor{Run: next.Name}
 }
 
-// checkVerdict: no run has a verdict if what it tested changed, and a repetition supersedes no deployment that was notified after its run.
+// checkVerdict: no run has a verdict if what it tested changed, and a successor supersedes no deployment that was notified after its run.
 func (w *world) checkVerdict(t *rapid.T, s *v1alpha1.Suite) {
 	if s.Passed() || s.State() == v1alpha1.ReasonFailed {
 		if w.began[s.Name] != w.stopped[s.Name] {

@@ -212,6 +212,6 @@ func (w *world) checkSuccessor(t *rapid.T, s *v1alpha1.Suite) {
 		}
 	}
 	if errors > w.onError || changes > 1 {
-		t.Fatalf("%s is the repetition of %d errors and %d changes, with onError %d", s.Name, errors, changes, w.onError)
+		t.Fatalf("%s is the successor of %d errors and %d changes, with onError %d", s.Name, errors, changes, w.onError)
 	}
 }

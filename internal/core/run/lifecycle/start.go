@@ -84,27 +84,27 @@ func startJob(o Observation, now time.Time) *Decision {
 // createJob spares the store, which may be slow, while a run is queued, unless the run waits for the store anyway.
 func createJob(o Observation, now time.Time) Decision {
 	needsInputs, needsFailed := o.Trigger.Spec.Inputs != nil, rerunsFailed(o) && o.Failed == nil
-	in, f := o.Inputs, o.Failed
+	inputs, failed := o.Inputs, o.Failed
 	switch {
-	case f != nil && f.Unavailable != "":
+	case failed != nil && failed.Unavailable != "":
 		return waitForFailed(o, now)
-	case f != nil && f.Impossible != "":
-		return Decision{Condition: v1alpha1.Error(f.Impossible)}
-	case f != nil && f.NotWhole != "":
-		return Decision{Condition: v1alpha1.Inconclusive(f.NotWhole)}
-	case needsInputs && in == nil && waitsForInputs(o.Suite):
+	case failed != nil && failed.Impossible != "":
+		return Decision{Condition: v1alpha1.Error(failed.Impossible)}
+	case failed != nil && failed.NotWhole != "":
+		return Decision{Condition: v1alpha1.Inconclusive(failed.NotWhole)}
+	case needsInputs && inputs == nil && waitsForInputs(o.Suite):
 		return Decision{Action: FindInputs}
-	case in != nil && in.Unavailable != "":
+	case inputs != nil && inputs.Unavailable != "":
 		return waitForStore(o, now)
-	case in != nil && in.problem(o.Team) != "":
-		return Decision{Condition: v1alpha1.Error(in.problem(o.Team))}
+	case inputs != nil && inputs.problem(o.Team) != "":
+		return Decision{Condition: v1alpha1.Error(inputs.problem(o.Team))}
 	case needsFailed && waitsForInputs(o.Suite):
 		return Decision{Action: FindFailed}
 	case o.Position == nil && queue.NeedsSlot(o.Team, o.Trigger, o.Environment):
 		return Decision{Action: RequestSlot}
 	case o.Position != nil && o.Position.Number > 0:
 		return Decision{Condition: v1alpha1.Queued(o.Position.Message())}
-	case needsInputs && in == nil:
+	case needsInputs && inputs == nil:
 		return Decision{Action: FindInputs}
 	case needsFailed:
 		return Decision{Action: FindFailed}

@@ -81,8 +81,8 @@ func setKstatusConditions(s *v1alpha1.Suite, c metav1.Condition, now time.Time) 
 }
 
 // StatusChanged reports whether there is anything to write.
-func StatusChanged(was, is *v1alpha1.Suite) bool {
-	return !equality.Semantic.DeepEqual(was.Status, is.Status)
+func StatusChanged(before, now *v1alpha1.Suite) bool {
+	return !equality.Semantic.DeepEqual(before.Status, now.Status)
 }
 
 // ToArchive reports whether there is anything left to save. The record of a run that was restored from a backup is that

@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 )
 
-// willContinue has recorded its repetition.
+// willContinue has recorded its successor.
 func willContinue(s *v1alpha1.Suite) {
 	next, _ := rerun.SuccessorOf(s, aTrigger(), v1alpha1.OriginRepetition, aLedger(s), t0)
 	s.Status.RepeatedBy = next.Name

@@ -95,7 +95,8 @@ func awaitDeployment(o Observation, v version, progress string, now time.Time) *
 
 // String names the version as the object of a sentence.
 func (v version) String() string {
-	switch repository := suite.ShownRepository(v.repository); {
+	repository := suite.ShownRepository(v.repository)
+	switch {
 	case repository == "":
 		return cmp.Or(suite.ShownSHA(v.sha), "the rollout")
 	case v.sha == "":

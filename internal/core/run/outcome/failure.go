@@ -91,7 +91,8 @@ func finishedAt(p *corev1.Pod) time.Time {
 
 func podFailed(j *batchv1.Job, p *corev1.Pod) State {
 	cs := failedContainer(p)
-	switch e := endingOf(p); {
+	e := endingOf(p)
+	switch {
 	case e.cause == causeTimeLimit:
 		return State{Condition: v1alpha1.TimedOut(podDeadline(j, p))}
 	case e.cause == causeDiskLimit:
@@ -126,4 +127,34 @@ func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 		return tookTooLong + timeout(j) + " and was stopped."
 	}
 	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
+}
+
+// In bytes. A condition is shown in tables, in checks and in lists of thousands of Suites; the whole text is in the log.
+const (
+	maxQuote   = 1024 // from a container or Kubernetes
+	maxSummary = 256  // from a run that passed
+	maxName    = 256  // a name that was not validated
+)
+
+func quoted(text, otherwise string) string {
+	if text = plaintext.Line(text, maxQuote); text != "" {
+		return ": " + text
+	}
+	return otherwise
+}
+
+const logCommand = "postflight runs logs "
+
+// logCommands print the log of a run. The command postflight also works with a key of the team, and after the pods are gone.
+func logCommands(j *batchv1.Job, target, options string) string {
+	return fmt.Sprintf(logCommand+"%s %s, or kubectl logs -n %s %s %s", j.Name, options, j.Namespace, target, options)
+}
+
+// WithoutLogCommands returns the message of a run without the sentence that has its logCommands, for a page that shows the log.
+func WithoutLogCommands(message, run string) string {
+	before, _, found := strings.Cut(message, ": "+logCommand+run+" ")
+	if !found {
+		return message
+	}
+	return before[:strings.LastIndex(before, ". ")+1]
 }

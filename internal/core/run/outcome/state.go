@@ -1,3 +1,4 @@
+// Package outcome reads what became of a run: Observe derives its state from the status of its Job, which package job made, and from its pods.
 package outcome
 
 import (
@@ -50,20 +51,21 @@ func WithAdvice(c metav1.Condition, advice string) metav1.Condition {
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	var s State
 	c := collected(j, pods)
-	switch end := end(j); {
-	case end == nil:
+	final := end(j)
+	switch {
+	case final == nil:
 		s = unfinished(j, pods)
-	case end.Type == batchv1.JobComplete:
+	case final.Type == batchv1.JobComplete:
 		s = completed(j, pods, c)
-	case onlyInjectedFailed(j, end, pods):
+	case onlyInjectedFailed(j, final, pods):
 		s = completed(j, pods, c)
 		s.Condition.Message += ignored(pods)
 	default:
-		s = failed(j, end, pods)
+		s = failed(j, final, pods)
 		if s.Condition.Reason == v1alpha1.ReasonFailed {
 			s.DecidedBy = v1alpha1.DecidedByExitCode
 		}
-		s = excuse(s, j, end, pods, c)
+		s = excuse(s, j, final, pods, c)
 	}
 	if s.Condition.Reason == v1alpha1.ReasonFailed {
 		s.Condition.Message = countsAgain(j, c) + s.Condition.Message
@@ -71,7 +73,7 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	withOnlyTests(s, j, pods, c)
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
 	s.HeldOpen = !s.TestsEnded.IsZero() && anyHeldOpen(pods) != ""
-	s.NotBegun = end(j) == nil && !begun(j, pods)
+	s.NotBegun = final == nil && !begun(j, pods)
 	return s
 }
 
@@ -121,14 +123,14 @@ func (s State) KeepRunning(recorded metav1.Condition) State {
 
 // CompletionTime is when the Job ended in any way, or nil.
 func CompletionTime(j *batchv1.Job) *metav1.Time {
-	end := end(j)
+	final := end(j)
 	switch {
-	case end == nil:
+	case final == nil:
 		return nil
 	case j.Status.CompletionTime != nil:
 		return j.Status.CompletionTime
 	default:
-		return &end.LastTransitionTime
+		return &final.LastTransitionTime
 	}
 }
 

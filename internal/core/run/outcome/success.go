@@ -29,7 +29,8 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	}
 	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
 	killed := killedForMemory(pods)
-	switch gone := int(j.Status.Succeeded) - count(pods, succeeded); {
+	gone := int(j.Status.Succeeded) - count(pods, succeeded)
+	switch {
 	case judgment.Problem == "" && judgment.By == v1alpha1.DecidedByExitCode && gone > 0:
 		s := noResult(podsLost(gone, int(j.Status.Succeeded)))
 		s.Interrupted = true
@@ -115,7 +116,8 @@ func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 		if !succeeded(&p) {
 			continue
 		}
-		switch e := endingOf(&p); {
+		e := endingOf(&p)
+		switch {
 		case e.cause == causeDiskLimit:
 			return State{Condition: v1alpha1.Failed(tooMuchStorage(&p)), DecidedBy: v1alpha1.DecidedByExitCode}, true
 		case e.cause == causeTimeLimit, e.stoppedByCluster():

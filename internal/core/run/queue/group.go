@@ -20,7 +20,8 @@ func requestedBefore(a, b *member) bool {
 }
 
 func (q *Queue) regroup(m *member) {
-	switch waits := !m.active && m.open && !m.yields && !q.Waits(m.environment); {
+	waits := !m.active && m.open && !m.yields && !q.Waits(m.environment)
+	switch {
 	case waits && m.group == nil:
 		q.enter(m)
 		q.arrived(m)
@@ -96,12 +97,12 @@ func (q *Queue) SetTriggerLimit(trigger string, limit int32) {
 
 // SetEnvironmentLimit sets Environment.spec.maxConcurrentSuites. Only the first and the last limit change the groups.
 func (q *Queue) SetEnvironmentLimit(environment string, limit int32) {
-	was := q.limits.Environment[environment]
+	earlier := q.limits.Environment[environment]
 	if !setLimit(q.limits.Environment, environment, limit) {
 		return
 	}
 	q.pass = nil
-	if (was == 0) == (limit == 0) {
+	if (earlier == 0) == (limit == 0) {
 		return
 	}
 	for _, m := range q.members {

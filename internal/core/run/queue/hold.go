@@ -26,7 +26,7 @@ func (q *Queue) setWait(environment string) {
 	if settled := q.settled(environment); settled.After(until) {
 		until = settled
 	}
-	was := q.Waits(environment)
+	waited := q.Waits(environment)
 	if until.After(q.now) {
 		q.waits[environment] = until
 		if q.nextEnd.IsZero() || until.Before(q.nextEnd) {
@@ -35,7 +35,7 @@ func (q *Queue) setWait(environment string) {
 	} else {
 		delete(q.waits, environment)
 	}
-	if was == q.Waits(environment) {
+	if waited == q.Waits(environment) {
 		return
 	}
 	for m := range q.environments[environment] {

@@ -98,21 +98,21 @@ func (q *Queue) Set(s *v1alpha1.Suite) {
 		q.drop(s.Name)
 		return
 	}
-	is := &member{sortKey: sortKeyOf(s), suite: s, yields: YieldsSlot(s)}
-	was := q.members[s.Name]
+	m := &member{sortKey: sortKeyOf(s), suite: s, yields: YieldsSlot(s)}
+	known := q.members[s.Name]
 	switch {
-	case was == nil:
-		q.add(is)
-	case was.sortKey != is.sortKey:
-		if was.uid == is.uid {
-			is.claimed, is.announced, is.reported, is.noted = was.claimed, was.announced, was.reported, was.noted
+	case known == nil:
+		q.add(m)
+	case known.sortKey != m.sortKey:
+		if known.uid == m.uid {
+			m.claimed, m.announced, m.reported, m.noted = known.claimed, known.announced, known.reported, known.noted
 		}
-		q.remove(was)
-		q.add(is)
+		q.remove(known)
+		q.add(m)
 	default:
-		was.suite, was.yields = s, is.yields
-		q.setActive(was)
-		q.regroup(was)
+		known.suite, known.yields = s, m.yields
+		q.setActive(known)
+		q.regroup(known)
 	}
 }
 
@@ -192,7 +192,8 @@ func (q *Queue) hasSlots(m *member) bool {
 }
 
 func (q *Queue) setActive(m *member) {
-	switch is := q.hasSlots(m); {
+	is := q.hasSlots(m)
+	switch {
 	case is && !m.active:
 		q.start(m)
 	case !is && m.active:

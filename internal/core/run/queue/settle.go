@@ -110,11 +110,11 @@ func (q *Queue) forgetDeployments(name string) {
 }
 
 func (x *settling) set(by string, times []time.Time) (changed bool) {
-	was := x.runs[by]
-	if slices.EqualFunc(was, times, time.Time.Equal) {
+	before := x.runs[by]
+	if slices.EqualFunc(before, times, time.Time.Equal) {
 		return false
 	}
-	x.replace(by, was, times)
+	x.replace(by, before, times)
 	if x.runs[by] = times; len(times) == 0 {
 		delete(x.runs, by)
 	}
@@ -128,12 +128,12 @@ func (x *settling) setRollouts(times []time.Time) {
 	}
 }
 
-func (x *settling) replace(by string, was, is []time.Time) {
-	for _, t := range was {
+func (x *settling) replace(by string, before, now []time.Time) {
+	for _, t := range before {
 		x.times.Delete(deployedAt{t, by})
 		x.lost = x.lost || !t.Before(x.burst.First)
 	}
-	for _, t := range is {
+	for _, t := range now {
 		x.times.ReplaceOrInsert(deployedAt{t, by})
 		x.add(t)
 	}
@@ -141,7 +141,8 @@ func (x *settling) replace(by string, was, is []time.Time) {
 
 // add continues the burst, unless the deployments before it have to be looked at.
 func (x *settling) add(t time.Time) {
-	switch b := &x.burst; {
+	b := &x.burst
+	switch {
 	case x.lost || x.environment == nil:
 		x.lost = true
 	case b.Last.IsZero() || t.Sub(b.Last) >= x.environment.Spec.Settle.Quiet.Duration:

@@ -22,9 +22,9 @@ func (q *Queue) join(m *member) {
 		members = newSorted(deployedBefore)
 		q.streams[m.stream] = members
 	}
-	was := openOf(members)
+	earlier := openOf(members)
 	members.ReplaceOrInsert(m)
-	q.reopen(was, openOf(members))
+	q.reopen(earlier, openOf(members))
 }
 
 func (q *Queue) quit(m *member) {
@@ -34,22 +34,22 @@ func (q *Queue) quit(m *member) {
 		return
 	}
 	members := q.streams[m.stream]
-	was := openOf(members)
+	earlier := openOf(members)
 	members.Delete(m)
-	q.reopen(was, openOf(members))
+	q.reopen(earlier, openOf(members))
 	if members.Len() == 0 {
 		delete(q.streams, m.stream)
 	}
 }
 
-func (q *Queue) reopen(was, is []*member) {
-	for _, m := range was {
-		if !slices.Contains(is, m) {
+func (q *Queue) reopen(earlier, now []*member) {
+	for _, m := range earlier {
+		if !slices.Contains(now, m) {
 			m.open = false
 			q.regroup(m)
 		}
 	}
-	for _, m := range is {
+	for _, m := range now {
 		m.open = true
 		q.regroup(m)
 	}
@@ -67,7 +67,8 @@ func openOf(members *sorted) []*member {
 	}
 	var second *member
 	members.AscendGreaterOrEqual(first, func(m *member) bool {
-		switch sibling := m.siblingOf(first); {
+		sibling := m.siblingOf(first)
+		switch {
 		case m == first:
 		case !sibling && second == nil:
 			second = m

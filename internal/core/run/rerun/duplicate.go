@@ -34,7 +34,8 @@ type Duplicate struct {
 func StartsAttempt(existing, desired *v1alpha1.Suite, d Duplicate) bool {
 	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || suite.NewerDeployment(existing, d.Stream) != nil
 	gone := existing.Restored() || existing.DeletionTimestamp != nil
-	switch own := d.isOwn(existing, desired); {
+	own := d.isOwn(existing, desired)
+	switch {
 	case collected(existing, desired):
 		return true
 	case own && d.Origin != v1alpha1.OriginNotification: // it is made again until all Triggers are notified
@@ -167,8 +168,8 @@ func SaidDifferences(existing, desired *v1alpha1.Suite) []v1alpha1.Difference {
 
 // NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether it changed.
 func NoteDuplicate(existing, desired *v1alpha1.Suite, d Duplicate) bool {
-	again, other := noteNotified(existing, desired, d), noteOther(existing, desired, d.Differences)
-	return again || other
+	notified, other := noteNotified(existing, desired, d), noteOther(existing, desired, d.Differences)
+	return notified || other
 }
 
 // NoteRedeployed records that the commit of a run that has ended was deployed again. It reports whether the status changed. Another commit may

@@ -65,7 +65,7 @@ func RerunAll(s *v1alpha1.Suite) string { return " Repeat all tests: postflight 
 type FailedTests struct {
 	Plan        *failedtests.Plan
 	Unavailable string // a clause: why the store cannot be read at the moment
-	Impossible  string // a sentence: why the run is no repetition of the one that it names
+	Impossible  string // a sentence: why the run cannot rerun the failed tests of the run that it names
 	NotWhole    string // a sentence: why the two cannot be taken together
 }
 
@@ -111,19 +111,19 @@ func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 }
 
 // isAttemptAfter reports whether a run is the attempt after another one, of the same.
-func isAttemptAfter(s, of *v1alpha1.Suite) bool {
-	return s.Namespace == of.Namespace && s.Spec.Trigger == of.Spec.Trigger && s.Spec.Environment == of.Spec.Environment &&
-		s.Spec.Deployment == of.Spec.Deployment && maps.Equal(s.Spec.Variables, of.Spec.Variables) &&
-		max(s.Spec.Attempt, 1) == max(of.Spec.Attempt, 1)+1 && !of.Restored()
+func isAttemptAfter(s, before *v1alpha1.Suite) bool {
+	return s.Namespace == before.Namespace && s.Spec.Trigger == before.Spec.Trigger && s.Spec.Environment == before.Spec.Environment &&
+		s.Spec.Deployment == before.Spec.Deployment && maps.Equal(s.Spec.Variables, before.Spec.Variables) &&
+		max(s.Spec.Attempt, 1) == max(before.Spec.Attempt, 1)+1 && !before.Restored()
 }
 
 // PlanFailed decides which tests a run repeats, or why it cannot count together with the runs of the chain. ClaimProblem was "".
 func PlanFailed(r FailedRequest) *FailedTests {
-	of, root := r.Chain[0].Suite, r.Chain[len(r.Chain)-1].Suite
+	last, root := r.Chain[0].Suite, r.Chain[len(r.Chain)-1].Suite
 	tests, problem := remaining(r.Chain)
 	switch {
 	case problem != "":
-		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", of.Name, problem, RerunAll(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", last.Name, problem, RerunAll(r.Suite))}
 	case r.Trigger.Spec.Results == nil || r.Trigger.Spec.Results.Require == v1alpha1.RequireNothing:
 		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, RerunAll(r.Suite))}
 	}
@@ -132,12 +132,12 @@ func PlanFailed(r FailedRequest) *FailedTests {
 			return &FailedTests{NotWhole: problem + RerunAll(r.Suite)}
 		}
 	}
-	p := &failedtests.Plan{Of: of.Name, Ran: results.Ran(root.Status.Results), Tests: tests}
+	p := &failedtests.Plan{Of: last.Name, Ran: results.Ran(root.Status.Results), Tests: tests}
 	names := make([]string, len(tests))
 	for i, t := range tests {
 		names[i] = t.Name
 	}
-	if p.Names = results.SetOf(names); root != of {
+	if p.Names = results.SetOf(names); root != last {
 		p.Root = root.Name
 	}
 	return &FailedTests{Plan: p}
@@ -241,19 +241,19 @@ func (r FailedRequest) tooFew(root *v1alpha1.Suite) string {
 
 // NoVersion is a sentence: why a run cannot be taken together with those of a chain, whose versions under test are compared with what there is
 // now. changed compares two, and returns a sentence or "".
-func NoVersion(s *v1alpha1.Suite, chain []*v1alpha1.Suite, now []v1alpha1.TestedWorkload, changed func(was, is []v1alpha1.TestedWorkload) string) string {
-	for _, of := range chain {
-		known := of.Status.UnderTest != nil && len(of.Status.UnderTest.Workloads) > 0
+func NoVersion(s *v1alpha1.Suite, chain []*v1alpha1.Suite, tested []v1alpha1.TestedWorkload, changed func(before, now []v1alpha1.TestedWorkload) string) string {
+	for _, link := range chain {
+		known := link.Status.UnderTest != nil && len(link.Status.UnderTest.Workloads) > 0
 		switch {
-		case !known && len(now) == 0:
+		case !known && len(tested) == 0:
 			continue
 		case !known:
-			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", of.Name, RerunAll(s))
-		case len(now) == 0:
-			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", of.Name, RerunAll(s))
+			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", link.Name, RerunAll(s))
+		case len(tested) == 0:
+			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", link.Name, RerunAll(s))
 		}
-		if change := changed(of.Status.UnderTest.Workloads, now); change != "" {
-			return fmt.Sprintf("What was tested changed after the run %s: %s%s", of.Name, change, RerunAll(s))
+		if change := changed(link.Status.UnderTest.Workloads, tested); change != "" {
+			return fmt.Sprintf("What was tested changed after the run %s: %s%s", link.Name, change, RerunAll(s))
 		}
 	}
 	return ""

@@ -65,11 +65,11 @@ func whichTests(s *v1alpha1.Suite) string {
 }
 
 // SetDeployed records when the commit was deployed that the next attempt of a run tests, or returns why it is not there any more, as a sentence.
-func SetDeployed(next, of *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (problem string) {
-	if clause := Obstacle(of, l); clause != "" {
-		return fmt.Sprintf("The run %s is not repeated, because %s. %s", of.Name, clause, Advice(of, l.Replaced(of)))
+func SetDeployed(next, run *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (problem string) {
+	if clause := Obstacle(run, l); clause != "" {
+		return fmt.Sprintf("The run %s is not repeated, because %s. %s", run.Name, clause, Advice(run, l.Replaced(run)))
 	}
-	next.Spec.DeployedAt = deployedBy(of, l, now)
+	next.Spec.DeployedAt = deployedBy(run, l, now)
 	return ""
 }
 

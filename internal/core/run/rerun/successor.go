@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// backdated is how much earlier than its creation a repetition counts as received, so that it keeps the place of its run in the queue. It is less
+// backdated is how much earlier than its creation a successor counts as received, so that it keeps the place of its run in the queue. It is less
 // than MaxReceiptAge, beyond which the creation counts.
 const backdated = v1alpha1.MaxReceiptAge - 5*time.Second
 
@@ -46,16 +46,16 @@ func countRetries(next, s *v1alpha1.Suite) {
 	}
 }
 
-// SuccessorProblem returns why an existing Suite is not the desired repetition of a run, as a sentence, or "". A notification may have created
-// the attempt meanwhile. One that ended before, or tested another deployment of the commit, must not answer for the run.
-func SuccessorProblem(existing, desired, of *v1alpha1.Suite) string {
-	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == of.Name
+// SuccessorProblem returns why an existing Suite is not the desired successor of a run, as a sentence, or "". A notification may have created
+// the attempt meanwhile. It must not answer for the run if it ended before, or tested another deployment of the commit.
+func SuccessorProblem(existing, desired, run *v1alpha1.Suite) string {
+	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == run.Name
 	switch {
 	case !suite.SameRun(existing, desired), len(Differences(existing, desired)) > 0:
 		return "It is not repeated, because the name " + existing.Name + " belongs to another Suite. Notify again."
 	case existing.DeletionTimestamp != nil:
 		return "It is not repeated, because its next attempt, " + existing.Name + ", is being deleted. Notify again."
-	case !ours && (existing.Finished() || ledger.Compare(existing, of) < 0):
+	case !ours && (existing.Finished() || ledger.Compare(existing, run) < 0):
 		return "It is not repeated, because its next attempt, " + existing.Name + ", was there before. Notify again, and request a rerun."
 	default:
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 )
 
-// TestSuccessorOf: a repetition is of the same notification and deployment, so that a later one is newer, whenever it is created.
+// TestSuccessorOf: a successor is of the same notification and deployment, so that a later one is newer, whenever it is created.
 func TestSuccessorOf(t *testing.T) {
 	s := aSuite("a", 0, commit("a"), notifiedBy("request"))
 	for _, after := range []time.Duration{10 * time.Second, time.Hour} {
@@ -23,7 +23,7 @@ func TestSuccessorOf(t *testing.T) {
 		}
 		next.CreationTimestamp = metav1.NewTime(t0.Add(after))
 		if ledger.Compare(next, s) <= 0 || next.Restored() {
-			t.Error("the run would supersede its repetition")
+			t.Error("the run would supersede its successor")
 		}
 		if newer := aSuite("b", 1, commit("b")); ledger.Compare(newer, next) <= 0 {
 			t.Error("a newer deployment counts as older")
@@ -34,7 +34,7 @@ func TestSuccessorOf(t *testing.T) {
 	}
 }
 
-// TestSuccessorWithinASecond: the status has whole seconds, and another rollout may follow the repetition in the second of its own.
+// TestSuccessorWithinASecond: the status has whole seconds, and another rollout may follow the successor in the second of its own.
 func TestSuccessorWithinASecond(t *testing.T) {
 	rollout := func(s *v1alpha1.Suite) { s.Spec.Origin = v1alpha1.OriginRollout }
 	first, end, following := aSuite("a", 0, commit("a"), rollout), t0.Add(1200*time.Millisecond), t0.Add(1500*time.Millisecond)
