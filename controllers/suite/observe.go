@@ -115,7 +115,7 @@ func (r *Reconciler) observeJob(ctx context.Context, o *lifecycle.Observation) e
 		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
 	o.SetJob(o.Job, state)
-	if o.State.Condition.Reason == v1alpha1.ReasonPassed {
+	if o.Condition.Reason == v1alpha1.ReasonPassed {
 		return r.observeOthers(ctx, o)
 	}
 	return nil

@@ -129,7 +129,7 @@ func (w *world) observe(s *v1alpha1.Suite) lifecycle.Observation {
 	if j == nil {
 		return o
 	}
-	o.Job, o.State.Condition, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
+	o.Job, o.Condition, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
 	o.Stopping.Requested, o.UnderTest.Start = j.stopped, j.start
 	if j.report != nil {
 		o.Collected = &results.Collected{Summary: j.report.Summary(), OnlyTests: true}

@@ -169,7 +169,7 @@ func (w *world) begin(o *lifecycle.Observation) {
 	j.start = o.UnderTest.Start
 	w.jobs[s.Name] = j
 	w.say("%s of %s begins", s.Name, j.commit)
-	o.Creation.Result, o.Job, o.State.Condition = lifecycle.Created, j.object(s), j.progress
+	o.Creation.Result, o.Job, o.Condition = lifecycle.Created, j.object(s), j.progress
 }
 
 // stop ends the pods of a run at once.

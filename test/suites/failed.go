@@ -14,6 +14,7 @@ import (
 // Outcomes of the tests a, b and so on: p passed, f failed, s was skipped, - did not run.
 type Outcomes string
 
+// Tests returns what a collector makes of the report.
 func (o Outcomes) Tests(plan results.NameSet) results.Tests {
 	var b strings.Builder
 	for i, outcome := range o {
@@ -27,6 +28,7 @@ func (o Outcomes) Tests(plan results.NameSet) results.Tests {
 	return t
 }
 
+// Document returns what a pod reports.
 func (o Outcomes) Document(plan results.NameSet) results.Document {
 	t := o.Tests(plan)
 	return results.Document{Counts: t.Counts, Failures: t.Failures, RepeatedPassed: t.Summary().RepeatedPassed}
@@ -52,18 +54,21 @@ func OnlyFailedOf(of *v1alpha1.Suite) func(*v1alpha1.Suite) {
 	}
 }
 
+// PassedRun ran so many tests before the others.
 func PassedRun(name string, tests int32) *v1alpha1.Suite {
 	return ASuite(name, -100, InState(v1alpha1.Passed("")), WithCommit("before"), func(s *v1alpha1.Suite) {
 		s.Status.Results = &v1alpha1.TestResults{Tests: tests, Passed: tests}
 	})
 }
 
+// WithMinTests is a Trigger that requires so many tests.
 func WithMinTests(n int32) *v1alpha1.Trigger {
 	t := ATrigger()
 	t.Spec.Results = &v1alpha1.Results{MinTests: n}
 	return t
 }
 
+// Skips lets a run skip tests.
 func Skips(s *v1alpha1.Suite, tests int32) *v1alpha1.Suite {
 	s.Status.Results.Skipped = tests
 	return s

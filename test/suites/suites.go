@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
+// T0 is when the stories of tests begin.
 var T0 = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 
 // ASuite of the stream main/staging, received the given seconds after T0.
@@ -34,6 +35,7 @@ func ASuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1
 	return s
 }
 
+// InState gives a run a condition, and an end a minute after its creation if that is one.
 func InState(condition metav1.Condition) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		s.Status.Conditions = []metav1.Condition{condition}
@@ -43,33 +45,42 @@ func InState(condition metav1.Condition) func(*v1alpha1.Suite) {
 	}
 }
 
+// WithJob has had a Job.
 func WithJob(s *v1alpha1.Suite) { s.Status.JobName = s.Name }
 
+// Deleted is being deleted.
 func Deleted(s *v1alpha1.Suite) { s.DeletionTimestamp = &metav1.Time{Time: T0} }
 
+// WithCommit sets what a run tests.
 func WithCommit(sha string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = sha }
 }
 
+// Canceled is canceled.
 func Canceled(s *v1alpha1.Suite) { s.Spec.Cancel = true }
 
+// Scheduled was started by its schedule.
 func Scheduled(s *v1alpha1.Suite) {
 	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T17:00:00Z"}
 	s.Spec.Origin, s.Spec.DeployedAt = v1alpha1.OriginSchedule, s.Spec.ReceivedAt
 }
 
+// OfTrigger belongs to another Trigger.
 func OfTrigger(trigger string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Trigger = v1alpha1.TriggerReference{Name: trigger} }
 }
 
+// ATrigger is that of ASuite.
 func ATrigger() *v1alpha1.Trigger {
 	return &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: "demo", UID: "uid-smoke"}}
 }
 
+// AnEnvironment is that of ASuite.
 func AnEnvironment() *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "demo", UID: "uid-staging"}}
 }
 
+// ATeam owns the namespace of ASuite.
 func ATeam() *v1alpha1.Team {
 	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}
 }
@@ -79,10 +90,12 @@ func WithPolicy(policy v1alpha1.SupersedePolicy) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey, s.Spec.Supersede = "", policy }
 }
 
+// WithBranch sets what branch was deployed.
 func WithBranch(name string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name }
 }
 
+// InEnvironment tests another Environment.
 func InEnvironment(environment string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Environment = environment }
 }
@@ -96,6 +109,7 @@ func NotifiedBy(request string) func(*v1alpha1.Suite) {
 	}
 }
 
+// WithKey sets what supersedes what.
 func WithKey(key string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = key }
 }
@@ -113,10 +127,13 @@ func SettleIn(quiet, atMost time.Duration) *v1alpha1.Environment {
 	return e
 }
 
+// After returns a time so many seconds after T0.
 func After(seconds int) time.Time { return T0.Add(time.Duration(seconds) * time.Second) }
 
+// Burst returns one from and to so many seconds after T0.
 func Burst(first, last int) queue.Burst { return queue.Burst{First: After(first), Last: After(last)} }
 
+// RerunBy was started by a person.
 func RerunBy(s *v1alpha1.Suite) {
 	s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "anna@example.com"}
 }
@@ -127,6 +144,7 @@ func Restored(s *v1alpha1.Suite) {
 	s.Spec.ReceivedAt = new(metav1.NewMicroTime(s.CreationTimestamp.Add(-5 * time.Minute)))
 }
 
+// NotifiedAgain was notified again so many seconds after T0.
 func NotifiedAgain(seconds int) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		s.Status.NotifiedAgainAt = new(metav1.NewMicroTime(T0.Add(time.Duration(seconds) * time.Second)))
@@ -142,8 +160,10 @@ func Awaiting(at time.Time) func(*v1alpha1.Suite) {
 	}
 }
 
+// Shop is what an Environment has under test.
 var Shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Name: "shop", Start: &v1alpha1.WorkloadVersion{UID: "1", SHA: "a"}}}
 
+// IsSuccessor follows a run without a result.
 func IsSuccessor(s *v1alpha1.Suite) {
 	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRepeats, "earlier")
 }

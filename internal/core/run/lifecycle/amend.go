@@ -25,7 +25,7 @@ func failedTestsPassed(o Observation, end Decision, _ time.Time) *Decision {
 	first, p := o.Suite.Spec.OnlyFailedOf.Name, o.Plan
 	switch {
 	case p == nil || p.Of != first || o.Collected == nil || o.DecidedBy == v1alpha1.DecidedByExitCode:
-		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first, rerun.RerunAll(o.Suite))))
+		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first, rerun.AllTestsAdvice(o.Suite))))
 	case p.Unshown(o.Collected.Summary.RepeatedPassed) != "":
 		return end.ending(v1alpha1.Failed(p.Unshown(o.Collected.Summary.RepeatedPassed)))
 	default:

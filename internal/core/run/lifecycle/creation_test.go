@@ -55,7 +55,7 @@ func TestAcceptedAfterAll(t *testing.T) {
 	o.Creation = lifecycle.Creation{Result: lifecycle.NotAccepted, Detail: "no"}
 	lifecycle.SetStatus(o.Suite, o, decide(o, t0), t0)
 	o.Creation = lifecycle.Creation{}
-	o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.")
+	o.Job, o.Condition = aJob("self"), v1alpha1.Running("Busy.")
 	lifecycle.SetStatus(o.Suite, o, decide(o, t0), t0)
 	if c := meta.FindStatusCondition(o.Suite.Status.Conditions, v1alpha1.ConditionJobAccepted); c != nil {
 		t.Errorf("got %+v", c)

@@ -50,14 +50,14 @@ func TestDecide(t *testing.T) {
 			reason: "What the pods reported is not known yet, so nothing is decided, whoever asks.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, inState(v1alpha1.Running("The tests are running.")), func(s *v1alpha1.Suite) { s.Spec.Cancel = true })
-				o.Job, o.State.Condition, o.Unconfirmed = aJob("self"), v1alpha1.Failed("No report."), true
+				o.Job, o.Condition, o.Unconfirmed = aJob("self"), v1alpha1.Failed("No report."), true
 			}),
 			want: lifecycle.Decision{Condition: v1alpha1.Running("The tests are running."), RequeueAfter: time.Second},
 		},
 		"UnconfirmedWithoutAStatus": {
 			reason: "A run that has not ended says what it waits for.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.Unconfirmed = aJob("self"), v1alpha1.Failed(""), true
+				o.Job, o.Condition, o.Unconfirmed = aJob("self"), v1alpha1.Failed(""), true
 			}),
 			want: lifecycle.Decision{
 				Condition: v1alpha1.Running("The pods have ended. Waiting for their node to report how."), RequeueAfter: time.Second,
@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 		"LabeledWhileItRuns": {
 			reason: "A run with a Job of its own was not restored.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, restored), aJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, restored), aJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{Condition: v1alpha1.Running("")},
 		},
@@ -135,7 +135,7 @@ func TestDecide(t *testing.T) {
 			reason: "It is recorded first: the write fails if the run was notified again meanwhile.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
@@ -147,7 +147,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) { s.Status.SupersededBy = "newer" })
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{
 				Action:       lifecycle.StopPods,
@@ -159,7 +159,7 @@ func TestDecide(t *testing.T) {
 			reason: "A Job that is being deleted is not deleted again.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.State.Condition = goingJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = goingJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{
 				Condition:    v1alpha1.Running("Superseded by newer, a newer deployment of the same stream. Stopping the pods of this run."),
@@ -181,7 +181,7 @@ func TestDecide(t *testing.T) {
 			reason: "An outcome that is there is kept, if it was there before the newer deployment.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, aSuite("newer", 9)}
-				o.Job, o.State.Condition = completed(aJob("self"), t0.Add(7*time.Second)), v1alpha1.Passed("All good.")
+				o.Job, o.Condition = completed(aJob("self"), t0.Add(7*time.Second)), v1alpha1.Passed("All good.")
 			}),
 			want: lifecycle.Decision{Condition: v1alpha1.Passed("All good.")},
 		},
@@ -189,7 +189,7 @@ func TestDecide(t *testing.T) {
 			reason: "A failure is kept, too, whenever it was there.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Failed("3 of 10 tests failed.")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Failed("3 of 10 tests failed.")
 			}),
 			want: lifecycle.Decision{Condition: v1alpha1.Failed("3 of 10 tests failed.")},
 		},
@@ -245,20 +245,20 @@ func TestDecide(t *testing.T) {
 			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, canceled, withJob)
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{Action: lifecycle.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
 		},
 		"Running": {
 			reason: "What the Job says is what the Suite says.",
-			o:      ready(func(o *observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Pulling its image.") }),
+			o:      ready(func(o *observation) { o.Job, o.Condition = aJob("self"), v1alpha1.Running("Pulling its image.") }),
 			want:   lifecycle.Decision{Condition: v1alpha1.Running("Pulling its image.")},
 		},
 		"RunningWithoutATrigger": {
 			reason: "A Trigger that is deleted does not end the runs it started.",
 			o: ready(func(o *observation) {
 				o.Trigger, o.Environment = nil, nil
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Running("Busy.")
 			}),
 			after: time.Hour,
 			want:  lifecycle.Decision{Condition: v1alpha1.Running("Busy.")},
@@ -375,7 +375,7 @@ func TestDecide(t *testing.T) {
 			reason: "The garbage collector deletes the Job only once the finalizer is gone.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, deleted)
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{Action: lifecycle.StopPods, Condition: v1alpha1.Running("The Suite was deleted. Stopping the pods of this run.")},
 		},
@@ -388,7 +388,7 @@ func TestDecide(t *testing.T) {
 		"Starting": {
 			reason: "The wait for capacity is bounded.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: time.Minute,
 			want:  lifecycle.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
@@ -396,7 +396,7 @@ func TestDecide(t *testing.T) {
 		"NotStarted": {
 			reason: "The reason is part of the message. It is recorded before the Job is deleted, or a crash would lose it.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: lifecycle.Decision{
@@ -411,7 +411,7 @@ func TestDecide(t *testing.T) {
 				o.Suite = aSuite("self", 2, withJob, func(s *v1alpha1.Suite) {
 					s.Status.Conditions = append(s.Status.Conditions, v1alpha1.NotStarted(v1alpha1.ReasonNotStarted, "No room."))
 				})
-				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0
 			}),
 			after: 15 * time.Minute,
 			want: lifecycle.Decision{
@@ -433,7 +433,7 @@ func TestDecide(t *testing.T) {
 		"CanceledInAnotherQueue": {
 			reason: "The Job waits in a queue of Kueue, and has no pods whose logs are worth keeping.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.NotBegun = createdJob("self", t0), v1alpha1.Queued("Waiting in the queue."), true
+				o.Job, o.Condition, o.NotBegun = createdJob("self", t0), v1alpha1.Queued("Waiting in the queue."), true
 				o.Suite = aSuite("self", 2, canceled)
 			}),
 			want: lifecycle.Decision{Action: lifecycle.DeleteJob,
@@ -442,7 +442,7 @@ func TestDecide(t *testing.T) {
 		"StartingAgain": {
 			reason: "The tests of a run that was interrupted get the whole time again.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0.Add(20*time.Minute)
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("No node has room."), t0.Add(20*time.Minute)
 			}),
 			after: 21 * time.Minute,
 			want:  lifecycle.Decision{Condition: v1alpha1.Starting("No node has room."), RequeueAfter: 14 * time.Minute},
@@ -450,7 +450,7 @@ func TestDecide(t *testing.T) {
 		"RunningAtLast": {
 			reason: "Tests that run are not stopped for their start.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition = createdJob("self", t0), v1alpha1.Running("Busy.")
+				o.Job, o.Condition = createdJob("self", t0), v1alpha1.Running("Busy.")
 			}),
 			after: 15 * time.Minute,
 			want:  lifecycle.Decision{Condition: v1alpha1.Running("Busy.")},
@@ -458,7 +458,7 @@ func TestDecide(t *testing.T) {
 		"Hopeless": {
 			reason: "A missing Secret may be created within a minute.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: time.Minute,
@@ -467,7 +467,7 @@ func TestDecide(t *testing.T) {
 		"HopelessForLong": {
 			reason: "It is no use to wait for the whole timeout.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Starting("The pod cannot start: no Secret."), t0
 				o.PodProblem, o.HopelessSince = "The pod cannot start: no Secret.", t0.Add(10*time.Second)
 			}),
 			after: 70 * time.Second,
@@ -480,7 +480,7 @@ func TestDecide(t *testing.T) {
 		"StopRequested": {
 			reason: "The pods have their grace period.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = lifecycle.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 4 * time.Second,
@@ -489,7 +489,7 @@ func TestDecide(t *testing.T) {
 		"StopRequestedAgain": {
 			reason: "Another controller may have created a pod since.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = lifecycle.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 40 * time.Second,
@@ -498,7 +498,7 @@ func TestDecide(t *testing.T) {
 		"StopRequestedInVain": {
 			reason: "The end of the run counts more than its log.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = lifecycle.Stopping{Since: t0, Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 90 * time.Second,
@@ -507,7 +507,7 @@ func TestDecide(t *testing.T) {
 		"StopRequestedByNoManager": {
 			reason: "Whoever may write Jobs may write anything.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy.")
 				o.Stopping = lifecycle.Stopping{Requested: t0.Add(time.Hour), Grace: 30 * time.Second}
 			}),
 			want: lifecycle.Decision{Action: lifecycle.StopPods, Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
@@ -515,7 +515,7 @@ func TestDecide(t *testing.T) {
 		"FailedBecauseItWasStopped": {
 			reason: "How the pods ended says nothing about the tests.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.TimedOut("The pod took too long.")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.TimedOut("The pod took too long.")
 				o.Stopping = lifecycle.Stopping{Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 4 * time.Second,
@@ -524,7 +524,7 @@ func TestDecide(t *testing.T) {
 		"PassedAllTheSame": {
 			reason: "The tests had passed before they were stopped.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Passed("Good.")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Passed("Good.")
 				o.Stopping = lifecycle.Stopping{Requested: t0, Grace: 30 * time.Second}
 			}),
 			after: 4 * time.Second,
@@ -533,7 +533,7 @@ func TestDecide(t *testing.T) {
 		"StoppedBehindAFinalizer": {
 			reason: "The pods count. A finalizer that keeps the Job keeps nobody waiting.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = lifecycle.Stopping{Since: t0, Done: true}
 			}),
 			after: 20 * time.Second,
@@ -542,7 +542,7 @@ func TestDecide(t *testing.T) {
 		"StoppingIsLookedAt": {
 			reason: "No event tells that pods stopped while the Job stays.",
 			o: ready(func(o *observation) {
-				o.Suite, o.Job, o.State.Condition = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
+				o.Suite, o.Job, o.Condition = aSuite("self", 2, canceled), goingJob("self"), v1alpha1.Running("")
 				o.Stopping = lifecycle.Stopping{Since: t0}
 			}),
 			after: 4 * time.Second,
@@ -552,7 +552,7 @@ func TestDecide(t *testing.T) {
 			reason: "A node that is gone keeps neither the stream nor a slot.",
 			o: ready(func(o *observation) {
 				o.Stream = []*v1alpha1.Suite{self, newer}
-				o.Job, o.State.Condition = goingJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = goingJob("self"), v1alpha1.Running("")
 				o.Stopping = lifecycle.Stopping{Since: t0, Lost: "The node is gone."}
 			}),
 			after: 20 * time.Minute,
@@ -561,7 +561,7 @@ func TestDecide(t *testing.T) {
 		"Overdue": {
 			reason: "The time limit counts from the start of the tests.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition = startedJob("self", t0), v1alpha1.Running("")
+				o.Job, o.Condition = startedJob("self", t0), v1alpha1.Running("")
 			}),
 			after: 31 * time.Minute,
 			want: lifecycle.Decision{Action: lifecycle.StopPods, Condition: v1alpha1.Running(
@@ -580,7 +580,7 @@ func TestDecide(t *testing.T) {
 		"OverdueIsLookedFor": {
 			reason: "No event reports that the time is up.",
 			o: ready(func(o *observation) {
-				o.Job, o.State.Condition = startedJob("self", t0), v1alpha1.Running("Busy.")
+				o.Job, o.Condition = startedJob("self", t0), v1alpha1.Running("Busy.")
 			}),
 			after: 20 * time.Minute,
 			want:  lifecycle.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 10 * time.Minute},
@@ -597,7 +597,7 @@ func TestDecide(t *testing.T) {
 		"Unlabeled": {
 			reason: "The cache does not know the Job, so it is looked at.",
 			o: ready(func(o *observation) {
-				o.Job, o.Unlabeled, o.State.Condition = aJob("self"), true, v1alpha1.Running("Busy.")
+				o.Job, o.Unlabeled, o.Condition = aJob("self"), true, v1alpha1.Running("Busy.")
 			}),
 			want: lifecycle.Decision{Condition: v1alpha1.Running("Busy."), RequeueAfter: 15 * time.Second},
 		},
@@ -658,7 +658,7 @@ func TestDecide(t *testing.T) {
 			reason: "A leader that was slow to step down may have started it.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, inState(v1alpha1.Superseded("Over.")))
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Running("")
 			}),
 			want: lifecycle.Decision{Condition: v1alpha1.Superseded("Over."), Action: lifecycle.DeleteJob, RequeueAfter: v1alpha1.DefaultTTL + 2*time.Second + time.Minute},
 		},
@@ -666,7 +666,7 @@ func TestDecide(t *testing.T) {
 			reason: "The Job goes first.",
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, inState(v1alpha1.Superseded("Over.")))
-				o.Job, o.Unlabeled, o.State.Condition = aJob("self"), true, v1alpha1.Running("")
+				o.Job, o.Unlabeled, o.Condition = aJob("self"), true, v1alpha1.Running("")
 			}),
 			after: 2 * v1alpha1.DefaultTTL,
 			want:  lifecycle.Decision{Condition: v1alpha1.Superseded("Over."), Action: lifecycle.DeleteJob},
@@ -676,7 +676,7 @@ func TestDecide(t *testing.T) {
 			o: ready(func(o *observation) {
 				o.Suite = aSuite("self", 2, inState(v1alpha1.Passed("Good.")), canceled)
 				o.Stream = []*v1alpha1.Suite{newer}
-				o.Job, o.State.Condition = aJob("self"), v1alpha1.Failed("Bad.")
+				o.Job, o.Condition = aJob("self"), v1alpha1.Failed("Bad.")
 			}),
 			after: 2*time.Second + time.Minute,
 			want:  lifecycle.Decision{Condition: v1alpha1.Passed("Good."), RequeueAfter: v1alpha1.DefaultTTL},
@@ -721,7 +721,7 @@ func TestLostWhileStopped(t *testing.T) {
 		for order, tc := range jobs {
 			t.Run(how+", "+order, func(t *testing.T) {
 				o := lifecycle.Observation{Suite: cause.suite, Stream: cause.stream, Definition: lifecycle.Definition{Trigger: aTrigger()}, Job: tc.job, Stopping: lifecycle.Stopping{GiveUp: time.Minute}}
-				o.State.Condition = v1alpha1.Running("Its pods are stopping.")
+				o.Condition = v1alpha1.Running("Its pods are stopping.")
 				o.Stopping = lifecycle.Stopping{Since: t0, Requested: tc.requested, Lost: lost.Message}
 				o.Stopping.PodsLeft = tc.job == nil
 				if got := decide(o, t0.Add(time.Hour)); got.Condition != lost || got.Action != lifecycle.Report {

@@ -81,7 +81,7 @@ func TestDecideOnHold(t *testing.T) {
 		},
 		"started": {
 			reason: "A run that has started continues.", environment: inAnHour,
-			change: func(o *lifecycle.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.") },
+			change: func(o *lifecycle.Observation) { o.Job, o.Condition = aJob("self"), v1alpha1.Running("Busy.") },
 			want:   lifecycle.Decision{Condition: v1alpha1.Running("Busy.")},
 		},
 		"team suspended": {

@@ -109,7 +109,7 @@ func waitForFailed(o Observation, now time.Time) Decision {
 	waited, patience, run := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout(), o.Suite.Spec.OnlyFailedOf.Name
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The failed tests of the run %s could not be read for %s, because the store cannot be used: %s.%s",
-			run, plaintext.Duration(patience), o.Failed.Unavailable, rerun.RerunAll(o.Suite)))}
+			run, plaintext.Duration(patience), o.Failed.Unavailable, rerun.AllTestsAdvice(o.Suite)))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the store, which has the failed tests of the run %s: %s. The run starts as soon as the store can be used, "+

@@ -54,7 +54,7 @@ func TestDecideWithInputs(t *testing.T) {
 		"QueuedStill":    {reason: "Its message names the store.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *lifecycle.Observation) { down(o); o.Position = &queue.Position{Number: 3} }, state: "Queued", message: "it refuses connections", retry: 15 * time.Second},
 		"QueuedAndBack":  {reason: "It has its turn again.", suite: aSuite("self", 2, waitingSince(t0)), after: time.Minute, change: func(o *lifecycle.Observation) { found(o); o.Position = &queue.Position{Number: 3} }, state: "Queued", message: "position 3"},
 		"Canceled":       {reason: "A waiting run can be canceled.", suite: aSuite("self", 2, canceled, waitingSince(t0)), after: time.Minute, change: down, state: "Canceled"},
-		"JobExists":      {reason: "The files of a started run are not looked up again.", change: func(o *lifecycle.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
+		"JobExists":      {reason: "The files of a started run are not looked up again.", change: func(o *lifecycle.Observation) { o.Job, o.Condition = aJob("self"), v1alpha1.Running("It runs.") }, state: "Running", message: "It runs."},
 		"TriggerIsGone":  {reason: "Without the Trigger it is unknown which files the run needs.", change: func(o *lifecycle.Observation) { o.Trigger = nil }, state: "Queued", message: "Waiting for the Trigger", retry: 5 * time.Second},
 		"StreamInTheWay": {reason: "The older run goes first.", change: func(o *lifecycle.Observation) { o.Stream = []*v1alpha1.Suite{aSuite("older", 1)} }, state: "Queued", message: "older run"},
 	} {
@@ -104,7 +104,7 @@ func TestInputsAreRecorded(t *testing.T) {
 	}
 	running := func(o *lifecycle.Observation) {
 		found(o)
-		o.Job, o.State.Condition = &batchv1.Job{}, v1alpha1.Running("")
+		o.Job, o.Condition = &batchv1.Job{}, v1alpha1.Running("")
 	}
 	if c := step(30, running); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("with a Job: %+v", c)

@@ -294,7 +294,7 @@ func (w *world) reconcile(t failer, leader int, name string, crash bool) {
 		o.Stream = append(o.Stream, other)
 	}
 	if j := w.jobs[name]; j != nil {
-		o.Job, o.State.Condition, o.UnderTest.Start = aJob(name), j.outcome, shop
+		o.Job, o.Condition, o.UnderTest.Start = aJob(name), j.outcome, shop
 		o.Interrupted = j.outcome.Reason == v1alpha1.ReasonError
 		if j.stopping {
 			o.Stopping.Requested = t0.Add(10 * time.Second)
@@ -364,7 +364,7 @@ func (w *world) act(t failer, leader int, o *lifecycle.Observation, action lifec
 			w.checkAlone(t, leader, name)
 		}
 		o.Creation.Result = lifecycle.Created
-		o.Job, o.State.Condition = aJob(name), w.jobs[name].outcome
+		o.Job, o.Condition = aJob(name), w.jobs[name].outcome
 	default:
 		t.Fatalf("%s: unexpected action %s", name, action)
 	}

@@ -26,7 +26,7 @@ type Observation struct {
 
 	Job *batchv1.Job // nil: there is none. If the Suite has had one, this was read from the API server, not from a cache
 	JobInfo
-	outcome.State // what the Job and its pods say, where there is a Job
+	outcome.State // what the Job and its pods say, if there is a Job. Its Condition is what the status gets if nothing else decides
 	Stopping      Stopping
 
 	End

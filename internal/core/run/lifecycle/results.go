@@ -13,7 +13,7 @@ import (
 // counted begins the message of an end with how many tests failed, unless the message is about that.
 func counted(o Observation, end Decision, _ time.Time) *Decision {
 	c := end.Condition
-	if o.Collected == nil || o.Judged && c == o.State.Condition {
+	if o.Collected == nil || o.Judged && c == o.Condition {
 		return nil
 	}
 	if counts := results.Sentence(results.Status(o.Collected.Summary)); counts != "" {
@@ -39,7 +39,7 @@ func unkept(s results.Summary, run string) string {
 }
 
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
-	end, before := s.Succeeded().Reason, o.State.Condition.Reason // an amendment may let a run fail that passed by itself
+	end, before := s.Succeeded().Reason, o.Condition.Reason // an amendment may let a run fail that passed by itself
 	if (end == before || before == v1alpha1.ReasonPassed) && (end == v1alpha1.ReasonPassed || end == v1alpha1.ReasonFailed) {
 		s.Status.DecidedBy = o.DecidedBy
 	}

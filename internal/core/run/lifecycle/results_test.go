@@ -34,10 +34,10 @@ func TestEndsWithResults(t *testing.T) {
 		change func(*lifecycle.Observation)
 		want   metav1.Condition
 	}{
-		"Failed":     {"the tests", func(o *lifecycle.Observation) { o.State.Condition = v1alpha1.Failed("Exited.") }, v1alpha1.Failed(counts + "Exited.")},
-		"Passed":     {"the exit code decides", func(o *lifecycle.Observation) { o.State.Condition = v1alpha1.Passed("The run passed.") }, v1alpha1.Passed(counts + "The run passed.")},
-		"Judged":     {"it says how many failed", func(o *lifecycle.Observation) { o.State.Condition, o.Judged = v1alpha1.Failed("3 failed."), true }, v1alpha1.Failed("3 failed.")},
-		"Canceled":   {"a stopped run keeps its report", func(o *lifecycle.Observation) { o.Suite.Spec.Cancel, o.State.Condition = true, v1alpha1.Failed("143") }, v1alpha1.Failed(counts + "143")},
+		"Failed":     {"the tests", func(o *lifecycle.Observation) { o.Condition = v1alpha1.Failed("Exited.") }, v1alpha1.Failed(counts + "Exited.")},
+		"Passed":     {"the exit code decides", func(o *lifecycle.Observation) { o.Condition = v1alpha1.Passed("The run passed.") }, v1alpha1.Passed(counts + "The run passed.")},
+		"Judged":     {"it says how many failed", func(o *lifecycle.Observation) { o.Condition, o.Judged = v1alpha1.Failed("3 failed."), true }, v1alpha1.Failed("3 failed.")},
+		"Canceled":   {"a stopped run keeps its report", func(o *lifecycle.Observation) { o.Suite.Spec.Cancel, o.Condition = true, v1alpha1.Failed("143") }, v1alpha1.Failed(counts + "143")},
 		"Superseded": {"a stopped run keeps its report", func(o *lifecycle.Observation) { stoppedFor(o); o.Stream = []*v1alpha1.Suite{aSuite("newer", 9)} }, v1alpha1.Superseded(counts + "Superseded by newer, a newer deployment of the same stream.")},
 		"TimedOut":   {"a stopped run keeps its report", func(o *lifecycle.Observation) { stoppedFor(o); o.Started = t0.Add(-time.Hour) }, v1alpha1.TimedOut(counts + "The run took longer than its timeout of 30m and was stopped.")},
 		"Lost":       {"its node is gone", func(o *lifecycle.Observation) { o.Stopping.Lost = "Lost." }, v1alpha1.Error(counts + "Lost.")},
@@ -78,7 +78,7 @@ func TestEndsWithResults(t *testing.T) {
 
 // stoppedFor is a run whose pods were stopped, so that its Job failed.
 func stoppedFor(o *lifecycle.Observation) {
-	o.State.Condition = v1alpha1.Failed("143")
+	o.Condition = v1alpha1.Failed("143")
 	o.Stopping = lifecycle.Stopping{Requested: t0.Add(-time.Minute), Since: t0.Add(-time.Minute)}
 }
 
@@ -163,10 +163,10 @@ func TestDecidedBy(t *testing.T) {
 		change func(*lifecycle.Observation)
 		want   v1alpha1.DecidedBy
 	}{
-		"Passed":   {"its tests decided", func(o *lifecycle.Observation) { o.State.Condition = v1alpha1.Passed("") }, v1alpha1.DecidedByTests},
-		"Failed":   {"its tests decided", func(o *lifecycle.Observation) { o.State.Condition = v1alpha1.Failed("") }, v1alpha1.DecidedByTests},
+		"Passed":   {"its tests decided", func(o *lifecycle.Observation) { o.Condition = v1alpha1.Passed("") }, v1alpha1.DecidedByTests},
+		"Failed":   {"its tests decided", func(o *lifecycle.Observation) { o.Condition = v1alpha1.Failed("") }, v1alpha1.DecidedByTests},
 		"TimedOut": {"its time limit decided", func(o *lifecycle.Observation) { stoppedFor(o); o.Started = t0.Add(-time.Hour) }, ""},
-		"Error":    {"nothing decided", func(o *lifecycle.Observation) { o.State.Condition = v1alpha1.Error("") }, ""},
+		"Error":    {"nothing decided", func(o *lifecycle.Observation) { o.Condition = v1alpha1.Error("") }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := lifecycle.Observation{Suite: aSuite("self", 0), Definition: defined(aTrigger(), nil), Job: aJob("self"), State: outcome.State{DecidedBy: v1alpha1.DecidedByTests}}

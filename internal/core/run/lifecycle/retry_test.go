@@ -49,7 +49,7 @@ func TestRetry(t *testing.T) {
 		}
 	}
 	ends := func(progress metav1.Condition, interrupted bool) change {
-		return func(o *lifecycle.Observation) { o.State.Condition, o.Interrupted = progress, interrupted }
+		return func(o *lifecycle.Observation) { o.Condition, o.Interrupted = progress, interrupted }
 	}
 	onError := func(n int32) change { return func(o *lifecycle.Observation) { retries(n)(o.Trigger) } }
 	created := func(o *lifecycle.Observation) { o.Successor.Run = o.Suite.Status.RepeatedBy }
@@ -88,10 +88,10 @@ func TestRetry(t *testing.T) {
 		}}, lifecycle.Report, v1alpha1.ReasonError, "The name is taken."},
 		"its Job was deleted": {"somebody wanted it to end", []change{is(withJob), func(o *lifecycle.Observation) { o.Job = nil }}, lifecycle.Report, v1alpha1.ReasonError, "was deleted before it ended"},
 		"lost": {"its node is gone", []change{func(o *lifecycle.Observation) {
-			o.State.Condition, o.Stopping.LostToCluster, o.Stopping.Lost = v1alpha1.Running(""), true, "The pod x was deleted, and its node did not confirm that."
+			o.Condition, o.Stopping.LostToCluster, o.Stopping.Lost = v1alpha1.Running(""), true, "The pod x was deleted, and its node did not confirm that."
 		}}, lifecycle.Report, v1alpha1.ReasonRunning, "did not confirm"},
 		"lost, canceled": {"its pods were to stop", []change{func(o *lifecycle.Observation) {
-			o.State.Condition, o.Stopping.Lost = v1alpha1.Running(""), "The pod x was deleted, and its node did not confirm that."
+			o.Condition, o.Stopping.Lost = v1alpha1.Running(""), "The pod x was deleted, and its node did not confirm that."
 		}}, lifecycle.Report, v1alpha1.ReasonError, "did not confirm"},
 		"many": {"somebody wrote that", []change{is(retried(100))}, lifecycle.Report, v1alpha1.ReasonError, "the last."},
 	} {
@@ -175,9 +175,9 @@ func TestRetriesAreBounded(t *testing.T) {
 				s.Status.Conditions = []metav1.Condition{v1alpha1.Running("busy")}
 				o := lifecycle.Observation{Suite: s, Job: aJob(s.Name), Definition: defined(retries(2)(aTrigger()), nil), End: lifecycle.End{UnderTest: lifecycle.UnderTest{Start: shop}}}
 				if end == "E" {
-					o.State.Condition, o.Interrupted = v1alpha1.Error("evicted"), true
+					o.Condition, o.Interrupted = v1alpha1.Error("evicted"), true
 				} else {
-					o.State.Condition = v1alpha1.Passed("")
+					o.Condition = v1alpha1.Passed("")
 					o.Compared(&v1alpha1.UnderTest{Workloads: shop, Changed: "It changed."})
 				}
 				o.Ledger = aLedger(s)

@@ -70,7 +70,7 @@ func TestDecideSettling(t *testing.T) {
 		},
 		"started": {
 			reason: "A run that has started continues.", at: 10,
-			change: func(o *lifecycle.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.") },
+			change: func(o *lifecycle.Observation) { o.Job, o.Condition = aJob("self"), v1alpha1.Running("Busy.") },
 			want:   lifecycle.Decision{Condition: v1alpha1.Running("Busy.")},
 		},
 	} {

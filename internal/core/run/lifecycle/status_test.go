@@ -134,7 +134,7 @@ func TestWhenToReport(t *testing.T) {
 		return o
 	}
 	starting := func(o *lifecycle.Observation) {
-		o.Job, o.State.Condition = aJob("a"), v1alpha1.Starting("The pod starts.")
+		o.Job, o.Condition = aJob("a"), v1alpha1.Starting("The pod starts.")
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -146,7 +146,7 @@ func TestWhenToReport(t *testing.T) {
 		"pods that never run": {"A thousand of them hold up others.", ready(func(o *lifecycle.Observation) { starting(o); o.Unready = true }), lifecycle.Decision{Stuck: true}},
 		"its end": {"It is news.", ready(func(o *lifecycle.Observation) {
 			starting(o)
-			o.Unready, o.State.Condition = true, v1alpha1.Failed("It failed.")
+			o.Unready, o.Condition = true, v1alpha1.Failed("It failed.")
 		}), lifecycle.Decision{}},
 		"in the queue":       {"Only its message changes.", ready(func(o *lifecycle.Observation) { o.Position = &queue.Position{Number: 2} }), lifecycle.Decision{Waiting: true}},
 		"canceled in it":     {"It is an end.", ready(func(o *lifecycle.Observation) { o.Position, o.Suite.Spec.Cancel = &queue.Position{Number: 2}, true }), lifecycle.Decision{}},

@@ -45,7 +45,7 @@ func finished(o Observation, now time.Time) *Decision {
 		d.RequeueAfter = max(0, completed.Add(keptFor(o)).Sub(now))
 	}
 	switch {
-	case o.Job != nil && !Ended(o.State.Condition) && o.Job.DeletionTimestamp == nil:
+	case o.Job != nil && !Ended(o.Condition) && o.Job.DeletionTimestamp == nil:
 		d.Action = DeleteJob
 	case completed != nil && d.RequeueAfter == 0 && o.Suite.DeletionTimestamp == nil:
 		d.Action = DeleteSuite
@@ -80,11 +80,11 @@ func unconfirmed(o Observation, _ time.Time) *Decision {
 
 // jobEnded omits a Job that failed because its pods were stopped: its failure says nothing.
 func jobEnded(o Observation, _ time.Time) *Decision {
-	stopped := !o.Stopping.Requested.IsZero() && o.State.Condition.Reason != v1alpha1.ReasonPassed
-	if o.Job == nil || !Ended(o.State.Condition) || o.Job.DeletionTimestamp != nil || stopped {
+	stopped := !o.Stopping.Requested.IsZero() && o.Condition.Reason != v1alpha1.ReasonPassed
+	if o.Job == nil || !Ended(o.Condition) || o.Job.DeletionTimestamp != nil || stopped {
 		return nil
 	}
-	return &Decision{Condition: o.State.Condition, Advice: o.State.Advice, Interrupted: o.Interrupted}
+	return &Decision{Condition: o.Condition, Advice: o.Advice, Interrupted: o.Interrupted}
 }
 
 func podsLost(o Observation, _ time.Time) *Decision {
@@ -185,7 +185,7 @@ func notStartedMessage(o Observation, now time.Time) string {
 		return o.PodProblem
 	}
 	if limit := startLimit(o); now.Sub(o.StartingSince) >= limit {
-		return fmt.Sprintf("The tests did not start within %s, %s. %s", plaintext.Duration(limit), startLimits(o), o.State.Condition.Message)
+		return fmt.Sprintf("The tests did not start within %s, %s. %s", plaintext.Duration(limit), startLimits(o), o.Condition.Message)
 	}
 	return ""
 }
@@ -224,16 +224,16 @@ func heldOpen(o Observation, now time.Time) *Decision {
 		return nil
 	}
 	if wait := heldOpenFor - now.Sub(o.TestsEnded); wait > 0 {
-		return &Decision{Condition: o.State.Condition, RequeueAfter: min(wait, heldOpenFor)}
+		return &Decision{Condition: o.Condition, RequeueAfter: min(wait, heldOpenFor)}
 	}
-	return &Decision{Action: EndPods, Condition: o.State.Condition}
+	return &Decision{Action: EndPods, Condition: o.Condition}
 }
 
 func jobRuns(o Observation, _ time.Time) *Decision {
 	if o.Job == nil {
 		return nil
 	}
-	return &Decision{Condition: o.State.Condition, Advice: o.State.Advice}
+	return &Decision{Condition: o.Condition, Advice: o.Advice}
 }
 
 func jobDeleted(o Observation, now time.Time) *Decision {
@@ -246,7 +246,7 @@ func jobDeleted(o Observation, now time.Time) *Decision {
 // stop ends a run once its Job and pods are gone, because a successor starts then. Either may disappear before the other.
 func stop(o Observation, end metav1.Condition, now time.Time) *Decision {
 	switch {
-	case o.Job != nil && Ended(o.State.Condition):
+	case o.Job != nil && Ended(o.Condition):
 		return condition(end) // Kubernetes ends a Job only after its pods
 	case o.Job != nil && !o.Stopping.Done:
 		return &Decision{Action: stopAction(o, now), Condition: v1alpha1.Running(end.Message + " Stopping the pods of this run.")}
@@ -273,7 +273,7 @@ func stopAction(o Observation, now time.Time) Action {
 	switch {
 	case o.Job.DeletionTimestamp != nil || o.Stopping.RequestedNow:
 		return Report
-	case beforeTests(o.State.Condition):
+	case beforeTests(o.Condition):
 		return DeleteJob
 	case o.Stopping.Requested.IsZero():
 		return StopPods

@@ -27,7 +27,7 @@ func startTime(o Observation) *metav1.Time {
 		return &metav1.Time{Time: started}
 	case recorded != nil:
 		return recorded
-	case o.Job != nil && !o.NotBegun && !beforeTests(o.State.Condition):
+	case o.Job != nil && !o.NotBegun && !beforeTests(o.Condition):
 		return o.Job.Status.StartTime
 	default:
 		return nil

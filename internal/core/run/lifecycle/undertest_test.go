@@ -44,7 +44,7 @@ func TestUnderTest(t *testing.T) {
 		return o
 	}
 	lost := ended(v1alpha1.Passed(""), lifecycle.UnderTest{Start: shop})
-	lost.Job, lost.State.Condition = nil, metav1.Condition{}
+	lost.Job, lost.Condition = nil, metav1.Condition{}
 	for name, tc := range map[string]struct {
 		reason  string
 		o       lifecycle.Observation

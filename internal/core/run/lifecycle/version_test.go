@@ -240,7 +240,7 @@ func TestWhatAwaits(t *testing.T) {
 			want: lifecycle.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at position 2 in the queue."), RolledOut: true},
 		},
 		"started": {
-			reason: "A run that has started continues.", change: func(o *lifecycle.Observation) { o.Job, o.State.Condition = aJob("self"), v1alpha1.Running("Busy.") },
+			reason: "A run that has started continues.", change: func(o *lifecycle.Observation) { o.Job, o.Condition = aJob("self"), v1alpha1.Running("Busy.") },
 			want: lifecycle.Decision{Condition: v1alpha1.Running("Busy.")},
 		},
 	} {
@@ -293,7 +293,7 @@ func TestMetricsCountFromTheVersion(t *testing.T) {
 	s := aSuite("self", 0, ofShop(newCommit), awaiting(t0), inState(v1alpha1.StoreUnavailable("")), awaiting(t0))
 	s.Status.CompletionTime = nil
 	o := lifecycle.Observation{Suite: s, Definition: defined(ready(aTrigger()), has(rolledOut("shop", newCommit)))}
-	o.Job, o.State.Condition = aJob("self"), v1alpha1.Starting("It starts.")
+	o.Job, o.Condition = aJob("self"), v1alpha1.Starting("It starts.")
 	at := t0.Add(time.Minute)
 	for _, now := range []time.Time{at, at.Add(time.Minute)} {
 		lifecycle.SetStatus(s, o, decide(o, now), now)

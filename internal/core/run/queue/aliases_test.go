@@ -7,11 +7,9 @@ var (
 	aSuite        = suites.ASuite
 	inState       = suites.InState
 	withJob       = suites.WithJob
-	commit        = suites.WithCommit
 	ofTrigger     = suites.OfTrigger
 	anEnvironment = suites.AnEnvironment
 	withPolicy    = suites.WithPolicy
-	branch        = suites.WithBranch
 	inEnvironment = suites.InEnvironment
 	notifiedBy    = suites.NotifiedBy
 	keyed         = suites.WithKey

@@ -26,7 +26,6 @@ var (
 	passedRun      = suites.PassedRun
 	withMinTests   = suites.WithMinTests
 	skips          = suites.Skips
-	after          = suites.After
 	restored       = suites.Restored
 	notifiedAgain  = suites.NotifiedAgain
 	shop           = suites.Shop

@@ -28,7 +28,7 @@ func NextFailed(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alph
 		return nil, problem
 	}
 	if s.Spec.Trigger.UID != t.UID {
-		return nil, fmt.Sprintf("The Trigger %q may have been deleted and created again after the run, so its tests may be others.%s", t.Name, RerunAll(s))
+		return nil, fmt.Sprintf("The Trigger %q may have been deleted and created again after the run, so its tests may be others.%s", t.Name, AllTestsAdvice(s))
 	}
 	next.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: s.Name, UID: s.UID}
 	return next, ""
@@ -43,23 +43,23 @@ func FailedProblem(s *v1alpha1.Suite) string {
 	case s.Passed():
 		return fmt.Sprintf("No test of the run %s is to be repeated: it passed.", s.Name)
 	case state != v1alpha1.ReasonFailed:
-		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name, state, RerunAll(s))
+		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name, state, AllTestsAdvice(s))
 	case s.Spec.Deployment.SHA == "":
-		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, RerunAll(s))
+		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, AllTestsAdvice(s))
 	case r == nil || r.Failed == 0:
-		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, RerunAll(s))
+		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, AllTestsAdvice(s))
 	case r.Failed > results.MaxRepeated:
-		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated, RerunAll(s))
+		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated, AllTestsAdvice(s))
 	case !r.OnlyTestsFailed:
 		return fmt.Sprintf("More than tests failed in the run %s, or its pods did not all run to their end and report whole, "+
-			"so that tests may be missing.%s", s.Name, RerunAll(s))
+			"so that tests may be missing.%s", s.Name, AllTestsAdvice(s))
 	default:
 		return ""
 	}
 }
 
-// RerunAll is the advice to run all tests of a run, as a sentence after another one.
-func RerunAll(s *v1alpha1.Suite) string { return " Repeat all tests: postflight runs rerun " + s.Name }
+// AllTestsAdvice is the advice to run all tests of a run, as a sentence after another one.
+func AllTestsAdvice(s *v1alpha1.Suite) string { return " Repeat all tests: postflight runs rerun " + s.Name }
 
 // FailedTests is what is known of the failed tests that a run repeats.
 type FailedTests struct {
@@ -123,13 +123,13 @@ func PlanFailed(r FailedRequest) *FailedTests {
 	tests, problem := remaining(r.Chain)
 	switch {
 	case problem != "":
-		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", last.Name, problem, RerunAll(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", last.Name, problem, AllTestsAdvice(r.Suite))}
 	case r.Trigger.Spec.Results == nil || r.Trigger.Spec.Results.Require == v1alpha1.RequireNothing:
-		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, RerunAll(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, AllTestsAdvice(r.Suite))}
 	}
 	for _, problem := range []string{r.otherTests(), r.otherDeployment(root), r.unseenDeployments(), r.tooFew(root)} {
 		if problem != "" {
-			return &FailedTests{NotWhole: problem + RerunAll(r.Suite)}
+			return &FailedTests{NotWhole: problem + AllTestsAdvice(r.Suite)}
 		}
 	}
 	p := &failedtests.Plan{Of: last.Name, Ran: results.Ran(root.Status.Results), Tests: tests}
@@ -248,12 +248,12 @@ func NoVersion(s *v1alpha1.Suite, chain []*v1alpha1.Suite, tested []v1alpha1.Tes
 		case !known && len(tested) == 0:
 			continue
 		case !known:
-			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", link.Name, RerunAll(s))
+			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", link.Name, AllTestsAdvice(s))
 		case len(tested) == 0:
-			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", link.Name, RerunAll(s))
+			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", link.Name, AllTestsAdvice(s))
 		}
 		if change := changed(link.Status.UnderTest.Workloads, tested); change != "" {
-			return fmt.Sprintf("What was tested changed after the run %s: %s%s", link.Name, change, RerunAll(s))
+			return fmt.Sprintf("What was tested changed after the run %s: %s%s", link.Name, change, AllTestsAdvice(s))
 		}
 	}
 	return ""
