@@ -5,7 +5,7 @@
 //	answer, err := c.Await(ctx, result.Results[0].RunID())
 //	for artifact, err := range c.Artifacts(ctx, answer.RelevantRunID, "") { ... }
 //
-// A token source, such as one that reads the token of a pod, takes the place of the key: see WithTokens.
+// A token source, which may read the token of a pod, takes the place of the key: see WithTokens.
 //
 // Its errors say what to do. It retries while the server is unavailable or overloaded. No repeated request starts a second run.
 package client

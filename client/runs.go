@@ -94,7 +94,7 @@ func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/cancel", nil)
 }
 
-// Rerun starts the next attempt of a run that has ended, or returns the one that exists, which may have ended too.
+// Rerun starts the next attempt of a run that has ended, or returns the existing next attempt, which may have ended too.
 func (c *Client) Rerun(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/rerun", c.trace)
 }

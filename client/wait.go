@@ -20,7 +20,7 @@ const (
 	MaxWait = 55 * time.Second
 
 	minWait   = 10 * time.Second // the shortest wait after longer ones were cut short
-	heldAfter = 5 * time.Second  // distinguishes a request that a proxy ended from one that never reached the server
+	heldAfter = 5 * time.Second  // distinguishes a request that a proxy ended from a request that never reached the server
 )
 
 const greenlightPath = "/api/v0/ci-greenlight/"
@@ -87,7 +87,7 @@ func byProxy(err error) bool {
 	return errors.As(err, &failed) && failed.Problem == nil && (failed.Status == 0 || failed.Status >= http.StatusInternalServerError)
 }
 
-// Await waits for the end of a run, or of the one that superseded it, until ctx is done.
+// Await waits for the end of a run, or of the run that superseded it, until ctx is done.
 func (c *Client) Await(ctx context.Context, id string) (*Greenlight, error) {
 	for {
 		answer, err := c.Greenlight(ctx, id, MaxWait)

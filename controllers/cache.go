@@ -16,7 +16,7 @@ import (
 )
 
 // CacheOptions cache what bounds admits, no Jobs except those of Suites, no templates of Jobs, and no managed fields, which are often half of an object.
-func CacheOptions(bounds *bounded.Ledger) cache.Options {
+func CacheOptions(bounds *bounded.Roster) cache.Options {
 	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
 	utilruntime.Must(err)
 	return cache.Options{

@@ -8,8 +8,12 @@ import (
 
 	"github.com/postflight-dev/postflight/controllers"
 	"github.com/postflight-dev/postflight/internal/kube/lead"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tier"
+	"github.com/postflight-dev/postflight/test/world"
 )
+
+func TestMain(m *testing.M) { world.Main(m) }
 
 // TestTermsLeaveNothing: a process leads again and again. In each term it starts a run, and what its terms leave behind
 // does not grow.
@@ -18,26 +22,25 @@ func TestTermsLeaveNothing(t *testing.T) { // not parallel: it counts the gorout
 	if tier.Gate() {
 		terms = 6
 	}
-	w := emptyWorld(t)
-	w.shelf, w.tells = newShelf(), toLoopback() // so that there are all controllers
-	w.hasTeam()
-	w.create(anEnvironment("staging"), aTrigger("smoke"))
-	mgr := w.newManager(w.cacheOptions())
-	w.run(mgr)
-	config := w.controllers(mgr)
+	w := world.Empty(t)
+	w.Archive, w.Announce = world.NewArchive(), world.ToLoopback() // so that there are all controllers
+	w.HasTeam()
+	w.Create(build.Environment("staging"), build.Trigger("smoke"))
+	mgr := w.NewManager(w.CacheOptions())
+	w.Run(mgr)
+	config := w.Controllers(mgr)
 	after := 0
 	for term := range terms {
-		end := w.leads(lead.NewTerm(mgr), config)
+		end := leads(w, lead.NewTerm(mgr), config)
 		name := fmt.Sprintf("term-%d", term)
-		w.create(aSuite(name, term))
-		w.runs(name)
+		w.Start(build.Suite(name, term))
 		end()
 		if term == 2 { // connections and caches that the first terms open stay
 			after = runtime.NumGoroutine()
 		}
 	}
 	last := 0
-	w.eventually("as many goroutines as in the beginning", func() string {
+	w.Eventually("as many goroutines as in the beginning", func() string {
 		if last = runtime.NumGoroutine(); last <= after+5 {
 			return ""
 		}
@@ -47,14 +50,14 @@ func TestTermsLeaveNothing(t *testing.T) { // not parallel: it counts the gorout
 }
 
 // leads runs a term until the function that it returns is called.
-func (w *world) leads(term *lead.Term, config controllers.Config) (end func()) {
-	w.t.Helper()
-	w.must(controllers.Setup(term, config))
+func leads(w *world.World, term *lead.Term, config controllers.Config) (end func()) {
+	w.T.Helper()
+	w.Must(controllers.Setup(term, config))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- term.Run(ctx) }()
 	return func() {
 		cancel()
-		w.must(<-ended)
+		w.Must(<-ended)
 	}
 }

@@ -43,7 +43,7 @@ type Config struct {
 	Deployments  deployed.Store      // nil: none is configured
 	Issuers      map[string][]string // whose tokens TrustPolicies may trust: their audiences by URL
 	Scope        scope.Scope         // as it limited the options of the manager
-	Bounds       *bounded.Ledger     // of CacheOptions
+	Bounds       *bounded.Roster     // of CacheOptions
 	Trace        suite.SendTrace     // nil: traces are off
 	PodGoneAfter time.Duration       // see suite.Config
 	UntouchedFor time.Duration       // see suite.Config
@@ -71,7 +71,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 	config.Archive.Evictions = evicted
 	err = errors.Join(
 		mgr.Add(evicted),
-		mgr.Add(&bounded.Reporter{Ledger: config.Bounds, Client: mgr.GetClient(), Clock: clock}),
+		mgr.Add(&bounded.Reporter{Roster: config.Bounds, Client: mgr.GetClient(), Clock: clock}),
 		suite.Add(mgr, suite.Config{
 			Clock: clock, Metrics: metrics.suites, Inputs: config.Inputs, Image: config.Image, Collector: config.Collector, Tests: config.Tests,
 			Documents: config.Documents, Handovers: handovers, Evictions: evicted,

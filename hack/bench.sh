@@ -26,10 +26,10 @@ figures ./internal/store/archive . 1x  # memory while many logs are saved
 figures ./internal/usecase/history . 1x # answers from 10,000 runs of 90 days, and the memory of their summaries
 figures ./internal/usecase/replay . 1x # a replay of 10,000 notifications of a week
 figures ./test/replicas . 1x      # answers beside raw creates and in a long queue, another team's Jobs, a change of the leader, and what policies cost
-figures ./controllers Burst 1x   # Jobs for many Suites beside raw creates
-figures ./controllers Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run
-figures ./controllers Stream 1x  # the leader's CPU time per run of a branch that has had many
-figures ./controllers Memory 1x  # of a Suite and its Job, in a process without other garbage
-figures ./controllers Workloads 1x # of Deployments that an Environment might name: memory and requests
-figures ./controllers Report 1x  # checks, after an outage of the code host
+figures ./controllers/suite Burst 1x   # Jobs for many Suites beside raw creates
+figures ./controllers/suite Queue 1x   # starts a second in a long queue beside a short one, and the leader's CPU time per run
+figures ./controllers/suite Stream 1x  # the leader's CPU time per run of a branch that has had many
+figures ./controllers/suite Memory 1x  # of a Suite and its Job, in a process without other garbage
+figures ./controllers/deployed Workloads 1x # of Deployments that an Environment might name: memory and requests
+figures ./controllers/report Report 1x  # checks, after an outage of the code host
 figures ./test/e2e . 1x          # on real pods

@@ -40,7 +40,7 @@ type Deployed struct {
 	SHA            string              `json:"sha,omitempty"` // absent if workloads that belong together have several
 	Branch         string              `json:"branch,omitempty"`
 	DeploymentType string              `json:"deploymentType,omitempty"`
-	URL            string              `json:"url,omitempty"`        // of a preview; absent if it is that of the Environment
+	URL            string              `json:"url,omitempty"`        // of a preview; absent if it is the URL of the Environment
 	Since          *time.Time          `json:"since,omitempty"`      // when it was reported first
 	ReportedBy     string              `json:"reportedBy,omitempty"` // Notification or Workload
 	Previous       *PreviousDeployment `json:"previous,omitempty"`   // what was deployed before

@@ -7,7 +7,7 @@ type EventResult struct {
 	Repeats []EventRepeat `json:"repeats,omitempty"` // of the wish to repeat runs
 }
 
-// EventRepeat is a run of which another attempt was requested.
+// EventRepeat names a run and the next attempt of it that the event asked for.
 type EventRepeat struct {
 	RunID     string `json:"run_id"`
 	NextRunID string `json:"next_run_id,omitempty"` // empty: there is none

@@ -47,7 +47,7 @@ type Result struct {
 	FailureReason    string       `json:"failure_reason,omitempty"`
 }
 
-// Difference is what distinguishes a deployment from the one that an existing run of its commit tests.
+// Difference is what distinguishes a deployment from the deployment of the same commit that an existing run tests.
 type Difference string
 
 // The differences.

@@ -32,7 +32,7 @@ type Run struct {
 	OnlyFailedOf string `json:"onlyFailedOf,omitempty"` // the id of the run whose failed tests this one repeats, and only these
 
 	Origin       string     `json:"origin,omitempty"`       // who asked for the run, as in spec.origin of a Suite; old records lack it
-	ScheduledFor *time.Time `json:"scheduledFor,omitempty"` // the time of the Trigger's schedule that started it; absent: somebody did
+	ScheduledFor *time.Time `json:"scheduledFor,omitempty"` // the time of the Trigger's schedule that started it; absent: no schedule did
 
 	CreatedAt       time.Time  `json:"createdAt"`
 	ReceivedAt      *time.Time `json:"receivedAt,omitempty"`
@@ -168,7 +168,7 @@ type Termination struct {
 
 // TerminationResult answers a Termination.
 type TerminationResult struct {
-	EnvironmentID string       `json:"environmentId"` // that of the first result
+	EnvironmentID string       `json:"environmentId"` // of the first result
 	Results       []Terminated `json:"results"`       // ordered by name
 }
 

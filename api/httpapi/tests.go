@@ -18,7 +18,7 @@ type Test struct {
 	Line         int32  `json:"line,omitempty"`
 	State        string `json:"state"`
 	Milliseconds int64  `json:"milliseconds"`
-	Retries      int32  `json:"retries,omitempty"` // attempts before the one that counts
+	Retries      int32  `json:"retries,omitempty"` // attempts before the last one, which counts
 	Message      string `json:"message,omitempty"` // why it failed, in a line
 	Text         string `json:"text,omitempty"`    // of the failure in the report: its first 4 KiB
 	Quarantined  bool   `json:"quarantined,omitempty"`
@@ -60,7 +60,7 @@ type TestStats struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Place
-	Runs               int        `json:"runs"`   // of the place that ran all tests, and of which each test is known
+	Runs               int        `json:"runs"`   // of the place that ran all tests, and whose tests are all known
 	Failed             int        `json:"failed"` // of these
 	Flaky              int        `json:"flaky"`
 	MedianMilliseconds int64      `json:"medianMilliseconds"`

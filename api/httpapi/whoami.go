@@ -10,7 +10,7 @@ type WhoAmI struct {
 	Actions         []string   `json:"actions"`                    // of notify, upload, outcome, read and act
 	DeploymentTypes []string   `json:"deployment_types,omitempty"` // that notifications may have; empty: all
 	Environments    []string   `json:"environments,omitempty"`     // that notifications may reach; empty: all
-	Commit          string     `json:"commit,omitempty"`           // the only one that notifications may name; empty: any
+	Commit          string     `json:"commit,omitempty"`           // notifications may name no other; empty: any
 	Runs            []string   `json:"runs,omitempty"`             // the only ones that may be read; empty: all
 	ExpiresAt       *time.Time `json:"expires_at,omitempty"`       // when the credential ends; nil: unknown, or never
 }

@@ -69,20 +69,19 @@ const (
 
 // The reasons of ConditionSucceeded: the states of a run.
 const (
-	ReasonQueued     = "Queued"
-	ReasonStarting   = "Starting"
-	ReasonRunning    = "Running"
-	ReasonPassed     = "Passed"
-	ReasonFailed     = "Failed"
-	ReasonTimedOut   = "TimedOut"
-	ReasonCanceled   = "Canceled"
-	ReasonSuperseded = "Superseded"
-	ReasonError      = "Error"
-
+	ReasonQueued       = "Queued"
+	ReasonStarting     = "Starting"
+	ReasonRunning      = "Running"
+	ReasonPassed       = "Passed"
+	ReasonFailed       = "Failed"
+	ReasonTimedOut     = "TimedOut"
 	ReasonInconclusive = "Inconclusive"
+	ReasonCanceled     = "Canceled"
+	ReasonSuperseded   = "Superseded"
+	ReasonError        = "Error"
 )
 
-// States are all states of a run, in the order in which a run may have them.
+// States are all states of a run, in the order in which a run may have them. What is known of each is in internal/core/state.
 func States() []string {
 	return append([]string{ReasonQueued, ReasonStarting, ReasonRunning}, Ends()...)
 }
@@ -92,17 +91,16 @@ func Ends() []string {
 	return []string{ReasonPassed, ReasonFailed, ReasonTimedOut, ReasonInconclusive, ReasonCanceled, ReasonSuperseded, ReasonError}
 }
 
-// EndedBadly reports whether people have to look at a run in this state. Those who canceled or superseded a run know of it.
-func EndedBadly(state string) bool {
-	return state == ReasonFailed || state == ReasonTimedOut || state == ReasonError
-}
+// RunEvent is something that happens to a run: it is queued, its tests start, or it ends in one of its states.
+//
+// +kubebuilder:validation:Enum=Queued;Started;Passed;Failed;TimedOut;Inconclusive;Canceled;Superseded;Error
+type RunEvent string
 
-// HasNoVerdict reports whether a run in this state says nothing about its deployment, and nothing about its tests either: it was stopped,
-// or what it tested changed.
-func HasNoVerdict(state string) bool { return WasStopped(state) || state == ReasonInconclusive }
-
-// WasStopped reports whether a run in this state was stopped because nobody wants its result any more.
-func WasStopped(state string) bool { return state == ReasonCanceled || state == ReasonSuperseded }
+// The events that are not states. An end has the name of its state.
+const (
+	EventQueued  RunEvent = "Queued"
+	EventStarted RunEvent = "Started"
+)
 
 // maxMessageBytes is the bound the API server sets on the message of a condition.
 const maxMessageBytes = 32768
@@ -112,7 +110,7 @@ func Queued(message string) metav1.Condition {
 	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonQueued, message)
 }
 
-// Starting is a run whose Job exists and of which no container of the tests runs yet.
+// Starting is a run whose Job exists, while no container of the tests runs yet.
 func Starting(message string) metav1.Condition {
 	return condition(ConditionSucceeded, metav1.ConditionUnknown, ReasonStarting, message)
 }
@@ -211,12 +209,12 @@ const (
 	ReasonStoreNotConfigured = "StoreNotConfigured"
 )
 
-// ResultsCollected are results of which nothing was lost.
+// ResultsCollected are complete results.
 func ResultsCollected(message string) metav1.Condition {
 	return condition(ConditionResultsCollected, metav1.ConditionTrue, ReasonResultsCollected, message)
 }
 
-// ResultsIncomplete are results of which something was lost.
+// ResultsIncomplete are results that have lost something.
 func ResultsIncomplete(message string) metav1.Condition {
 	return condition(ConditionResultsCollected, metav1.ConditionFalse, ReasonResultsIncomplete, message)
 }
@@ -290,7 +288,7 @@ func (s *Suite) Archived() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionArchived)
 }
 
-// ReadyProblem returns why an object is not Ready, or "" if it is, or if nobody has said so. A condition may lack a message.
+// ReadyProblem returns why an object is not Ready, or "" if it is Ready, or has no such condition yet. A condition may lack a message.
 func ReadyProblem(conditions []metav1.Condition) string {
 	if c := meta.FindStatusCondition(conditions, ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
 		return cmp.Or(c.Message, c.Reason)

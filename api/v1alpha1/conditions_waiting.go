@@ -8,7 +8,7 @@ import (
 // The reasons of ConditionOnHold.
 const (
 	ReasonHeld     = "Held"
-	ReasonReleased = "Released" // by somebody, or because the hold is over, or the Environment has settled
+	ReasonReleased = "Released" // by a person, or because the hold is over, or the Environment has settled
 )
 
 // Held is a run that waits for the end of a hold, or for its Environment to settle.

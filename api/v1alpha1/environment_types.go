@@ -76,8 +76,8 @@ type EnvironmentSpec struct {
 	Ephemeral *EphemeralEnvironment `json:"ephemeral,omitempty"`
 }
 
-// EnvironmentHold keeps runs that have not started in the queue, for example while somebody investigates. It has an end, so that
-// nobody can forget it; one that is over means nothing.
+// EnvironmentHold keeps runs that have not started in the queue, for example while you investigate. It has an end, so that
+// it cannot be forgotten. After its end it has no effect.
 type EnvironmentHold struct {
 	// until is when the hold is over.
 	// +required
@@ -136,7 +136,7 @@ type EphemeralEnvironment struct {
 
 // EnvironmentStatus is the observed state of the Environment.
 type EnvironmentStatus struct {
-	// observedGeneration is that of the spec whose workloads the status describes.
+	// observedGeneration is the generation of the spec whose workloads the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 

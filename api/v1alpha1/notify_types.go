@@ -2,17 +2,6 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RunEvent is something that happens to a run: it is queued, its tests start, or it ends in one of its states.
-//
-// +kubebuilder:validation:Enum=Queued;Started;Passed;Failed;TimedOut;Inconclusive;Canceled;Superseded;Error
-type RunEvent string
-
-// The events that are not states. An end has the name of its state.
-const (
-	EventQueued  RunEvent = "Queued"
-	EventStarted RunEvent = "Started"
-)
-
 // WebhookFormat is what the events sent to a webhook look like.
 //
 // +kubebuilder:validation:Enum=CloudEvents;CDEvents
@@ -162,12 +151,12 @@ const (
 	ReasonGaveUp        = "GaveUp"        // it is too late
 )
 
-// Notified is a run of which every receiver has what it wants.
+// Notified is a run about which every receiver has what it wants.
 func Notified(reason, message string) metav1.Condition {
 	return condition(ConditionNotified, metav1.ConditionTrue, reason, message)
 }
 
-// NotifyPending is a run of which there will be more to say.
+// NotifyPending is a run about which there will be more to say.
 func NotifyPending(message string) metav1.Condition {
 	return condition(ConditionNotified, metav1.ConditionUnknown, ReasonPending, message)
 }

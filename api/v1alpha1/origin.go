@@ -19,16 +19,6 @@ const (
 	OriginManual       Origin = "Manual"       // a person or a tool that created the Suite itself
 )
 
-// IsDeployment reports whether the origin says that something was deployed. The others test once more what was deployed before.
-func (o Origin) IsDeployment() bool {
-	switch o {
-	case OriginSchedule, OriginRerun, OriginRetry, OriginRepetition:
-		return false
-	default:
-		return true
-	}
-}
-
 // RolloutKeyPrefix begins the Idempotency-Key of a rollout.
 const RolloutKeyPrefix = "rollout/"
 

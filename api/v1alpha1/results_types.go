@@ -132,7 +132,7 @@ type TestResults struct {
 	// +kubebuilder:validation:Minimum=0
 	Expected int32 `json:"expected,omitempty"`
 
-	// duration of all tests together, in whole milliseconds, which is longer than that of the run if they run in parallel.
+	// duration of all tests together, in whole milliseconds, which is longer than the run if they run in parallel.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -211,7 +211,7 @@ type AppliedQuarantine struct {
 
 // TestFailure is a test that failed.
 type TestFailure struct {
-	// name of the test, with that of its class or file if the report has one, at most 512 bytes.
+	// name of the test, with the name of its class or file if the report has one, at most 512 bytes.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Name string `json:"name"`

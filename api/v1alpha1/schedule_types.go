@@ -78,7 +78,7 @@ func (s *Suite) ScheduledFor() time.Time {
 		return time.Time{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil { // somebody wrote that, no manager did
+	if err != nil { // a manager did not write that
 		return time.Time{}
 	}
 	return at.UTC()

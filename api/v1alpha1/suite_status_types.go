@@ -175,7 +175,7 @@ type OtherDeployment struct {
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
 
-	// differs is what distinguishes that deployment from the one that the run tests.
+	// differs is what distinguishes that deployment from the deployment that the run tests.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8

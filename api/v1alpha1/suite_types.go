@@ -92,7 +92,7 @@ type SuiteSpec struct {
 
 	// ttlAfterFinished is how long after its end the Suite is deleted, with its Job; 1s to 8760h. A
 	// notification copies it from the Trigger, whose deletion or change then no longer matters.
-	// Defaults to that of the Trigger, and to 168h if there is no Trigger.
+	// Defaults to the value of the Trigger, and to 168h if there is no Trigger.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -230,7 +230,7 @@ type Suite struct {
 	Status SuiteStatus `json:"status,omitempty"`
 }
 
-// IsOf reports whether a Trigger defines the run. One that was created again under the same name does not, nor does nil.
+// IsOf reports whether a Trigger defines the run. A Trigger that was created again under the same name does not, nor does nil.
 func (s *Suite) IsOf(t *Trigger) bool {
 	of := s.Spec.Trigger
 	return t != nil && of.Name == t.Name && (of.UID == "" || of.UID == t.UID)

@@ -71,7 +71,7 @@ type TeamSpec struct {
 	Webhooks []Webhook `json:"webhooks,omitempty"`
 
 	// publicPages lets everybody who reaches the run pages read those of the team, without signing in:
-	// its runs, their logs and files, its Triggers and its Environments. Nobody can act there.
+	// its runs, their logs and files, its Triggers and its Environments. No sender can act there.
 	// +optional
 	PublicPages bool `json:"publicPages,omitempty"`
 
@@ -159,7 +159,7 @@ func (t *Team) Owns(created time.Time) bool {
 	return !created.Before(since)
 }
 
-// Owner is the Team that owns a namespace, given those that claim it. Nobody owns a namespace that several Teams
+// Owner is the Team that owns a namespace, given those that claim it. No Team owns a namespace that several Teams
 // claim, or whose only Team is being deleted.
 func Owner(claimants []Team) *Team {
 	if len(claimants) != 1 || claimants[0].DeletionTimestamp != nil {

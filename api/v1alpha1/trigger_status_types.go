@@ -44,7 +44,7 @@ type TriggerStatus struct {
 	// +optional
 	Schedule *ScheduleStatus `json:"schedule,omitempty"`
 
-	// notifiedSince is when spec.notify was set. Nobody is notified of earlier ends.
+	// notifiedSince is when spec.notify was set. Earlier ends are not announced.
 	// +optional
 	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
 

@@ -75,7 +75,7 @@ type TriggerSpec struct {
 	// +optional
 	Repository *Repository `json:"repository,omitempty"`
 
-	// notify says whom to tell about failures. Without it, nobody is told.
+	// notify says whom to tell about failures. Without it, no receiver is told.
 	// +optional
 	Notify *Notify `json:"notify,omitempty"`
 
@@ -120,7 +120,7 @@ type TriggerSpec struct {
 	// +optional
 	Results *Results `json:"results,omitempty"`
 
-	// shards is in how many pods a run is split, from 1 to 64. The jobTemplate is that of one of them, and its backoffLimit
+	// shards is in how many pods a run is split, from 1 to 64. The jobTemplate describes one of them, and its backoffLimit
 	// counts for each. Containers get POSTFLIGHT_SHARD_INDEX, POSTFLIGHT_SHARD_COUNT, and in POSTFLIGHT_SPLIT the path of a
 	// program that picks the test files of the shard, balanced by what they took in the last runs.
 	// +optional

@@ -29,7 +29,7 @@ type TrustPolicySpec struct {
 
 	// expression is a CEL expression over `claims` that must be true as well, e.g. claims.ref.startsWith('refs/heads/release/').
 	// All claims are strings there: numbers and booleans as in JSON, and so are lists and objects. If it does not compile,
-	// the condition Ready is False, and the policy trusts nobody.
+	// the condition Ready is False, and the policy trusts no token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -48,7 +48,7 @@ type TrustPolicySpec struct {
 
 	// commitClaim is the claim that has the commit: a notification that names another one is refused. Defaults to sha, if
 	// the token has it, as those of GitHub and GitLab do. "" lets notifications name any commit, such as the head of a pull
-	// request, for which GitHub's sha is that of a merge.
+	// request, for which GitHub's sha is a merge commit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	CommitClaim *string `json:"commitClaim,omitempty"`
@@ -58,7 +58,7 @@ type TrustPolicySpec struct {
 	Allow TrustAllow `json:"allow"`
 }
 
-// ClaimValues are values of a claim, of which a token must have one.
+// ClaimValues are values of a claim. A token must have one of them.
 //
 // +listType=set
 // +kubebuilder:validation:MinItems=1

@@ -36,7 +36,7 @@ type Workload struct {
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 
-	// namespace of the objects. By default that of the Environment; the Team lists others in workloadNamespaces.
+	// namespace of the objects. Defaults to the namespace of the Environment; the Team lists others in workloadNamespaces.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`

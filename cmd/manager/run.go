@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -46,11 +47,13 @@ type surroundings struct {
 	accounts clock.PassiveClock // for how long answers about ServiceAccounts count; nil: the API server's
 
 	rollouts *rollouts
-	bounds   *bounded.Ledger  // of the cache
+	bounds   *bounded.Roster  // of the cache
 	journal  *archive.Journal // nil without a store
 }
 
 func run(ctx context.Context, o options) error {
+	// The Go runtime collects before the container's memory limit is reached. It logs why, if it cannot know the limit.
+	_, _ = memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithLogger(newLogger(o)))
 	machine, err := machineClock()
 	if err != nil {
 		return err
@@ -58,8 +61,12 @@ func run(ctx context.Context, o options) error {
 	return runIn(ctx, o, surroundings{clock: machine, metrics: metrics.Registry})
 }
 
+func newLogger(o options) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+}
+
 func runIn(ctx context.Context, o options, in surroundings) error {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	log := newLogger(o)
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	in.steady = auth.NewSteadyClock(in.clock)
 
@@ -176,7 +183,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-func managerOptions(o options, bounds *bounded.Ledger) ctrl.Options {
+func managerOptions(o options, bounds *bounded.Roster) ctrl.Options {
 	options := ctrl.Options{
 		Scheme:                  newScheme(),
 		Cache:                   controllers.CacheOptions(bounds),

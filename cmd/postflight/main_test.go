@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/clitest"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -22,14 +22,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("POSTFLIGHT_TEST_AS_PROGRAM") != "" {
 		main()
 	}
-	for _, name := range []string{"URL", "API_KEY", "API_KEY_FILE", "TOKEN_FILE", "ID_TOKEN", "TEAM", "AUDIENCE", "BRANCH", "SHA", "DEPLOYMENT_TYPE", "DEPLOYMENT_URL"} {
-		_ = os.Unsetenv("POSTFLIGHT_" + name) // the shell may have those of the local cluster
-	}
-	os.Exit(apiserver.Run(m))
+	os.Exit(m.Run())
 }
-
-const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c",
-"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}]}`
 
 func TestInterruptsEndIt(t *testing.T) {
 	dir := t.TempDir()
@@ -46,10 +40,11 @@ func TestInterruptsEndIt(t *testing.T) {
 		code   int    // -1 where the signal ends it
 		says   string
 	}{
-		"server away":  {args: []string{"notify"}, begun: "Trying again", code: 3, says: "Error: interrupted. Runs may have been started"},
-		"explain":      {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
-		"waits":        {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run continues"},
-		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, reads: config, code: 1, says: "Error: interrupted\n"},
+		"server away": {args: []string{"notify"}, begun: "Trying again", code: 3, says: "Error: interrupted. Runs may have been started"},
+		"explain":     {args: []string{"explain"}, begun: "Trying again", code: 3, says: "Error: interrupted\n"},
+		"waits":       {args: []string{"wait", "a"}, begun: "Trying again", code: 3, says: "the run continues"},
+		"key is typed": {args: []string{"keys", "create", "a", "--from-stdin", "--kubeconfig", config}, reads: config, code: 1,
+			says: "Error: interrupted\n"},
 		"without a writer": {reason: "the first interrupt cannot end what the system does, the second does",
 			args: []string{"upload", fifo}, again: true, code: -1},
 	}
@@ -117,7 +112,7 @@ func configure(t *testing.T, pipe string) {
 		return ""
 	})
 	defer file.Close()
-	if _, err := io.WriteString(file, kubeconfig); err != nil {
+	if _, err := io.WriteString(file, clitest.Kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,10 +2,24 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/test/clitest"
 )
+
+// invoke runs a command line of the program, and returns its standard error and its exit code.
+func invoke(t *testing.T, args string) (log string, code int) {
+	var stderr bytes.Buffer
+	root := newRoot()
+	root.SetOut(io.Discard)
+	root.SetErr(&stderr)
+	code = cli.Execute(t.Context(), root, strings.Fields(args))
+	return stderr.String(), code
+}
 
 // Pipelines depend on the exit code: a typing error must not look like a failed run.
 func TestExitCodesOfMistakes(t *testing.T) {
@@ -33,14 +47,15 @@ func TestExitCodesOfMistakes(t *testing.T) {
 		"logs are no JSON":            {args: "runs logs a -o json --kubeconfig testdata/none", code: 3},
 		"a time of no use":            {args: "keys create a --expires soon --kubeconfig testdata/none", code: 3},
 		"a state of no use":           {args: "runs list --state bogus --kubeconfig testdata/none", code: 3},
-		"a run may be Starting":       {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none", code: 1},
-		"no server":                   {args: "wait a", code: 3},
-		"no cluster":                  {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
+		"a run may be Starting": {reason: "there is only no cluster", args: "runs list --state starting --kubeconfig testdata/none",
+			code: 1},
+		"no server":  {args: "wait a", code: 3},
+		"no cluster": {reason: "nothing is wrong with the command line", args: "runs list --kubeconfig testdata/none", code: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if code := execute(t.Context(), strings.Fields(tc.args)); code != tc.code {
-				t.Errorf("postflight %s: exit code %d, want %d. %s", tc.args, code, tc.code, tc.reason)
+			if log, code := invoke(t, tc.args); code != tc.code {
+				t.Errorf("postflight %s: exit code %d, want %d. %s\n%s", tc.args, code, tc.code, tc.reason, log)
 			}
 		})
 	}
@@ -54,17 +69,22 @@ func TestMistakesSayWhatToWrite(t *testing.T) {
 		"a mistyped command of a group": {"runs lst", "Did you mean this?\n\tlist"},
 		"no argument":                   {"wait", "Usage: postflight wait RUN... [flags]\nSee 'postflight wait --help'"},
 		"an argument too many":          {"notify main", "Usage: postflight notify [flags]"},
-		"no kubeconfig":                 {"runs list", "Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server\n"},
+		"no kubeconfig": {"runs list",
+			"Error: there is no kubeconfig. Set KUBECONFIG or --kubeconfig, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			root := newRoot()
-			root.SetErr(&out)
-			executeRoot(t.Context(), root, strings.Fields(tc.args))
-			if !strings.Contains(out.String(), tc.says) {
-				t.Errorf("postflight %s printed %q, want %q", tc.args, out.String(), tc.says)
-			}
+			log, _ := invoke(t, tc.args)
+			clitest.Contains(t, "postflight "+tc.args, log, tc.says)
 		})
+	}
+}
+
+func TestExplainHasACommandForEnvironments(t *testing.T) {
+	if log, code := invoke(t, "explain environment --kubeconfig /nowhere"); code != 3 || strings.Contains(log, "unknown command") {
+		t.Errorf("%d: %s", code, log)
+	}
+	if log, code := invoke(t, "explain nothing"); code != 3 || !strings.Contains(log, "unknown command") {
+		t.Errorf("%d: %s", code, log)
 	}
 }

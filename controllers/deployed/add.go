@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -28,17 +27,17 @@ const workers = 8
 const notifiedDelay = 500 * time.Millisecond
 
 // Add registers the reconciler with a manager, and its watches. Without a store, only what is deployed now is known.
-func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
+func Add(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock, notifier Notifier, store Store) error {
 	r := &Reconciler{
 		Client: mgr.GetClient(), Pods: mgr.GetAPIReader(), Clock: clock, Notifier: notifier, Recorder: mgr.GetEventRecorder("postflight"),
-		watches: newWatches(workloads, clock), turns: reconcile.NewTurns(), pace: reconcile.NewPace(clock),
+		watches: newWatches(shared, clock), turns: reconcile.NewTurns(), pace: reconcile.NewPace(clock),
 	}
 	if err := mgr.Add(r.watches); err != nil {
 		return err
 	}
 	if store != nil {
-		r.ledger = newLedger()
-		archiver := &Archiver{Client: mgr.GetClient(), Store: store, Clock: clock, ledger: r.ledger}
+		r.inventory = newInventory()
+		archiver := &Archiver{Client: mgr.GetClient(), Store: store, Clock: clock, inventory: r.inventory}
 		if err := archiver.SetupWithManager(mgr); err != nil {
 			return err
 		}
@@ -46,29 +45,25 @@ func Add(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock, notif
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("deployed").
 		For(&v1alpha1.Environment{}, reconcile.SpecChanged).
-		Watches(&v1alpha1.Suite{}, afterNotification(), builder.WithPredicates(predicate.Funcs{UpdateFunc: reconcile.Redeployed})).
+		Watches(&v1alpha1.Suite{}, reconcile.EnqueueAfter(notifiedDelay, environmentOf), builder.WithPredicates(notified)).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.environmentsOfTeam), reconcile.SpecChanged).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		WatchesRawSource(source.Func(r.watches.feed)).
 		WatchesRawSource(source.Func(r.turns.Feed)).
-		WatchesRawSource(source.Func(r.ledger.feed)).
+		WatchesRawSource(source.Func(r.inventory.feed)).
 		Complete(retry.Conflicts(r))
 }
 
-func afterNotification() handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
-	add := func(q queue, o client.Object) {
-		s := o.(*v1alpha1.Suite)
-		q.AddAfter(ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}, notifiedDelay)
-	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			if !e.Object.(*v1alpha1.Suite).Finished() { // at a start, all runs are new
-				add(q, e.Object)
-			}
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
-	}
+// notified are the runs of notifications, and those that a later notification has found. At a start, all runs are new.
+var notified = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return !e.Object.(*v1alpha1.Suite).Finished() },
+	UpdateFunc: reconcile.Redeployed,
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+func environmentOf(o client.Object) ctrl.Request {
+	s := o.(*v1alpha1.Suite)
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Environment}}
 }
 
 func (r *Reconciler) environmentsOfTeam(ctx context.Context, o client.Object) []ctrl.Request {

@@ -41,7 +41,7 @@ type Archiver struct {
 	Store Store
 	Clock clock.PassiveClock
 
-	ledger *ledger
+	inventory *inventory
 }
 
 // SetupWithManager registers the archiver.
@@ -65,13 +65,13 @@ func (a *Archiver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	case err != nil:
 		return ctrl.Result{}, err
 	case team == nil && e == nil:
-		a.ledger.forget(req.NamespacedName)
+		a.inventory.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case team == nil:
 		return ctrl.Result{RequeueAfter: ownerEvery}, nil
 	case e == nil:
-		if err = a.Store.EndDeployments(ctx, team.Name, req.Name, a.ledger.ended(req.NamespacedName, a.Clock.Now())); err == nil {
-			a.ledger.forget(req.NamespacedName)
+		if err = a.Store.EndDeployments(ctx, team.Name, req.Name, a.inventory.ended(req.NamespacedName, a.Clock.Now())); err == nil {
+			a.inventory.forget(req.NamespacedName)
 		}
 	default:
 		err = a.save(ctx, req, record.DeploymentsOf(team.Name, e))
@@ -81,21 +81,21 @@ func (a *Archiver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{RequeueAfter: storeEvery}, nil
 	}
 	if err == nil && e != nil && len(e.Status.Unarchived) > 0 {
-		a.ledger.caughtUp(req)
+		a.inventory.caughtUp(req)
 	}
 	return ctrl.Result{}, err
 }
 
 func (a *Archiver) save(ctx context.Context, req ctrl.Request, all []record.Deployment) error {
 	for _, d := range all {
-		if a.ledger.has(req.NamespacedName, d) {
+		if a.inventory.has(req.NamespacedName, d) {
 			continue
 		}
 		if err := a.Store.SaveDeployment(ctx, d); err != nil {
 			return err
 		}
-		a.ledger.put(req.NamespacedName, d)
+		a.inventory.put(req.NamespacedName, d)
 	}
-	a.ledger.keep(req.NamespacedName, all)
+	a.inventory.keep(req.NamespacedName, all)
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
-	coreledger "github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -68,7 +68,7 @@ func (m *memory) at(s record.Series, at time.Time) (record.Deployment, error) {
 // installation is an Environment, its leader and the store. Truth is what was deployed since when.
 type installation struct {
 	*memory
-	leader *ledger
+	leader *inventory
 	stored *v1alpha1.Environment
 	truth  []v1alpha1.Deployed
 }
@@ -77,7 +77,7 @@ var staging = ctrl.Request{}
 
 func newInstallation() *installation {
 	staging.Namespace, staging.Name = "shop", "staging"
-	i := &installation{memory: newMemory(), leader: newLedger(), stored: &v1alpha1.Environment{}}
+	i := &installation{memory: newMemory(), leader: newInventory(), stored: &v1alpha1.Environment{}}
 	i.stored.Namespace, i.stored.Name = staging.Namespace, staging.Name
 	return i
 }
@@ -95,13 +95,13 @@ func (i *installation) rollOut(sha string, at time.Time) {
 }
 
 func (i *installation) write(is *v1alpha1.Environment) {
-	is.Status.Unarchived = deployed.Unarchived(i.stored, is, i.leader.archived(staging.NamespacedName))
+	is.Status.Unarchived = workloads.Unarchived(i.stored, is, i.leader.archived(staging.NamespacedName))
 	i.stored = is
 }
 
 // archive is a pass of the Archiver, of a leader who sees this Environment.
-func (i *installation) archive(leader *ledger, e *v1alpha1.Environment) error {
-	a := &Archiver{Store: i.memory, ledger: leader}
+func (i *installation) archive(leader *inventory, e *v1alpha1.Environment) error {
+	a := &Archiver{Store: i.memory, inventory: leader}
 	return a.save(context.Background(), staging, record.DeploymentsOf("acme", e))
 }
 
@@ -110,9 +110,9 @@ func (i *installation) answers(t *testing.T) {
 	t.Helper()
 	series := record.SeriesOf("acme", "staging", "acme/shop")
 	for n, d := range i.truth {
-		begun, _ := coreledger.Begun(d)
+		begun, _ := ledger.Begun(d)
 		if n+1 < len(i.truth) {
-			if next, _ := coreledger.Begun(i.truth[n+1]); !next.After(begun) {
+			if next, _ := ledger.Begun(i.truth[n+1]); !next.After(begun) {
 				t.Fatalf("%s begins at %s, and the next one at %s", d.SHA, begun, next)
 			}
 		}
@@ -153,10 +153,10 @@ func TestDeploymentsAreArchived(t *testing.T) {
 				case 4:
 					i.left, i.unavailable = -1, false
 				case 5: // kill -9
-					i.leader = newLedger()
+					i.leader = newInventory()
 				case 6: // a former leader, who still sees an older status
 					if stale != nil {
-						_ = i.archive(newLedger(), stale)
+						_ = i.archive(newInventory(), stale)
 					}
 					stale = i.stored
 				}
@@ -185,7 +185,7 @@ func TestStoreUnavailableForANight(t *testing.T) {
 		i.unavailable = true
 		for k := range n {
 			i.rollOut(fmt.Sprint("c", k), start.Add(time.Duration(k)*time.Minute))
-			i.leader = newLedger()
+			i.leader = newInventory()
 		}
 		i.answers(t)
 		i.unavailable = false
@@ -209,7 +209,7 @@ func TestDeploymentsCostNothingAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := i.archive(newLedger(), i.stored); err != nil || i.writes != 1 {
+	if err := i.archive(newInventory(), i.stored); err != nil || i.writes != 1 {
 		t.Errorf("%d writes, %v", i.writes, err)
 	}
 	i.stored.Status.Deployed[0].Branch = "main"
@@ -218,18 +218,18 @@ func TestDeploymentsCostNothingAgain(t *testing.T) {
 		t.Errorf("with a branch: %d writes, %v", i.writes, err)
 	}
 	i.stored.Status.Deployed[0].Branch, i.left = "", -1
-	if err := errors.Join(i.archive(i.leader, i.stored), i.archive(newLedger(), i.stored)); err != nil || i.writes != 2 {
+	if err := errors.Join(i.archive(i.leader, i.stored), i.archive(newInventory(), i.stored)); err != nil || i.writes != 2 {
 		t.Errorf("what was known stays known: %d writes, %v", i.writes, err)
 	}
 	i.rollOut("b", start.Add(time.Hour))
 	if err := i.archive(i.leader, i.stored); err != nil || len(i.stored.Status.Unarchived) != 0 || len(i.leader.saved[staging.NamespacedName]) != 1 {
-		t.Errorf("%v, %+v; the ledger has %d", err, i.stored.Status, len(i.leader.saved[staging.NamespacedName]))
+		t.Errorf("%v, %+v; the inventory has %d", err, i.stored.Status, len(i.leader.saved[staging.NamespacedName]))
 	}
 }
 
 // TestDeletedEnvironmentEndsOnce: when it was seen to be gone, however long the store is unavailable, unless another one has its name.
 func TestDeletedEnvironmentEndsOnce(t *testing.T) {
-	l := newLedger()
+	l := newInventory()
 	if at := l.ended(staging.NamespacedName, start); !at.Equal(start) {
 		t.Errorf("first at %s", at)
 	}

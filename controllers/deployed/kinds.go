@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // kinds are those of the cluster. Every look is at all of them: two requests, however many unknown kinds Environments name.
@@ -47,7 +47,7 @@ const (
 )
 
 // find returns the resource of a source, or why there is none, as a sentence.
-func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
+func (k *kinds) find(ctx context.Context, s workloads.Source) (r schema.GroupVersionResource, problem string, err error) {
 	if k.mustLook(s) {
 		k.look(ctx)
 	}
@@ -55,7 +55,7 @@ func (k *kinds) find(ctx context.Context, s deployed.Source) (r schema.GroupVers
 }
 
 // findSoon is find without waiting for the cluster. Until the cluster has answered, it returns errStarting.
-func (k *kinds) findSoon(ctx context.Context, s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
+func (k *kinds) findSoon(ctx context.Context, s workloads.Source) (r schema.GroupVersionResource, problem string, err error) {
 	if k.hasLooked() && !k.mustLook(s) {
 		return k.get(s)
 	}
@@ -74,14 +74,14 @@ func (k *kinds) hasLooked() bool {
 }
 
 // mustLook reports whether nothing is known of the kind.
-func (k *kinds) mustLook(s deployed.Source) bool {
+func (k *kinds) mustLook(s workloads.Source) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	_, found := k.known[s.GroupVersionKind]
 	return !found && !k.fresh()
 }
 
-func (k *kinds) get(s deployed.Source) (r schema.GroupVersionResource, problem string, err error) {
+func (k *kinds) get(s workloads.Source) (r schema.GroupVersionResource, problem string, err error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	kind, found := k.known[s.GroupVersionKind]
@@ -90,13 +90,13 @@ func (k *kinds) get(s deployed.Source) (r schema.GroupVersionResource, problem s
 	}
 	switch {
 	case found && !kind.namespaced:
-		return r, deployed.NotNamespaced(s, string(meta.RESTScopeNameRoot)), nil
+		return r, workloads.NotNamespaced(s, string(meta.RESTScopeNameRoot)), nil
 	case found:
 		return kind.GroupVersionResource, "", nil
 	case err != nil:
 		return r, "", err
 	default:
-		return r, deployed.NoKind(s), nil
+		return r, workloads.NoKind(s), nil
 	}
 }
 

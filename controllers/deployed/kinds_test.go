@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/discovery"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // cluster answers what kinds it has.
@@ -42,7 +42,7 @@ func TestKinds(t *testing.T) {
 	c, clock := &cluster{lists: []*metav1.APIResourceList{apps, roles}}, clocktesting.NewFakePassiveClock(time.Unix(0, 0))
 	k := &kinds{cluster: c, clock: clock}
 	find := func(version, kind string) string {
-		r, problem, err := k.find(t.Context(), deployed.Source{GroupVersionKind: schema.FromAPIVersionAndKind(version, kind), Namespace: "shop"})
+		r, problem, err := k.find(t.Context(), workloads.Source{GroupVersionKind: schema.FromAPIVersionAndKind(version, kind), Namespace: "shop"})
 		return fmt.Sprint(r.Resource, problem, err)
 	}
 	finds := func(when, version, kind, want string) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
@@ -62,7 +62,7 @@ const (
 
 // notify makes the notifications that the stored status has as pending, so that none is lost if the manager ends. If it ends between a
 // notification and the write of the status, the next one finds its runs. It returns when to come again; 0: nothing is left.
-func (r *Reconciler) notify(ctx context.Context, o deployed.Observed, is *v1alpha1.Environment) (again time.Duration) {
+func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, is *v1alpha1.Environment) (again time.Duration) {
 	for i := range is.Status.Deployed {
 		d := &is.Status.Deployed[i]
 		if d.Notification != v1alpha1.NotificationPending {
@@ -89,14 +89,14 @@ func stored(e *v1alpha1.Environment, d v1alpha1.Deployed) bool {
 	return false
 }
 
-func (r *Reconciler) send(ctx context.Context, o deployed.Observed, d v1alpha1.Deployed) bool {
+func (r *Reconciler) send(ctx context.Context, o workloads.Observed, d v1alpha1.Deployed) bool {
 	if o.Team == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
-	rollout := Rollout{Environment: o.Environment.Name, Key: deployed.RolloutKey(d)}
-	outcome, ok := r.Notify(ctx, o.Team, deployed.Notification(o.Environment, d), rollout)
+	rollout := Rollout{Environment: o.Environment.Name, Key: workloads.RolloutKey(d)}
+	outcome, ok := r.Notify(ctx, o.Team, workloads.Notification(o.Environment, d), rollout)
 	if ok {
 		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "sha", d.SHA, "started", outcome.Started, "existing", outcome.Existing, "problems", outcome.Problems)
 		r.record(o.Environment, d, outcome)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // outcomes of notifications, by repository. Those of others fail.
@@ -53,7 +53,7 @@ func TestNotify(t *testing.T) {
 			r := &Reconciler{Notifier: tc.calls, Recorder: events.NewFakeRecorder(10)}
 			was := &v1alpha1.Environment{Status: v1alpha1.EnvironmentStatus{Deployed: tc.was}}
 			is := &v1alpha1.Environment{Status: v1alpha1.EnvironmentStatus{Deployed: tc.is}}
-			again := r.notify(t.Context(), deployed.Observed{Environment: was, Team: &v1alpha1.Team{}}, is)
+			again := r.notify(t.Context(), workloads.Observed{Environment: was, Team: &v1alpha1.Team{}}, is)
 			var got []v1alpha1.RolloutNotification
 			for _, d := range is.Status.Deployed {
 				got = append(got, d.Notification)

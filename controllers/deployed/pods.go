@@ -14,13 +14,13 @@ import (
 const (
 	podsRead = 100 // of a workload: all have the same images, or the digest is not known
 
-	maxPageSize   = 40       // of ordinary objects
+	largestPage   = 40       // of ordinary objects
 	ordinaryBytes = 64 << 10 // of a workload or pod, in memory: most have less
 )
 
 // podsOf keeps of each pod what shows its images, and reports whether these are all.
 func podsOf(ctx context.Context, from client.Reader, namespace string, selector labels.Selector) (all []corev1.Pod, complete bool, err error) {
-	options := &client.ListOptions{Namespace: namespace, LabelSelector: selector, Limit: pageSize}
+	options := &client.ListOptions{Namespace: namespace, LabelSelector: selector, Limit: firstPage}
 	for len(all) < podsRead {
 		page := &corev1.PodList{}
 		if err := from.List(ctx, page, options); err != nil {
@@ -40,9 +40,9 @@ func podsOf(ctx context.Context, from client.Reader, namespace string, selector 
 // nextPage doubles a page whose objects were of ordinary size.
 func nextPage(limit int64, page any) int64 {
 	if bounded.Size(page) > limit*ordinaryBytes {
-		return pageSize
+		return firstPage
 	}
-	return min(2*limit, maxPageSize)
+	return min(2*limit, largestPage)
 }
 
 func imagesOf(of *corev1.Pod) corev1.Pod {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -30,16 +31,16 @@ type Reader struct {
 	cache client.Reader
 	live  client.Reader
 
-	asking  singleflight.Group
-	clock   clock.PassiveClock
-	reading *fairness.Semaphore // bounds the pages in memory
+	asking singleflight.Group
+	clock  clock.PassiveClock
+	slots  *fairness.Semaphore // bounds the pages in memory
 
 	mu    sync.Mutex
-	turns map[string]*turn // of the Environments that are being read, or could not be
+	locks map[string]*readLock // of the Environments that are being read, or could not be
 }
 
-// turn lets one reading of an Environment run at a time.
-type turn struct {
+// readLock lets one reading of an Environment run at a time.
+type readLock struct {
 	busy   chan struct{}
 	users  int
 	failed error // why the last reading failed
@@ -53,8 +54,8 @@ const (
 	// failedFor is how long runs are told that a reading has failed, so that those of one Environment do not hold up all others.
 	failedFor = 5 * time.Second
 
-	// pageSize bounds a page to 15 MiB, because the API server keeps no object of more than 1.5 MiB.
-	pageSize = 10
+	// firstPage bounds a page to 15 MiB, because the API server keeps no object of more than 1.5 MiB.
+	firstPage = 10
 
 	// readingsAtOnce are those of all teams, each with a page.
 	readingsAtOnce, readingsOfNamespace = 8, 2
@@ -64,36 +65,36 @@ const (
 )
 
 // NewReader returns a Reader with the clients of a manager.
-func NewReader(mgr ctrl.Manager, workloads *Workloads, clock clock.PassiveClock) *Reader {
+func NewReader(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock) *Reader {
 	return &Reader{
-		Workloads: workloads, cache: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clock, turns: map[string]*turn{},
-		reading: fairness.NewSharedSemaphore(readingsAtOnce, readingsOfNamespace),
+		Workloads: shared, cache: mgr.GetClient(), live: mgr.GetAPIReader(), clock: clock, locks: map[string]*readLock{},
+		slots: fairness.NewSharedSemaphore(readingsAtOnce, readingsOfNamespace),
 	}
 }
 
-// UnderTest implements suite.Workloads. Runs that ask while an Environment is being read share the next reading, so that a hundred runs
-// that end together cost two.
+// UnderTest implements suite.Workloads. While an Environment is being read, all runs that ask share the next reading: a hundred runs that end
+// together cost two.
 func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
 	key := fmt.Sprintf("%s/%d", e.UID, e.Generation)
 	answers := r.asking.DoChan(key, func() (any, error) {
-		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*readTimeout) // a turn, and a reading
+		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*readTimeout) // to wait, and to read
 		defer cancel()
-		t := r.turn(key)
+		lock := r.lock(key)
 		select {
-		case t.busy <- struct{}{}:
+		case lock.busy <- struct{}{}:
 		case <-shared.Done():
-			r.leave(t)
+			r.leave(lock)
 			return nil, shared.Err()
 		}
 		release, err := r.acquire(shared, e.Namespace)
 		r.asking.Forget(key) // those who ask from now on need a later reading
 		var all []v1alpha1.TestedWorkload
 		if err == nil {
-			all, err = r.readUnlessFailed(shared, t, e)
+			all, err = r.readUnlessFailed(shared, lock, e)
 			release()
 		}
-		<-t.busy
-		r.leave(t)
+		<-lock.busy
+		r.leave(lock)
 		return all, err
 	})
 	select {
@@ -114,38 +115,36 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 func (r *Reader) acquire(ctx context.Context, namespace string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, readingWait)
 	defer cancel()
-	if release, err = r.reading.Acquire(ctx, namespace); err != nil {
+	if release, err = r.slots.Acquire(ctx, namespace); err != nil {
 		return nil, errors.New("what runs in other Environments of the team is being read")
 	}
 	return release, nil
 }
 
-func (r *Reader) turn(key string) *turn {
+func (r *Reader) lock(key string) *readLock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.turns[key] == nil {
-		r.turns[key] = &turn{busy: make(chan struct{}, 1)}
+	if r.locks[key] == nil {
+		r.locks[key] = &readLock{busy: make(chan struct{}, 1)}
 	}
-	r.turns[key].users++
-	return r.turns[key]
+	r.locks[key].users++
+	return r.locks[key]
 }
 
-// leave forgets those that nobody waits for, unless one has failed: a run asks again.
-func (r *Reader) leave(t *turn) {
+// leave drops all locks without users. A failure is remembered for a while, because the runs that were told of it ask again.
+func (r *Reader) leave(own *readLock) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.users--
-	for k, other := range r.turns {
-		if other.users == 0 && (other.failed == nil || r.clock.Since(other.at) > failedFor) {
-			delete(r.turns, k)
-		}
-	}
+	own.users--
+	maps.DeleteFunc(r.locks, func(_ string, l *readLock) bool {
+		return l.users == 0 && (l.failed == nil || r.clock.Since(l.at) > failedFor)
+	})
 }
 
 // readUnlessFailed is called by one at a time.
-func (r *Reader) readUnlessFailed(ctx context.Context, t *turn, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+func (r *Reader) readUnlessFailed(ctx context.Context, lock *readLock, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
 	r.mu.Lock()
-	failed, at := t.failed, t.at
+	failed, at := lock.failed, lock.at
 	r.mu.Unlock()
 	if failed != nil && r.clock.Since(at) <= failedFor {
 		return nil, failed
@@ -155,7 +154,7 @@ func (r *Reader) readUnlessFailed(ctx context.Context, t *turn, e *v1alpha1.Envi
 	all, err := r.read(ctx, e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.failed, t.at = err, r.clock.Now()
+	lock.failed, lock.at = err, r.clock.Now()
 	return all, err
 }
 
@@ -164,28 +163,24 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 	if err != nil {
 		return nil, err
 	}
-	var all []deployed.Found
-	reading := reading{e, team, r.expressions.known(e)}
-	for _, w := range e.Spec.Workloads {
-		found, err := reading.find(w, func(s deployed.Source, selection deployed.Selection) ([]*unstructured.Unstructured, string, error) {
+	all, err := finder{e, team, r.expressions.known(e)}.findAll(
+		func(w v1alpha1.Workload, s workloads.Source, selection workloads.Selection) ([]*unstructured.Unstructured, string, error) {
 			return r.objects(ctx, s, w, selection)
 		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+	if err != nil {
+		return nil, err
 	}
-	all = deployed.Compared(all) // each costs a request
+	all = workloads.Compared(all) // each costs a request
 	for i := range all {
 		if all[i].Digests, err = r.digests(ctx, all[i].Object); err != nil {
 			return nil, err
 		}
 	}
-	return deployed.Versions(all), nil
+	return workloads.Versions(all), nil
 }
 
 // objects lists those that a workload means. The right to list is the one that the manager has for watching.
-func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Workload, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+func (r *Reader) objects(ctx context.Context, s workloads.Source, w v1alpha1.Workload, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error) {
 	resource, problem, err := r.kinds.find(ctx, s)
 	if err != nil {
 		return nil, "", fmt.Errorf("it cannot be found out whether the cluster has the kind %s: %w", s.Kind, err)
@@ -193,14 +188,14 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 	if problem != "" {
 		return nil, problem, nil
 	}
-	options := metav1.ListOptions{Limit: pageSize, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.Name).String()}
+	options := metav1.ListOptions{Limit: firstPage, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.Name).String()}
 	if w.Selector != nil {
-		options = metav1.ListOptions{Limit: pageSize, LabelSelector: metav1.FormatLabelSelector(w.Selector)}
+		options = metav1.ListOptions{Limit: firstPage, LabelSelector: metav1.FormatLabelSelector(w.Selector)}
 	}
 	all, err = list(ctx, r.client.Resource(resource).Namespace(s.Namespace), options, selection)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, deployed.MayNotRead(s), nil
+		return nil, workloads.MayNotRead(s), nil
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
 		return nil, fmt.Sprintf("Objects of kind %s in namespace %s cannot be listed: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), ".")), nil
 	case err != nil:
@@ -210,7 +205,7 @@ func (r *Reader) objects(ctx context.Context, s deployed.Source, w v1alpha1.Work
 }
 
 // list returns the first objects that a selection has, by name: the API server lists them so. It keeps of each page what is read of them.
-func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection deployed.Selection) (all []*unstructured.Unstructured, err error) {
+func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection workloads.Selection) (all []*unstructured.Unstructured, err error) {
 	for {
 		page, err := from.List(ctx, options)
 		if err != nil {
@@ -218,11 +213,11 @@ func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.Li
 		}
 		for i := range page.Items {
 			o := page.Items[i] // a pointer to it would keep the page
-			if deployed.Slim(&o); selection.Has(&o) {
+			if workloads.Slim(&o); selection.Has(&o) {
 				all = append(all, &o)
 			}
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" || len(all) >= deployed.MaxCompared {
+		if options.Continue = page.GetContinue(); options.Continue == "" || len(all) >= workloads.MaxCompared {
 			return all, nil
 		}
 		options.Limit = nextPage(options.Limit, page)
@@ -234,7 +229,7 @@ func (r *Reader) digests(ctx context.Context, o *unstructured.Unstructured) ([]v
 	if o == nil {
 		return nil, nil
 	}
-	selector, found := deployed.PodsOf(o)
+	selector, found := workloads.PodsOf(o)
 	if !found {
 		return nil, nil
 	}
@@ -245,5 +240,5 @@ func (r *Reader) digests(ctx context.Context, o *unstructured.Unstructured) ([]v
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of the %s %s: %w", o.GetKind(), o.GetName(), err)
 	}
-	return deployed.Digests(pods), nil
+	return workloads.Digests(pods), nil
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // pages answers lists as the API server does.
@@ -72,7 +72,7 @@ func (p podPages) List(_ context.Context, list client.ObjectList, all ...client.
 func TestReaderReadsFew(t *testing.T) {
 	for objects, want := range map[int]int{0: 1, 3: 1, 10: 1, 11: 2, 10_000: 3} {
 		p := &pages{objects: objects}
-		all, err := list(t.Context(), dynamicPages{pages: p}, metav1.ListOptions{Limit: pageSize}, byLabel("web"))
+		all, err := list(t.Context(), dynamicPages{pages: p}, metav1.ListOptions{Limit: firstPage}, byLabel("web"))
 		if err != nil || len(all) != min(objects, 70) || p.asked != want {
 			t.Errorf("%d objects: %d after %d pages: %v", objects, len(all), p.asked, err)
 		}
@@ -90,7 +90,7 @@ func TestPodsOf(t *testing.T) {
 		if err != nil || len(all) != min(pods, podsRead) || p.asked != want.asked || complete != want.complete {
 			t.Errorf("%d pods: %d after %d pages, %t: %v", pods, len(all), p.asked, complete, err)
 		}
-		if pods > 0 && (len(all[0].Spec.Containers) > 0 || len(deployed.Digests(all)) != 1) {
+		if pods > 0 && (len(all[0].Spec.Containers) > 0 || len(workloads.Digests(all)) != 1) {
 			t.Errorf("%+v", all[0])
 		}
 	}
@@ -104,14 +104,14 @@ func TestNextPage(t *testing.T) {
 		page []unstructured.Unstructured
 		want int64
 	}{
-		"ordinary":  {[]unstructured.Unstructured{*anObject("web", "web")}, 2 * pageSize},
-		"one large": {[]unstructured.Unstructured{*anObject("web", "web"), *large}, pageSize},
+		"ordinary":  {[]unstructured.Unstructured{*anObject("web", "web")}, 2 * firstPage},
+		"one large": {[]unstructured.Unstructured{*anObject("web", "web"), *large}, firstPage},
 	} {
-		if got := nextPage(pageSize, &unstructured.UnstructuredList{Items: tc.page}); got != tc.want {
+		if got := nextPage(firstPage, &unstructured.UnstructuredList{Items: tc.page}); got != tc.want {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	if got := nextPage(maxPageSize, &unstructured.UnstructuredList{}); got != maxPageSize {
+	if got := nextPage(largestPage, &unstructured.UnstructuredList{}); got != largestPage {
 		t.Errorf("the largest: %d", got)
 	}
 }

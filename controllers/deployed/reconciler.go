@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -30,10 +30,10 @@ type Reconciler struct {
 	Notifier
 	Recorder events.EventRecorder
 
-	watches *watches
-	turns   *reconcile.Turns
-	pace    *reconcile.Pace
-	ledger  *ledger // nil: there is no store
+	watches   *watches
+	turns     *reconcile.Turns
+	pace      *reconcile.Pace
+	inventory *inventory // nil: there is no store
 }
 
 const (
@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	is := was.DeepCopy()
 	var problems []string
 	spent := r.turns.Measure(req.Namespace)
-	is.Status.Deployed, problems = deployed.Status(observed)
+	is.Status.Deployed, problems = workloads.Status(observed)
 	spent()
 	is.Status.Unarchived = r.unarchived(was, is)
 	setReady(is, problems, r.shared(observed))
@@ -94,7 +94,7 @@ func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (
 	}
 	key := client.ObjectKeyFromObject(is)
 	sameSpec := was.Status.ObservedGeneration == is.Status.ObservedGeneration // otherwise runs may wait for what is said about the new one
-	if wait := r.pace.Wait(key); wait > 0 && sameSpec && !deployed.RolloutChanged(was.Status.Deployed, is.Status.Deployed) {
+	if wait := r.pace.Wait(key); wait > 0 && sameSpec && !workloads.RolloutChanged(was.Status.Deployed, is.Status.Deployed) {
 		return wait, nil
 	}
 	if err := r.Status().Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -105,10 +105,10 @@ func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (
 }
 
 func (r *Reconciler) unarchived(was, is *v1alpha1.Environment) []v1alpha1.EarlierDeployment {
-	if r.ledger == nil {
+	if r.inventory == nil {
 		return nil
 	}
-	return deployed.Unarchived(was, is, r.ledger.archived(client.ObjectKeyFromObject(is)))
+	return workloads.Unarchived(was, is, r.inventory.archived(client.ObjectKeyFromObject(is)))
 }
 
 // setReady leaves an Environment without workloads without a condition: nothing has to become ready.
@@ -132,7 +132,7 @@ func setReady(e *v1alpha1.Environment, problems []string, shared string) {
 
 // shared says which object another Environment of the namespace names as well, as a sentence after another one: that is allowed, and may be a
 // mistake.
-func (r *Reconciler) shared(o deployed.Observed) string {
+func (r *Reconciler) shared(o workloads.Observed) string {
 	for _, f := range o.Found {
 		if f.Object == nil {
 			continue
@@ -144,8 +144,8 @@ func (r *Reconciler) shared(o deployed.Observed) string {
 	return ""
 }
 
-func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o deployed.Observed, err error) {
-	o = deployed.Observed{Environment: e, Now: r.Clock.Now()}
+func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o workloads.Observed, err error) {
+	o = workloads.Observed{Environment: e, Now: r.Clock.Now()}
 	if o.Suites, err = index.Suites(ctx, r, e.Namespace, index.Deployed, e.Name); err != nil {
 		return o, err
 	}
@@ -166,36 +166,30 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o de
 }
 
 // find returns the objects that count, and watches them.
-func (r *Reconciler) find(e *v1alpha1.Environment, team *v1alpha1.Team) (all []deployed.Found, err error) {
+func (r *Reconciler) find(e *v1alpha1.Environment, team *v1alpha1.Team) (all []workloads.Found, err error) {
 	defer r.turns.Measure(e.Namespace)()
 	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
-	reading := reading{e, team, r.watches.expressions.of(e)}
-	for _, w := range e.Spec.Workloads {
-		found, err := reading.find(w, func(s deployed.Source, selection deployed.Selection) ([]*unstructured.Unstructured, string, error) {
-			return r.watches.read(e, s, selection)
+	all, err = finder{e, team, r.watches.expressions.of(e)}.findAll(
+		func(_ v1alpha1.Workload, s workloads.Source, selection workloads.Selection) ([]*unstructured.Unstructured, string, error) {
+			return r.watches.read(e.Namespace, s, selection)
 		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return deployed.Counted(all), nil
+	return workloads.Counted(all), err
 }
 
 func interestsOf(e *v1alpha1.Environment, team *v1alpha1.Team) interests {
 	all := interests{}
 	for _, w := range e.Spec.Workloads {
-		if s := deployed.SourceOf(e, w); deployed.Allowed(team, s, e, w.Name) == "" {
-			all[s] = append(all[s], deployed.SelectionFor(e, team, w))
+		if s := workloads.SourceOf(e, w); workloads.Allowed(team, s, e, w.Name) == "" {
+			all[s] = append(all[s], workloads.SelectionFor(e, team, w))
 		}
 	}
 	return all
 }
 
 // digests asks for the pods of a rollout when it is complete, and only once. Without an answer, they stay unknown.
-func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f deployed.Found) []v1alpha1.ImageDigest {
+func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f workloads.Found) []v1alpha1.ImageDigest {
 	spent, o := r.turns.Measure(e.Namespace), f.Object
-	selector, needed := deployed.PodsToRead(e, f)
+	selector, needed := workloads.PodsToRead(e, f)
 	if spent(); !needed {
 		return nil
 	}
@@ -204,5 +198,5 @@ func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f dep
 		ctrl.LoggerFrom(ctx).V(1).Info("the pods of a workload cannot be read", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name", o.GetName(), "problem", err.Error())
 		return nil
 	}
-	return deployed.Digests(pods)
+	return workloads.Digests(pods)
 }

@@ -13,7 +13,7 @@ const (
 	// reloadPause is how many times as long as a list takes the watch waits before the next one: lists take a sixth of its time at most.
 	reloadPause = 5
 
-	// reloadTimeout is for API servers that do not answer: the next who misses an object tries again.
+	// reloadTimeout is for API servers that do not answer: the next Environment that misses an object tries again.
 	reloadTimeout = time.Minute
 )
 
@@ -28,28 +28,16 @@ func (w *watches) reloadSoon(running *watch) {
 	time.AfterFunc(max(reloadAfter, reloadPause*running.loaded), func() { w.reload(running) })
 }
 
-// reloadStale frees the room of objects that nobody names any more.
+// reloadStale frees the room of objects that no Environment names any more.
 func (w *watches) reloadStale() {
 	w.mu.RLock()
 	all := slices.Collect(maps.Values(w.sources))
 	w.mu.RUnlock()
 	for _, running := range all {
-		if running.isStale() {
+		if running.stale.Load() {
 			w.reloadSoon(running)
 		}
 	}
-}
-
-func (r *watch) setStale(is bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stale = is
-}
-
-func (r *watch) isStale() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stale
 }
 
 func (w *watches) reload(running *watch) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,25 +18,26 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // watch is an informer that runs. It keeps what is read of objects that an Environment names, and stubs of the others.
 type watch struct {
-	source   deployed.Source
+	source   workloads.Source
 	resource schema.GroupVersionResource
-	namers   *deployed.Namers // Environments
-	room     *share
+	namers   *workloads.Namers // Environments
+	room     *bounded.Share
 	informer cache.SharedIndexInformer
 	ctx      context.Context
 	stop     context.CancelFunc
+	stale    atomic.Bool // it may keep objects that no Environment names any more
 
 	mu          sync.Mutex
 	fetched     map[string]uint64 // versions of objects that were not read by the informer, which may be behind them
-	stale       bool              // it may keep objects that nobody names any more
 	loaded      time.Duration     // how long the first list took; 0: it is not complete
 	reloads     bool              // another watch is about to take over
 	problem     error             // why the last request failed; nil: it did not
@@ -46,7 +48,7 @@ type watch struct {
 // stub is what is kept of an object that no Environment names, or that has no room.
 type stub struct {
 	metav1.PartialObjectMetadata
-	bytes int64 // of the object; 0: nobody names it
+	bytes int64 // of the object; 0: no Environment names it
 	cut   bool  // it had more labels
 }
 
@@ -57,7 +59,7 @@ func stubOf(o *unstructured.Unstructured, bytes int64) *stub {
 	s := &stub{bytes: bytes}
 	s.Name, s.Namespace, s.UID, s.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
 	all := len(o.GetLabels())
-	s.Labels = deployed.SlimLabels(o.GetLabels(), maxStubLabels)
+	s.Labels = workloads.SlimLabels(o.GetLabels(), maxStubLabels)
 	s.cut = len(s.Labels) < all
 	return s
 }
@@ -68,8 +70,8 @@ func (s *stub) DeepCopyObject() runtime.Object {
 }
 
 // begin starts a watch for those who name objects of the source.
-func (w *watches) begin(s deployed.Source, resource schema.GroupVersionResource, namers *deployed.Namers) *watch {
-	running := w.start(&watch{source: s, resource: resource, namers: namers, room: w.rooms.enter()})
+func (w *watches) begin(s workloads.Source, resource schema.GroupVersionResource, namers *workloads.Namers) *watch {
+	running := w.start(&watch{source: s, resource: resource, namers: namers, room: w.rooms.Share()})
 	go func() {
 		if running.wait(w.clock) {
 			w.notify(running, nil) // those that asked before wait for it
@@ -114,8 +116,8 @@ func (w *watches) handle(running *watch) {
 			}
 		},
 		DeleteFunc: func(o any) {
-			if object, ok := index.Object[metav1.Object](o); ok {
-				running.room.drop(object.GetName(), object.GetUID())
+			if object, ok := index.Object[client.Object](o); ok {
+				running.room.Drop(client.ObjectKeyFromObject(object), object.GetUID())
 			}
 			notify(o)
 		},
@@ -137,24 +139,24 @@ func (r *watch) keep(o any) (any, error) {
 	if newer := r.newer(u); newer != nil {
 		return newer, nil
 	}
-	deployed.Slim(u)
+	workloads.Slim(u)
 	namers := r.namers.Of(u)
 	if len(namers) == 0 {
-		r.room.drop(u.GetName(), u.GetUID())
+		r.room.Drop(client.ObjectKeyFromObject(u), u.GetUID())
 		return stubOf(u, 0), nil
 	}
 	var namespaces []string // in a stable order
 	for _, environment := range namers {
 		namespaces = append(namespaces, environment.Namespace)
 	}
-	if bytes := bounded.Size(u); !r.room.take(u.GetName(), u.GetUID(), bytes, slices.Compact(namespaces)) {
+	if bytes := bounded.Size(u); !r.room.Take(client.ObjectKeyFromObject(u), u.GetUID(), bytes, slices.Compact(namespaces)...) {
 		return stubOf(u, bytes), nil
 	}
 	return u, nil
 }
 
 // objects returns those that a selection may have: unstructured ones, and stubs.
-func (r *watch) objects(selection deployed.Selection) []any {
+func (r *watch) objects(selection workloads.Selection) []any {
 	name, byName := selection.Name()
 	if !byName {
 		return r.informer.GetStore().List()
@@ -167,7 +169,7 @@ func (r *watch) objects(selection deployed.Selection) []any {
 
 // find returns the first objects that a selection has, by name, and the stub of one among them that is missing: it was not named when the watch
 // saw it, or there was no room.
-func (r *watch) find(selection deployed.Selection) (all []*unstructured.Unstructured, missing *stub) {
+func (r *watch) find(selection workloads.Selection) (all []*unstructured.Unstructured, missing *stub) {
 	var found []metav1.Object
 	_, byName := selection.Name()
 	for _, o := range r.objects(selection) {
@@ -177,7 +179,7 @@ func (r *watch) find(selection deployed.Selection) (all []*unstructured.Unstruct
 		}
 	}
 	slices.SortFunc(found, func(a, b metav1.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
-	for _, o := range found[:min(len(found), deployed.MaxWorkloads+1)] {
+	for _, o := range found[:min(len(found), workloads.MaxWorkloads+1)] {
 		switch o := o.(type) {
 		case *unstructured.Unstructured:
 			all = append(all, o)

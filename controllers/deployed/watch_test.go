@@ -17,12 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 )
 
 var (
-	deployments  = deployed.Source{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop"}
+	deployments  = workloads.Source{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop"}
 	ofDeployment = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
@@ -30,8 +30,8 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "shop", Name: name}
 }
 
-func byLabel(value string) deployed.Selection {
-	return deployed.SelectionOf(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}}})
+func byLabel(value string) workloads.Selection {
+	return workloads.SelectionOf(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": value}}})
 }
 
 func newTestWatches(t *testing.T) *watches {
@@ -44,11 +44,22 @@ func newTestWatches(t *testing.T) *watches {
 	return w
 }
 
+// stoppedWatch is a watch for staging, which names Deployments by a label. Its informer reads nothing.
+func stoppedWatch(t *testing.T) *watch {
+	t.Helper()
+	w := newTestWatches(t)
+	known := map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment}
+	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, known)
+	running := w.sources[deployments]
+	running.stop()
+	return running
+}
+
 // TestWatchIsJoined: an Environment that named a kind before the cluster was known to have it uses the watch that another one has begun.
 func TestWatchIsJoined(t *testing.T) {
 	w := newTestWatches(t)
 	wanted := interests{deployments: {byLabel("web")}}
-	known := map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment}
+	known := map[workloads.Source]schema.GroupVersionResource{deployments: ofDeployment}
 	for _, name := range []string{"staging", "nightly"} {
 		w.exchange(named(name), wanted, nil)
 	}
@@ -91,14 +102,11 @@ func TestMissingObjects(t *testing.T) {
 	}{
 		"others are kept":      {"those of another selector do not count", 40, 0, "web-10", 0, true},
 		"own ones are kept":    {"it comes before some of them", 0, 20, "web-05-a", 20, true},
-		"enough own ones":      {"it comes after all that count", 0, 40, "web-99", deployed.MaxWorkloads + 1, false},
+		"enough own ones":      {"it comes after all that count", 0, 40, "web-99", workloads.MaxWorkloads + 1, false},
 		"another one has none": {"the selector does not have it", 0, 20, "other", 20, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestWatches(t)
-			w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment})
-			running := w.sources[deployments]
-			running.stop()
+			running := stoppedWatch(t)
 			store := running.informer.GetStore()
 			add := func(o any) {
 				if err := store.Add(o); err != nil {
@@ -122,9 +130,7 @@ func TestMissingObjects(t *testing.T) {
 
 // TestStubsAreSmall: what nobody names, or has no room, takes little, whatever its author wrote.
 func TestStubsAreSmall(t *testing.T) {
-	w := newTestWatches(t)
-	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment})
-	running := w.sources[deployments]
+	running := stoppedWatch(t)
 	kept := 0
 	for _, app := range []string{"web", "other"} {
 		for i := range 100 {
@@ -153,10 +159,7 @@ func TestStubsAreSmall(t *testing.T) {
 
 // TestFetchedObject: what was fetched is not replaced by what the informer reads late, and not kept of an object that is gone.
 func TestFetchedObject(t *testing.T) {
-	w := newTestWatches(t)
-	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment})
-	running := w.sources[deployments]
-	running.stop()
+	running := stoppedWatch(t)
 	version := func(v string) *unstructured.Unstructured {
 		o := anObject("web", "web")
 		o.SetResourceVersion(v)
@@ -181,10 +184,7 @@ func TestFetchedObject(t *testing.T) {
 
 // TestLabelsThatWereCut: a stub without all its labels is not taken for one that lacks them.
 func TestLabelsThatWereCut(t *testing.T) {
-	w := newTestWatches(t)
-	w.exchange(named("staging"), interests{deployments: {byLabel("web")}}, map[deployed.Source]schema.GroupVersionResource{deployments: ofDeployment})
-	running := w.sources[deployments]
-	running.stop()
+	running := stoppedWatch(t)
 	o := anObject("large", "api")
 	labels := map[string]string{"zone-of-the-load-balancer": strings.Repeat("x", 63)}
 	for i := range 100 {
@@ -194,13 +194,13 @@ func TestLabelsThatWereCut(t *testing.T) {
 	if err := running.informer.GetStore().Add(stubOf(o, 0)); err != nil {
 		t.Fatal(err)
 	}
-	without := deployed.SelectionOf(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+	without := workloads.SelectionOf(v1alpha1.Workload{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "zone-of-the-load-balancer", Operator: metav1.LabelSelectorOpDoesNotExist},
 	}}})
 	if _, missing := running.find(without); missing != nil {
 		t.Errorf("%s is missing", missing.Name)
 	}
-	if _, missing := running.find(deployed.SelectionOf(v1alpha1.Workload{Name: "large"})); missing == nil {
+	if _, missing := running.find(workloads.SelectionOf(v1alpha1.Workload{Name: "large"})); missing == nil {
 		t.Error("nobody reads it by its name")
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
@@ -27,22 +27,28 @@ import (
 type watches struct {
 	*Workloads
 	clock clock.PassiveClock
-	rooms *rooms
+	rooms *bounded.Room // by the namespaces of the Environments that name objects, wherever these are
 
 	mu      sync.RWMutex
 	ctx     context.Context // nil before Start
 	queue   queue           // of Environments; nil before feed
-	sources map[deployed.Source]*watch
+	sources map[workloads.Source]*watch
 	wanted  map[types.NamespacedName]interests
 }
 
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// interests are what an Environment names, by their sources.
-type interests map[deployed.Source][]deployed.Selection
+// roomBytes bounds the memory of the workloads that Environments of a namespace name: a Deployment takes some 8 KiB, so these are 1,000.
+const roomBytes = 8 << 20
 
-func newWatches(workloads *Workloads, clock clock.PassiveClock) *watches {
-	return &watches{Workloads: workloads, clock: clock, rooms: newRooms(), sources: map[deployed.Source]*watch{}, wanted: map[types.NamespacedName]interests{}}
+// interests are what an Environment names, by their sources.
+type interests map[workloads.Source][]workloads.Selection
+
+func newWatches(shared *Workloads, clock clock.PassiveClock) *watches {
+	return &watches{
+		Workloads: shared, clock: clock, rooms: bounded.NewRoom(roomBytes),
+		sources: map[workloads.Source]*watch{}, wanted: map[types.NamespacedName]interests{},
+	}
 }
 
 // Start lets watches begin, and ends them with the context.
@@ -50,7 +56,7 @@ func (w *watches) Start(ctx context.Context) error {
 	w.mu.Lock()
 	w.ctx = ctx
 	w.mu.Unlock()
-	w.kinds.look(ctx) // before somebody waits for it
+	w.kinds.look(ctx) // before an Environment waits for it
 	<-ctx.Done()
 	return nil
 }
@@ -63,22 +69,22 @@ func (w *watches) feed(_ context.Context, q queue) error {
 	return nil
 }
 
-// want begins to watch what an Environment names, and stops watching what nobody names any more.
+// want begins to watch what an Environment names, and stops watching what no Environment names any more.
 func (w *watches) want(environment types.NamespacedName, wanted interests) {
 	resources := w.resources(wanted)
 	for _, c := range w.exchange(environment, wanted, resources) {
-		c.setStale(true)
+		c.stale.Store(true)
 		w.tellOthers(environment, c)
 	}
 }
 
-// changed is a watch of which an Environment names other objects than before.
+// changed is a watch with an Environment that names other objects than before.
 type changed struct {
 	*watch
-	selections []deployed.Selection // before and now
+	selections []workloads.Selection // before and now
 }
 
-func (w *watches) exchange(environment types.NamespacedName, wanted interests, resources map[deployed.Source]schema.GroupVersionResource) (all []changed) {
+func (w *watches) exchange(environment types.NamespacedName, wanted interests, resources map[workloads.Source]schema.GroupVersionResource) (all []changed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
@@ -91,7 +97,7 @@ func (w *watches) exchange(environment types.NamespacedName, wanted interests, r
 	for s, selections := range wanted {
 		running := w.sources[s]
 		if resource, known := resources[s]; known && running == nil {
-			namers := deployed.NewNamers()
+			namers := workloads.NewNamers()
 			namers.Set(environment, selections)
 			w.sources[s] = w.begin(s, resource, namers)
 		} else if running != nil && (!running.namers.Has(environment) || !reflect.DeepEqual(before[s], selections)) {
@@ -109,7 +115,7 @@ func (w *watches) exchange(environment types.NamespacedName, wanted interests, r
 			continue
 		}
 		running.stop()
-		running.room.leave()
+		running.room.Close()
 		delete(w.sources, s)
 	}
 	return all
@@ -140,7 +146,7 @@ func (w *watches) requests() queue {
 }
 
 // namedBy returns the other Environments of a namespace that name an object. Those of other namespaces belong to other teams.
-func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o *unstructured.Unstructured) (others []string) {
+func (w *watches) namedBy(environment types.NamespacedName, s workloads.Source, o *unstructured.Unstructured) (others []string) {
 	running := w.source(s)
 	if running == nil {
 		return nil
@@ -153,15 +159,15 @@ func (w *watches) namedBy(environment types.NamespacedName, s deployed.Source, o
 	return others
 }
 
-func (w *watches) source(s deployed.Source) *watch {
+func (w *watches) source(s workloads.Source) *watch {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.sources[s]
 }
 
 // resources leaves out what the cluster lacks, or may lack.
-func (w *watches) resources(wanted interests) map[deployed.Source]schema.GroupVersionResource {
-	all := map[deployed.Source]schema.GroupVersionResource{}
+func (w *watches) resources(wanted interests) map[workloads.Source]schema.GroupVersionResource {
+	all := map[workloads.Source]schema.GroupVersionResource{}
 	for s := range wanted {
 		if resource, problem, err := w.kinds.findSoon(w.context(), s); problem == "" && err == nil {
 			all[s] = resource
@@ -192,8 +198,10 @@ func (w *watches) notify(running *watch, o any) {
 	}
 }
 
-// read returns the first objects of a source that a selection has, or why they are not known, as a sentence.
-func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection deployed.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+// read is a lookup of the first objects, for an Environment of the namespace.
+func (w *watches) read(
+	namespace string, s workloads.Source, selection workloads.Selection,
+) (all []*unstructured.Unstructured, problem string, err error) {
 	running := w.source(s)
 	switch {
 	case w.context() == nil:
@@ -212,9 +220,9 @@ func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection dep
 	switch {
 	case missing == nil:
 		return all, "", nil
-	case missing.bytes > 0 && !w.rooms.has(e.Namespace, missing.bytes):
+	case missing.bytes > 0 && !w.rooms.Has(namespace, missing.bytes):
 		w.reloadStale()
-		return all, tooLarge(s, missing, e.Namespace), nil
+		return all, tooLarge(s, missing, namespace), nil
 	}
 	if name, byName := selection.Name(); byName {
 		if object, fetched := w.fetch(running, name); object != nil {
@@ -231,7 +239,7 @@ func (w *watches) read(e *v1alpha1.Environment, s deployed.Source, selection dep
 var errStarting = errors.New("the workloads are being read")
 
 // unknown says why there is no watch.
-func (w *watches) unknown(s deployed.Source) (problem string, err error) {
+func (w *watches) unknown(s workloads.Source) (problem string, err error) {
 	_, problem, err = w.kinds.findSoon(w.context(), s)
 	switch {
 	case errors.Is(err, errStarting):
@@ -246,9 +254,14 @@ func (w *watches) unknown(s deployed.Source) (problem string, err error) {
 }
 
 // explain says how to give the manager a right that it lacks.
-func explain(s deployed.Source, err error) string {
+func explain(s workloads.Source, err error) string {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), "."))
 	}
-	return deployed.MayNotRead(s)
+	return workloads.MayNotRead(s)
+}
+
+func tooLarge(s workloads.Source, o *stub, namespace string) string {
+	return fmt.Sprintf("The %s %s takes %d KiB of the manager's memory, and the workloads that Environments of the namespace %s name may take %d together. "+
+		"Name fewer, or make them smaller.", s.Kind, o.Name, o.bytes>>10, namespace, roomBytes>>10)
 }

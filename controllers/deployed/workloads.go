@@ -10,12 +10,14 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
+	"github.com/postflight-dev/postflight/internal/kube/bounded"
 )
 
-// Workloads are what all need who read the objects that Environments name.
+// Workloads is what the Reconciler and the Reader share to read the objects that Environments name.
 type Workloads struct {
 	client      dynamic.Interface
 	kinds       *kinds
@@ -35,24 +37,36 @@ func NewWorkloads(mgr ctrl.Manager, clock clock.PassiveClock) (*Workloads, error
 	return &Workloads{client: client, kinds: &kinds{cluster: cluster, clock: clock}, expressions: newKeptExpressions()}, nil
 }
 
-// reading is of the workloads of one Environment.
-type reading struct {
+// finder finds the objects that the workloads of one Environment mean.
+type finder struct {
 	environment *v1alpha1.Environment
 	team        *v1alpha1.Team // nil: there is none
-	expressions *deployed.Expressions
+	expressions *workloads.Expressions
 }
 
-// lookup returns the objects of a source that a selection has, and perhaps others, and why not all are known, as a sentence.
-type lookup func(deployed.Source, deployed.Selection) (all []*unstructured.Unstructured, problem string, err error)
+// lookup returns the objects of a source that a selection has, and perhaps others. The problem is a sentence that says why not all are known.
+type lookup func(w v1alpha1.Workload, s workloads.Source, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error)
+
+// findAll returns what each workload of the Environment means.
+func (r finder) findAll(look lookup) (all []workloads.Found, err error) {
+	for _, w := range r.environment.Spec.Workloads {
+		found, err := r.find(w, look)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
 
 // find returns what a workload means: objects, or a problem.
-func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, err error) {
-	f := deployed.Found{Workload: w, Source: deployed.SourceOf(r.environment, w), Expressions: r.expressions}
-	if f.Problem = deployed.Allowed(r.team, f.Source, r.environment, w.Name); f.Problem != "" {
-		return []deployed.Found{f}, nil
+func (r finder) find(w v1alpha1.Workload, look lookup) (all []workloads.Found, err error) {
+	f := workloads.Found{Workload: w, Source: workloads.SourceOf(r.environment, w), Expressions: r.expressions}
+	if f.Problem = workloads.Allowed(r.team, f.Source, r.environment, w.Name); f.Problem != "" {
+		return []workloads.Found{f}, nil
 	}
-	selection := deployed.SelectionFor(r.environment, r.team, w)
-	objects, problem, err := look(f.Source, selection)
+	selection := workloads.SelectionFor(r.environment, r.team, w)
+	objects, problem, err := look(w, f.Source, selection)
 	for _, o := range objects {
 		if selection.Has(o) {
 			own := f
@@ -61,7 +75,7 @@ func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, e
 		}
 	}
 	if f.Problem = problem; problem == "" && len(all) == 0 {
-		f.Problem = deployed.NothingFound(w, f.Source)
+		f.Problem = workloads.NothingFound(w, f.Source)
 	}
 	if f.Problem != "" {
 		all = append(all, f)
@@ -69,65 +83,59 @@ func (r reading) find(w v1alpha1.Workload, look lookup) (all []deployed.Found, e
 	return all, err
 }
 
-// maxExpressionBytes are those of a namespace that are kept compiled, which takes some 2.5 MiB: one Environment has 60 KiB at most, and a
-// hundred that people write have 20. The expressions of others are compiled whenever they are evaluated.
-const maxExpressionBytes = 64 << 10
+// expressionBytes bounds the expressions of a namespace that are kept compiled, which takes some 2.5 MiB: one Environment has 60 KiB at most,
+// and a hundred that people write have 20. The expressions of others are compiled whenever they are evaluated.
+const expressionBytes = 64 << 10
 
 // keptExpressions are those of Environments, of their last generation.
 type keptExpressions struct {
 	mu            sync.Mutex
 	byEnvironment map[types.NamespacedName]kept
-	bytes         map[string]int // by namespace
+	share         *bounded.Share
 }
 
 type kept struct {
 	uid         types.UID
 	generation  int64
-	bytes       int
-	expressions *deployed.Expressions
+	expressions *workloads.Expressions
 }
 
 func newKeptExpressions() *keptExpressions {
-	return &keptExpressions{byEnvironment: map[types.NamespacedName]kept{}, bytes: map[string]int{}}
+	return &keptExpressions{byEnvironment: map[types.NamespacedName]kept{}, share: bounded.NewRoom(expressionBytes).Share()}
 }
 
 // of returns those of an Environment, which it keeps until forget. Beyond the bound of its namespace, they last for one reading.
-func (k *keptExpressions) of(e *v1alpha1.Environment) *deployed.Expressions {
+func (k *keptExpressions) of(e *v1alpha1.Environment) *workloads.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	name := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
-	if was, found := k.byEnvironment[name]; found && was.uid == e.UID && was.generation == e.Generation {
+	name := client.ObjectKeyFromObject(e)
+	was, found := k.byEnvironment[name]
+	if found && was.uid == e.UID && was.generation == e.Generation {
 		return was.expressions
 	}
-	k.drop(name)
-	is := kept{e.UID, e.Generation, deployed.ExpressionBytes(e), deployed.NewExpressions()}
-	if is.bytes > 0 && k.bytes[e.Namespace]+is.bytes <= maxExpressionBytes {
+	delete(k.byEnvironment, name)
+	is := kept{e.UID, e.Generation, workloads.NewExpressions()}
+	if bytes := workloads.ExpressionBytes(e); k.share.Take(name, e.UID, int64(bytes), e.Namespace) && bytes > 0 {
 		k.byEnvironment[name] = is
-		k.bytes[e.Namespace] += is.bytes
 	}
 	return is.expressions
 }
 
 // known returns those of an Environment, and keeps none.
-func (k *keptExpressions) known(e *v1alpha1.Environment) *deployed.Expressions {
+func (k *keptExpressions) known(e *v1alpha1.Environment) *workloads.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if is, found := k.byEnvironment[types.NamespacedName{Namespace: e.Namespace, Name: e.Name}]; found && is.uid == e.UID && is.generation == e.Generation {
+	is, found := k.byEnvironment[client.ObjectKeyFromObject(e)]
+	if found && is.uid == e.UID && is.generation == e.Generation {
 		return is.expressions
 	}
-	return deployed.NewExpressions()
+	return workloads.NewExpressions()
 }
 
 // forget is for an Environment that is gone.
 func (k *keptExpressions) forget(name types.NamespacedName) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.drop(name)
-}
-
-func (k *keptExpressions) drop(name types.NamespacedName) {
-	if k.bytes[name.Namespace] -= k.byEnvironment[name].bytes; k.bytes[name.Namespace] == 0 {
-		delete(k.bytes, name.Namespace)
-	}
+	k.share.Drop(name, k.byEnvironment[name].uid)
 	delete(k.byEnvironment, name)
 }

@@ -42,7 +42,7 @@ func TestKeptExpressions(t *testing.T) {
 	}
 	k.forget(types.NamespacedName{Namespace: "attacker", Name: "e1"})
 	k.forget(types.NamespacedName{Namespace: "acme", Name: "e0"})
-	if len(k.bytes) != 0 || len(k.byEnvironment) != 0 {
-		t.Errorf("%v", k.bytes)
+	if len(k.byEnvironment) != 0 || !k.share.Take(types.NamespacedName{}, "", expressionBytes, "attacker") {
+		t.Errorf("%v are kept, or their bytes are", k.byEnvironment)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
@@ -146,7 +146,7 @@ func failedNames(o lifecycle.Observation) results.NameSet {
 }
 
 // changedSince compares what two runs had under test.
-func changedSince(was, is []v1alpha1.TestedWorkload) string { return deployed.Tested(was, is).Changed }
+func changedSince(was, is []v1alpha1.TestedWorkload) string { return workloads.Tested(was, is).Changed }
 
 // readLedger reads what was deployed to the Environment of a run, also if that is gone.
 func (r *Reconciler) readLedger(ctx context.Context, o *lifecycle.Observation) error {

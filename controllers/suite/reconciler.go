@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -221,7 +222,7 @@ func (r *Reconciler) recordEvent(s *v1alpha1.Suite) {
 	}
 	end := s.Succeeded()
 	kind := corev1.EventTypeNormal
-	if v1alpha1.EndedBadly(end.Reason) {
+	if state.Of(end.Reason).Bad {
 		kind = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s, nil, kind, end.Reason, "Run", "%s", reconcile.ClipNote(end.Message))

@@ -8,7 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -51,9 +51,9 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *lifecycle.Observat
 	if err != nil {
 		return err
 	}
-	tested := deployed.Tested(o.UnderTest.Start, now)
-	o.UnderTest.Gone, o.UnderTest.Moved = e == nil, !deployed.StillThere(tested, o.Suite.Spec.Deployment)
-	o.UnderTest.Another = deployed.Another(tested, o.Suite.Spec.Deployment)
+	tested := workloads.Tested(o.UnderTest.Start, now)
+	o.UnderTest.Gone, o.UnderTest.Moved = e == nil, !workloads.StillThere(tested, o.Suite.Spec.Deployment)
+	o.UnderTest.Another = workloads.Another(tested, o.Suite.Spec.Deployment)
 	o.Compared(tested)
 	return nil
 }

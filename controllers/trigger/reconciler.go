@@ -1,25 +1,28 @@
+// Package trigger counts the runs of Triggers, and fills the match.Index.
 package trigger
 
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/report/announce"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
@@ -37,18 +40,19 @@ type Reconciler struct {
 
 	pace     *reconcile.Pace
 	turns    *reconcile.Turns
-	problems problems
+	problems sync.Map // of match conditions, by types.NamespacedName
 }
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=triggers/status,verbs=patch
 
-// SetupWithManager registers the reconciler.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+// Add registers the reconciler with a manager.
+func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
+	r := &Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("postflight"), pace: reconcile.NewPace(clock), turns: reconcile.NewTurns()}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Trigger{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Environment))).
 		Watches(&v1alpha1.TriggerClass{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Class)), reconcile.SpecChanged).
-		Watches(&v1alpha1.Suite{}, enqueueDebounced(triggerOf)).
+		Watches(&v1alpha1.Suite{}, reconcile.EnqueueAfter(countDelay, triggerOf)).
 		WatchesRawSource(source.Func(r.turns.Feed)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(retry.Conflicts(r))
@@ -65,16 +69,6 @@ func triggerOf(obj client.Object) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}}
 }
 
-func enqueueDebounced(of func(client.Object) ctrl.Request) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
-	add := func(q queue, obj client.Object) { q.AddAfter(of(obj), countDelay) }
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
-	}
-}
-
 // Reconcile writes the status: at once if the Trigger's condition or outcomes changed, otherwise at the pace of its counts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if !r.turns.Begin(req) {
@@ -84,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
 	if was == nil && err == nil {
 		r.pace.Forget(req.NamespacedName)
-		r.problems.forget(req.NamespacedName)
+		r.problems.Delete(req.NamespacedName)
 	}
 	if err != nil || was == nil {
 		return ctrl.Result{}, err
@@ -99,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	t := was.DeepCopy()
 	spent := r.turns.Measure(req.Namespace)
-	setTriggerReady(t, e, r.problems.of(t), incomplete)
+	setTriggerReady(t, e, r.matchProblem(t), incomplete)
 	spent()
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
 	if wait := r.wait(was, t); wait > 0 {
@@ -108,7 +102,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, r.count(ctx, was, t)
 }
 
-// Outcomes do not wait: the run that failed may be deleted meanwhile, and nobody would be told of the recovery.
+// matchProblem is what is wrong with the conditions of a generation of a Trigger.
+type matchProblem struct {
+	uid        types.UID
+	generation int64
+	message    string
+}
+
+// matchProblem compiles the conditions of a Trigger once for each generation: that may take 20 ms, and each run of a Trigger changes its counts.
+func (r *Reconciler) matchProblem(t *v1alpha1.Trigger) string {
+	name := client.ObjectKeyFromObject(t)
+	value, _ := r.problems.Load(name)
+	known, found := value.(matchProblem)
+	if found && known.uid == t.UID && known.generation == t.Generation && t.Generation != 0 {
+		return known.message
+	}
+	is := matchProblem{uid: t.UID, generation: t.Generation}
+	if _, err := match.Compile(t); err != nil {
+		is.message = err.Error()
+	}
+	r.problems.Store(name, is)
+	return is.message
+}
+
+// Outcomes do not wait: the run that failed may be deleted meanwhile, and no message would tell of the recovery.
 func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
 	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
 		return 0

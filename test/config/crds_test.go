@@ -54,7 +54,7 @@ func TestExplainOfJobTemplate(t *testing.T) {
 func TestClassesHaveTheBoundsOfTriggers(t *testing.T) {
 	properties := func(name string) map[string]any {
 		var crd map[string]any
-		must(t, yaml.Unmarshal(read(t, filepath.Join(folder(t, "crd"), "bases", "postflight.dev_"+name+".yaml")), &crd))
+		must(t, yaml.Unmarshal([]byte(read(t, "config/crd/bases/postflight.dev_"+name+".yaml")), &crd))
 		versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
 		must(t, err)
 		all, _, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec", "properties")

@@ -106,17 +106,18 @@ var fields = map[string]map[string]field{
 		"jobTemplate":                {value: podTemplate("other"), pod: "is the pod's, as far as its Trigger has none"},
 	},
 	"Environment": {
-		"url":                     {value: `"https://evil.example.com"`, pod: "is the variable URL of every container"},
-		"variables":               {value: `{"LD_PRELOAD":"/evil.so"}`, pod: "are in the environment of every container"},
-		"variablesFrom":           {value: `[{"secretRef":{"name":"s"}}]`, pod: "hands Secrets to every container"},
-		"maxConcurrentSuites":     {value: `1`, not: "but decides how many pods run at once"},
-		"hold.until":              {value: `"2036-01-01T00:00:00Z"`, not: "but decides when pods start"},
-		"hold.reason":             {value: `"debugging 812"`, not: "but a hold decides when pods start"},
-		"settle.quiet":            {value: `"1h"`, not: "but decides when pods start"},
-		"settle.atMost":           {value: `"24h"`, not: "but decides when pods start"},
-		"workloads":               {value: `[{"name":"web","notify":true}]`, not: "but a rollout of one starts pods"},
-		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives", immutable: true},
-		"ephemeral.expiresAt":     {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
+		"url":                 {value: `"https://evil.example.com"`, pod: "is the variable URL of every container"},
+		"variables":           {value: `{"LD_PRELOAD":"/evil.so"}`, pod: "are in the environment of every container"},
+		"variablesFrom":       {value: `[{"secretRef":{"name":"s"}}]`, pod: "hands Secrets to every container"},
+		"maxConcurrentSuites": {value: `1`, not: "but decides how many pods run at once"},
+		"hold.until":          {value: `"2036-01-01T00:00:00Z"`, not: "but decides when pods start"},
+		"hold.reason":         {value: `"debugging 812"`, not: "but a hold decides when pods start"},
+		"settle.quiet":        {value: `"1h"`, not: "but decides when pods start"},
+		"settle.atMost":       {value: `"24h"`, not: "but decides when pods start"},
+		"workloads":           {value: `[{"name":"web","notify":true}]`, not: "but a rollout of one starts pods"},
+		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives",
+			immutable: true},
+		"ephemeral.expiresAt": {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
 	},
 	"Suite": {
 		"trigger.name":                 {value: `"other"`, pod: "chooses the pod's template", immutable: true},
@@ -243,7 +244,8 @@ func TestPolicyMatrix(t *testing.T) {
 func TestMarksOfSuites(t *testing.T) {
 	w := newPolicyWorld(t)
 	s := aSuite(w.ns, "marked")
-	s.Annotations, s.Labels = map[string]string{"postflight.dev/request-id": "one"}, map[string]string{v1alpha1.LabelTrigger: "smoke", v1alpha1.LabelRestored: ""}
+	s.Annotations, s.Labels = map[string]string{"postflight.dev/request-id": "one"}, map[string]string{v1alpha1.LabelTrigger: "smoke",
+		v1alpha1.LabelRestored: ""}
 	if err := w.runner.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -294,16 +296,17 @@ func newPolicyWorld(t *testing.T) *policyWorld {
 	s := installed(t)
 	w := &policyWorld{Server: s, ns: s.Namespace(t), writer: as(t, s, "writer"), runner: as(t, s, "runner")}
 	w.classWriter, w.classRunner = as(t, s, "class-writer-"+w.ns), as(t, s, "class-runner-"+w.ns)
-	grantEverywhere(t, s, "class-writer-"+w.ns, "postflight.dev", "triggerclasses")
-	grantEverywhere(t, s, "class-runner-"+w.ns, "postflight.dev", "triggerclasses")
-	grantEverywhere(t, s, "class-runner-"+w.ns, "batch", "jobs")
+	grant(t, s, everywhere, "class-writer-"+w.ns, "postflight.dev", "triggerclasses")
+	grant(t, s, everywhere, "class-runner-"+w.ns, "postflight.dev", "triggerclasses")
+	grant(t, s, everywhere, "class-runner-"+w.ns, "batch", "jobs")
 	grant(t, s, w.ns, "class-writer-"+w.ns, "batch", "jobs")
 	grant(t, s, w.ns, "writer", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "postflight.dev", "triggers", "environments", "suites")
 	grant(t, s, w.ns, "runner", "batch", "jobs")
 	poll.Until(t, "the rights and the policies are in force", func() string {
 		class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "tried"}}
-		for kind, o := range map[string]client.Object{"Trigger": aTrigger(w.ns), "Environment": anEnvironment(w.ns, "tried"), "Suite": aSuite(w.ns, "tried"), "TriggerClass": class} {
+		for kind, o := range map[string]client.Object{"Trigger": aTrigger(w.ns), "Environment": anEnvironment(w.ns, "tried"),
+			"Suite": aSuite(w.ns, "tried"), "TriggerClass": class} {
 			writer, runner := w.actors(kind)
 			if err := writer.Create(t.Context(), o, client.DryRunAll); !denied(err) {
 				return fmt.Sprintf("%s by the writer: %v", kind, err)
@@ -339,7 +342,8 @@ func (w *policyWorld) try(t *testing.T, kind, name string, f field) {
 		t.Errorf("labels and finalizers grant nothing, and need no right to create Jobs: %v", err)
 	}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":`+nested(name, f.value)+`}`))
-	if err := runner.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); f.immutable != apierrors.IsInvalid(err) || !f.immutable && err != nil {
+	if err := runner.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); f.immutable != apierrors.IsInvalid(err) || !f.immutable &&
+		err != nil {
 		t.Fatalf("UPDATE with the right to create Jobs: got %v; the field is immutable: %t", err, f.immutable)
 	}
 	switch err := writer.Patch(t.Context(), base.DeepCopy(), patch, client.DryRunAll); {

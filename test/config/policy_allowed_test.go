@@ -12,9 +12,11 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// allowedNamespaces: what a team wrote shows that its namespace runs tests, a Trigger or a key, and a label of the Job says which to look for.
+// allowedNamespaces: what a team wrote shows that its namespace runs tests, a Trigger or a key, and a label of the Job says which to
+// look for.
 func (w *takenOver) allowedNamespaces(t *testing.T) {
-	const byTrigger, byKey = "jobs-of-triggers' denied request: failed to configure binding: no params found", "jobs-of-teams' denied request: failed to configure binding: no params found"
+	const unbound = "' denied request: failed to configure binding: no params found"
+	const byTrigger, byKey = "jobs-of-triggers" + unbound, "jobs-of-teams" + unbound
 	for name, tc := range map[string]struct {
 		has    func(namespace string) client.Object
 		label  string
@@ -50,7 +52,7 @@ func (w *takenOver) allowedNamespaces(t *testing.T) {
 	}
 }
 
-// withdrawn: a namespace whose Triggers are gone is no better than one that never had any.
+// withdrawn: once the Triggers of a namespace are gone, it is like a namespace that never had any.
 func (w *takenOver) withdrawn(t *testing.T) {
 	ns := w.Namespace(t)
 	j, trigger := w.job(ns), triggerIn(ns)
@@ -61,7 +63,7 @@ func (w *takenOver) withdrawn(t *testing.T) {
 	poll.True(t, "nothing allows the Job", func() bool { return !w.mayCreate(t, j)() })
 }
 
-// markedNamespace: a key of nobody continues to allow Jobs, which the policies of earlier versions needed.
+// markedNamespace: a key without an owner continues to allow Jobs. The policies of earlier versions needed it.
 func (w *takenOver) markedNamespace(t *testing.T) {
 	ns := w.Namespace(t)
 	none := &v1alpha1.APIKey{

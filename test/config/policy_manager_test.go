@@ -20,7 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// takenOver is the account of the manager in the hands of somebody else, in a cluster with config/default.
+// takenOver is the account of the manager in the hands of an attacker, in a cluster with config/default.
 type takenOver struct {
 	*policyWorld
 	manager client.Client
@@ -62,7 +62,8 @@ func must(t *testing.T, err error) {
 }
 
 func aKey(ns string) *v1alpha1.APIKey {
-	return &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ci"}, Spec: v1alpha1.APIKeySpec{SHA256: strings.Repeat("a", 64)}}
+	return &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ci"},
+		Spec: v1alpha1.APIKeySpec{SHA256: strings.Repeat("a", 64)}}
 }
 
 // job is what the manager creates for the run, or would in another namespace.
@@ -77,7 +78,8 @@ func (w *takenOver) podOf(t *testing.T, controller, name string) *corev1.Pod {
 	t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.ns, GenerateName: name + "-", Labels: map[string]string{v1alpha1.LabelSuite: name},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: controller, Name: name, UID: types.UID(name), Controller: new(true)}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: controller, Name: name, UID: types.UID(name),
+			Controller: new(true)}},
 	}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "test", Image: "test"}}}}
 	must(t, w.Client.Create(t.Context(), p))
 	return p
@@ -92,7 +94,7 @@ func (w *takenOver) patch(t *testing.T, o client.Object, patch string) error {
 	return w.manager.Patch(t.Context(), o.DeepCopyObject().(client.Object), client.RawPatch(kind, []byte(patch)), client.DryRunAll)
 }
 
-// TestPolicyOfTheManager: the account of the manager can do its task, and whoever takes it over not much more.
+// TestPolicyOfTheManager: the account of the manager can do its task. An attacker who has it can do little more.
 func TestPolicyOfTheManager(t *testing.T) {
 	w := newTakenOver(t)
 	t.Run("its Jobs and pods", w.runs)
@@ -115,7 +117,7 @@ func (w *takenOver) runs(t *testing.T) {
 	must(t, w.manager.Create(t.Context(), j))
 	must(t, w.patch(t, j, `{"metadata":{"annotations":{"postflight.dev/stop-requested":"2026-01-01T00:00:00Z"}},"spec":{"backoffLimit":0}}`))
 	must(t, w.patch(t, w.podOf(t, "Job", "run"), `{"spec":{"activeDeadlineSeconds":1}}`))
-	unlabel := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`)) // somebody may have done so
+	unlabel := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`)) // an admin may have done so
 	must(t, w.Client.Patch(t.Context(), j.DeepCopy(), unlabel))
 	must(t, w.patch(t, j, `{"spec":{"backoffLimit":0}}`))
 	must(t, w.manager.Delete(t.Context(), j, client.PropagationPolicy(metav1.DeletePropagationBackground)))
@@ -140,7 +142,9 @@ func (w *takenOver) privilegedNamespace(t *testing.T) {
 	must(t, w.Client.Create(t.Context(), aKey(ns)))
 	j := w.job(ns)
 	j.Spec.Template.Spec.HostNetwork = true
-	poll.True(t, "the label is seen", func() bool { return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil }) // of namespaces it has a cache
+	poll.True(t, "the label is seen", func() bool { // of namespaces it has a cache
+		return w.manager.Create(t.Context(), j.DeepCopy(), client.DryRunAll) == nil
+	})
 }
 
 func (w *takenOver) jobsElsewhere(t *testing.T) {
@@ -150,17 +154,24 @@ func (w *takenOver) jobsElsewhere(t *testing.T) {
 		change    func(*batchv1.Job)
 		reason    string
 	}{
-		"in kube-system":                           {"kube-system", nil, "namespaces of the system"},
-		"in the namespace of the manager":          {"postflight-system", nil, "namespaces of the system"},
-		"in a namespace without a key or Trigger":  {stray, nil, "no params found"},
-		"without a label in such a namespace":      {stray, func(j *batchv1.Job) { j.Labels = map[string]string{"a": "b"} }, "the label postflight.dev/suite"},
-		"with the label of another run":            {w.ns, func(j *batchv1.Job) { j.Labels[v1alpha1.LabelSuite] = "other" }, "the label postflight.dev/suite"},
-		"owned by nobody":                          {w.ns, func(j *batchv1.Job) { j.OwnerReferences = nil }, "controller is the Suite"},
-		"owned by a Suite that does not control":   {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil }, "controller is the Suite"},
-		"controlled by another kind":               {w.ns, func(j *batchv1.Job) { setOwner(j, v1alpha1.GroupVersion.String(), "Trigger") }, "controller is the Suite"},
-		"controlled by a Suite of another group":   {w.ns, func(j *batchv1.Job) { setOwner(j, "example.com/v1", "Suite") }, "controller is the Suite"},
-		"controlled by a Suite of a group like it": {w.ns, func(j *batchv1.Job) { setOwner(j, "postflight.dev.example.com/v1", "Suite") }, "controller is the Suite"},
-		"controlled by the Suite of another name":  {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Name = "other" }, "controller is the Suite"},
+		"in kube-system":                          {"kube-system", nil, "namespaces of the system"},
+		"in the namespace of the manager":         {"postflight-system", nil, "namespaces of the system"},
+		"in a namespace without a key or Trigger": {stray, nil, "no params found"},
+		"without a label in such a namespace": {stray, func(j *batchv1.Job) { j.Labels = map[string]string{"a": "b"} },
+			"the label postflight.dev/suite"},
+		"with the label of another run": {w.ns, func(j *batchv1.Job) { j.Labels[v1alpha1.LabelSuite] = "other" },
+			"the label postflight.dev/suite"},
+		"owned by nobody": {w.ns, func(j *batchv1.Job) { j.OwnerReferences = nil }, "controller is the Suite"},
+		"owned by a Suite that does not control": {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil },
+			"controller is the Suite"},
+		"controlled by another kind": {w.ns, func(j *batchv1.Job) { setOwner(j, v1alpha1.GroupVersion.String(), "Trigger") },
+			"controller is the Suite"},
+		"controlled by a Suite of another group": {w.ns, func(j *batchv1.Job) { setOwner(j, "example.com/v1", "Suite") },
+			"controller is the Suite"},
+		"controlled by a Suite of a group like it": {w.ns, func(j *batchv1.Job) { setOwner(j, "postflight.dev.example.com/v1", "Suite") },
+			"controller is the Suite"},
+		"controlled by the Suite of another name": {w.ns, func(j *batchv1.Job) { j.OwnerReferences[0].Name = "other" },
+			"controller is the Suite"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := w.job(tc.namespace)
@@ -198,12 +209,14 @@ func (w *takenOver) jobsOnTheNode(t *testing.T) {
 		"privileged init container": {func(p *corev1.PodSpec) {
 			p.InitContainers = []corev1.Container{{Name: "init", Image: "init", SecurityContext: &corev1.SecurityContext{Privileged: new(true)}}}
 		}, "privileged"},
-		"capability": {security(corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN", "SYS_ADMIN"}}}), "privileged"},
+		"capability": {security(corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN", "SYS_ADMIN"}}}),
+			"privileged"},
 		"unmasked /proc": {func(p *corev1.PodSpec) {
 			p.HostUsers = new(false)
 			security(corev1.SecurityContext{ProcMount: new(corev1.UnmaskedProcMount)})(p)
 		}, "privileged"},
-		"capabilities of the baseline": {security(corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN", "KILL"}}}), ""},
+		"capabilities of the baseline": {security(corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN",
+			"KILL"}}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := w.job(w.ns)
@@ -224,21 +237,25 @@ func (w *takenOver) objectsOfOthers(t *testing.T) {
 	must(t, w.Client.Create(t.Context(), foreign))
 	w.suspend(t, own) // so that the API server itself lets its template change
 	ours, theirs := w.podOf(t, "Job", "run"), w.podOf(t, "ReplicaSet", "web")
-	claim := fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":%q,"kind":"Suite","name":"foreign","uid":"x","controller":true}]}}`, v1alpha1.GroupVersion)
-	const image = `{"spec":{"containers":[{"name":"test","image":"evil","imagePullPolicy":"Always","terminationMessagePath":"/dev/termination-log",` +
+	claim := fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":%q,"kind":"Suite","name":"foreign","uid":"x","controller":true}]}}`,
+		v1alpha1.GroupVersion)
+	const image = `{"spec":{"containers":[{"name":"test","image":"evil","imagePullPolicy":"Always",` +
+		`"terminationMessagePath":"/dev/termination-log",` +
 		`"terminationMessagePolicy":"File"}]}}`
 	for name, tc := range map[string]struct {
 		err    error
 		reason string
 	}{
-		"change the pods of a Job":             {w.patch(t, own, `{"spec":{"template":{"spec":{"nodeSelector":{"a":"b"}}}}}`), "neither the pods nor the owner"},
-		"give a Job away":                      {w.patch(t, own, `{"metadata":{"ownerReferences":null}}`), "controller is the Suite"},
-		"change a Job of somebody else":        {w.patch(t, foreign, `{"spec":{"backoffLimit":3}}`), "controller is the Suite"},
-		"adopt a Job of somebody else":         {w.patch(t, foreign, claim), "neither the pods nor the owner"},
-		"delete a Job of somebody else":        {w.manager.Delete(t.Context(), foreign, client.DryRunAll), "controller is the Suite"},
-		"replace the image of a run":           {w.patch(t, ours, image), "activeDeadlineSeconds"},
-		"let a pod of a run answer a Service":  {w.patch(t, ours, `{"metadata":{"labels":{"app":"shop"}}}`), "activeDeadlineSeconds"},
-		"let a pod of a run tolerate all":      {w.patch(t, ours, `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`), "activeDeadlineSeconds"},
+		"change the pods of a Job": {w.patch(t, own, `{"spec":{"template":{"spec":{"nodeSelector":{"a":"b"}}}}}`),
+			"neither the pods nor the owner"},
+		"give a Job away":                     {w.patch(t, own, `{"metadata":{"ownerReferences":null}}`), "controller is the Suite"},
+		"change a Job of somebody else":       {w.patch(t, foreign, `{"spec":{"backoffLimit":3}}`), "controller is the Suite"},
+		"adopt a Job of somebody else":        {w.patch(t, foreign, claim), "neither the pods nor the owner"},
+		"delete a Job of somebody else":       {w.manager.Delete(t.Context(), foreign, client.DryRunAll), "controller is the Suite"},
+		"replace the image of a run":          {w.patch(t, ours, image), "activeDeadlineSeconds"},
+		"let a pod of a run answer a Service": {w.patch(t, ours, `{"metadata":{"labels":{"app":"shop"}}}`), "activeDeadlineSeconds"},
+		"let a pod of a run tolerate all": {w.patch(t, ours, `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`),
+			"activeDeadlineSeconds"},
 		"end a pod of somebody else":           {w.patch(t, theirs, `{"spec":{"activeDeadlineSeconds":1}}`), "only pods of its runs"},
 		"replace the image of somebody else's": {w.patch(t, theirs, image), "only pods of its runs"},
 		"create an Environment":                {w.manager.Create(t.Context(), anEnvironment(w.ns, "mine"), client.DryRunAll), "only ephemeral"},
@@ -259,23 +276,27 @@ func (w *takenOver) suspend(t *testing.T, j *batchv1.Job) {
 
 // noRight is what the roles alone refuse, so that the policies need not consider it.
 func (w *takenOver) noRight(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "own"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "p"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "own"},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"}}
 	key := aKey(w.ns)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "default"}}
 	nothing := client.RawPatch(types.MergePatchType, []byte(`{}`))
 	for name, err := range map[string]error{
-		"create a pod":                 w.manager.Create(t.Context(), pod, client.DryRunAll),
-		"delete a pod":                 w.manager.Delete(t.Context(), pod, client.DryRunAll),
-		"add a container to a pod":     w.manager.SubResource("ephemeralcontainers").Patch(t.Context(), pod, nothing, client.DryRunAll),
-		"create a Trigger":             w.manager.Create(t.Context(), aTrigger(w.ns), client.DryRunAll),
-		"change a Trigger":             w.patch(t, w.trigger, `{"metadata":{"labels":{"a":"b"}}}`),
-		"change a key":                 w.patch(t, aKey(w.ns), `{"spec":{"suspended":true}}`),
-		"create a Team":                w.manager.Create(t.Context(), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}, client.DryRunAll),
-		"create a key":                 w.manager.Create(t.Context(), key, client.DryRunAll),
-		"read a Secret":                w.manager.Get(t.Context(), types.NamespacedName{Namespace: w.ns, Name: "s"}, &corev1.Secret{}),
-		"bind a role":                  w.manager.Create(t.Context(), binding, client.DryRunAll),
-		"label a namespace":            w.patch(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}, `{"metadata":{"labels":{"a":"b"}}}`),
+		"create a pod":             w.manager.Create(t.Context(), pod, client.DryRunAll),
+		"delete a pod":             w.manager.Delete(t.Context(), pod, client.DryRunAll),
+		"add a container to a pod": w.manager.SubResource("ephemeralcontainers").Patch(t.Context(), pod, nothing, client.DryRunAll),
+		"create a Trigger":         w.manager.Create(t.Context(), aTrigger(w.ns), client.DryRunAll),
+		"change a Trigger":         w.patch(t, w.trigger, `{"metadata":{"labels":{"a":"b"}}}`),
+		"change a key":             w.patch(t, aKey(w.ns), `{"spec":{"suspended":true}}`),
+		"create a Team": w.manager.Create(t.Context(), &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}},
+			client.DryRunAll),
+		"create a key":  w.manager.Create(t.Context(), key, client.DryRunAll),
+		"read a Secret": w.manager.Get(t.Context(), types.NamespacedName{Namespace: w.ns, Name: "s"}, &corev1.Secret{}),
+		"bind a role":   w.manager.Create(t.Context(), binding, client.DryRunAll),
+		"label a namespace": w.patch(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}},
+			`{"metadata":{"labels":{"a":"b"}}}`),
 		"write the status of a Job":    w.manager.Status().Patch(t.Context(), w.job(w.ns), nothing, client.DryRunAll),
 		"get a token of an account":    w.manager.SubResource("token").Create(t.Context(), account, &authenticationv1.TokenRequest{}),
 		"delete many Jobs at a time":   w.manager.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace(w.ns), client.DryRunAll),

@@ -24,7 +24,9 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("who may create Jobs may create Triggers: %v", err)
 	}
 	secrets := anEnvironment(ns, "secrets")
-	secrets.Spec.VariablesFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
+	secrets.Spec.VariablesFrom = []corev1.EnvFromSource{{
+		SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}},
+	}}
 	if err := writer.Create(t.Context(), secrets.DeepCopy()); !denied(err) {
 		t.Errorf("an Environment hands Secrets to pods: got %v, want it to be denied", err)
 	}
@@ -40,7 +42,8 @@ func TestPolicy(t *testing.T) {
 	if err := runner.Create(t.Context(), aSuite(ns, "run")); err != nil {
 		t.Errorf("who may create Jobs may create Suites: %v", err)
 	}
-	if err := writer.Patch(t.Context(), aSuite(ns, "run"), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`))); err != nil {
+	if err := writer.Patch(t.Context(), aSuite(ns, "run"), client.RawPatch(types.MergePatchType,
+		[]byte(`{"spec":{"cancel":true}}`))); err != nil {
 		t.Errorf("to cancel a run starts none: %v", err)
 	}
 	manager, err := client.New(s.Manager(t), client.Options{Scheme: s.Scheme})
@@ -90,33 +93,25 @@ func as(t *testing.T, s *apiserver.Server, user string) client.Client {
 func grant(t *testing.T, s *apiserver.Server, ns, user, group string, resources ...string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: user + "-" + resources[0], Namespace: ns}
-	for _, o := range []client.Object{
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}},
-		&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}},
-	} {
-		if err := s.Client.Create(context.Background(), o); err != nil {
-			t.Fatal(err)
-		}
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}
+	users := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name}
+	var role, binding client.Object = &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref,
+		Subjects: users}
+	if ns == everywhere {
+		ref.Kind = "ClusterRole"
+		role, binding = &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref,
+			Subjects: users}
 	}
+	must(t, s.Client.Create(context.Background(), role))
+	must(t, s.Client.Create(context.Background(), binding))
 }
 
-func grantEverywhere(t *testing.T, s *apiserver.Server, user, group string, resources ...string) {
-	t.Helper()
-	meta := metav1.ObjectMeta{Name: user + "-" + resources[0]}
-	for _, o := range []client.Object{
-		&rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}}},
-		&rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}},
-	} {
-		if err := s.Client.Create(context.Background(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+const everywhere = "" // instead of a namespace
 
 func anEnvironment(ns, name string) *v1alpha1.Environment {
-	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}
+	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
+		Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}
 }
 
 func aSuite(ns, name string) *v1alpha1.Suite {
@@ -125,7 +120,8 @@ func aSuite(ns, name string) *v1alpha1.Suite {
 }
 
 func aTrigger(ns string) *v1alpha1.Trigger {
-	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: ns}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: ns},
+		Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
 	trigger.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
 	return trigger
 }

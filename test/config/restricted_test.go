@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,7 +107,8 @@ func onlyContainers(trigger *v1alpha1.Trigger) *v1alpha1.Trigger {
 	pod := &trigger.Spec.JobTemplate.Spec.Template.Spec
 	for i := range pod.Containers {
 		c := pod.Containers[i].SecurityContext
-		c.RunAsNonRoot, c.RunAsUser, c.SeccompProfile = pod.SecurityContext.RunAsNonRoot, pod.SecurityContext.RunAsUser, pod.SecurityContext.SeccompProfile
+		p := pod.SecurityContext
+		c.RunAsNonRoot, c.RunAsUser, c.SeccompProfile = p.RunAsNonRoot, p.RunAsUser, p.SeccompProfile
 	}
 	pod.SecurityContext = nil
 	return trigger
@@ -117,7 +117,7 @@ func onlyContainers(trigger *v1alpha1.Trigger) *v1alpha1.Trigger {
 // triggerOf is the one in the manifests of a page.
 func triggerOf(t *testing.T, page string) *v1alpha1.Trigger {
 	t.Helper()
-	for block := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), page))), "```") {
+	for block := range strings.SplitSeq(read(t, page), "```") {
 		manifests, isYAML := strings.CutPrefix(block, "yaml\n")
 		for manifest := range strings.SplitSeq(manifests, "\n---\n") {
 			trigger := &v1alpha1.Trigger{}
@@ -166,7 +166,7 @@ func stepsOf(t *testing.T, file string) (pod corev1.PodSpec) {
 // integration is the first document of a kind in a file of integrations.
 func integration(t *testing.T, file, kind string) []byte {
 	t.Helper()
-	for document := range strings.SplitSeq(string(read(t, filepath.Join(folder(t, ".."), "integrations", filepath.FromSlash(file)))), "\n---\n") {
+	for document := range strings.SplitSeq(read(t, "integrations/"+file), "\n---\n") {
 		if strings.Contains(document, "\nkind: "+kind+"\n") {
 			return []byte(document)
 		}

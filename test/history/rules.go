@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // oneRun: equal notifications have exactly one run, if one of them was accepted and no other run answers them, and at most one otherwise.
@@ -193,7 +194,7 @@ func truthfulGates(v *view) (all []Violation) {
 			continue
 		}
 		r, exists := v.run[q.Run]
-		canceled := v1alpha1.HasNoVerdict(r.State)
+		canceled := state.Of(r.State).NoVerdict
 		if !exists || q.Green != (r.State == v1alpha1.ReasonPassed) || q.Canceled != canceled {
 			all = append(all, violation(q.Run, "is %q, but a pipeline was told green=%v canceled=%v", r.State, q.Green, q.Canceled))
 		}

@@ -63,7 +63,7 @@ func newProduct(w *world) (*product, error) {
 // notify is a request of a pipeline.
 func (w *world) notify(n *notification.Notification, key string, rerun bool) (dispatch.Result, error) {
 	return w.Dispatch(context.Background(), dispatch.Request{
-		Team: w.team, Notification: n, Repeat: rerun, IdempotencyKey: key, RequestID: w.id("request"), ReceivedAt: w.clock.Now(),
+		Team: w.team, Notification: n, Rerun: rerun, IdempotencyKey: key, RequestID: w.id("request"), ReceivedAt: w.clock.Now(),
 	})
 }
 

@@ -100,8 +100,8 @@ func (w *world) rerunsCheck(random *rand.Rand) (bool, error) {
 	w.tick()
 	w.say("somebody reruns the checks %v of %s", wish.Runs, c)
 	answer, err := w.deliver(e)
-	for _, r := range answer.Repeats {
-		w.say("  %s: %s %s", r.Of, r.Next, r.Problem)
+	for _, r := range answer.Reruns {
+		w.say("  %s: %s %s", r.Run, r.Next, r.Problem)
 	}
 	return true, err
 }

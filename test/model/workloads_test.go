@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
@@ -61,34 +61,34 @@ func (w *world) revision(repository string) (n int) {
 	return n
 }
 
-func (w *world) found() (all []deployed.Found) {
+func (w *world) found() (all []workloads.Found) {
 	e := w.environment()
 	for _, workload := range e.Spec.Workloads {
-		f := deployed.Found{Workload: workload, Source: deployed.SourceOf(e, workload), Object: w.objects[workload.Repository]}
+		f := workloads.Found{Workload: workload, Source: workloads.SourceOf(e, workload), Object: w.objects[workload.Repository]}
 		if f.Object == nil {
-			f.Problem = deployed.NothingFound(workload, f.Source)
+			f.Problem = workloads.NothingFound(workload, f.Source)
 		}
 		all = append(all, f)
 	}
 	return all
 }
 
-func (w *world) versions() []v1alpha1.TestedWorkload { return deployed.Versions(w.found()) }
+func (w *world) versions() []v1alpha1.TestedWorkload { return workloads.Versions(w.found()) }
 
 // compareWorkloads is the action CompareWorkloads.
 func (w *world) compareWorkloads(o *lifecycle.Observation) {
-	tested := deployed.Tested(o.UnderTest.Start, w.versions())
-	o.UnderTest.Moved = !deployed.StillThere(tested, o.Suite.Spec.Deployment)
-	o.UnderTest.Another = deployed.Another(tested, o.Suite.Spec.Deployment)
+	tested := workloads.Tested(o.UnderTest.Start, w.versions())
+	o.UnderTest.Moved = !workloads.StillThere(tested, o.Suite.Spec.Deployment)
+	o.UnderTest.Another = workloads.Another(tested, o.Suite.Spec.Deployment)
 	o.Compared(tested)
 }
 
 // observeEnvironment is the controller of Environments.
 func (w *world) observeEnvironment() error {
 	e := w.environment()
-	o := deployed.Observed{Environment: e, Team: w.team, Found: w.found(), Suites: w.store.all(), Now: w.clock.Now()}
+	o := workloads.Observed{Environment: e, Team: w.team, Found: w.found(), Suites: w.store.all(), Now: w.clock.Now()}
 	is := e.DeepCopy()
-	is.Status.Deployed, _ = deployed.Status(o)
+	is.Status.Deployed, _ = workloads.Status(o)
 	w.store.put(is)
 	for i, d := range is.Status.Deployed {
 		if d.Notification != v1alpha1.NotificationPending {
@@ -96,7 +96,7 @@ func (w *world) observeEnvironment() error {
 		}
 		w.tick()
 		result, err := w.Dispatch(context.Background(), dispatch.Request{
-			Team: w.team, Notification: deployed.Notification(is, d), IdempotencyKey: deployed.RolloutKey(d), RequestID: w.id("rollout"),
+			Team: w.team, Notification: workloads.Notification(is, d), IdempotencyKey: workloads.RolloutKey(d), RequestID: w.id("rollout"),
 			ReceivedAt: w.clock.Now(), Origin: dispatch.FromRollout(is.Name),
 		})
 		if err != nil {

@@ -54,22 +54,6 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* GOMEMLIMIT: nine tenths of the memory limit, in MiB; empty without a limit. */}}
-{{- define "postflight.goMemLimit" -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
-{{- if .Values.goMemLimit -}}
-{{ .Values.goMemLimit }}
-{{- else if $limit -}}
-{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
-{{- $number := regexFind "^[0-9.]+(e[0-9+]+)?" $limit -}}{{/* Helm prints large numbers with an exponent */}}
-{{- $unit := trimPrefix $number $limit -}}
-{{- if not (and $number (hasKey $bytes $unit)) -}}
-{{- fail (printf "resources.limits.memory is %q: use a unit such as Mi or Gi, or set goMemLimit" $limit) -}}
-{{- end -}}
-{{ divf (mulf $number (get $bytes $unit) 0.9) 1048576 | floor | int64 }}MiB
-{{- end -}}
-{{- end -}}
-
 {{/* The Secret with the certificate of the API. */}}
 {{- define "postflight.tlsSecret" -}}
 {{- if .Values.tls.existingSecret -}}

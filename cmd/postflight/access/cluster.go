@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -140,9 +141,45 @@ func (c *Cluster) Scope(all bool) string {
 	return "in the namespace " + c.Namespace
 }
 
-// CheckNamespace returns an error if the namespace does not exist. It is for empty lists: the API server lists
+// Get reads an object of the namespace.
+func (c *Cluster) Get(ctx context.Context, kind, name string, into client.Object) error {
+	return c.ExplainError(c.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, into), fmt.Sprintf("%s %q", kind, name))
+}
+
+// List lists what the namespace has, or all namespaces do. what names it in errors.
+func (c *Cluster) List(ctx context.Context, what string, all bool, into client.ObjectList) error {
+	namespace := c.Namespace
+	if all {
+		namespace = ""
+	}
+	if err := c.Client.List(ctx, into, client.InNamespace(namespace)); err != nil {
+		return c.ExplainError(err, what)
+	}
+	if meta.LenList(into) == 0 && !all {
+		return c.checkNamespace(ctx)
+	}
+	return nil
+}
+
+// AccountMay asks whether a service account has a right.
+func (c *Cluster) AccountMay(ctx context.Context, namespace, account string, right authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		ResourceAttributes: &right,
+		User:               UserOfAccount(namespace, account),
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}}
+	err := c.Client.Create(ctx, review)
+	return review.Status.Allowed, err
+}
+
+// UserOfAccount is how the API server calls a service account.
+func UserOfAccount(namespace, account string) string {
+	return "system:serviceaccount:" + namespace + ":" + account
+}
+
+// checkNamespace returns an error if the namespace does not exist. It is for empty lists: the API server lists
 // nothing in a namespace that does not exist. Users without the right to read the namespace get no error.
-func (c *Cluster) CheckNamespace(ctx context.Context) error {
+func (c *Cluster) checkNamespace(ctx context.Context) error {
 	err := c.Client.Get(ctx, client.ObjectKey{Name: c.Namespace}, &corev1.Namespace{})
 	if apierrors.IsNotFound(err) {
 		return c.ExplainError(err, "")

@@ -38,7 +38,8 @@ func (s *Server) AddFlags(cmd *cobra.Command) {
 
 func (s *Server) AddOwnFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "base URL of the server; default: $POSTFLIGHT_URL")
-	cmd.Flags().StringVar(&s.team, "team", "", "name of the Team, or TEAM/TRUSTPOLICY, for a token that does not say whose it is; default: $POSTFLIGHT_TEAM")
+	cmd.Flags().StringVar(&s.team, "team", "",
+		"name of the Team, or TEAM/TRUSTPOLICY, for a token that does not say whose it is; default: $POSTFLIGHT_TEAM")
 	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is unavailable or overloaded")
 }
 
@@ -80,7 +81,7 @@ func (s *Server) Connect() error {
 	}
 	s.Sender = sender
 	s.Client, err = client.New(address, "", client.WithTokens(sender.TokenSource), client.WithTeam(team), client.WithRetryTimeout(s.patience),
-		client.WithUserAgent(version.UserAgent("postflight")), client.WithTrace(TraceContext(os.Getenv)),
+		client.WithUserAgent(version.UserAgent("postflight")), client.WithTrace(traceContext(os.Getenv)),
 		client.OnRetry(func(err error, pause time.Duration) { s.Console.Aside("%v Trying again in %s.", err, pause) }))
 	return err
 }
@@ -91,8 +92,8 @@ func namesTeam(text string) bool {
 	return len(validation.IsDNS1123Subdomain(team)) == 0 && (!both || len(validation.IsDNS1123Subdomain(policy)) == 0)
 }
 
-// checkTransport warns about a key that looks wrong, or that anyone on the way can read. Pipelines send such keys, and nobody sends
-// tokens yet, so that a token is not sent at all.
+// checkTransport warns about a key that looks wrong, or that anyone on the way can read, because pipelines depend on such keys. It refuses
+// to send a token in the clear.
 func (s *Server) checkTransport(machine credential.Machine, sender *credential.Credential, address string) error {
 	inTheClear := credential.InTheClear(address) && !machine.AllowsHTTP()
 	switch {
@@ -102,7 +103,7 @@ func (s *Server) checkTransport(machine credential.Machine, sender *credential.C
 	case !sender.Key:
 		return nil
 	}
-	if key, err := sender.Token(context.Background(), ""); err == nil && TruncatedKey.MatchString(key) {
+	if key, err := sender.Token(context.Background(), ""); err == nil && truncatedKey.MatchString(key) {
 		s.Console.Note("Warning: the API key looks cut off: " +
 			"a key that starts with pf_ and a namespace ends in 38 letters and digits. Copy it again.")
 	}
@@ -113,14 +114,15 @@ func (s *Server) checkTransport(machine credential.Machine, sender *credential.C
 	return nil
 }
 
-// TraceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
-func TraceContext(getenv func(string) string) (traceparent, tracestate string) {
+// traceContext reads the trace of the pipeline, as W3C Trace Context. Both are empty if there is none, or if it is not valid.
+func traceContext(getenv func(string) string) (traceparent, tracestate string) {
 	format := propagation.TraceContext{}
-	ctx := format.Extract(context.Background(), propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")})
+	given := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
+	ctx := format.Extract(context.Background(), given)
 	valid := propagation.MapCarrier{}
 	format.Inject(ctx, valid)
 	return valid["traceparent"], valid["tracestate"]
 }
 
-// TruncatedKey matches a key of ours without its end. It might still be a key from elsewhere.
-var TruncatedKey = regexp.MustCompile(`^pf_[a-z0-9-]{1,63}_[0-9A-Za-z]{0,37}$`)
+// truncatedKey matches a key of ours without its end. It might still be a key from elsewhere.
+var truncatedKey = regexp.MustCompile(`^pf_[a-z0-9-]{1,63}_[0-9A-Za-z]{0,37}$`)

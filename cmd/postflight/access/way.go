@@ -1,6 +1,8 @@
+// Package access reaches what commands talk to: the server of $POSTFLIGHT_URL, or the cluster of the kubeconfig.
 package access
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,8 +23,25 @@ func (w *Way) AddOwnFlags(cmd *cobra.Command) {
 	w.Server.AddOwnFlags(cmd)
 }
 
-// Connect reports whether the server is the way.
-func (w *Way) Connect(cmd *cobra.Command, output cli.Output) (byServer bool, err error) {
+// Command returns the RunE of a command that talks to the server or to the cluster. choose is told which.
+func (w *Way) Command(
+	o *cli.Output, choose func(byServer bool), run func(ctx context.Context, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := o.Open(cmd); err != nil {
+			return err
+		}
+		byServer, err := w.connect(cmd, *o)
+		if err != nil {
+			return err
+		}
+		choose(byServer)
+		return run(cmd.Context(), args)
+	}
+}
+
+// connect reports whether the server is the way.
+func (w *Way) connect(cmd *cobra.Command, output cli.Output) (byServer bool, err error) {
 	named, byCluster := cli.AnyChanged(cmd, "url"), cli.AnyChanged(cmd, "namespace", "context", "kubeconfig", "all-namespaces")
 	if named && byCluster {
 		return false, cli.Exitf(cli.ExitTrouble, "--url asks the server, and -n, -A, --context and --kubeconfig ask the cluster: use one of them")

@@ -1,3 +1,4 @@
+// Package cli has what all commands share: the terminal, exit codes, and how runs and tests are printed.
 package cli
 
 import (
@@ -21,6 +22,9 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
+
+// FrameInterval looks smooth.
+const FrameInterval = 100 * time.Millisecond
 
 // Output is the flag that every command has, and where the command prints: results to standard output, and
 // progress and hints to standard error.
@@ -168,6 +172,11 @@ func (c *Console) Table(rows [][]string) error {
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	return w.Flush()
+}
+
+// WithValue drops the rows that have only a name.
+func WithValue(rows [][]string) [][]string {
+	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
 // BytesBar shows how far a transfer is. It is silent unless a person watches.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -75,6 +76,8 @@ func PositionOf(f client.TestFailure) string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
+func ShortSHA(sha string) string { return sha[:min(len(sha), 12)] }
+
 func OrDash(text string) string { return cmp.Or(text, "-") }
 
 func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
@@ -82,12 +85,12 @@ func Size(bytes int64) string { return humanize.Bytes(uint64(max(bytes, 0))) }
 // MaxFailureMessage bounds the message of a failure in a list, in bytes: a line or two of a terminal.
 const MaxFailureMessage = 160
 
-// maxEnd bounds the message of a run, in bytes: it may quote what somebody wrote into an annotation.
+// maxEnd bounds the message of a run, in bytes: it may quote an annotation.
 const maxEnd = 1024
 
 // PrintEnd prints what there is to say about the end of a run at the end of a wait: what became of its tests, or why there are none.
 func (c *Console) PrintEnd(r *client.Run) {
-	if said := EndOf(r); said != "" {
+	if said := endOf(r); said != "" {
 		c.Note("%s: %s", r.ID, said)
 	}
 	if r.ResultsProblem != "" {
@@ -98,18 +101,19 @@ func (c *Console) PrintEnd(r *client.Run) {
 	}
 }
 
-// EndOf says what only the tests themselves, or whoever canceled them, know.
-func EndOf(r *client.Run) string {
+// endOf says how the tests ended, or who canceled the run.
+func endOf(r *client.Run) string {
 	tests := TestsOf(r.Results)
 	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
+	shown := state.Of(r.State).EndShown
 	switch {
 	case exitOnly && tests != "":
 		return tests + "; it passed by its exit code only, because results.require of the Trigger is Nothing"
 	case exitOnly:
 		return "passed by its exit code only, because the Trigger asks for no results of its tests"
-	case r.State == v1alpha1.ReasonInconclusive, r.State == v1alpha1.ReasonPassed && r.OnlyFailedOf != "": // its message counts the tests
+	case shown == state.Message, r.State == v1alpha1.ReasonPassed && r.OnlyFailedOf != "": // its message counts the tests
 		return plaintext.Line(r.Message, maxEnd)
-	case r.State == v1alpha1.ReasonCanceled:
+	case shown == state.MessageAndTests:
 		return strings.TrimSpace(plaintext.Line(r.Message, maxEnd) + " " + tests)
 	default:
 		return tests

@@ -25,7 +25,8 @@ func gitHub(t *testing.T, handler http.HandlerFunc) map[string]string {
 
 func TestGitHubActions(t *testing.T) {
 	for audience, query := range map[string]string{
-		"": "api-version=2.0&audience=postflight", "https://postflight.example.com/?a=b&c": "api-version=2.0&audience=https%3A%2F%2Fpostflight.example.com%2F%3Fa%3Db%26c",
+		"":                                      "api-version=2.0&audience=postflight",
+		"https://postflight.example.com/?a=b&c": "api-version=2.0&audience=https%3A%2F%2Fpostflight.example.com%2F%3Fa%3Db%26c",
 	} {
 		asked := 0
 		env := gitHub(t, func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +96,8 @@ func TestGitHubActionsAnswersWrongly(t *testing.T) {
 				t.Fatal(err)
 			}
 			token, err := c.Token(t.Context(), "")
-			if err == nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "S3CRET") || strings.Contains(err.Error(), "idtoken") {
+			if err == nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "S3CRET") ||
+				strings.Contains(err.Error(), "idtoken") {
 				t.Errorf("%q, %v; want %q and no secret", token, err, tc.says)
 			}
 			failed, ok := errors.AsType[*issuerError](err)
@@ -115,15 +117,22 @@ func TestPrograms(t *testing.T) {
 		want   string
 		says   string
 	}{
-		"Buildkite": {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: `echo "$*" | tr -d ' '`, want: "oidcrequest-token--audiencepostflight"},
-		"CircleCI": {env: map[string]string{"CIRCLECI": "true", "CIRCLE_OIDC_TOKEN": "for-the-cloud", "CIRCLE_OIDC_TOKEN_V2": "for-the-cloud"}, name: "circleci",
+		"Buildkite": {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: `echo "$*" | tr -d ' '`,
+			want: "oidcrequest-token--audiencepostflight"},
+		"CircleCI": {env: map[string]string{"CIRCLECI": "true", "CIRCLE_OIDC_TOKEN": "for-the-cloud", "CIRCLE_OIDC_TOKEN_V2": "for-the-cloud"},
+			name:   "circleci",
 			script: `echo "$*" | tr -d ' '`, want: `runoidcget--claims{"aud":"postflight"}`},
-		"another audience": {env: map[string]string{"CIRCLECI": "true", "POSTFLIGHT_AUDIENCE": `a"}`}, name: "circleci", script: `echo "$*" | tr -d ' '`, want: `runoidcget--claims{"aud":"a\"}"}`},
-		"it fails":         {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: "echo S3CRET; echo S3CRET >&2; exit 3", says: `"buildkite-agent oidc request-token" gives no token: exit status 3`},
-		"it prints more":   {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: "echo a S3CRET", says: "one word"},
-		"without an end":   {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: "head -c 1000000 /dev/zero", says: "longer than"},
-		"not there":        {env: map[string]string{"BUILDKITE": "true"}, name: "other", says: "POSTFLIGHT_ID_TOKEN=$(buildkite-agent oidc request-token --audience postflight)"},
-		"another system":   {env: map[string]string{"GITLAB_CI": "true"}, name: "buildkite-agent", script: "echo token", says: "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"},
+		"another audience": {env: map[string]string{"CIRCLECI": "true", "POSTFLIGHT_AUDIENCE": `a"}`}, name: "circleci",
+			script: `echo "$*" | tr -d ' '`, want: `runoidcget--claims{"aud":"a\"}"}`},
+		"it fails": {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent",
+			script: "echo S3CRET; echo S3CRET >&2; exit 3", says: `"buildkite-agent oidc request-token" gives no token: exit status 3`},
+		"it prints more": {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: "echo a S3CRET", says: "one word"},
+		"without an end": {env: map[string]string{"BUILDKITE": "true"}, name: "buildkite-agent", script: "head -c 1000000 /dev/zero",
+			says: "longer than"},
+		"not there": {env: map[string]string{"BUILDKITE": "true"}, name: "other",
+			says: "POSTFLIGHT_ID_TOKEN=$(buildkite-agent oidc request-token --audience postflight)"},
+		"another system": {env: map[string]string{"GITLAB_CI": "true"}, name: "buildkite-agent", script: "echo token",
+			says: "id_tokens: {POSTFLIGHT_ID_TOKEN: {aud: postflight}}"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

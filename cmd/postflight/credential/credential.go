@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/internal/core/access/jwt"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ci"
+	"github.com/postflight-dev/postflight/internal/core/text/serverurl"
 )
 
 const (
@@ -54,8 +56,7 @@ func ThisMachine() Machine {
 	}
 }
 
-// Find returns the first credential that there is: an API key, a token in a file, one in a variable, or one that the CI system
-// gives out.
+// Find returns the first credential that exists: an API key, a token in a file, a token in a variable, or a token from the CI system.
 func (m Machine) Find() (*Credential, error) {
 	key, from, err := APIKey(m.Getenv)
 	if err != nil {
@@ -133,3 +134,9 @@ func (m Machine) AllowsHTTP() bool {
 type fixed string
 
 func (t fixed) Token(context.Context, string) (string, error) { return string(t), nil }
+
+// InTheClear reports whether requests to the server leave this machine without TLS.
+func InTheClear(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && serverurl.InTheClear(u)
+}

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// unsigned is a token with these claims, whose signature nobody checks here.
+// unsigned is a token with these claims. Its signature is not checked here.
 func unsigned(claims string) string {
 	part := base64.RawURLEncoding.EncodeToString
 	return part([]byte(`{"alg":"none"}`)) + "." + part([]byte(claims)) + "." + part([]byte("signature"))
@@ -38,12 +38,13 @@ func write(t *testing.T, path, content string) string {
 	return path
 }
 
-// TestWhichCredential: the first one that there is identifies the command.
+// TestWhichCredential: the first credential that exists identifies the command.
 func TestWhichCredential(t *testing.T) {
 	dir := t.TempDir()
 	key, token, empty := write(t, dir+"/key", "from-file\n"), write(t, dir+"/token", "sa-token\n"), write(t, dir+"/empty", " \n")
 	github := gitHub(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"count":1,"value":"github-token"}`) })
-	everything := map[string]string{"POSTFLIGHT_API_KEY": "from-variable", "POSTFLIGHT_API_KEY_FILE": key, "POSTFLIGHT_TOKEN_FILE": token, "POSTFLIGHT_ID_TOKEN": "id-token"}
+	everything := map[string]string{"POSTFLIGHT_API_KEY": "from-variable", "POSTFLIGHT_API_KEY_FILE": key, "POSTFLIGHT_TOKEN_FILE": token,
+		"POSTFLIGHT_ID_TOKEN": "id-token"}
 	for name, value := range github {
 		everything[name] = value
 	}
@@ -64,35 +65,48 @@ func TestWhichCredential(t *testing.T) {
 		from  string
 		says  string // of the error
 	}{
-		"all there is":          {env: everything, want: "from-variable", from: "the API key in POSTFLIGHT_API_KEY"},
-		"a key in a file":       {env: without("POSTFLIGHT_API_KEY"), want: "from-file", from: "the API key in " + key},
-		"a named file":          {env: without("POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE"), mount: key, want: "sa-token", from: "the token in " + token},
-		"a mounted file":        {env: without("POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE", "POSTFLIGHT_TOKEN_FILE"), mount: token, want: "sa-token", from: "the token in " + token},
-		"a variable":            {env: without("POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE", "POSTFLIGHT_TOKEN_FILE"), mount: dir + "/none", want: "id-token", from: "the token in POSTFLIGHT_ID_TOKEN"},
-		"GitHub":                {env: github, want: "github-token", from: "a token of GitHub Actions"},
-		"an empty secret":       {env: map[string]string{"POSTFLIGHT_API_KEY": " ", "POSTFLIGHT_ID_TOKEN": "id-token"}, want: "id-token", from: "the token in POSTFLIGHT_ID_TOKEN"},
-		"nothing":               {says: "there is no credential"},
-		"no key file":           {env: map[string]string{"POSTFLIGHT_API_KEY_FILE": dir + "/none", "POSTFLIGHT_ID_TOKEN": "id-token"}, says: "POSTFLIGHT_API_KEY_FILE"},
-		"an empty key file":     {env: map[string]string{"POSTFLIGHT_API_KEY_FILE": empty, "POSTFLIGHT_ID_TOKEN": "id-token"}, says: "it is empty"},
-		"a key cut short":       {env: map[string]string{"POSTFLIGHT_API_KEY": "pf_" + strings.Repeat("a", 38)}, says: "mistyped or cut"},
-		"no token file":         {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": dir + "/none", "POSTFLIGHT_ID_TOKEN": "id-token"}, says: "no such file"},
+		"all there is":    {env: everything, want: "from-variable", from: "the API key in POSTFLIGHT_API_KEY"},
+		"a key in a file": {env: without("POSTFLIGHT_API_KEY"), want: "from-file", from: "the API key in " + key},
+		"a named file": {env: without("POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE"), mount: key, want: "sa-token",
+			from: "the token in " + token},
+		"a mounted file": {env: without("POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE", "POSTFLIGHT_TOKEN_FILE"), mount: token,
+			want: "sa-token", from: "the token in " + token},
+		"a variable": {env: without("POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE", "POSTFLIGHT_TOKEN_FILE"), mount: dir + "/none",
+			want: "id-token", from: "the token in POSTFLIGHT_ID_TOKEN"},
+		"GitHub": {env: github, want: "github-token", from: "a token of GitHub Actions"},
+		"an empty secret": {env: map[string]string{"POSTFLIGHT_API_KEY": " ", "POSTFLIGHT_ID_TOKEN": "id-token"}, want: "id-token",
+			from: "the token in POSTFLIGHT_ID_TOKEN"},
+		"nothing": {says: "there is no credential"},
+		"no key file": {env: map[string]string{"POSTFLIGHT_API_KEY_FILE": dir + "/none", "POSTFLIGHT_ID_TOKEN": "id-token"},
+			says: "POSTFLIGHT_API_KEY_FILE"},
+		"an empty key file": {env: map[string]string{"POSTFLIGHT_API_KEY_FILE": empty, "POSTFLIGHT_ID_TOKEN": "id-token"},
+			says: "it is empty"},
+		"a key cut short": {env: map[string]string{"POSTFLIGHT_API_KEY": "pf_" + strings.Repeat("a", 38)}, says: "mistyped or cut"},
+		"no token file": {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": dir + "/none", "POSTFLIGHT_ID_TOKEN": "id-token"},
+			says: "no such file"},
 		"a folder":              {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": dir}, says: "is a directory"},
 		"a file without an end": {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": "/dev/zero"}, says: "longer than"},
 		"an empty token file":   {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": empty}, says: "has no token: it is empty"},
-		"a page in a file":      {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": write(t, dir+"/page", "<html>log in, S3CRET</html>")}, says: "one word"},
-		"a second header":       {env: map[string]string{"POSTFLIGHT_ID_TOKEN": "S3CRET\r\nX-Other: 1"}, says: "one word"},
-		"a long token":          {env: map[string]string{"POSTFLIGHT_ID_TOKEN": strings.Repeat("S3CRET", 2000)}, says: "longer than"},
-		"no audience":           {env: map[string]string{"POSTFLIGHT_AUDIENCE": "a b", "POSTFLIGHT_ID_TOKEN": "id-token"}, says: "POSTFLIGHT_AUDIENCE"},
-		"half of GitHub":        {env: map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x", "GITHUB_ACTIONS": "true"}, says: "permissions: {id-token: write"},
-		"GitHub over http":      {env: map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "http://example.com/?x=1", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "S3CRET"}, says: "plain http"},
-		"GitHub without a URL":  {env: map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "file:///etc/passwd", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "S3CRET"}, says: "is not a URL"},
+		"a page in a file": {env: map[string]string{"POSTFLIGHT_TOKEN_FILE": write(t, dir+"/page", "<html>log in, S3CRET</html>")},
+			says: "one word"},
+		"a second header": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": "S3CRET\r\nX-Other: 1"}, says: "one word"},
+		"a long token":    {env: map[string]string{"POSTFLIGHT_ID_TOKEN": strings.Repeat("S3CRET", 2000)}, says: "longer than"},
+		"no audience": {env: map[string]string{"POSTFLIGHT_AUDIENCE": "a b", "POSTFLIGHT_ID_TOKEN": "id-token"},
+			says: "POSTFLIGHT_AUDIENCE"},
+		"half of GitHub": {env: map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x", "GITHUB_ACTIONS": "true"},
+			says: "permissions: {id-token: write"},
+		"GitHub over http": {env: map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "http://example.com/?x=1",
+			"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "S3CRET"}, says: "plain http"},
+		"GitHub without a URL": {env: map[string]string{"ACTIONS_ID_TOKEN_REQUEST_URL": "file:///etc/passwd",
+			"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "S3CRET"}, says: "is not a URL"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := machine(tc.env)
 			m.TokenFile = tc.mount
 			c, err := m.Find()
-			if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "S3CRET")) {
+			if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) ||
+				strings.Contains(err.Error(), "S3CRET")) {
 				t.Fatalf("%v, want %q and no secret", err, tc.says)
 			}
 			if err != nil {
@@ -110,7 +124,8 @@ func TestWhichCredential(t *testing.T) {
 func TestRotation(t *testing.T) {
 	dir := t.TempDir()
 	mount := func(version, token string) {
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, version), 0o755), os.WriteFile(filepath.Join(dir, version, "token"), []byte(token), 0o600),
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, version), 0o755), os.WriteFile(filepath.Join(dir, version, "token"), []byte(token),
+			0o600),
 			os.Symlink(version, filepath.Join(dir, "..tmp")), os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data"))); err != nil {
 			t.Fatal(err)
 		}
@@ -156,11 +171,13 @@ func TestKept(t *testing.T) {
 		refused bool // the last one, before the last request
 		want    int  // requests to the issuer
 	}{
-		"one of five minutes":    {tokens: []string{expires(5 * time.Minute)}, at: []time.Duration{0, time.Minute, 4 * time.Minute}, want: 1},
-		"shortly before it ends": {tokens: []string{expires(5 * time.Minute), expires(10 * time.Minute)}, at: []time.Duration{0, 4*time.Minute + 31*time.Second, 5 * time.Minute}, want: 2},
-		"refused before":         {tokens: []string{expires(5 * time.Minute), expires(6 * time.Minute)}, at: []time.Duration{0, time.Minute}, refused: true, want: 2},
-		"it does not say":        {tokens: []string{"opaque"}, at: []time.Duration{0, time.Hour}, want: 1},
-		"an odd end":             {tokens: []string{unsigned(`{"exp":1e300}`)}, at: []time.Duration{0, time.Hour}, want: 1},
+		"one of five minutes": {tokens: []string{expires(5 * time.Minute)}, at: []time.Duration{0, time.Minute, 4 * time.Minute}, want: 1},
+		"shortly before it ends": {tokens: []string{expires(5 * time.Minute), expires(10 * time.Minute)},
+			at: []time.Duration{0, 4*time.Minute + 31*time.Second, 5 * time.Minute}, want: 2},
+		"refused before": {tokens: []string{expires(5 * time.Minute), expires(6 * time.Minute)}, at: []time.Duration{0, time.Minute},
+			refused: true, want: 2},
+		"it does not say": {tokens: []string{"opaque"}, at: []time.Duration{0, time.Hour}, want: 1},
+		"an odd end":      {tokens: []string{unsigned(`{"exp":1e300}`)}, at: []time.Duration{0, time.Hour}, want: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +215,8 @@ func TestExplain(t *testing.T) {
 		says  []string
 	}{
 		"expired": {unsigned(fmt.Sprintf(claims, `"postflight"`, noon.Add(-3*time.Minute).Unix())),
-			[]string{`the issuer "https://gitlab.example.com"`, `the audience "postflight"`, `"project_path:acme/shop"`, "which expired 3m0s ago", "Get a new one"}},
+			[]string{`the issuer "https://gitlab.example.com"`, `the audience "postflight"`, `"project_path:acme/shop"`, "which expired 3m0s ago",
+				"Get a new one"}},
 		"not expired": {unsigned(fmt.Sprintf(claims, `["a","b"]`, noon.Add(3*time.Minute).Unix())),
 			[]string{`the audience "a, b"`, "which expires in 3m0s", "trusts this issuer and audience", "POSTFLIGHT_API_KEY"}},
 		"no end":      {unsigned(`{"iss":"x"}`), []string{`the issuer "x"`, "POSTFLIGHT_API_KEY"}},
@@ -219,5 +237,30 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%q shows the token, or a code of a terminal", text)
 			}
 		})
+	}
+}
+
+func TestInTheClear(t *testing.T) {
+	cases := map[string]bool{
+		"http://postflight.postflight-system.svc": true,
+		"http://postflight.example.com:8080":      true,
+		"HTTP://postflight.example.com":           true,
+		"http://10.0.0.1":                         true,
+		"http://[2001:db8::1]:80":                 true,
+		"http://0.0.0.0:8080":                     true,
+		"http://localhost.example.com":            true,
+		"http://127.0.0.1.example.com":            true,
+		"https://postflight.example.com":          false,
+		"http://localhost:8080":                   false,
+		"http://LOCALHOST.":                       false,
+		"http://127.0.0.1:8080":                   false,
+		"http://127.9.9.9":                        false,
+		"http://[::1]:8080":                       false,
+		"http://[::ffff:127.0.0.1]":               false,
+	}
+	for address, want := range cases {
+		if got := InTheClear(address); got != want {
+			t.Errorf("%s: %t, want %t", address, got, want)
+		}
 	}
 }

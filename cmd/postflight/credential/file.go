@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// file is the token of a ServiceAccount that the kubelet renews, or one that another program puts there.
+// file finds the token of a ServiceAccount, which the kubelet renews, or a token that another program wrote.
 func (m Machine) file(string) (*Credential, error) {
 	path, named := m.Getenv("POSTFLIGHT_TOKEN_FILE"), true
 	if path == "" {

@@ -88,8 +88,8 @@ func (o *Options) Run(ctx context.Context, run string) error {
 		return o.end(ctx, run)
 	}
 	s := &v1alpha1.Suite{}
-	if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: run}, s); err != nil {
-		return o.ExplainError(err, fmt.Sprintf("run %q", run))
+	if err := o.Get(ctx, "run", run, s); err != nil {
+		return err
 	}
 	pods := &corev1.PodList{}
 	if err := o.Client.List(ctx, pods, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: s.Name}); err != nil {
@@ -101,14 +101,15 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	j := &batchv1.Job{}
 	err := o.Client.Get(ctx, client.ObjectKeyFromObject(s), j)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("the Job of the run %s is gone, or there was none, so nobody knows how its pod was made. Repeat the run: postflight runs rerun %s -n %s", s.Name, s.Name, s.Namespace)
+		return fmt.Errorf("the Job of the run %s is gone, or there was none, so nobody knows how its pod was made. "+
+			"Repeat the run: postflight runs rerun %s -n %s", s.Name, s.Name, s.Namespace)
 	}
 	if err != nil {
 		return o.ExplainError(err, fmt.Sprintf("Job %q", s.Name))
 	}
-	of, failed := outcome.PodToDebug(pods.Items)
+	ended, failed := outcome.PodToDebug(pods.Items)
 	o.Failed = failed
-	p, problem := job.DebugPod(s, j, of, o.Debugging)
+	p, problem := job.DebugPod(s, j, ended, o.Debugging)
 	switch {
 	case problem != "":
 		return fmt.Errorf("%s", problem)

@@ -27,7 +27,8 @@ type Result struct {
 }
 
 func (o *Options) show(s *v1alpha1.Suite, j *batchv1.Job, p *corev1.Pod, existed bool) error {
-	r := Result{Run: s.Name, Namespace: s.Namespace, Pod: p.Name, Container: job.DebugContainer(p), Until: o.until(p), Tests: testsOf(j, job.DebugContainer(p))}
+	container := job.DebugContainer(p)
+	r := Result{Run: s.Name, Namespace: s.Namespace, Pod: p.Name, Container: container, Until: o.until(p), Tests: testsOf(j, container)}
 	r.Commands = []string{
 		fmt.Sprintf("kubectl wait -n %s --for=condition=Ready --timeout=2m pod/%s", r.Namespace, r.Pod),
 		fmt.Sprintf("kubectl exec -n %s -it %s -c %s -- sh", r.Namespace, r.Pod, r.Container),
@@ -99,7 +100,8 @@ func commandText(words []string) string {
 func (o *Options) beside(s *v1alpha1.Suite, pods []corev1.Pod) error {
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil })
 	if i < 0 {
-		return fmt.Errorf("the run %s has not ended, and no pod of it runs. Why it waits: postflight runs show %s -n %s", s.Name, s.Name, s.Namespace)
+		return fmt.Errorf("the run %s has not ended, and no pod of it runs. Why it waits: postflight runs show %s -n %s",
+			s.Name, s.Name, s.Namespace)
 	}
 	p := pods[i]
 	r := Result{Run: s.Name, Namespace: s.Namespace, Pod: p.Name, Container: p.Spec.Containers[0].Name}

@@ -1,3 +1,4 @@
+// Package doctor has the command that checks an installation.
 package doctor
 
 import (
@@ -8,7 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
@@ -57,10 +61,27 @@ type check struct {
 }
 
 func (o *Options) checks() []check {
+	crds, triggers := &apiextensions.CustomResourceDefinitionList{}, &v1alpha1.TriggerList{}
+	environments, suites := &v1alpha1.EnvironmentList{}, &v1alpha1.SuiteList{}
 	return []check{
-		{"CRDs", o.crds}, {"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
-		{"teams", o.teams}, {"trustpolicies", o.trustPolicies}, {"triggers", o.triggers}, {"environments", o.environments}, {"queue", o.queue}, {"reach", o.reach},
+		o.listed("CRDs", crds, func() []doctor.Finding { return doctor.CRDs(crds.Items) }),
+		{"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
+		{"teams", o.teams}, {"trustpolicies", o.trustPolicies},
+		o.listed("triggers", triggers, func() []doctor.Finding { return doctor.Triggers(triggers.Items) }),
+		o.listed("environments", environments, func() []doctor.Finding { return doctor.Environments(environments.Items) }),
+		o.listed("queue", suites, func() []doctor.Finding { return doctor.Queue(suites.Items, o.Clock.Now()) }),
+		{"reach", o.reach},
 	}
+}
+
+// listed is a check of all objects of a kind.
+func (o *Options) listed(name string, list client.ObjectList, find func() []doctor.Finding) check {
+	return check{name, func(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+		if err := o.Client.List(ctx, list); err != nil {
+			return nil, err
+		}
+		return find(), nil
+	}}
 }
 
 func (o *Options) run(ctx context.Context) error {

@@ -15,12 +15,12 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/text/version"
@@ -38,10 +38,13 @@ const (
 // manager finds the installation. Its Deployment has the label of its component, whatever the chart calls it.
 func (o *Options) manager(ctx context.Context) (in installation, found []doctor.Finding, err error) {
 	deployments := &appsv1.DeploymentList{}
-	if err := o.Client.List(ctx, deployments, client.InNamespace(o.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "manager"}); err != nil {
+	component := client.MatchingLabels{"app.kubernetes.io/component": "manager"}
+	if err := o.Client.List(ctx, deployments, client.InNamespace(o.Namespace), component); err != nil {
 		return in, nil, err
 	}
-	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool { return slices.Equal(doctor.Container(&d).Command, []string{"manager"}) })
+	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool {
+		return slices.Equal(doctor.Container(&d).Command, []string{"manager"})
+	})
 	if i < 0 {
 		return in, []doctor.Finding{doctor.NoManager(o.Namespace)}, nil
 	}
@@ -58,14 +61,6 @@ func (o *Options) manager(ctx context.Context) (in installation, found []doctor.
 	return in, doctor.Manager(in.deployment, in.pods, version.Get().Version), nil
 }
 
-func (o *Options) crds(ctx context.Context, _ installation) ([]doctor.Finding, error) {
-	list := &apiextensions.CustomResourceDefinitionList{}
-	if err := o.Client.List(ctx, list); err != nil {
-		return nil, err
-	}
-	return doctor.CRDs(list.Items), nil
-}
-
 func (o *Options) rights(ctx context.Context, in installation) ([]doctor.Finding, error) {
 	if in.deployment == nil {
 		return nil, nil
@@ -74,15 +69,11 @@ func (o *Options) rights(ctx context.Context, in installation) ([]doctor.Finding
 	questions := doctor.Rights(o.Namespace, watched(in.deployment))
 	var denied []authorizationv1.ResourceAttributes
 	for _, q := range questions {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			ResourceAttributes: &q,
-			User:               o.userOfAccount(account),
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + o.Namespace, "system:authenticated"},
-		}}
-		if err := o.Client.Create(ctx, review); err != nil {
+		allowed, err := o.AccountMay(ctx, o.Namespace, account, q)
+		if err != nil {
 			return nil, err
 		}
-		if !review.Status.Allowed {
+		if !allowed {
 			denied = append(denied, q)
 		}
 	}
@@ -94,11 +85,6 @@ func accountOf(d *appsv1.Deployment) string {
 	return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
 }
 
-// userOfAccount is how the API server calls an account of the installation.
-func (o *Options) userOfAccount(account string) string {
-	return "system:serviceaccount:" + o.Namespace + ":" + account
-}
-
 func (o *Options) policies(ctx context.Context, in installation) ([]doctor.Finding, error) {
 	if in.deployment == nil {
 		return nil, nil
@@ -107,7 +93,7 @@ func (o *Options) policies(ctx context.Context, in installation) ([]doctor.Findi
 	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, bindings)); err != nil {
 		return nil, err
 	}
-	return doctor.Policies(o.userOfAccount(accountOf(in.deployment)), policies.Items, bindings.Items), nil
+	return doctor.Policies(access.UserOfAccount(o.Namespace, accountOf(in.deployment)), policies.Items, bindings.Items), nil
 }
 
 // watched are the only namespaces that the manager watches; without any, it watches all.
@@ -135,19 +121,20 @@ func (o *Options) leader(ctx context.Context, in installation) ([]doctor.Finding
 	return []doctor.Finding{doctor.Leader(lease, in.pods, now)}, nil
 }
 
-// renewed looks again at a Lease that seems to have expired: the clock of this machine may be wrong. It is nil if nobody
-// renews the Lease, or if that was not the question.
+// renewed looks again at a Lease that seems to have expired: the clock of this machine may be wrong. It returns nil if
+// the Lease is not renewed, or did not seem to have expired.
 func (o *Options) renewed(ctx context.Context, lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	if lease == nil || lease.Spec.RenewTime == nil || now.Sub(lease.Spec.RenewTime.Time) < leaseRenewal {
 		return nil
 	}
-	again := &coordinationv1.Lease{}
+	latest := &coordinationv1.Lease{}
 	for range leaseLooks {
 		if transfer.Sleep(ctx, leaseRenewal/leaseLooks) != nil {
 			return nil
 		}
-		if o.Client.Get(ctx, client.ObjectKeyFromObject(lease), again) == nil && again.Spec.RenewTime != nil && !again.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
-			return again
+		err := o.Client.Get(ctx, client.ObjectKeyFromObject(lease), latest)
+		if err == nil && latest.Spec.RenewTime != nil && !latest.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+			return latest
 		}
 	}
 	return nil
@@ -249,28 +236,4 @@ func (o *Options) trustPolicies(ctx context.Context, in installation) ([]doctor.
 // gitHubURL returns the API of GitHub that the manager uses.
 func gitHubURL(d *appsv1.Deployment) string {
 	return cmp.Or(doctor.Flag(d, "github-url"), "https://api.github.com")
-}
-
-func (o *Options) triggers(ctx context.Context, _ installation) ([]doctor.Finding, error) {
-	list := &v1alpha1.TriggerList{}
-	if err := o.Client.List(ctx, list); err != nil {
-		return nil, err
-	}
-	return doctor.Triggers(list.Items), nil
-}
-
-func (o *Options) environments(ctx context.Context, _ installation) ([]doctor.Finding, error) {
-	list := &v1alpha1.EnvironmentList{}
-	if err := o.Client.List(ctx, list); err != nil {
-		return nil, err
-	}
-	return doctor.Environments(list.Items), nil
-}
-
-func (o *Options) queue(ctx context.Context, _ installation) ([]doctor.Finding, error) {
-	list := &v1alpha1.SuiteList{}
-	if err := o.Client.List(ctx, list); err != nil {
-		return nil, err
-	}
-	return doctor.Queue(list.Items, o.Clock.Now()), nil
 }

@@ -120,7 +120,9 @@ func reachJob(namespace string, d *appsv1.Deployment, urls []string) *batchv1.Jo
 	little := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	spec := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: &no,
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
 		Containers: []corev1.Container{{
 			Name: "reach", Image: doctor.Container(d).Image, ImagePullPolicy: doctor.Container(d).ImagePullPolicy,
 			Command:   append([]string{"/collect", "reach"}, urls...),

@@ -38,8 +38,7 @@ func (c *Cluster) Environment(ctx context.Context, name string) (*client.Environ
 
 func (c *Cluster) get(ctx context.Context, name string) (*v1alpha1.Environment, error) {
 	e := &v1alpha1.Environment{}
-	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: c.Namespace, Name: name}, e)
-	return e, c.ExplainError(err, fmt.Sprintf("Environment %q", name))
+	return e, c.Get(ctx, "Environment", name, e)
 }
 
 // EnvironmentAt knows the present and the previous deployment. The archive is behind the server.
@@ -86,11 +85,8 @@ func (c *Cluster) list(ctx context.Context) ([]client.EnvironmentStatus, error) 
 	if c.All {
 		namespace = ""
 	}
-	if err := c.Client.List(ctx, &list, crclient.InNamespace(namespace)); err != nil {
-		return nil, c.ExplainError(err, "Environments")
-	}
-	if len(list.Items) == 0 && !c.All {
-		return nil, c.CheckNamespace(ctx)
+	if err := c.List(ctx, "Environments", c.All, &list); err != nil {
+		return nil, err
 	}
 	all, err := c.status(ctx, namespace, list.Items)
 	slices.SortFunc(all, func(a, b client.EnvironmentStatus) int {
@@ -100,9 +96,9 @@ func (c *Cluster) list(ctx context.Context) ([]client.EnvironmentStatus, error) 
 }
 
 // status lists the runs only if an Environment may have to settle.
-func (c *Cluster) status(ctx context.Context, namespace string, of []v1alpha1.Environment) ([]client.EnvironmentStatus, error) {
+func (c *Cluster) status(ctx context.Context, namespace string, environments []v1alpha1.Environment) ([]client.EnvironmentStatus, error) {
 	runs := &v1alpha1.SuiteList{}
-	if slices.ContainsFunc(of, func(e v1alpha1.Environment) bool { return e.Spec.Settle != nil }) {
+	if slices.ContainsFunc(environments, func(e v1alpha1.Environment) bool { return e.Spec.Settle != nil }) {
 		if err := c.Client.List(ctx, runs, crclient.InNamespace(namespace)); err != nil {
 			return nil, c.ExplainError(err, "Suites")
 		}
@@ -114,9 +110,9 @@ func (c *Cluster) status(ctx context.Context, namespace string, of []v1alpha1.En
 		own[k] = append(own[k], &runs.Items[i])
 	}
 	teams, now := c.Teams(ctx), c.Clock.Now()
-	all := make([]client.EnvironmentStatus, 0, len(of))
-	for i := range of {
-		e := &of[i]
+	all := make([]client.EnvironmentStatus, 0, len(environments))
+	for i := range environments {
+		e := &environments[i]
 		s := record.EnvironmentOf(teams[e.Namespace], e, now)
 		s.Settling = queue.SettlingOf(e, queue.BurstOf(e, own[key{e.Namespace, e.Name}]), now)
 		all = append(all, s)

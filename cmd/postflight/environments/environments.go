@@ -64,24 +64,16 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	o.way.AddOwnFlags(cmd)
 }
 
-// command returns the RunE of a command about Environments.
+// command returns the RunE of a command about Environments, of all namespaces if all points to true.
 func (o *Options) command(all *bool, run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := o.Open(cmd); err != nil {
-			return err
-		}
-		byServer, err := o.way.Connect(cmd, o.Output)
-		if err != nil {
-			return err
-		}
+	return o.way.Command(&o.Output, func(byServer bool) {
 		o.Now = time.Now
 		cluster := &Cluster{Cluster: &o.way.Cluster, All: all != nil && *all}
 		o.Source, o.Scope = cluster, cluster.Scope(cluster.All)
 		if byServer {
 			o.Source, o.Scope = o.way.Server.Client, "of your team"
 		}
-		return run(cmd.Context(), args)
-	}
+	}, run)
 }
 
 // rollout says how far a deployment is, in a word.

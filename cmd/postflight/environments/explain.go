@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 type ExplainOptions struct {
@@ -34,9 +34,9 @@ func NewExplain() *cobra.Command {
 		Use:     "environment (NAME | -f FILE)",
 		Aliases: []string{"env"},
 		Short:   "Show what is read from the workloads of an Environment, and what a rollout would start",
-		Long: `Shows what the manager reads from the workloads that an Environment names: each object with how far its rollout is, where the commit,
-the branch and the deployment type are read and what is there, which Triggers of the Environment would match, why the others do not, and
-what is wrong with what to do. It changes nothing.
+		Long: `Shows what the manager reads from the workloads that an Environment names: each object with how far its rollout is, where the
+commit, the branch and the deployment type are read and what is there, which Triggers of the Environment would match, why the others do not,
+and what is wrong with what to do. It changes nothing.
 
 With -f, it tries an Environment that is not applied yet.
 
@@ -58,7 +58,8 @@ Exit codes: 0 nothing is wrong, 1 there is a problem, 3 it could not be found ou
 		}),
 	})
 	cmd.Flags().StringVarP(&o.File, "filename", "f", "", "file with an Environment that need not exist yet; - reads standard input")
-	cmd.Flags().StringVar(&o.Manager, "manager", "postflight-system/postflight-manager", "service account of the manager, whose rights are checked")
+	cmd.Flags().StringVar(&o.Manager, "manager", "postflight-system/postflight-manager",
+		"service account of the manager, whose rights are checked")
 	o.AddFlags(cmd)
 	return cmd
 }
@@ -80,7 +81,7 @@ func (o *ExplainOptions) Run(ctx context.Context, args []string) error {
 	for i := range triggers.Items {
 		all = append(all, &triggers.Items[i])
 	}
-	x := deployed.Explain(observed, all, o.others(ctx, e))
+	x := workloads.Explain(observed, all, o.others(ctx, e))
 	x.Notes = append(x.Notes, notes...)
 	x.Problems = append(x.Problems, o.lackingRights(ctx, observed)...)
 	if err := o.Console.Result(x, func() error { return o.print(x) }); err != nil {
@@ -106,32 +107,27 @@ func (o *ExplainOptions) environment(ctx context.Context, args []string) (*v1alp
 	}
 	e.Namespace = cmp.Or(e.Namespace, o.Namespace)
 	o.Namespace = e.Namespace
-	if is, err := o.stored(ctx, e.Name); err == nil {
-		e.Status, e.UID = is.Status, is.UID
+	if stored, err := o.stored(ctx, e.Name); err == nil {
+		e.Status, e.UID = stored.Status, stored.UID
 	}
 	return e, nil
 }
 
 func (o *ExplainOptions) stored(ctx context.Context, name string) (*v1alpha1.Environment, error) {
 	e := &v1alpha1.Environment{}
-	err := o.Client.Get(ctx, crclient.ObjectKey{Namespace: o.Namespace, Name: name}, e)
-	return e, o.ExplainError(err, fmt.Sprintf("Environment %q", name))
+	return e, o.Get(ctx, "Environment", name, e)
 }
 
 // maxFile is as much as etcd stores of an object, in bytes.
 const maxFile = 1536 << 10
 
 func (o *ExplainOptions) read() (*v1alpha1.Environment, error) {
-	from := o.In
-	if o.File != "-" {
-		file, err := os.Open(o.File)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		from = file
+	file, err := cli.OpenFile(o.File, o.In)
+	if err != nil {
+		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(from, maxFile))
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +150,7 @@ func (o *ExplainOptions) others(ctx context.Context, e *v1alpha1.Environment) []
 	return list.Items
 }
 
-func (o *ExplainOptions) print(x deployed.Explained) error {
+func (o *ExplainOptions) print(x workloads.Explained) error {
 	if err := o.Console.Table(explainedRows(x)); err != nil {
 		return err
 	}
@@ -170,7 +166,7 @@ func (o *ExplainOptions) print(x deployed.Explained) error {
 	return nil
 }
 
-func explainedRows(x deployed.Explained) (rows [][]string) {
+func explainedRows(x workloads.Explained) (rows [][]string) {
 	rows = append(rows, []string{"Environment:", x.Namespace + "/" + x.Environment})
 	for _, w := range x.Workloads {
 		rows = append(rows, []string{""}, []string{"Workload:", w.Workload + repositoryOf(w.Repository)})
@@ -194,7 +190,7 @@ func repositoryOf(name string) string {
 	return ", with the code of " + name
 }
 
-func objectRows(o deployed.ExplainedObject) [][]string {
+func objectRows(o workloads.ExplainedObject) [][]string {
 	state := "rolled out"
 	if !o.Ready {
 		state = cmp.Or(o.Message, "not rolled out")
@@ -207,7 +203,7 @@ func objectRows(o deployed.ExplainedObject) [][]string {
 	for _, d := range o.Digests {
 		rows = append(rows, []string{"Image:", d.Container + " runs " + d.Digest})
 	}
-	return withValue(rows)
+	return cli.WithValue(rows)
 }
 
 func withProblem(problem string) string {
@@ -217,9 +213,11 @@ func withProblem(problem string) string {
 	return ". " + problem
 }
 
-func repositoryRows(r deployed.ExplainedRepository) [][]string {
+func repositoryRows(r workloads.ExplainedRepository) [][]string {
 	name := cmp.Or(r.Repository, "not named")
-	rows := withValue([][]string{{"Repository:", name}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message}})
+	rows := cli.WithValue([][]string{
+		{"Repository:", name}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message},
+	})
 	rows = slices.Insert(rows, 0, []string{""})
 	if r.SHA != "" && len(r.Triggers) == 0 {
 		rows = append(rows, []string{"Triggers:", "none names this Environment"})

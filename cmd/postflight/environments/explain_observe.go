@@ -15,12 +15,12 @@ import (
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
 // observe reads with the rights of the user what the manager reads with its own.
-func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (in deployed.Observed, notes []string, err error) {
-	in = deployed.Observed{Environment: e, Now: o.Clock.Now()}
+func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (in workloads.Observed, notes []string, err error) {
+	in = workloads.Observed{Environment: e, Now: o.Clock.Now()}
 	teams := &v1alpha1.TeamList{}
 	err = o.Client.List(ctx, teams)
 	teamKnown := err == nil
@@ -33,7 +33,7 @@ func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (
 	}
 	foreign := false
 	for _, w := range e.Spec.Workloads {
-		s := deployed.SourceOf(e, w)
+		s := workloads.SourceOf(e, w)
 		team := in.Team
 		if !teamKnown && s.Namespace != e.Namespace {
 			foreign = true
@@ -46,10 +46,11 @@ func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (
 		in.Found = append(in.Found, found...)
 	}
 	if foreign {
-		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces (spec.workloadNamespaces).")
+		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces "+
+			"(spec.workloadNamespaces).")
 	}
 	if !teamKnown {
-		in.Team = &v1alpha1.Team{} // of which nothing is known
+		in.Team = &v1alpha1.Team{} // nothing is known about it
 	}
 	return in, notes, nil
 }
@@ -70,23 +71,25 @@ func (o *ExplainOptions) suites(ctx context.Context, e *v1alpha1.Environment) (a
 }
 
 // find returns what a workload means: objects, or a problem.
-func (o *ExplainOptions) find(ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload) ([]deployed.Found, error) {
-	f := deployed.Found{Workload: w, Source: deployed.SourceOf(e, w)}
-	problem := func(message, do string) ([]deployed.Found, error) {
+func (o *ExplainOptions) find(
+	ctx context.Context, e *v1alpha1.Environment, team *v1alpha1.Team, w v1alpha1.Workload,
+) ([]workloads.Found, error) {
+	f := workloads.Found{Workload: w, Source: workloads.SourceOf(e, w)}
+	problem := func(message, do string) ([]workloads.Found, error) {
 		f.Problem, f.Do = message, do
-		return []deployed.Found{f}, nil
+		return []workloads.Found{f}, nil
 	}
-	if refused := deployed.Allowed(team, f.Source, e, w.Name); refused != "" {
-		return problem(refused, deployed.DoAskOperator)
+	if refused := workloads.Allowed(team, f.Source, e, w.Name); refused != "" {
+		return problem(refused, workloads.DoAskOperator)
 	}
 	mapping, err := o.Client.RESTMapper().RESTMapping(f.Source.GroupKind(), f.Source.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		return problem(deployed.NoKind(f.Source), deployed.DoCorrectKind)
+		return problem(workloads.NoKind(f.Source), workloads.DoCorrectKind)
 	case err != nil:
 		return nil, fmt.Errorf("it cannot be found out whether the cluster has the kind %s: %w", f.Source.Kind, err)
 	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
-		return problem(deployed.NotNamespaced(f.Source, string(mapping.Scope.Name())), deployed.DoCorrectKind)
+		return problem(workloads.NotNamespaced(f.Source, string(mapping.Scope.Name())), workloads.DoCorrectKind)
 	}
 	objects, err := o.objects(ctx, f.Source, w)
 	if apierrors.IsForbidden(err) {
@@ -96,22 +99,22 @@ func (o *ExplainOptions) find(ctx context.Context, e *v1alpha1.Environment, team
 	if err != nil {
 		return nil, fmt.Errorf("objects of kind %s in namespace %s cannot be read: %w", f.Source.Kind, f.Source.Namespace, err)
 	}
-	var all []deployed.Found
-	selection := deployed.SelectionOf(w)
+	var all []workloads.Found
+	selection := workloads.SelectionOf(w)
 	for i := range objects {
 		object := &objects[i]
-		if selection.Has(object) && deployed.Allowed(team, f.Source, e, object.GetName()) == "" {
-			deployed.Slim(object) // as the manager sees it
-			all = append(all, deployed.Found{Workload: w, Source: f.Source, Object: object})
+		if selection.Has(object) && workloads.Allowed(team, f.Source, e, object.GetName()) == "" {
+			workloads.Slim(object) // as the manager sees it
+			all = append(all, workloads.Found{Workload: w, Source: f.Source, Object: object})
 		}
 	}
 	if len(all) == 0 {
-		return problem(deployed.NothingFound(w, f.Source), "")
+		return problem(workloads.NothingFound(w, f.Source), "")
 	}
 	return all, nil
 }
 
-func (o *ExplainOptions) objects(ctx context.Context, s deployed.Source, w v1alpha1.Workload) ([]unstructured.Unstructured, error) {
+func (o *ExplainOptions) objects(ctx context.Context, s workloads.Source, w v1alpha1.Workload) ([]unstructured.Unstructured, error) {
 	if w.Selector == nil {
 		one := &unstructured.Unstructured{}
 		one.SetGroupVersionKind(s.GroupVersionKind)
@@ -132,34 +135,33 @@ func (o *ExplainOptions) objects(ctx context.Context, s deployed.Source, w v1alp
 }
 
 // lackingRights are those of the manager: by a review, if you may ask, or else by what the status says.
-func (o *ExplainOptions) lackingRights(ctx context.Context, in deployed.Observed) (problems []deployed.Problem) {
-	seen := map[deployed.Source]bool{}
+func (o *ExplainOptions) lackingRights(ctx context.Context, in workloads.Observed) (problems []workloads.Problem) {
+	seen := map[workloads.Source]bool{}
 	for _, w := range in.Environment.Spec.Workloads {
-		s := deployed.SourceOf(in.Environment, w)
+		s := workloads.SourceOf(in.Environment, w)
 		mapping, err := o.Client.RESTMapper().RESTMapping(s.GroupKind(), s.Version)
-		if err != nil || seen[s] || deployed.Allowed(in.Team, s, in.Environment, w.Name) != "" && in.Team != nil && in.Team.Name != "" {
+		if err != nil || seen[s] || workloads.Allowed(in.Team, s, in.Environment, w.Name) != "" && in.Team != nil && in.Team.Name != "" {
 			continue
 		}
 		seen[s] = true
 		if o.managerLacks(ctx, in.Environment, s, mapping.Resource) {
-			problems = append(problems, deployed.Problem{Message: deployed.MayNotRead(s), Do: deployed.Advice(s, o.Manager)})
+			problems = append(problems, workloads.Problem{Message: workloads.MayNotRead(s), Do: workloads.Advice(s, o.Manager)})
 		}
 	}
 	return problems
 }
 
-func (o *ExplainOptions) managerLacks(ctx context.Context, e *v1alpha1.Environment, s deployed.Source, resource schema.GroupVersionResource) bool {
+func (o *ExplainOptions) managerLacks(
+	ctx context.Context, e *v1alpha1.Environment, s workloads.Source, resource schema.GroupVersionResource,
+) bool {
 	namespace, account, _ := strings.Cut(o.Manager, "/")
 	for _, verb := range []string{"list", "watch"} {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource},
-			User:               "system:serviceaccount:" + namespace + ":" + account,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
-		}}
-		if err := o.Client.Create(ctx, review); err != nil {
-			return statusSays(e, deployed.MayNotRead(s))
+		right := authorizationv1.ResourceAttributes{Namespace: s.Namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource}
+		allowed, err := o.AccountMay(ctx, namespace, account, right)
+		if err != nil {
+			return statusSays(e, workloads.MayNotRead(s))
 		}
-		if !review.Status.Allowed {
+		if !allowed {
 			return true
 		}
 	}

@@ -1,12 +1,12 @@
 package environments
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
 type ListOptions struct {
@@ -43,12 +43,9 @@ workloads run the commit. Below are those that are on hold, or that have to sett
 }
 
 func (o *ListOptions) Run(ctx context.Context) error {
-	all := []client.EnvironmentStatus{} // JSON: never null
-	for e, err := range o.Source.Environments(ctx) {
-		if err != nil {
-			return err
-		}
-		all = append(all, e)
+	all, _, err := cli.Collect(o.Source.Environments(ctx), 0)
+	if err != nil {
+		return err
 	}
 	return o.Console.Result(all, func() error {
 		if len(all) == 0 {
@@ -81,7 +78,9 @@ func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
 			deployed = []client.Deployed{{}}
 		}
 		for _, d := range deployed {
-			rows = append(rows, []string{e.Namespace, e.Name, cmp.Or(d.Repository, "-"), commitOf(d), cmp.Or(d.Branch, "-"), o.since(d), cmp.Or(d.ReportedBy, "-"), rollout(d)})
+			rows = append(rows, []string{
+				e.Namespace, e.Name, cli.OrDash(d.Repository), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
+			})
 		}
 	}
 	if !o.AllNamespaces {

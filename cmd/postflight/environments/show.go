@@ -3,7 +3,6 @@ package environments
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,7 +69,9 @@ func (o *ShowOptions) rows(e *client.EnvironmentStatus) [][]string {
 	if e.Ready != nil && !*e.Ready {
 		problem = e.Message
 	}
-	rows := [][]string{{"Environment:", e.Name}, {"Problem:", problem}, {"On hold:", o.hold(*e)}, {"Settling:", o.settling(*e)}, {"URL:", e.URL}}
+	rows := [][]string{
+		{"Environment:", e.Name}, {"Problem:", problem}, {"On hold:", o.hold(*e)}, {"Settling:", o.settling(*e)}, {"URL:", e.URL},
+	}
 	if e.ExpiresAt != nil {
 		rows = append(rows, []string{"Expires:", e.ExpiresAt.UTC().Format(time.RFC3339)})
 	}
@@ -82,18 +83,16 @@ func (o *ShowOptions) rows(e *client.EnvironmentStatus) [][]string {
 	case len(e.Deployed) == 0 && e.At != nil:
 		rows = append(rows, []string{"Deployed:", "nothing is known of that time"})
 	case len(e.Deployed) == 0:
-		rows = append(rows, []string{"Deployed:", "nothing is known: notify after each deployment, or name the workloads in spec.workloads of the Environment"})
+		rows = append(rows, []string{
+			"Deployed:", "nothing is known: notify after each deployment, or name the workloads in spec.workloads of the Environment",
+		})
 	}
-	rows = withValue(rows)
+	rows = cli.WithValue(rows)
 	for _, d := range e.Deployed {
 		rows = append(rows, []string{""})
-		rows = append(rows, withValue(o.deployedRows(d))...)
+		rows = append(rows, cli.WithValue(o.deployedRows(d))...)
 	}
 	return rows
-}
-
-func withValue(rows [][]string) [][]string {
-	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
 func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
@@ -115,8 +114,11 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 	if d.SHA == "" && d.Ready == nil && d.Message != "" {
 		sha = "not known: " + d.Message
 	}
-	rows := [][]string{{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", sha}, {"Branch:", d.Branch},
-		{"Type:", d.DeploymentType}, {"Only at:", d.URL}, {"Since:", since}, {"Before:", previous}, {"Reported by:", d.ReportedBy}, {"Rollout:", state}}
+	rows := [][]string{
+		{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", sha}, {"Branch:", d.Branch},
+		{"Type:", d.DeploymentType}, {"Only at:", d.URL}, {"Since:", since}, {"Before:", previous},
+		{"Reported by:", d.ReportedBy}, {"Rollout:", state},
+	}
 	for _, w := range d.Workloads {
 		rows = append(rows, []string{"Workload:", workload(d, w)})
 	}

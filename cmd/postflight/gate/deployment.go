@@ -52,7 +52,8 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
 	f.IntVar(&d.pipeline, "pipeline", 0, "id of the GitLab pipeline that the check belongs to; default: the newest of the commit and branch")
 	f.StringVar(&d.commitURL, "commit-url", "", "link to the commit")
-	f.StringVar(&d.commitMessage, "commit-message", "", "message of the commit, for pages; its first line is kept; default: $POSTFLIGHT_COMMIT_MESSAGE")
+	f.StringVar(&d.commitMessage, "commit-message", "",
+		"message of the commit, for pages; its first line is kept; default: $POSTFLIGHT_COMMIT_MESSAGE")
 	f.StringVar(&d.commitAuthor, "commit-author", "", "name of its author, for pages; default: $POSTFLIGHT_COMMIT_AUTHOR")
 	f.StringVar(&d.deduplicationKey, "deduplication-key", "",
 		"newer runs stop older ones with the same key; default: branch/environment, or what the Trigger's supersede says")
@@ -81,7 +82,7 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	if d.NoDetect {
 		detected = ci.Context{}
 	}
-	if d.SHA != "" && !d.of(detected) { // this is about another commit
+	if d.SHA != "" && !d.sameCommit(detected) { // this is about another commit
 		detected.CommitURL, detected.CommitMessage, detected.CommitAuthor = "", "", ""
 	}
 	variables, err := parseVariables(d.Variables)
@@ -103,8 +104,8 @@ func (d *Deployment) Notification() (client.Notification, error) {
 	}, err
 }
 
-// of reports whether the flags name the commit of the CI system.
-func (d *Deployment) of(detected ci.Context) bool {
+// sameCommit reports whether the flags name the commit of the CI system.
+func (d *Deployment) sameCommit(detected ci.Context) bool {
 	named := commit.Commit{Repository: cmp.Or(d.repository, detected.Repository), Revision: d.SHA}
 	return named.Same(commit.Commit{Repository: detected.Repository, Revision: detected.SHA})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,7 +77,8 @@ Without --wait, 0 means that every run was started.`,
 	})
 	o.Deployment.addFlags(cmd)
 	cmd.Flags().BoolVarP(&o.Wait, "wait", "w", false, "wait for the runs to end")
-	cmd.Flags().BoolVar(&o.AllowNoMatch, "allow-no-match", false, "exit 0 if no Trigger matches, or if the environment that is gone is not known")
+	cmd.Flags().BoolVar(&o.AllowNoMatch, "allow-no-match", false,
+		"exit 0 if no Trigger matches, or if the environment that is gone is not known")
 	cmd.Flags().BoolVar(&o.rerun, "rerun", false, "start another attempt of runs of the same commit that have a result")
 	cmd.Flags().BoolVar(&o.acceptDifferent, "accept-different", false,
 		"with --wait, take the result of a run that tests another deployment of the commit: another URL, other variables or input files")
@@ -166,7 +168,7 @@ func (o *NotifyOptions) explainNoMatch(ctx context.Context, n client.Notificatio
 	return nil
 }
 
-// maxExplained bounds the Triggers in the log of a pipeline. The one that should have matched is among the first.
+// maxExplained bounds the Triggers in the log of a pipeline. The Trigger that should have matched is among the first.
 const maxExplained = 10
 
 // nearestFirst sorts by how many conditions do not hold.
@@ -228,4 +230,35 @@ func (o *NotifyOptions) exitError(matched, failures int, runs []RunStatus) error
 	default:
 		return err
 	}
+}
+
+// runTerminated reports that an ephemeral environment is gone.
+func (o *NotifyOptions) runTerminated(ctx context.Context) error {
+	if o.URL == "" {
+		return errors.New("--terminated needs --deployment-url, or $POSTFLIGHT_DEPLOYMENT_URL: the URL of the environment that is gone")
+	}
+	result, err := o.Client.EnvironmentTerminated(ctx, client.Termination{DeploymentURL: o.URL})
+	if cli.FailureCode(err) == "environment_not_found" {
+		if o.AllowNoMatch {
+			o.Console.Note("There is no ephemeral Environment for %s, or no longer.", o.URL)
+			return nil
+		}
+		return fmt.Errorf("%w. --allow-no-match makes this exit 0", err)
+	}
+	if err != nil {
+		return err
+	}
+	return o.Console.Result(result, func() error {
+		for _, t := range result.Results {
+			fmt.Fprintf(o.Console.Out, "  %s  %s\n", cli.Clean(t.EnvironmentAlias), cli.Clean(canceledOf(t.Runs)))
+		}
+		return nil
+	})
+}
+
+func canceledOf(runs []string) string {
+	if len(runs) == 0 {
+		return "terminated"
+	}
+	return "terminated, canceling: " + strings.Join(runs, ", ")
 }

@@ -13,7 +13,7 @@ import (
 // aboutDuplicate says what a run that existed already is worth for this deployment.
 func aboutDuplicate(r client.Result, now time.Time) string {
 	var about []string
-	if other := OtherDeployment(r); other != "" {
+	if other := otherDeployment(r); other != "" {
 		about = append(about, "it tests a deployment with "+other)
 	}
 	if r.DuplicateEndedAt != nil {
@@ -36,8 +36,8 @@ var differences = map[httpapi.Difference]string{
 	httpapi.DifferentEnvironment: "an Environment that was deleted and created again since",
 }
 
-// OtherDeployment is how the run of a duplicate tests another deployment; "" if it tests the same.
-func OtherDeployment(r client.Result) string {
+// otherDeployment is how the run of a duplicate tests another deployment; "" if it tests the same.
+func otherDeployment(r client.Result) string {
 	var all []string
 	for _, d := range r.DuplicateDiffers {
 		text, known := differences[d]
@@ -56,8 +56,8 @@ func OtherDeployment(r client.Result) string {
 
 // statusOf is what is known of a run before anybody waits for it.
 func (o *NotifyOptions) statusOf(r client.Result) RunStatus {
-	s := RunStatus{Run: r.RunID(), Trigger: r.TriggerID, Verdict: Waiting}
-	if other := OtherDeployment(r); other != "" && !o.acceptDifferent {
+	s := RunStatus{Run: r.RunID(), Trigger: r.TriggerID, Verdict: waiting}
+	if other := otherDeployment(r); other != "" && !o.acceptDifferent {
 		s.Verdict = different
 		s.Reason = fmt.Sprintf("The run tests a deployment of this commit with %s, so its result says nothing about this one. To test this one, "+
 			"notify with --rerun, or set \"duplicates: Deployment\" in the Trigger. To take that result, add --accept-different.", other)

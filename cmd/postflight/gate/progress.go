@@ -17,7 +17,7 @@ const reminderInterval = time.Minute
 var (
 	frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	marks  = map[verdict]string{
-		passed: "\x1b[32m✓\x1b[0m", Failed: "\x1b[31m✗\x1b[0m", noOutcome: "\x1b[31m!\x1b[0m",
+		passed: "\x1b[32m✓\x1b[0m", failed: "\x1b[31m✗\x1b[0m", noOutcome: "\x1b[31m!\x1b[0m",
 		canceled: "\x1b[33m■\x1b[0m", superseded: "\x1b[33m↷\x1b[0m", different: "\x1b[33m≠\x1b[0m", changed: "\x1b[33m?\x1b[0m",
 	}
 )
@@ -34,11 +34,11 @@ type progress struct {
 	drawn int // lines that the next frame replaces
 }
 
-func StartProgress(console *cli.Console, runs []RunStatus) *progress {
+func startProgress(console *cli.Console, runs []RunStatus) *progress {
 	p := &progress{console: console, began: time.Now(), ended: make(chan struct{}), runs: slices.Clone(runs)}
 	console.SetDrawing(true)
 	for _, r := range runs {
-		if r.Verdict != Waiting && !console.Live {
+		if r.Verdict != waiting && !console.Live {
 			console.Print(p.line(r, timestamp()))
 		}
 	}
@@ -77,7 +77,8 @@ func (p *progress) Update(i int, change func(*RunStatus)) {
 	change(&p.runs[i])
 	p.runs[i].Seconds = time.Since(p.began).Seconds()
 	after := p.runs[i]
-	news := before.Verdict != after.Verdict || before.Relevant != after.Relevant || before.state != after.state || before.Reason != after.Reason
+	news := before.Verdict != after.Verdict || before.Relevant != after.Relevant ||
+		before.state != after.state || before.Reason != after.Reason
 	if news && !p.console.Live {
 		p.console.Print(p.line(after, timestamp()))
 	}
@@ -98,7 +99,7 @@ func (p *progress) Stop() []RunStatus {
 
 func (p *progress) remind() {
 	for _, r := range p.runs {
-		if r.Verdict == Waiting {
+		if r.Verdict == waiting {
 			p.console.Print(p.line(r, timestamp()))
 		}
 	}
@@ -138,7 +139,7 @@ func (p *progress) draw(frame string, last bool) {
 func (p *progress) line(r RunStatus, start string) string {
 	took := time.Duration(r.Seconds * float64(time.Second))
 	word := string(r.Verdict)
-	if r.Verdict == Waiting {
+	if r.Verdict == waiting {
 		took = time.Since(p.began)
 		if r.state != "" {
 			word = strings.ToLower(cli.Clean(r.state))
@@ -147,7 +148,7 @@ func (p *progress) line(r RunStatus, start string) string {
 	if r.Followed {
 		word = "superseded by " + cli.Clean(r.Relevant) + ": " + word
 	}
-	if r.Repeated {
+	if r.Retried {
 		word = "no result, repeated by " + cli.Clean(r.Relevant) + ": " + word
 	}
 	parts := []string{start, cli.Clean(r.Run), word, took.Truncate(time.Second).String()}

@@ -46,7 +46,7 @@ func (o *WaitOptions) report(ctx context.Context, console *cli.Console, runs []R
 // only what is known of the wait.
 func (o *WaitOptions) endedRun(ctx context.Context, s *RunStatus) *client.Run {
 	id := s.Run
-	if s.Followed || s.Repeated {
+	if s.Followed || s.Retried {
 		id = s.Relevant
 	}
 	known := &client.Run{ID: id, Trigger: cmp.Or(s.Trigger, id), State: string(s.Verdict), Message: s.Reason, URL: s.URL}

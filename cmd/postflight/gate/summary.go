@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // The bounds of texts in a summary, in bytes, as people read them in a list.
@@ -41,7 +42,7 @@ func summaryOf(runs []*client.Run) string {
 			}
 		}
 		tests, text := cli.TestsOf(r.Results), report.Code(r.Message, maxSummaryText)
-		if r.State == v1alpha1.ReasonInconclusive { // "3 tests passed" would read like a result
+		if state.Of(r.State).EndShown == state.Message {
 			tests = ""
 		}
 		fmt.Fprintf(b, "- %s %s %s", mark, report.Code(r.Trigger, maxSummaryName), report.Code(strings.ToLower(r.State), maxSummaryName))

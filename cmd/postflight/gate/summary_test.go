@@ -8,10 +8,12 @@ import (
 
 func TestSummary(t *testing.T) {
 	got := summaryOf([]*client.Run{
-		{Trigger: "smoke", State: "Passed", Results: &client.TestResults{Tests: 3, Passed: 3}, URL: "https://postflight.example.com/runs/acme/smoke-1"},
+		{Trigger: "smoke", State: "Passed", Results: &client.TestResults{Tests: 3, Passed: 3},
+			URL: "https://postflight.example.com/runs/acme/smoke-1"},
 		{Trigger: "e2e", State: "Failed", Results: &client.TestResults{Tests: 30, Failed: 22, Failures: []client.TestFailure{
 			{Name: "pays", Message: "</details>`@everyone` [x](https://evil.example.com)", History: "New"}, {Name: "old", History: "Known"}}}},
-		{Trigger: "api", State: "Inconclusive", Message: "3 tests passed. What was tested changed meanwhile.", Results: &client.TestResults{Tests: 3, Passed: 3}},
+		{Trigger: "api", State: "Inconclusive", Message: "3 tests passed. What was tested changed meanwhile.",
+			Results: &client.TestResults{Tests: 3, Passed: 3}},
 		{Trigger: "visual", State: "TimedOut", Message: "The run took longer than 5m.", URL: "javascript:alert(1)"},
 	})
 	want := "### Postflight\n\n" +

@@ -1,6 +1,8 @@
+// Package gate has the commands of pipelines: notify, wait and explain.
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -89,7 +92,7 @@ line for each change. At the end, it shows which tests failed, first those that 
 func (o *WaitCommandOptions) Run(ctx context.Context, ids []string) error {
 	runs := make([]RunStatus, len(ids))
 	for i, id := range ids {
-		runs[i] = RunStatus{Run: id, Verdict: Waiting}
+		runs[i] = RunStatus{Run: id, Verdict: waiting}
 	}
 	runs = o.await(ctx, o.Console, runs)
 	if o.Console.JSON {
@@ -104,9 +107,9 @@ func (o *WaitCommandOptions) Run(ctx context.Context, ids []string) error {
 type verdict string
 
 const (
-	Waiting    verdict = "waiting"
+	waiting    verdict = "waiting"
 	passed     verdict = "passed"
-	Failed     verdict = "failed"
+	failed     verdict = "failed"
 	canceled   verdict = "canceled"
 	changed    verdict = "inconclusive" // what it tested changed meanwhile
 	superseded verdict = "superseded"
@@ -121,8 +124,12 @@ var codes = []struct {
 	code    int
 	text    string
 }{
-	{Failed, cli.ExitFailed, "failed"}, {noOutcome, cli.ExitTrouble, "had no result"}, {different, cli.ExitDifferent, "tested another deployment"},
-	{canceled, cli.ExitCanceled, "canceled"}, {changed, cli.ExitCanceled, "inconclusive"}, {superseded, cli.ExitCanceled, "superseded"},
+	{failed, cli.ExitFailed, "failed"},
+	{noOutcome, cli.ExitTrouble, "had no result"},
+	{different, cli.ExitDifferent, "tested another deployment"},
+	{canceled, cli.ExitCanceled, "canceled"},
+	{changed, cli.ExitCanceled, "inconclusive"},
+	{superseded, cli.ExitCanceled, "superseded"},
 }
 
 // RunStatus is what is known of one run.
@@ -131,7 +138,7 @@ type RunStatus struct {
 	Trigger  string  `json:"trigger,omitempty"`
 	Verdict  verdict `json:"verdict"`
 	Relevant string  `json:"relevantRun,omitempty"` // another run, if this one was superseded or is repeated
-	Repeated bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it had no result
+	Retried  bool    `json:"repeated,omitempty"`    // the verdict is that of relevantRun, which repeats this one: it had no result
 	Followed bool    `json:"followed,omitempty"`    // the verdict is that of relevantRun, so of a newer deployment; this one was not tested
 	URL      string  `json:"url,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
@@ -165,10 +172,10 @@ func (o *WaitOptions) await(ctx context.Context, console *cli.Console, runs []Ru
 func (o *WaitOptions) awaitEnd(ctx context.Context, console *cli.Console, runs []RunStatus) []RunStatus {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	p := StartProgress(console, runs)
+	p := startProgress(console, runs)
 	var group sync.WaitGroup
 	for i := range runs {
-		if runs[i].Verdict != Waiting {
+		if runs[i].Verdict != waiting {
 			continue
 		}
 		group.Go(func() { o.awaitOne(ctx, runs[i].Run, func(change func(*RunStatus)) { p.Update(i, change) }) })
@@ -191,21 +198,21 @@ func (o *WaitOptions) awaitOne(ctx context.Context, run string, update func(func
 		update(func(r *RunStatus) {
 			r.Verdict, r.Relevant, r.URL, r.state = v, answer.Counting(), answer.RelevantRunURL, answer.RunState
 			r.Reason = reasonOf(answer, v)
-			r.Repeated = answer.Repeated()
+			r.Retried = answer.Repeated()
 			r.Followed = v != superseded && answer.RelevantRunID != answer.RootRunID
 		})
-		if v != Waiting {
+		if v != waiting {
 			return
 		}
 		if wait > 0 && time.Since(began) < time.Second { // no result yet, or a server that does not wait
 			_ = transfer.Sleep(ctx, time.Second) // the next request reports that the context is done
 		}
-		wait = RefreshInterval(answer.RunState, time.Since(start))
+		wait = refreshInterval(answer.RunState, time.Since(start))
 	}
 }
 
-// RefreshInterval is how long to wait for the end of a run before it is shown again.
-func RefreshInterval(state string, waited time.Duration) time.Duration {
+// refreshInterval is how long to wait for the end of a run before it is shown again.
+func refreshInterval(state string, waited time.Duration) time.Duration {
 	if state == v1alpha1.ReasonRunning {
 		return client.MaxWait
 	}
@@ -232,13 +239,11 @@ func verdictOf(a *client.Greenlight, follow bool) verdict {
 	case a.RunStage == httpapi.Completed && a.Greenlight:
 		return passed
 	case a.RunStage == httpapi.Completed:
-		return Failed
-	case a.RunStage == httpapi.Canceled && a.RunState == v1alpha1.ReasonInconclusive:
-		return changed
+		return failed
 	case a.RunStage == httpapi.Canceled:
-		return canceled
+		return verdict(cmp.Or(state.Of(a.RunState).Gate, string(canceled)))
 	default:
-		return Waiting
+		return waiting
 	}
 }
 
@@ -247,7 +252,7 @@ func reasonOf(a *client.Greenlight, v verdict) string {
 	case v == superseded:
 		return "A newer deployment is being tested by " + a.RelevantRunID + ", and this one has no result. " +
 			"--follow waits for the newer one instead."
-	case v == Failed && a.Bugs != nil && len(a.ReproducedBugs) > 0:
+	case v == failed && a.Bugs != nil && len(a.ReproducedBugs) > 0:
 		return a.ReproducedBugs[0].Name
 	default:
 		return a.RunMessage

@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
-// longest bounds a hold: somebody who forgets one stops all tests of the Environment.
+// longest bounds a hold, because a forgotten hold stops all tests of the Environment.
 const longest = 7 * 24 * time.Hour
 
 // maxReason is the bound of the schema, in characters.
@@ -47,11 +47,9 @@ It talks to the cluster of the kubeconfig, where you need the right to change th
 
   # What is on hold?
   postflight environments list -n shop`,
-		Args: cobra.ExactArgs(1),
-		PreRunE: func(*cobra.Command, []string) error {
-			return o.check()
-		},
-		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+		Args:    cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error { return o.check() },
+		RunE:    o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cmd.Flags().DurationVar(&o.For, "for", 0, "how long, e.g. 90m or 24h")
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "why; every run that waits shows it")
@@ -79,10 +77,10 @@ func (o *Options) check() error {
 
 func (o *Options) Run(ctx context.Context, name string) error {
 	e := &v1alpha1.Environment{}
-	if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, e); err != nil {
-		return o.ExplainError(err, fmt.Sprintf("Environment %q", name))
+	if err := o.Get(ctx, "Environment", name, e); err != nil {
+		return err
 	}
-	was := e.DeepCopy()
+	before := e.DeepCopy()
 	if o.Release {
 		e.Spec.Hold = nil
 		delete(e.Annotations, v1alpha1.AnnotationHeldBy)
@@ -91,11 +89,11 @@ func (o *Options) Run(ctx context.Context, name string) error {
 		e.Spec.Hold = &v1alpha1.EnvironmentHold{Until: until, Reason: o.Reason}
 		metav1.SetMetaDataAnnotation(&e.ObjectMeta, v1alpha1.AnnotationHeldBy, o.UserName(ctx))
 	}
-	if err := o.Client.Patch(ctx, e, client.MergeFrom(was)); err != nil {
+	if err := o.Client.Patch(ctx, e, client.MergeFrom(before)); err != nil {
 		return o.ExplainError(err, fmt.Sprintf("Environment %q", name))
 	}
 	return o.Console.Result(result(e), func() error {
-		o.note(was, e)
+		o.note(before, e)
 		return nil
 	})
 }
@@ -108,24 +106,24 @@ func result(e *v1alpha1.Environment) map[string]any {
 	return r
 }
 
-// note also names an earlier hold, which may be somebody else's.
-func (o *Options) note(was, is *v1alpha1.Environment) {
+// note also names an earlier hold, which another user may have made.
+func (o *Options) note(before, after *v1alpha1.Environment) {
 	now := o.Clock.Now()
-	before := was.HeldUntil(now)
+	until := before.HeldUntil(now)
 	switch {
 	case !o.Release:
 		o.Console.Note("%s is on hold until %s. Release it earlier: postflight hold %s --release -n %s",
-			is.Name, queue.HoldEnd(is.Spec.Hold.Until.Time, now), is.Name, is.Namespace)
-	case before.IsZero():
-		o.Console.Note("%s was not on hold.", is.Name)
+			after.Name, queue.HoldEnd(after.Spec.Hold.Until.Time, now), after.Name, after.Namespace)
+	case until.IsZero():
+		o.Console.Note("%s was not on hold.", after.Name)
 		return
 	default:
-		o.Console.Note("%s is released, and its queue continues.", is.Name)
+		o.Console.Note("%s is released, and its queue continues.", after.Name)
 	}
-	if before.IsZero() {
+	if until.IsZero() {
 		return
 	}
-	if why := queue.HoldWhy(was); why != "" {
-		o.Console.Note("It was on hold until %s: %s.", queue.HoldEnd(before, now), why)
+	if why := queue.HoldWhy(before); why != "" {
+		o.Console.Note("It was on hold until %s: %s.", queue.HoldEnd(until, now), why)
 	}
 }

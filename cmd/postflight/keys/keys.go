@@ -1,3 +1,4 @@
+// Package keys has the commands about API keys.
 package keys
 
 import (

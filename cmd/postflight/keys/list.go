@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
@@ -34,13 +33,8 @@ LAST USED may be up to ten minutes old.`,
 
 func (o *ListOptions) Run(ctx context.Context) error {
 	var list v1alpha1.APIKeyList
-	if err := o.Client.List(ctx, &list, client.InNamespace(o.Namespace)); err != nil {
-		return o.ExplainError(err, "APIKeys")
-	}
-	if len(list.Items) == 0 {
-		if err := o.CheckNamespace(ctx); err != nil {
-			return err
-		}
+	if err := o.List(ctx, "APIKeys", false, &list); err != nil {
+		return err
 	}
 	return o.Console.Result(list.Items, func() error {
 		if len(list.Items) == 0 {

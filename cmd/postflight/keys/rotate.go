@@ -28,8 +28,8 @@ const (
 	// keepExpired is how long an expired key stays: a pipeline that still sends it is told why it is refused.
 	keepExpired = 7 * 24 * time.Hour
 
-	// repeatWithin is how old a key may be that a repeated rotation completes, instead of making another one: a CronJob repeats what fails.
-	repeatWithin = time.Hour
+	// completeWithin is how old a key may be that a repeated rotation completes, instead of making another one: a CronJob repeats what fails.
+	completeWithin = time.Hour
 
 	maxRotated = 63 - len("-20060102-150405") // bytes of a NAME: it is a label, and begins the name of an APIKey
 )
@@ -70,7 +70,8 @@ The new APIKey is called NAME and the time. Keys that expired a week ago are del
 	cmd.Flags().StringVar(&o.Description, "description", "", "who uses the key")
 	cmd.Flags().StringVar(&o.Secret, "secret", "", "name of the Secret that gets the key, as "+secretKey)
 	cmd.Flags().StringVar(&expires, "expires", "90d", "when the new key stops working")
-	cmd.Flags().StringVar(&overlap, "overlap", "7d", "how long the earlier keys still work: longer than your CI takes to get the new one, and than a pipeline takes")
+	cmd.Flags().StringVar(&overlap, "overlap", "7d",
+		"how long the earlier keys still work: longer than your CI takes to get the new one, and than a pipeline takes")
 	_ = cmd.MarkFlagRequired("secret")
 	o.AddFlags(cmd)
 	return cmd
@@ -93,7 +94,9 @@ func (o *RotateOptions) Run(ctx context.Context, name string) error {
 	if err := o.Client.List(ctx, list, client.InNamespace(o.Namespace)); err != nil {
 		return o.ExplainError(err, "APIKeys")
 	}
-	earlier := slices.DeleteFunc(list.Items, func(k v1alpha1.APIKey) bool { return k.Name != name && k.Labels[v1alpha1.LabelRotation] != name })
+	earlier := slices.DeleteFunc(list.Items, func(k v1alpha1.APIKey) bool {
+		return k.Name != name && k.Labels[v1alpha1.LabelRotation] != name
+	})
 	made, err := o.begun(ctx, earlier)
 	if made == nil && err == nil {
 		made, err = o.replace(ctx, name)
@@ -109,9 +112,10 @@ func (o *RotateOptions) Run(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return o.Console.Result(map[string]any{"name": made.Name, "namespace": o.Namespace, "secret": o.Secret, "expiresAt": made.Spec.ExpiresAt}, func() error {
-		o.Console.Note("The Secret %s has the key of the APIKey %s, which expires at %s. Earlier keys work until %s at most.", o.Secret, made.Name,
-			made.Spec.ExpiresAt.UTC().Format(time.RFC3339), o.Clock.Now().Add(o.Overlap).UTC().Format(time.RFC3339))
+	result := map[string]any{"name": made.Name, "namespace": o.Namespace, "secret": o.Secret, "expiresAt": made.Spec.ExpiresAt}
+	return o.Console.Result(result, func() error {
+		o.Console.Note("The Secret %s has the key of the APIKey %s, which expires at %s. Earlier keys work until %s at most.",
+			o.Secret, made.Name, made.Spec.ExpiresAt.UTC().Format(time.RFC3339), o.Clock.Now().Add(o.Overlap).UTC().Format(time.RFC3339))
 		return nil
 	})
 }
@@ -128,7 +132,7 @@ func (o *RotateOptions) begun(ctx context.Context, earlier []v1alpha1.APIKey) (*
 	}
 	digest := apikey.Digest(string(secret.Data[secretKey]))
 	for i, k := range earlier {
-		if k.Spec.SHA256 == digest && k.Labels[v1alpha1.LabelRotation] != "" && o.Clock.Since(k.CreationTimestamp.Time) < repeatWithin {
+		if k.Spec.SHA256 == digest && k.Labels[v1alpha1.LabelRotation] != "" && o.Clock.Since(k.CreationTimestamp.Time) < completeWithin {
 			return &earlier[i], nil
 		}
 	}
@@ -139,8 +143,12 @@ func (o *RotateOptions) begun(ctx context.Context, earlier []v1alpha1.APIKey) (*
 func (o *RotateOptions) replace(ctx context.Context, name string) (*v1alpha1.APIKey, error) {
 	key, now := apikey.New(o.Namespace), o.Clock.Now()
 	made := &v1alpha1.APIKey{
-		ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name + now.UTC().Format("-20060102-150405"), Labels: map[string]string{v1alpha1.LabelRotation: name}},
-		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key), NamesNamespace: true, Description: o.Description, ExpiresAt: &metav1.Time{Time: now.Add(o.Expires)}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.Namespace, Name: name + now.UTC().Format("-20060102-150405"), Labels: map[string]string{v1alpha1.LabelRotation: name},
+		},
+		Spec: v1alpha1.APIKeySpec{
+			SHA256: apikey.Digest(key), NamesNamespace: true, Description: o.Description, ExpiresAt: &metav1.Time{Time: now.Add(o.Expires)},
+		},
 	}
 	if err := o.Client.Create(ctx, made); err != nil {
 		return nil, o.ExplainError(err, fmt.Sprintf("APIKey %q", made.Name))

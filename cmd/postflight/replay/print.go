@@ -34,7 +34,8 @@ func (o *Options) tables(all *client.Replay) error {
 	rows := [][]string{{"TRIGGER", "ENVIRONMENT", "COMPARED WITH", "MATCHES NOW", "WOULD MATCH", "STARTS", "STOPS", "UNKNOWN"}}
 	for _, t := range all.Triggers {
 		rows = append(rows, []string{
-			t.Trigger, t.Environment, comparedWith[t.ComparedWith], fmt.Sprint(t.MatchedBefore), fmt.Sprint(t.Matched), fmt.Sprint(t.Starts), fmt.Sprint(t.Stops), fmt.Sprint(t.Unknown),
+			t.Trigger, t.Environment, comparedWith[t.ComparedWith], fmt.Sprint(t.MatchedBefore), fmt.Sprint(t.Matched),
+			fmt.Sprint(t.Starts), fmt.Sprint(t.Stops), fmt.Sprint(t.Unknown),
 		})
 	}
 	if err := o.Console.Table(rows); err != nil {
@@ -49,7 +50,8 @@ func (o *Options) tables(all *client.Replay) error {
 	rows = [][]string{{"CHANGE", "TRIGGER", "NOTIFICATIONS", "LAST", "REPOSITORY", "BRANCH", "TYPE", "WAY"}}
 	for _, g := range shown {
 		rows = append(rows, []string{
-			g.change, g.trigger, fmt.Sprint(g.notifications), cli.Age(g.last, o.Now()), cli.OrDash(g.repository), cli.OrDash(g.branch), cli.OrDash(g.deploymentType), g.way,
+			g.change, g.trigger, fmt.Sprint(g.notifications), cli.Age(g.last, o.Now()),
+			cli.OrDash(g.repository), cli.OrDash(g.branch), cli.OrDash(g.deploymentType), g.way,
 		})
 	}
 	if err := o.Console.Table(rows); err != nil {
@@ -65,7 +67,8 @@ func warnings(t *client.ReplayedTrigger, notifications int) []string {
 	if t.Failed == 0 {
 		return t.Warnings
 	}
-	return append(slices.Clip(t.Warnings), fmt.Sprintf("The expression has no value for %d of %s, which it therefore does not match. For the latest: %s.",
+	return append(slices.Clip(t.Warnings), fmt.Sprintf(
+		"The expression has no value for %d of %s, which it therefore does not match. For the latest: %s.",
 		t.Failed, plaintext.Count(notifications, "notification"), strings.TrimSuffix(t.Failure, ".")))
 }
 
@@ -96,7 +99,8 @@ func (o *Options) shown(all *client.Replay) (shown []grouped, more string) {
 func (o *Options) markdown(all *client.Replay) string {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "### Postflight replay\n\n%s\n\n", spanOf(all))
-	b.WriteString("| Trigger | Environment | Compared with | Matches now | Would match | Starts | Stops | Unknown |\n|---|---|---|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| Trigger | Environment | Compared with | Matches now | Would match | Starts | Stops | Unknown |\n" +
+		"|---|---|---|--:|--:|--:|--:|--:|\n")
 	for _, t := range all.Triggers {
 		fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %d | %d | %d |\n",
 			cell(t.Trigger), cell(t.Environment), comparedWith[t.ComparedWith], t.MatchedBefore, t.Matched, t.Starts, t.Stops, t.Unknown)
@@ -127,7 +131,9 @@ func (o *Options) markdown(all *client.Replay) string {
 }
 
 var words = map[string]string{
-	httpapi.ReplayStarts: "🟢 would start a run", httpapi.ReplayStops: "🔴 would no longer start one", httpapi.ReplayUnknown: "❔ unknown: it depends on a variable that is not kept",
+	httpapi.ReplayStarts:  "🟢 would start a run",
+	httpapi.ReplayStops:   "🔴 would no longer start one",
+	httpapi.ReplayUnknown: "❔ unknown: it depends on a variable that is not kept",
 }
 
 // The bounds of texts in Markdown, in bytes.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -45,14 +44,15 @@ func New() *cobra.Command {
 	cmd := cli.WithTroubleExit(&cobra.Command{
 		Use:   "replay -f FILE",
 		Short: "Show which past notifications a changed Trigger would match",
-		Long: `Tries the Triggers of a file on the notifications that your team has sent, and compares each with the Trigger of its name as it is now: which
-would start a run that did not, and which no longer would. It creates nothing. Use it before you merge a change of spec.match.
+		Long: `Tries the Triggers of a file on the notifications that your team has sent, and compares each with the Trigger of its name as it is
+now: which would start a run that did not, and which no longer would. It creates nothing. Use it before you merge a change of spec.match.
 
-The server knows the notifications from the archive, also those that matched nothing, as long as it keeps the records of runs, and since it has
-had this version. It does not keep the values of variables that look secret or are long: where a match depends on one, the change is unknown.
+The server knows the notifications from the archive, also those that matched nothing, as long as it keeps the records of runs, and since
+it has had this version. It does not keep the values of variables that look secret or are long: where a match depends on one, the change
+is unknown.
 
-A match starts a run, unless the commit has a result already, or the run cannot be created. A Trigger that does not exist now is compared with
-what matched when the notifications came.
+A match starts a run, unless the commit has a result already, or the run cannot be created. A Trigger that does not exist now is compared
+with what matched when the notifications came.
 
 Exit codes: 0 it was replayed, 1 with --exit-code, and something changes, 3 trouble: no valid Trigger, no server, no key, no store.`,
 		Example: `  postflight replay --since 7d -f trigger.yaml
@@ -73,7 +73,8 @@ Exit codes: 0 it was replayed, 1 with --exit-code, and something changes, 3 trou
 		o.In = cmd.InOrStdin()
 		return cli.ExitTroubleError(run(cmd, args))
 	}
-	cmd.Flags().StringVarP(&o.File, "filename", "f", "", "file with the changed Triggers, as YAML or JSON, several separated by ---; - reads standard input")
+	cmd.Flags().StringVarP(&o.File, "filename", "f", "",
+		"file with the changed Triggers, as YAML or JSON, several separated by ---; - reads standard input")
 	cmd.Flags().StringVar(&o.Since, "since", "7d", "only notifications after this time, e.g. 2026-11-24, or in the last, e.g. 36h or 30d")
 	cmd.Flags().IntVar(&o.Limit, "limit", 50, "how many lines of changes to print; 0 for all. Counts are of all")
 	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "exit with 1 if something changes")
@@ -132,16 +133,12 @@ func (o *Options) Run(ctx context.Context) error {
 const maxFile = 256 << 10
 
 func (o *Options) read() ([]byte, error) {
-	from := o.In
-	if o.File != "-" {
-		file, err := os.Open(o.File)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		from = file
+	file, err := cli.OpenFile(o.File, o.In)
+	if err != nil {
+		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(content) > maxFile {
 		err = fmt.Errorf("%s has more than %d bytes; replay fewer Triggers at once", o.File, maxFile)
 	}
@@ -187,14 +184,14 @@ func add(all, page *client.Replay) {
 		}
 	}
 	for i := range min(len(all.Triggers), len(page.Triggers)) {
-		sum, of := &all.Triggers[i], page.Triggers[i]
-		sum.Matched += of.Matched
-		sum.MatchedBefore += of.MatchedBefore
-		sum.Starts += of.Starts
-		sum.Stops += of.Stops
-		sum.Unknown += of.Unknown
-		sum.Failed += of.Failed
-		sum.Failure = cmp.Or(sum.Failure, of.Failure)
+		sum, t := &all.Triggers[i], page.Triggers[i]
+		sum.Matched += t.Matched
+		sum.MatchedBefore += t.MatchedBefore
+		sum.Starts += t.Starts
+		sum.Stops += t.Stops
+		sum.Unknown += t.Unknown
+		sum.Failed += t.Failed
+		sum.Failure = cmp.Or(sum.Failure, t.Failure)
 	}
 }
 
@@ -219,28 +216,25 @@ type grouped struct {
 var changeOrder = []string{"stops", "starts", "unknown"} // what is no longer tested matters most
 
 func groups(all []client.ReplayChange) []grouped {
-	byGroup := map[group]*grouped{}
-	var list []*grouped
+	index := map[group]int{}
+	var list []grouped
 	for _, c := range all {
 		g := group{c.Change, c.Trigger, c.Repository, c.Branch, c.DeploymentType, c.Way}
-		if byGroup[g] == nil {
-			byGroup[g] = &grouped{group: g}
-			list = append(list, byGroup[g])
+		i, known := index[g]
+		if !known {
+			i, index[g] = len(list), len(list)
+			list = append(list, grouped{group: g})
 		}
-		byGroup[g].notifications++
-		if c.At.After(byGroup[g].last) {
-			byGroup[g].last = c.At
+		list[i].notifications++
+		if c.At.After(list[i].last) {
+			list[i].last = c.At
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *grouped) int {
+	slices.SortStableFunc(list, func(a, b grouped) int {
 		return cmp.Or(cmp.Compare(slices.Index(changeOrder, a.change), slices.Index(changeOrder, b.change)),
 			cmp.Compare(a.trigger, b.trigger), cmp.Compare(b.notifications, a.notifications), b.last.Compare(a.last))
 	})
-	sorted := make([]grouped, len(list))
-	for i, g := range list {
-		sorted[i] = *g
-	}
-	return sorted
+	return list
 }
 
 var errNoTriggers = errors.New("the server answered without a Trigger; ask its operator for a newer version")

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
@@ -47,7 +46,7 @@ default: keep these URLs out of logs.`,
 }
 
 func (o *RunsArtifactsListOptions) Run(ctx context.Context, id string) error {
-	files, err := listArtifacts(ctx, o.Source, id, o.pod)
+	files, _, err := cli.Collect(o.Source.Artifacts(ctx, id, o.pod), 0)
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,8 @@ func (o *RunsArtifactsListOptions) Run(ctx context.Context, id string) error {
 
 // whyNone is a sentence.
 func (o *RunsArtifactsListOptions) whyNone(ctx context.Context, id string) string {
-	switch r, err := o.Source.Run(ctx, id); {
+	r, err := o.Source.Run(ctx, id)
+	switch {
 	case err != nil:
 		return "The reason cannot be shown: " + err.Error()
 	case r.ResultsProblem != "":
@@ -76,16 +76,4 @@ func (o *RunsArtifactsListOptions) whyNone(ctx context.Context, id string) strin
 	default:
 		return "Its tests wrote none into $POSTFLIGHT_RESULTS_DIR, or its Trigger has no results."
 	}
-}
-
-// listArtifacts never returns nil, which would be null in JSON.
-func listArtifacts(ctx context.Context, source ArtifactSource, id, pod string) ([]client.Artifact, error) {
-	files := []client.Artifact{}
-	for a, err := range source.Artifacts(ctx, id, pod) {
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, a)
-	}
-	return files, nil
 }

@@ -29,8 +29,7 @@ func (c *ClusterRuns) scope() string { return c.Scope(c.All) }
 
 func (c *ClusterRuns) GetSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
-	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: c.Namespace, Name: name}, s)
-	return s, c.ExplainError(err, fmt.Sprintf("run %q", name))
+	return s, c.Get(ctx, "run", name, s)
 }
 
 func (c *ClusterRuns) Run(ctx context.Context, id string) (*client.Run, error) {
@@ -68,15 +67,8 @@ func (c *ClusterRuns) Runs(ctx context.Context, f client.RunFilter) iter.Seq2[cl
 // list returns the runs in the order of the server.
 func (c *ClusterRuns) list(ctx context.Context) ([]client.Run, error) {
 	var list v1alpha1.SuiteList
-	namespace := c.Namespace
-	if c.All {
-		namespace = ""
-	}
-	if err := c.Client.List(ctx, &list, crclient.InNamespace(namespace)); err != nil {
-		return nil, c.ExplainError(err, "runs")
-	}
-	if len(list.Items) == 0 && !c.All {
-		return nil, c.CheckNamespace(ctx)
+	if err := c.List(ctx, "runs", c.All, &list); err != nil {
+		return nil, err
 	}
 	teams := c.Teams(ctx)
 	runs := make([]client.Run, len(list.Items))

@@ -139,8 +139,8 @@ func (l *podLogs) hasLog(pod *corev1.Pod) bool {
 		func(s corev1.ContainerStatus) bool { return s.Name == l.Container && started(s) })
 }
 
-// containers are those to print: the one that was named, or all that test; if none of these has started, the
-// init container that blocks them.
+// containers returns the names to print: the container that the user named, or all that test. If none of these has started, it returns
+// the init container that blocks them.
 func (l *podLogs) containers(pod *corev1.Pod) []string {
 	if l.Container != "" {
 		return slices.DeleteFunc(allNames(pod), func(name string) bool { return name != l.Container })
@@ -168,8 +168,8 @@ func names(containers []corev1.Container) []string {
 	return names
 }
 
-// blockingStep is the init container that keeps the others from starting: one that failed, or else the last
-// that has started; nil if none has.
+// blockingStep returns the init container that keeps the others from starting: a failed one, or else the last that has started. It
+// returns nil if none has.
 func blockingStep(pod *corev1.Pod) *corev1.ContainerStatus {
 	var step *corev1.ContainerStatus
 	for i := range pod.Status.InitContainerStatuses {

@@ -30,7 +30,7 @@ func (c *ClusterRuns) RerunFailed(ctx context.Context, id string) (*client.Run, 
 
 type nextAttempt func(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string)
 
-func (c *ClusterRuns) rerun(ctx context.Context, id string, again nextAttempt) (*client.Run, error) {
+func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttempt) (*client.Run, error) {
 	s, err := c.GetSuite(ctx, id)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, again nextAttempt) (
 	if err != nil {
 		return nil, err
 	}
-	desired, problem := again(s, trigger, c.UserName(ctx))
+	desired, problem := attemptOf(s, trigger, c.UserName(ctx))
 	if problem != "" {
 		return nil, problemError(problem)
 	}
@@ -87,16 +87,18 @@ func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1
 	return s, nil
 }
 
-func (c *ClusterRuns) createAttempt(ctx context.Context, of, desired *v1alpha1.Suite, runs []*v1alpha1.Suite) (*v1alpha1.Suite, error) {
+func (c *ClusterRuns) createAttempt(
+	ctx context.Context, earlier, desired *v1alpha1.Suite, runs []*v1alpha1.Suite,
+) (*v1alpha1.Suite, error) {
 	e := &v1alpha1.Environment{}
-	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: of.Namespace, Name: of.Spec.Environment}, e)
+	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: earlier.Namespace, Name: earlier.Spec.Environment}, e)
 	if apierrors.IsNotFound(err) {
-		e.Name, err = of.Spec.Environment, nil
+		e.Name, err = earlier.Spec.Environment, nil
 	}
 	if err != nil {
-		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", of.Spec.Environment))
+		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", earlier.Spec.Environment))
 	}
-	if problem := rerun.SetDeployed(desired, of, ledger.Of(e, runs), time.Now()); problem != "" {
+	if problem := rerun.SetDeployed(desired, earlier, ledger.Of(e, runs), time.Now()); problem != "" {
 		return nil, problemError(problem)
 	}
 	next := desired.DeepCopy()

@@ -84,21 +84,14 @@ func (o *ListOptions) Run(ctx context.Context) error {
 	if o.Limit > 0 {
 		o.PageSize = min(o.Limit+1, maxPage) // one more shows whether there are more
 	}
-	runs := []client.Run{} // JSON: never null
-	for r, err := range o.Source.Runs(ctx, o.RunFilter) {
-		var incomplete *client.IncompleteError
-		if errors.As(err, &incomplete) {
-			o.Console.Note("Warning: archived runs are missing. %v", err)
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if o.Limit > 0 && len(runs) == o.Limit {
-			o.Console.Note("Showing the newest %d; --limit 0 shows all.", o.Limit)
-			break
-		}
-		runs = append(runs, r)
+	runs, more, err := cli.Collect(o.Source.Runs(ctx, o.RunFilter), o.Limit)
+	if _, incomplete := errors.AsType[*client.IncompleteError](err); incomplete {
+		o.Console.Note("Warning: archived runs are missing. %v", err)
+	} else if err != nil {
+		return err
+	}
+	if more {
+		o.Console.Note("Showing the newest %d; --limit 0 shows all.", o.Limit)
 	}
 	return o.Console.Result(runs, func() error {
 		if len(runs) == 0 {

@@ -43,11 +43,11 @@ A run is not rerun after a newer deployment, because the attempt would supersede
 }
 
 func (o *RerunOptions) Run(ctx context.Context, id string) error {
-	var source rerunner = o.Source
+	rerun := o.Source.Rerun
 	if o.Failed {
-		source = failedRerunner{o.Source}
+		rerun = o.Source.RerunFailed
 	}
-	r, err := latestAttempt(ctx, source, id)
+	r, err := latestAttempt(ctx, rerun, id)
 	if err != nil {
 		return err
 	}
@@ -61,27 +61,17 @@ func (o *RerunOptions) Run(ctx context.Context, id string) error {
 // maxAttempts bounds the search for an attempt that has not ended.
 const maxAttempts = 100
 
-// rerunner starts the next attempt of a run, or returns the one that exists.
-type rerunner interface {
-	Rerun(ctx context.Context, id string) (*client.Run, error)
-}
-
-// failedRerunner repeats only failed tests.
-type failedRerunner struct{ source runSource }
-
-func (r failedRerunner) Rerun(ctx context.Context, id string) (*client.Run, error) {
-	return r.source.RerunFailed(ctx, id)
-}
-
-// latestAttempt starts another attempt of a run that has ended, unless one has not ended.
-func latestAttempt(ctx context.Context, c rerunner, id string) (*client.Run, error) {
-	of := id
+// latestAttempt starts another attempt of a run that has ended, unless one has not ended. rerun starts the next attempt of a run, or
+// returns it if it exists.
+func latestAttempt(ctx context.Context, rerun func(ctx context.Context, id string) (*client.Run, error), id string) (*client.Run, error) {
+	latest := id
 	for range maxAttempts {
-		r, err := c.Rerun(ctx, of)
+		r, err := rerun(ctx, latest)
 		if err != nil || !Ended(r) {
 			return r, err
 		}
-		of = r.ID
+		latest = r.ID
 	}
-	return nil, fmt.Errorf("more than %d attempts came after the run %s. Rerun the latest of them: \"postflight runs list\" shows it", maxAttempts, id)
+	return nil, fmt.Errorf("more than %d attempts came after the run %s. Rerun the latest of them: \"postflight runs list\" shows it",
+		maxAttempts, id)
 }

@@ -91,7 +91,8 @@ func (o *ResultsOptions) print(r *client.RunResults) error {
 	}
 	rows := [][]string{{"HISTORY", "TEST", "FILE", "MESSAGE"}}
 	for _, f := range all.Failures {
-		rows = append(rows, []string{cli.HistoryOf(f), f.Name, cli.OrDash(cli.PositionOf(f)), cli.OrDash(plaintext.Line(f.Message, cli.MaxFailureMessage))})
+		message := plaintext.Line(f.Message, cli.MaxFailureMessage)
+		rows = append(rows, []string{cli.HistoryOf(f), f.Name, cli.OrDash(cli.PositionOf(f)), cli.OrDash(message)})
 	}
 	if more := int(all.Failed) - len(all.Failures); more > 0 {
 		o.Console.Note("The first %d failed tests; --junit FILE has all.", len(all.Failures))

@@ -1,3 +1,4 @@
+// Package runs has the commands about runs.
 package runs
 
 import (
@@ -8,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says; the server also
@@ -75,30 +76,18 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 
 // command returns the RunE of a command about runs.
 func (o *Options) command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := o.Open(cmd); err != nil {
-			return err
+	return o.way.Command(&o.Output, func(byServer bool) {
+		o.Now = time.Now
+		o.Source = &ClusterRuns{Cluster: &o.way.Cluster}
+		if byServer {
+			o.Source = &serverRuns{o.way.Server.Client, o.Console}
 		}
-		if err := o.connect(cmd); err != nil {
-			return err
-		}
-		return run(cmd.Context(), args)
-	}
-}
-
-func (o *Options) connect(cmd *cobra.Command) error {
-	o.Now = time.Now
-	byServer, err := o.way.Connect(cmd, o.Output)
-	o.Source = &ClusterRuns{Cluster: &o.way.Cluster}
-	if byServer {
-		o.Source = &serverRuns{o.way.Server.Client, o.Console}
-	}
-	return err
+	}, run)
 }
 
 // Ended reports whether a run has ended, in whatever state.
 func Ended(r *client.Run) bool {
-	return r.State != v1alpha1.ReasonQueued && r.State != v1alpha1.ReasonStarting && r.State != v1alpha1.ReasonRunning
+	return !state.Of(r.State).Open()
 }
 
 // took is how long the tests of a run took, or have taken until now.

@@ -22,8 +22,8 @@ type serverRuns struct {
 
 func (s *serverRuns) scope() string { return "of your team" }
 
-// repeatedLines is how many lines of each log come twice after a followed log broke off, so that none is missing.
-const repeatedLines = 20
+// overlapLines is how many lines of each log come twice after a followed log broke off, so that none is missing.
+const overlapLines = 20
 
 // copyLogs continues after a followed log broke off, because the server ends it after a while, and so do proxies; and
 // while a run that is followed has no log yet, because the server does not wait for one for long.
@@ -39,8 +39,8 @@ func (s *serverRuns) copyLogs(ctx context.Context, id string, o client.LogOption
 		case !o.Follow || ctx.Err() != nil:
 			return err
 		case errors.Is(err, client.ErrLogCut):
-			s.console.Note("The log broke off. It continues with its last %d lines, which may come twice.", repeatedLines)
-			o.Tail = new(repeatedLines)
+			s.console.Note("The log broke off. It continues with its last %d lines, which may come twice.", overlapLines)
+			o.Tail = new(overlapLines)
 		case !continues || cli.FailureCode(err) != "log_not_found":
 			return err
 		}

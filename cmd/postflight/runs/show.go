@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -66,18 +66,23 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	if message == "" && !Ended(r) {
 		message = unseen
 	}
-	rows := [][]string{{"Run:", r.ID}, {"State:", cli.StateOf(r)}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
-		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage}, {"Author:", r.CommitAuthor}, {"Repository:", r.Repository},
-		{"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy},
-		{"Repeated by:", r.RepeatedBy}, {"Repeats:", repeatsOf(r)}, {"Failed tests of:", r.OnlyFailedOf}, {"Started by:", starterOf(r)}, {"Tested:", strings.Join(testedOf(r.UnderTest), "; ")},
-		{"Created:", r.CreatedAt.UTC().Format(time.RFC3339)}, {"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL}}
+	rows := [][]string{
+		{"Run:", r.ID}, {"State:", cli.StateOf(r)}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
+		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage},
+		{"Author:", r.CommitAuthor}, {"Repository:", r.Repository}, {"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL},
+		{"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy}, {"Repeated by:", r.RepeatedBy},
+		{"Repeats:", earlierAttempt(r)}, {"Failed tests of:", r.OnlyFailedOf}, {"Started by:", starterOf(r)},
+		{"Tested:", strings.Join(testedOf(r.UnderTest), "; ")}, {"Created:", r.CreatedAt.UTC().Format(time.RFC3339)},
+		{"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL},
+	}
 	if r.PodsKeptUntil != nil {
-		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for postflight debug %s", r.PodsKeptUntil.UTC().Format(time.RFC3339), r.ID)})
+		until := r.PodsKeptUntil.UTC().Format(time.RFC3339)
+		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for postflight debug %s", until, r.ID)})
 	}
 	if r.PullRequestNumber > 0 {
 		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})
 	}
-	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+	return cli.WithValue(rows)
 }
 
 // testedOf names what a run tested, and what there was at the end if that differs.
@@ -87,9 +92,9 @@ func testedOf(u *client.UnderTest) (all []string) {
 	}
 	for _, w := range u.Workloads {
 		text := w.Kind + " " + cmp.Or(w.Name, "(none selected)")
-		was, is := versionOf(w.Start), versionOf(w.End)
-		if text += " " + was; w.End != nil && was != is {
-			text += ", then " + is
+		start, end := versionOf(w.Start), versionOf(w.End)
+		if text += " " + start; w.End != nil && start != end {
+			text += ", then " + end
 		}
 		all = append(all, text)
 	}
@@ -103,7 +108,7 @@ func versionOf(v *client.WorkloadVersion) string {
 	return cmp.Or(v.SHA, v.Revision, "unknown")
 }
 
-func repeatsOf(r *client.Run) string {
+func earlierAttempt(r *client.Run) string {
 	if r.Repeats == "" || r.Retries == 0 {
 		return r.Repeats
 	}
@@ -115,7 +120,7 @@ func starterOf(r *client.Run) string {
 	if r.ScheduledFor != nil {
 		at = *r.ScheduledFor
 	}
-	return record.StartedBy(v1alpha1.Origin(r.Origin), at, "")
+	return origin.StartedBy(v1alpha1.Origin(r.Origin), at, "")
 }
 
 func filesOf(a *client.Artifacts) string {

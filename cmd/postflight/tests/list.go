@@ -45,22 +45,19 @@ RUNS are those of the Trigger and Environment of which each test is known. LAST 
 		}
 		return o.Run(ctx)
 	})
-	cmd.Flags().IntVar(&o.Limit, "limit", 20, "how many; 0 for all that the server lists: of each Trigger, Environment and day 200 that failed, and 1,000 that a search finds")
+	cmd.Flags().IntVar(&o.Limit, "limit", 20,
+		"how many; 0 for all that the server lists: of each Trigger, Environment and day 200 that failed, and 1,000 that a search finds")
 	o.addFlags(cmd, defaultDays)
 	return cmd
 }
 
 func (o *ListOptions) Run(ctx context.Context) error {
-	tests := []client.TestStats{} // JSON: never null
-	for t, err := range o.Client.Tests(ctx, o.TestFilter) {
-		if err != nil {
-			return err
-		}
-		if o.Limit > 0 && len(tests) == o.Limit {
-			o.Console.Note("Showing the first %d; --limit 0 shows all.", o.Limit)
-			break
-		}
-		tests = append(tests, t)
+	tests, more, err := cli.Collect(o.Client.Tests(ctx, o.TestFilter), o.Limit)
+	if err != nil {
+		return err
+	}
+	if more {
+		o.Console.Note("Showing the first %d; --limit 0 shows all.", o.Limit)
 	}
 	return o.Console.Result(tests, func() error {
 		switch {
@@ -86,7 +83,8 @@ func (o *ListOptions) rows(tests []client.TestStats) [][]string {
 			since = "longer" // than LAST shows
 		}
 		rows = append(rows, []string{
-			t.Name, where(t.Place), fmt.Sprint(t.Failed), fmt.Sprint(t.Flaky), fmt.Sprint(t.Runs), took(t.MedianMilliseconds), strip(t.Outcomes), since,
+			t.Name, where(t.Place), fmt.Sprint(t.Failed), fmt.Sprint(t.Flaky), fmt.Sprint(t.Runs), took(t.MedianMilliseconds),
+			strip(t.Outcomes), since,
 		})
 	}
 	return rows

@@ -59,13 +59,16 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 
 func (o *ShowOptions) place(in client.TestInPlace) error {
 	o.Console.Note("%s: %s", where(in.Place), sentence(in))
-	o.Console.Note("It passed in %d of %d runs, was repeated in %d, changed %d times, and takes %s.", in.Passed, in.Runs, in.Flaky, in.Flips, took(in.MedianMilliseconds))
+	o.Console.Note("It passed in %d of %d runs, was repeated in %d, changed %d times, and takes %s.",
+		in.Passed, in.Runs, in.Flaky, in.Flips, took(in.MedianMilliseconds))
 	for _, f := range in.Failures {
 		o.Console.Note("%d times, last in %s: %s", f.Times, f.LastRun, f.Message)
 	}
 	rows := [][]string{{"RUN", "CREATED", "COMMIT", "BRANCH", "TEST", "TOOK"}}
 	for _, r := range in.Last[:min(len(in.Last), max(o.Runs, 0))] {
-		rows = append(rows, []string{r.ID, r.CreatedAt.UTC().Format(time.RFC3339), cli.OrDash(cli.ShortSHA(r.SHA)), cli.OrDash(r.Branch), r.State, took(r.Milliseconds)})
+		rows = append(rows, []string{
+			r.ID, r.CreatedAt.UTC().Format(time.RFC3339), cli.OrDash(cli.ShortSHA(r.SHA)), cli.OrDash(r.Branch), r.State, took(r.Milliseconds),
+		})
 	}
 	return o.Console.Table(rows)
 }

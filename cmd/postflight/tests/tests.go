@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
-const whatIsKnown = `The server knows each test of each run whose Trigger has results, from a few seconds after the run has ended, for as long as the
-Team keeps records. It needs an object store. The names are those of "postflight runs results".`
+const whatIsKnown = `The server knows each test of each run whose Trigger has results, from a few seconds after the run has ended, for
+as long as the Team keeps records. It needs an object store. The names are those of "postflight runs results".`
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{

@@ -2,9 +2,19 @@
 package triggers
 
 import (
-	"github.com/spf13/cobra"
+	"context"
+	"errors"
+	"fmt"
 
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
 func New() *cobra.Command {
@@ -12,4 +22,64 @@ func New() *cobra.Command {
 		Use:   "triggers",
 		Short: "Show Triggers with what they inherit, through the kubeconfig",
 	}, newShow())
+}
+
+type ShowOptions struct {
+	access.Cluster
+	Effective bool
+}
+
+func newShow() *cobra.Command {
+	o := &ShowOptions{}
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a Trigger, with --effective merged over its TriggerClass",
+		Long: `Shows a Trigger as YAML. With --effective, it is merged over the TriggerClass that it names, as the manager does when
+a run starts. TriggerClasses belong to the cluster, so you need the right to read them there.`,
+		Example: `  postflight triggers show e2e -n shop --effective
+
+  # What does the class change?
+  diff <(postflight triggers show e2e -n shop) <(postflight triggers show e2e -n shop --effective)`,
+		Args: cobra.ExactArgs(1),
+		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+	}
+	cmd.Flags().BoolVar(&o.Effective, "effective", false, "merge the Trigger over its TriggerClass")
+	o.AddFlags(cmd)
+	return cmd
+}
+
+func (o *ShowOptions) Run(ctx context.Context, name string) error {
+	t := &v1alpha1.Trigger{}
+	if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, t); err != nil {
+		return o.ExplainError(err, "Trigger "+name)
+	}
+	if o.Effective {
+		complete, err := o.complete(ctx, t)
+		if err != nil {
+			return err
+		}
+		t = complete
+	}
+	return o.Console.WriteYAML(map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Trigger",
+		"metadata": metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, Labels: t.Labels}, "spec": t.Spec,
+	})
+}
+
+func (o *ShowOptions) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
+	complete, problem, err := triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
+		class := &v1alpha1.TriggerClass{}
+		return class, o.Client.Get(ctx, client.ObjectKey{Name: name}, class)
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole "+
+			"postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
+	case err != nil:
+		return nil, err
+	case problem != "":
+		return nil, errors.New(problem)
+	default:
+		return complete, nil
+	}
 }

@@ -1,3 +1,4 @@
+// Package upload has the command that uploads input files.
 package upload
 
 import (
@@ -119,7 +120,7 @@ type unsigned struct{ error }
 
 func (e *unsigned) Unwrap() error { return e.error }
 
-func mayRetry(err error) (again bool, pause time.Duration) {
+func mayRetry(err error) (retry bool, pause time.Duration) {
 	_, failed := errors.AsType[*unsigned](err)
 	refused, ok := errors.AsType[*refusal](err)
 	return !failed && (!ok || !refused.final()), 0

@@ -115,7 +115,7 @@ func (o *options) rows(a answer) [][]string {
 		{"Audience:", strings.Join(a.Credential.Audience, ", ")},
 		{"Sent until:", o.until(a.Credential.Expires)},
 	}
-	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+	return cli.WithValue(rows)
 }
 
 var actions = map[string]string{

@@ -8,20 +8,8 @@ import (
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
-
-// conclusions never skip a run that was stopped, and none is neutral: GitHub lets a required check pass that was skipped or is neutral.
-// Only a pass with quarantined failures is neutral, so that it does not look like a plain one.
-var conclusions = map[string]string{
-	v1alpha1.ReasonPassed:     "success",
-	v1alpha1.ReasonFailed:     "failure",
-	v1alpha1.ReasonTimedOut:   "timed_out",
-	v1alpha1.ReasonCanceled:   "cancelled",
-	v1alpha1.ReasonSuperseded: "cancelled",
-	v1alpha1.ReasonError:      "failure",
-
-	v1alpha1.ReasonInconclusive: "cancelled",
-}
 
 var statuses = map[v1alpha1.ReportPhase]string{
 	v1alpha1.ReportQueued:     "queued",
@@ -94,6 +82,7 @@ func (p poster) changedCheckRun() gh.UpdateCheckRunOptions {
 	}
 }
 
+// conclusion is neutral only for a pass with quarantined failures, so that it does not look like a plain one.
 func (p poster) conclusion() *string {
 	if p.Check.Phase != v1alpha1.ReportCompleted {
 		return nil
@@ -101,10 +90,7 @@ func (p poster) conclusion() *string {
 	if p.Check.State == v1alpha1.ReasonPassed && p.Check.Quarantined {
 		return new("neutral")
 	}
-	if known, ok := conclusions[p.Check.State]; ok {
-		return &known
-	}
-	return new("failure") // of a state that this version does not know: never green
+	return new(state.Of(p.Check.State).CheckRun)
 }
 
 func (p poster) completedAt() *gh.Timestamp { return timestamp(p.Check.CompletedAt) }

@@ -5,22 +5,9 @@ import (
 
 	gh "github.com/google/go-github/v88/github"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
-
-// deploymentStates: the commit of a superseded run was replaced; that of a canceled run is still deployed, with an unknown result.
-var deploymentStates = map[string]string{
-	v1alpha1.ReasonRunning:    "in_progress",
-	v1alpha1.ReasonPassed:     "success",
-	v1alpha1.ReasonFailed:     "failure",
-	v1alpha1.ReasonTimedOut:   "failure",
-	v1alpha1.ReasonCanceled:   "error",
-	v1alpha1.ReasonError:      "error",
-	v1alpha1.ReasonSuperseded: "inactive",
-
-	v1alpha1.ReasonInconclusive: "error",
-}
 
 // Deploy shows a deployment with at most one write. It returns its id, or 0, and if another call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
@@ -71,19 +58,16 @@ func (d deployer) findDeployment(ctx context.Context) (int64, error) {
 }
 
 func (d deployer) setState(ctx context.Context, id int64) error {
-	state, known := deploymentStates[d.State]
-	if !known {
-		state = "error" // of a state that this version does not know: never green
-	}
+	desired := state.Of(d.State).GitHubDeployment
 	shown, _, err := d.client.Repositories.ListDeploymentStatuses(ctx, d.owner, d.name, id, &gh.ListOptions{PerPage: 100})
 	if err != nil {
 		return err
 	}
-	if newestStatus(shown).GetState() == state {
+	if newestStatus(shown).GetState() == desired {
 		return nil
 	}
 	_, _, err = d.client.Repositories.CreateDeploymentStatus(ctx, d.owner, d.name, id, &gh.DeploymentStatusRequest{
-		State: &state, LogURL: optional(d.LogURL), EnvironmentURL: optional(d.URL), Description: &d.Description,
+		State: &desired, LogURL: optional(d.LogURL), EnvironmentURL: optional(d.URL), Description: &d.Description,
 		AutoInactive: &d.Newest, // a late success must not end a newer deployment
 	})
 	return err

@@ -6,21 +6,10 @@ import (
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 const pending = "pending"
-
-// states of a commit status. There is none for a run that was stopped, and success would let a required one pass.
-var states = map[string]string{
-	v1alpha1.ReasonPassed:     "success",
-	v1alpha1.ReasonFailed:     "failure",
-	v1alpha1.ReasonTimedOut:   "failure",
-	v1alpha1.ReasonCanceled:   "error",
-	v1alpha1.ReasonSuperseded: "error",
-	v1alpha1.ReasonError:      "error",
-
-	v1alpha1.ReasonInconclusive: "error",
-}
 
 // status may repeat a commit status: the newest one of a name counts.
 func (p poster) status(ctx context.Context) (v1alpha1.SuiteReport, error) {
@@ -39,14 +28,11 @@ func (p poster) status(ctx context.Context) (v1alpha1.SuiteReport, error) {
 }
 
 func (p poster) newStatus() gh.RepoStatus {
-	state, known := states[p.Check.State]
-	switch {
-	case p.Check.Phase != v1alpha1.ReportCompleted:
-		state = pending
-	case !known:
-		state = "error" // of a state that this version does not know: never green
+	shown := pending
+	if p.Check.Phase == v1alpha1.ReportCompleted {
+		shown = state.Of(p.Check.State).CommitStatus
 	}
-	return gh.RepoStatus{State: &state, Context: &p.Check.Name, Description: &p.Check.Title, TargetURL: optional(p.Check.DetailsURL)}
+	return gh.RepoStatus{State: &shown, Context: &p.Check.Name, Description: &p.Check.Title, TargetURL: optional(p.Check.DetailsURL)}
 }
 
 // latestStatus returns the newest status of the check's name if this run posted it, else nil.

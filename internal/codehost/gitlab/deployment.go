@@ -6,22 +6,9 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
-
-// deploymentStates of the states of a run. GitLab has none for a deployment that another one replaced.
-var deploymentStates = map[string]gl.DeploymentStatusValue{
-	v1alpha1.ReasonRunning:    gl.DeploymentStatusRunning,
-	v1alpha1.ReasonPassed:     gl.DeploymentStatusSuccess,
-	v1alpha1.ReasonFailed:     gl.DeploymentStatusFailed,
-	v1alpha1.ReasonTimedOut:   gl.DeploymentStatusFailed,
-	v1alpha1.ReasonCanceled:   gl.DeploymentStatusCanceled,
-	v1alpha1.ReasonSuperseded: gl.DeploymentStatusCanceled,
-	v1alpha1.ReasonError:      gl.DeploymentStatusFailed,
-
-	v1alpha1.ReasonInconclusive: gl.DeploymentStatusCanceled,
-}
 
 // Deploy shows a deployment with at most one write, and returns its id, or 0. No further call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
@@ -79,18 +66,15 @@ func (d deployer) shown(ctx context.Context, id int64, look bool) (*gl.Deploymen
 
 // setState lets no deployment that has ended run again, which GitLab refuses.
 func (d deployer) setState(ctx context.Context, shown *gl.Deployment) error {
-	state := d.state()
-	if shown.Status == string(state) || state == gl.DeploymentStatusRunning && shown.Status != string(gl.DeploymentStatusCreated) {
+	desired := d.state()
+	if shown.Status == string(desired) || desired == gl.DeploymentStatusRunning && shown.Status != string(gl.DeploymentStatusCreated) {
 		return nil
 	}
 	_, _, err := d.client.Deployments.UpdateProjectDeployment(d.Repository, shown.ID,
-		&gl.UpdateProjectDeploymentOptions{Status: &state}, gl.WithContext(ctx))
+		&gl.UpdateProjectDeploymentOptions{Status: &desired}, gl.WithContext(ctx))
 	return err
 }
 
 func (d deployer) state() gl.DeploymentStatusValue {
-	if known, ok := deploymentStates[d.State]; ok {
-		return known
-	}
-	return gl.DeploymentStatusFailed // of a state that this version does not know: never green
+	return gl.DeploymentStatusValue(state.Of(d.State).GitLab)
 }

@@ -12,20 +12,9 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/version"
 )
-
-// states of a commit status. A run that was stopped is never skipped.
-var states = map[string]gl.BuildStateValue{
-	v1alpha1.ReasonPassed:     gl.Success,
-	v1alpha1.ReasonFailed:     gl.Failed,
-	v1alpha1.ReasonTimedOut:   gl.Failed,
-	v1alpha1.ReasonCanceled:   gl.Canceled,
-	v1alpha1.ReasonSuperseded: gl.Canceled,
-	v1alpha1.ReasonError:      gl.Failed,
-
-	v1alpha1.ReasonInconclusive: gl.Canceled,
-}
 
 // Host is gitlab.com or a self-managed GitLab.
 type Host struct {
@@ -117,10 +106,7 @@ func (p poster) state() gl.BuildStateValue {
 	case v1alpha1.ReportInProgress:
 		return gl.Running
 	}
-	if known, ok := states[p.Check.State]; ok {
-		return known
-	}
-	return gl.Failed // of a state that this version does not know: never green
+	return gl.BuildStateValue(state.Of(p.Check.State).GitLab)
 }
 
 // isShown reports whether the newest status of the check's name shows this run's state. GitLab lists one per pipeline.

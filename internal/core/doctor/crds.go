@@ -31,7 +31,7 @@ const (
 	sameCLI   = "Use the postflight command of the manager's version."
 )
 
-// CRDs compares those of the cluster with the types of this version.
+// CRDs compares the CRDs of the cluster with the types of this version.
 func CRDs(found []apiextensions.CustomResourceDefinition) (findings []Finding) {
 	byName := map[string]*apiextensions.CustomResourceDefinition{}
 	for i := range found {

@@ -31,7 +31,7 @@ func Manager(d *appsv1.Deployment, pods []corev1.Pod, version string) (findings 
 	for _, p := range pods {
 		for _, c := range p.Status.ContainerStatuses {
 			if last := c.LastTerminationState.Terminated; last != nil && last.Reason == "OOMKilled" {
-				findings = append(findings, warning(checkManager, "Raise resources.limits.memory, and without the chart GOMEMLIMIT; docs/operations/memory.md says how much it needs.",
+				findings = append(findings, warning(checkManager, "Raise resources.limits.memory; docs/operations/memory.md says how much it needs.",
 					"The pod %s has run out of memory, last at %s.", p.Name, last.FinishedAt.UTC().Format("2006-01-02 15:04 MST")))
 			}
 		}

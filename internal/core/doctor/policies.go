@@ -12,7 +12,7 @@ const (
 	applyPolicies = "Apply the policies of the manager's version: upgrade the chart with policy.enabled=true, or `kubectl apply -k config/policy`."
 )
 
-// policies are those of config/policy, with which a test compares them. The chart replaces "postflight".
+// policies are the files of config/policy; a test compares them. The chart replaces "postflight".
 var policies = []string{
 	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-jobs-of-triggers", "postflight-manager-environments", "postflight-manager-jobs",
 	"postflight-manager-pods", "postflight-marks-of-suites",
@@ -29,7 +29,7 @@ func Policies(account string, found []admissionv1.ValidatingAdmissionPolicy, bin
 		}
 		findings = append(findings, policyFindings(account, ours, bindings)...)
 	}
-	if len(missing) > 0 { // which may be wanted, such as where nobody may install them
+	if len(missing) > 0 { // which may be intended, such as where installing them is not allowed
 		findings = append(findings, warning(checkPolicies, applyPolicies, "These policies are missing, so nothing refuses what they are against: %s.", list(missing)))
 	}
 	if len(findings) == 0 {

@@ -26,7 +26,7 @@ const (
 // Teams checks each Team, and whether it has a key, or none and Triggers, for senders that have tokens of their own.
 func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, triggers []v1alpha1.Trigger, now time.Time) (findings []Finding) {
 	if len(teams) == 0 {
-		return []Finding{warning(checkTeams, "docs/teams.md sets up the first one.", "There is no Team, so every key is refused.")}
+		return []Finding{warning(checkTeams, "docs/first-team.md sets up the first one.", "There is no Team, so every key is refused.")}
 	}
 	var keyless []string
 	for i := range teams {
@@ -58,7 +58,7 @@ func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, triggers []v1alpha1.Tr
 	}
 }
 
-// needsNone reports whether a team without a working key seems to want none: it never had one, or the one that marks its namespace.
+// needsNone reports whether a team without a working key seems to want none: it never had one, or only the key that marks its namespace.
 func needsNone(namespace string, keys []v1alpha1.APIKey, triggers []v1alpha1.Trigger) bool {
 	if len(keys) > 0 {
 		return slices.ContainsFunc(keys, func(k v1alpha1.APIKey) bool { return marks(&k) })
@@ -91,7 +91,7 @@ func marks(k *v1alpha1.APIKey) bool {
 	return k.Spec.Suspended && strings.Trim(k.Spec.SHA256, "0") == ""
 }
 
-// Keys names those that expire soon or have expired, and those that are refused though nobody wanted that.
+// Keys names keys that expire soon or have expired, and keys that are refused without having been revoked.
 func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 	for i := range keys {
 		k := &keys[i]

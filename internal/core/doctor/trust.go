@@ -10,7 +10,7 @@ import (
 
 const checkTrust = "trustpolicies"
 
-// TrustPolicies names those that trust nobody, and those whose senders have to name the Team, because the operator lists no repository for it
+// TrustPolicies names policies that trust no token, and policies whose senders have to name the Team, because the operator lists no repository for it
 // whose tokens they could trust. gitHub is the host of the manager's own GitHub.
 func TrustPolicies(policies []v1alpha1.TrustPolicy, teams []v1alpha1.Team, gitHub string) (findings []Finding) {
 	for i := range policies {

@@ -17,7 +17,7 @@ import (
 )
 
 // Deployment is what the archive keeps of a deployment, as a line of JSON. It begins with the deployment, and ends with the next one of the
-// repository, so that it needs no second write. Since is later than that of the deployment before, whatever clocks say.
+// repository, so that it needs no second write. Since is always later than in the deployment before, even if a clock was set back.
 type Deployment struct {
 	Team        string `json:"team"`
 	Namespace   string `json:"namespace"`
@@ -69,7 +69,7 @@ func DeploymentsPrefix(team, environment string) string {
 // Prefix starts the keys of the series.
 func (s Series) Prefix() string { return DeploymentsPrefix(s.Team, s.Environment) + s.segment + "/" }
 
-// From is a key that sorts before those of all deployments that began at a time or earlier, and after those of later ones: keys are in the
+// From sorts before the keys of all deployments that began at a time or earlier, and after the keys of later ones: keys are in the
 // order of time, the newest first, so that a listing begins with what was deployed at a time.
 func (s Series) From(at time.Time) string { return s.Prefix() + countdown(at) }
 
@@ -167,7 +167,7 @@ func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	return all
 }
 
-// PreviousOf returns what the status says about what was deployed before, of which only the commit is known.
+// PreviousOf returns what the status says about what was deployed before. Only its commit is known.
 func PreviousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	for _, d := range e.Status.Deployed {
 		if p := d.Previous; p != nil && p.Since != nil && p.SHA != "" {

@@ -11,7 +11,7 @@
 //	acme/postflight-runs/notifications/day=2026-11-21/T09-k7q5xw2n4d-0.jsonl.gz
 //	acme/postflight-runs/environments/staging/acme-shop-d21b2cdf12b7/8204485599-2026-11-24T100000Z-61be55a8.json
 //
-// The day and the time are those of the Suite's creation, so that every part of Postflight derives the same key at
-// any time, and a listing is in the order of time. That of deployments has the newest first. The empty object below
+// The day and the time are when the Suite was created, so that every part of Postflight derives the same key at
+// any time, and a listing is in the order of time. A listing of deployments has the newest first. The empty object below
 // ids finds a run whose Suite is gone.
 package record

@@ -24,7 +24,7 @@ func EnvironmentAt(team string, e *v1alpha1.Environment, archived []Deployment, 
 	return s
 }
 
-// Span is a time in which deployments began, or the first of which was there when it began. A zero time is no bound.
+// Span is a time in which deployments began. The first one may have been there before. A zero time is no bound.
 type Span struct{ After, Before time.Time }
 
 // HistoryOf returns what an Environment had after a time, newest first, by the lines that the archive has of it and by its status.

@@ -95,7 +95,7 @@ func (r Run) ParseResultsKey(key string) (pod string, ok bool) {
 // TestsKey is the key of all tests of the run.
 func (r Run) TestsKey() string { return r.Directory() + "/tests" + testsEnd }
 
-// PodTestsPrefix starts the keys of the tests of all pods, from which those of the run are made.
+// PodTestsPrefix starts the keys of the tests of all pods. The tests of the run are made from these.
 func (r Run) PodTestsPrefix() string { return r.Directory() + "/tests/" }
 
 // PodTestsKey is the key of the tests of one pod.

@@ -9,14 +9,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
-)
-
-// The ways in which a notification comes.
-const (
-	WayAPI      = "api"      // a client sent it, usually CI
-	WayEvent    = "event"    // an event of a code host or a GitOps tool
-	WayWorkload = "workload" // a rollout of what an Environment names
 )
 
 // Limits on what is kept of a notification. With the bounds of its other members, a line has at most some 100 KiB, and mostly 400 bytes.
@@ -56,7 +50,7 @@ type Notification struct {
 // NotificationOf returns the line of a notification. The Triggers that matched are sorted by name.
 func NotificationOf(at time.Time, n *notification.Notification, matched []*v1alpha1.Trigger) Notification {
 	kept := Notification{
-		At: at.UTC().Truncate(time.Millisecond), Way: WayAPI,
+		At: at.UTC().Truncate(time.Millisecond), Way: origin.WayAPI,
 		Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL, HostingService: string(n.HostingService),
 		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
 		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey, EphemeralEnvironment: n.EphemeralEnvironment,
@@ -123,7 +117,7 @@ var ErrDamaged = errors.New("lines of notifications are damaged")
 // NotificationsPrefix starts the keys of all lines of notifications of a team.
 func NotificationsPrefix(team string) string { return team + "/" + Root + "/notifications/day=" }
 
-// NotificationsDay starts the keys of those of a day.
+// NotificationsDay starts the keys of the notifications of a day.
 func NotificationsDay(team string, day time.Time) string {
 	return NotificationsPrefix(team) + day.UTC().Format(dayLayout) + "/"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -51,7 +52,7 @@ func TestNotificationKeepsWhatTriggersMatch(t *testing.T) {
 	if diff := cmp.Diff([]string{"DB", "LONG", "NPM_TOKEN"}, kept.Withheld); diff != "" {
 		t.Errorf("withheld: -want +got:\n%s", diff)
 	}
-	if kept.Way != record.WayAPI || !kept.At.Equal(received.Truncate(time.Millisecond)) || !cmp.Equal(kept.Matched, []string{"smoke", "visual"}) {
+	if kept.Way != origin.WayAPI || !kept.At.Equal(received.Truncate(time.Millisecond)) || !cmp.Equal(kept.Matched, []string{"smoke", "visual"}) {
 		t.Errorf("kept %+v", kept)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -76,7 +77,7 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		State:  v1alpha1.ReasonQueued,
 		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.Type, DeploymentURL: d.URL, CommitURL: d.CommitURL,
 		CommitMessage: d.CommitMessage, CommitAuthor: d.CommitAuthor, Repository: d.Repository, PullRequestNumber: d.PullRequestNumber,
-		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(deciders[s.State()], string(s.Status.DecidedBy)),
+		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(state.Of(s.State()).DecidedBy, string(s.Status.DecidedBy)),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
 		OnlyFailedOf: s.RepeatsFailedOf(), Origin: string(s.Origin()),
@@ -107,16 +108,6 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		}
 	}
 	return r
-}
-
-// deciders are the states that say by themselves what decided; the status does not repeat it.
-var deciders = map[string]string{
-	v1alpha1.ReasonTimedOut:   httpapi.DecidedByTimeout,
-	v1alpha1.ReasonCanceled:   httpapi.DecidedByCancellation,
-	v1alpha1.ReasonSuperseded: httpapi.DecidedBySupersession,
-	v1alpha1.ReasonError:      httpapi.DecidedByError,
-
-	v1alpha1.ReasonInconclusive: httpapi.DecidedByChange,
 }
 
 func archiveState(s *v1alpha1.Suite) *httpapi.ArchiveState {

@@ -27,7 +27,7 @@ type Source struct {
 	Running   bool // the container still writes
 }
 
-// Names reports whether the log is that of the source.
+// Names reports whether the log belongs to the source.
 func (l Log) Names(s Source) bool {
 	return l.Pod == s.Pod && l.Container == s.Container && l.Previous == s.Previous
 }

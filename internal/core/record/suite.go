@@ -1,7 +1,6 @@
 package record
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // SuiteOf is the inverse of RunOf, for lists that show runs whose Suite was deleted. They do not show what was under test.
@@ -56,17 +56,17 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 }
 
 func decidedByTests(r httpapi.Run) v1alpha1.DecidedBy {
-	if r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed {
+	if state.Of(r.State).TestsDecided {
 		return v1alpha1.DecidedBy(r.DecidedBy)
 	}
 	return ""
 }
 
-func succeeded(state string) metav1.ConditionStatus {
+func succeeded(reason string) metav1.ConditionStatus {
 	switch {
-	case state == v1alpha1.ReasonPassed:
+	case reason == v1alpha1.ReasonPassed:
 		return metav1.ConditionTrue
-	case slices.Contains([]string{v1alpha1.ReasonQueued, v1alpha1.ReasonStarting, v1alpha1.ReasonRunning}, state):
+	case state.Of(reason).Open():
 		return metav1.ConditionUnknown
 	default:
 		return metav1.ConditionFalse

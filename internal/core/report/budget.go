@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Budgets are in memory. A new leader starts with empty ones, until the host says that its limit is reached.
@@ -129,7 +130,7 @@ func Share(p Purpose, s *v1alpha1.Suite) int {
 		return 25
 	case phase == v1alpha1.ReportInProgress:
 		return 50
-	case v1alpha1.HasNoVerdict(s.State()):
+	case state.Of(s.State()).NoVerdict:
 		return 75
 	default:
 		return 100

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
@@ -98,14 +99,14 @@ func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
 	switch {
 	case s.Finished():
 		return v1alpha1.ReportCompleted
-	case s.State() == v1alpha1.ReasonStarting, s.State() == v1alpha1.ReasonRunning:
+	case state.Of(s.State()).Phase == v1alpha1.ReportInProgress:
 		return v1alpha1.ReportInProgress
 	default:
 		return v1alpha1.ReportQueued
 	}
 }
 
-// title mentions nobody whom a code host would notify.
+// title has no mention for which a code host would notify a person.
 func title(s *v1alpha1.Suite) string {
 	switch {
 	case !s.Finished():
@@ -113,26 +114,15 @@ func title(s *v1alpha1.Suite) string {
 			v1alpha1.ReportQueued:     "Queued",
 			v1alpha1.ReportInProgress: "The tests are running",
 		}[PhaseOf(s)]
-	case s.State() == v1alpha1.ReasonPassed, s.State() == v1alpha1.ReasonFailed && (hasFailures(s.Status.Results) || fewerTests(s.Status.Results)):
+	case s.Passed(), s.State() == v1alpha1.ReasonFailed && (hasFailures(s.Status.Results) || fewerTests(s.Status.Results)):
 		return ended(s)
 	default:
-		return mute(words[s.State()]+": "+message(s), maxTitle)
+		return mute(state.Of(s.State()).Outcome+": "+message(s), maxTitle)
 	}
 }
 
-var words = map[string]string{
-	v1alpha1.ReasonPassed:     "Passed",
-	v1alpha1.ReasonFailed:     "Failed",
-	v1alpha1.ReasonTimedOut:   "Timed out",
-	v1alpha1.ReasonCanceled:   "Canceled",
-	v1alpha1.ReasonSuperseded: "Superseded",
-	v1alpha1.ReasonError:      "Could not run",
-
-	v1alpha1.ReasonInconclusive: "Inconclusive",
-}
-
 func ended(s *v1alpha1.Suite) string {
-	text := words[s.State()]
+	text := state.Of(s.State()).Outcome
 	if n := quarantinedFailures(s); n > 0 {
 		text += ", with " + results.QuarantinedFailures(n)
 	}

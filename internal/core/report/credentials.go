@@ -23,7 +23,7 @@ type Credentials struct {
 	Token string
 
 	AppID          int64
-	InstallationID int64 // 0: that of the repository
+	InstallationID int64 // 0: the installation of the repository
 	PrivateKey     []byte
 }
 

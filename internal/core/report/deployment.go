@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Deployment is what a code host shows about a commit in an Environment. Runs of several Triggers share one.
@@ -22,7 +23,7 @@ type Deployment struct {
 	Newest      bool   // false: a later commit was deployed; create nothing, and change no other deployment
 }
 
-// DeploymentOf returns the deployment that shows a run and those of other Triggers. The id is 0 if no run knows it.
+// DeploymentOf returns the deployment that shows a run and the runs of other Triggers. The id is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
 		return s.Spec.Environment == self.Suite.Spec.Environment && commit.Of(s.Spec.Deployment).Same(commit.Of(self.Suite.Spec.Deployment))
@@ -53,25 +54,15 @@ func DeploymentDescription(s *v1alpha1.Suite) string {
 
 // Stopped reports whether the run that decides has no result. Nothing is created for it.
 func (d Deployment) Stopped() bool {
-	return v1alpha1.HasNoVerdict(d.State)
+	return state.Of(d.State).NoVerdict
 }
 
 // weight orders runs of a deployment: the heaviest decides. A failure counts at once, and success only if all passed.
 func weight(s *v1alpha1.Suite) int {
-	switch {
-	case s.State() == v1alpha1.ReasonFailed, s.State() == v1alpha1.ReasonTimedOut:
-		return 5
-	case !s.Finished():
-		return 4
-	case s.State() == v1alpha1.ReasonPassed:
-		return 0
-	case s.State() == v1alpha1.ReasonSuperseded:
-		return 1
-	case s.State() == v1alpha1.ReasonCanceled, shownState(s) == v1alpha1.ReasonInconclusive:
-		return 2
-	default:
-		return 3
+	if !s.Finished() {
+		return state.Of(v1alpha1.ReasonRunning).Weight
 	}
+	return state.Of(shownState(s)).Weight
 }
 
 func superseded(s *v1alpha1.Suite, others []Run) bool {

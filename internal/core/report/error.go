@@ -13,7 +13,7 @@ type Kind int
 
 // The kinds of errors.
 const (
-	Rejected    Kind = iota // the request fails until somebody changes the Trigger, the repository or the credentials
+	Rejected    Kind = iota // the request fails until you change the Trigger, the repository or the credentials
 	Conflict                // the host handles another request about the commit: try again soon
 	Unavailable             // the host did not answer, or failed; the outcome is unknown
 	Limited                 // the credential has sent too much: try again after RetryAfter

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
@@ -42,14 +43,14 @@ func facts(s *v1alpha1.Suite) []fact {
 	if !s.Finished() {
 		return list
 	}
-	state := words[s.State()]
+	outcome := state.Of(s.State()).Outcome
 	if n := quarantinedFailures(s); n > 0 {
-		state += ", with " + results.QuarantinedFailures(n)
+		outcome += ", with " + results.QuarantinedFailures(n)
 	}
 	if took := duration(s); took > 0 {
-		state += " in " + plaintext.Duration(took)
+		outcome += " in " + plaintext.Duration(took)
 	}
-	list = append(list, fact{"Outcome", state}, fact{"Message", Code(message(s), maxMessage)})
+	list = append(list, fact{"Outcome", outcome}, fact{"Message", Code(message(s), maxMessage)})
 	if r := s.Status.Results; r != nil {
 		list = append(list, fact{"Tests", counts(r)})
 	}
@@ -141,7 +142,7 @@ func Code(text string, limit int) string {
 	return fence + text + fence
 }
 
-// mute returns plain text of one line that mentions nobody.
+// mute returns plain text of one line, without mentions of people.
 func mute(text string, limit int) string {
 	return plaintext.Line(strings.ReplaceAll(text, "@", "(at)"), limit)
 }

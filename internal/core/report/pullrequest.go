@@ -36,7 +36,7 @@ func PullRequestURL(raw string) string {
 	return ""
 }
 
-// PullRequestNumber is that of a run, as notified or found; 0 if it is not known.
+// PullRequestNumber returns the number that was notified for a run, or found; 0 if it is not known.
 func PullRequestNumber(s *v1alpha1.Suite) int64 {
 	if n := s.Spec.Deployment.PullRequestNumber; n != 0 || s.Status.Report == nil {
 		return n

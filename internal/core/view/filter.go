@@ -106,7 +106,7 @@ func latestOnly() func(*v1alpha1.Suite) bool {
 	seen := map[line]bool{}
 	return func(s *v1alpha1.Suite) bool {
 		state := StateOf(s)
-		if v1alpha1.HasNoVerdict(state.Reason) {
+		if state.NoVerdict {
 			return false
 		}
 		l := line{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Branch}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -49,7 +50,7 @@ type Run struct {
 	Attempts     []Row // of the same commit, newest first, this one included
 	SupersededBy *RunReference
 	Successors   []Row // what took its place, and the place of that, newest first
-	Supersedes   []Row // of what it took the place, and those of what, newest first
+	Supersedes   []Row // the runs that it superseded, and the runs that these superseded, newest first
 	ComparedWith *RunReference
 
 	Artifacts *v1alpha1.Artifacts
@@ -77,7 +78,7 @@ func RunOf(o Subject, now time.Time) Run {
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
-		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], StartedBy: record.StartedBy(s.Origin(), s.ScheduledFor(), s.Annotations[v1alpha1.AnnotationRerunBy]),
+		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], StartedBy: origin.StartedBy(s.Origin(), s.ScheduledFor(), s.Annotations[v1alpha1.AnnotationRerunBy]),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
 		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.RepeatsFailedOf(),
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
@@ -86,7 +87,7 @@ func RunOf(o Subject, now time.Time) Run {
 	if other := s.Status.AnsweredOther; other != nil {
 		run.Other = otherDeployment(*other, now)
 	}
-	run.Debuggable = s.Finished() && v1alpha1.EndedBadly(s.State()) && o.Job != nil
+	run.Debuggable = s.Finished() && state.Of(s.State()).Bad && o.Job != nil
 	if until := s.Status.PodsKeptUntil; until != nil {
 		run.PodsKept = TimeOf(until.Time, now)
 	}
@@ -181,7 +182,7 @@ func warnings(s *v1alpha1.Suite) []string {
 	return all
 }
 
-// Variable is a variable of a notification. The value of one that looks secret is masked.
+// Variable is a variable of a notification. A value that looks secret is masked.
 type Variable struct{ Name, Value string }
 
 // VariablesOf returns the variables of the notification, by name.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // entry is what is known of an object.
@@ -26,6 +27,8 @@ type entry struct {
 }
 
 func (e *entry) tooLarge() bool { return e.bytes > objectBytes }
+
+func (e *entry) stub() client.Object { return stubOf(e.from.kind, e.NamespacedName, e.uid, e.version) }
 
 // account is for the objects of a kind that share a bound.
 type account struct {
@@ -86,6 +89,9 @@ func before(a, b *entry) int {
 	}
 	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
+
+// has reports whether an entry was not replaced.
+func (a *account) has(e *entry) bool { return a.entries[e.NamespacedName] == e }
 
 // put adds or replaces an object, and reports whether it has an entry.
 func (a *account) put(e *entry) bool {

@@ -50,12 +50,12 @@ func fits(a *account, e *entry) bool {
 // TestEntriesAreSmall: of an object that is not cached, only what identifies it is kept, and the name of its namespace once.
 func TestEntriesAreSmall(t *testing.T) {
 	s := sourceOf(&stored{})
-	s.ledger.teams = &teams{owned: map[string]bool{"acme": true}, known: make(chan struct{})}
+	s.roster.teams = &teams{owned: map[string]bool{"acme": true}, known: make(chan struct{})}
 	for i := range 2 {
 		trigger := aTrigger(i, 1<<20)
 		trigger.Namespace = strings.Clone(trigger.Namespace)
 		trigger.Status.Conditions = refusedAs(strings.Repeat("x", 300))
-		s.admit(trigger)
+		s.roster.admit(s, trigger)
 	}
 	all := s.book.accounts["acme"].large
 	for _, e := range all {
@@ -72,15 +72,15 @@ func TestEntriesAreSmall(t *testing.T) {
 func TestToldOnce(t *testing.T) {
 	s := sourceOf(&stored{})
 	trigger := aTrigger(0, 1<<20)
-	s.admit(trigger)
-	refused := s.ledger.refused(nil)
+	s.roster.admit(s, trigger)
+	refused := s.roster.refused(nil)
 	if len(refused) != 1 {
 		t.Fatalf("%d are refused, want 1", len(refused))
 	}
 	for message, want := range map[string]int{refused[0].message: 0, "It took 600 KiB.": 1} {
 		trigger.Status.Conditions = refusedAs(message)
-		s.admit(trigger)
-		if got := len(s.ledger.refused(nil)); got != want {
+		s.roster.admit(s, trigger)
+		if got := len(s.roster.refused(nil)); got != want {
 			t.Errorf("after %q, %d are to be told, want %d", message, got, want)
 		}
 	}

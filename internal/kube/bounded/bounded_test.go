@@ -89,15 +89,15 @@ func TestListIsPaged(t *testing.T) {
 	}
 	var names []string
 	_ = meta.EachListItem(list, func(o runtime.Object) error { names = append(names, o.(*v1alpha1.Trigger).Name); return nil })
-	if len(names) != 20 || slices.Contains(names, "t-00") || names[0] != "t-01" || server.largest != pageSize {
+	if len(names) != 20 || slices.Contains(names, "t-00") || names[0] != "t-01" || server.largest != objectPageSize {
 		t.Errorf("kept %v, with pages of %d", names, server.largest)
 	}
-	if held := s.ledger.Held(&v1alpha1.Trigger{}); held > triggerBytes {
+	if held := s.book.accounts[""].held; held > triggerBytes {
 		t.Errorf("%d bytes are kept, and %d are allowed", held, triggerBytes)
 	}
 	told := 0
-	for round := s.ledger.refused(nil); len(round) > 0; round = s.ledger.refused(nil) {
-		s.ledger.reported(round[0])
+	for round := s.roster.refused(nil); len(round) > 0; round = s.roster.refused(nil) {
+		s.roster.reported(round[0])
 		told++
 	}
 	if told != 30 {

@@ -1,5 +1,5 @@
-// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so
-// that everything sees it as one that does not exist, except its status, and notifications, which a Trigger that is not cached may match.
+// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so it
+// seems not to exist. Two things know better: its status says why, and a notification says which Triggers were left out.
 package bounded
 
 import (
@@ -47,9 +47,9 @@ const (
 	// readWithin bounds each of these reads.
 	readWithin = 30 * time.Second
 
-	// pageSize is how many objects are read at once. Memory is not text: a Trigger of 1.4 MB with 85,000 empty containers takes 40 MiB, and a
+	// objectPageSize is how many objects are read at once. Memory is not text: a Trigger of 1.4 MB with 85,000 empty containers takes 40 MiB, and a
 	// page of such ones 400 MiB, unless the schema bounds the length of its lists.
-	pageSize = 10
+	objectPageSize = 10
 
 	// suitePageSize is the same of Suites, whose schema bounds what is large: 200 with 64 KiB of variables take some 15 MiB.
 	suitePageSize = 200

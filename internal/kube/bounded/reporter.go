@@ -19,17 +19,16 @@ import (
 
 // Reporter writes into the status of objects that they are not cached. Their reconcilers do not see them.
 type Reporter struct {
-	Ledger *Ledger
+	Roster *Roster
 	Client client.Client
 	Clock  clock.PassiveClock
 }
 
-// reportAgain is how long after a failure writes are tried again.
-const reportAgain = 5 * time.Second
+// retryAfter is how long after a failure writes are tried again.
+const retryAfter = 5 * time.Second
 
 // refusal is what a status is to say.
 type refusal struct {
-	kind       client.Object
 	account    *account
 	entry      *entry
 	generation int64
@@ -41,12 +40,12 @@ func (r *Reporter) Start(ctx context.Context) error {
 	limiter := rate.NewLimiter(reportsPerSecond, 1)
 	for {
 		failed := map[*entry]bool{}
-		for round := r.Ledger.refused(failed); len(round) > 0; round = r.Ledger.refused(failed) {
+		for round := r.Roster.refused(failed); len(round) > 0; round = r.Roster.refused(failed) {
 			for _, refused := range round {
 				if limiter.Wait(ctx) != nil {
 					return nil
 				}
-				if !r.Ledger.stillRefused(refused) {
+				if !r.Roster.stillRefused(refused) {
 					continue
 				}
 				if err := r.write(ctx, refused); err != nil && ctx.Err() == nil {
@@ -55,23 +54,21 @@ func (r *Reporter) Start(ctx context.Context) error {
 				}
 			}
 		}
-		var again <-chan time.Time
+		var retry <-chan time.Time
 		if len(failed) > 0 {
-			again = time.After(reportAgain)
+			retry = time.After(retryAfter)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-r.Ledger.changed:
-		case <-again:
+		case <-r.Roster.changed:
+		case <-retry:
 		}
 	}
 }
 
 func (r *Reporter) write(ctx context.Context, is refusal) error {
-	obj := stubOf(is.kind)
-	obj.SetNamespace(is.entry.Namespace)
-	obj.SetName(is.entry.Name)
+	obj := is.entry.stub()
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": is.entry.uid},
 		"status": map[string]any{"conditions": []metav1.Condition{{
@@ -86,18 +83,18 @@ func (r *Reporter) write(ctx context.Context, is refusal) error {
 	if apierror.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	r.Ledger.reported(is)
+	r.Roster.reported(is)
 	return nil
 }
 
 // refused returns an object of each account whose status is to be written, so that those of one team delay no other's.
-func (l *Ledger) refused(failed map[*entry]bool) (round []refusal) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, b := range l.books {
+func (r *Roster) refused(failed map[*entry]bool) (round []refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.books {
 		for _, a := range b.accounts {
 			if e := a.firstRefused(failed); e != nil {
-				round = append(round, refusal{kind: e.from.kind, account: a, entry: e, generation: e.generation, message: a.message(e, b.kind)})
+				round = append(round, refusal{account: a, entry: e, generation: e.generation, message: a.message(e, b.kind)})
 			}
 		}
 	}
@@ -105,17 +102,17 @@ func (l *Ledger) refused(failed map[*entry]bool) (round []refusal) {
 }
 
 // stillRefused is false for an object that was changed, or is cached by now: its reconciler writes what holds.
-func (l *Ledger) stillRefused(r refusal) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return r.account.entries[r.entry.NamespacedName] == r.entry && r.account.refused(r.entry)
+func (r *Roster) stillRefused(is refusal) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return is.account.has(is.entry) && is.account.refused(is.entry)
 }
 
-func (l *Ledger) reported(r refusal) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r.account.entries[r.entry.NamespacedName] == r.entry {
-		r.entry.told = true
+func (r *Roster) reported(written refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if written.account.has(written.entry) {
+		written.entry.told = true
 	}
 }
 

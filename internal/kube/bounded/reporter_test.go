@@ -20,7 +20,7 @@ import (
 )
 
 // reports lets a Reporter write for some seconds, and returns of which objects it wrote. Those that fails names cannot be written.
-func reports(t *testing.T, l *Ledger, seconds int, fails func(name string) bool) (written []string) {
+func reports(t *testing.T, l *Roster, seconds int, fails func(name string) bool) (written []string) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -40,7 +40,7 @@ func reports(t *testing.T, l *Ledger, seconds int, fails func(name string) bool)
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
-	if err := (&Reporter{Ledger: l, Client: api, Clock: clock.RealClock{}}).Start(ctx); err != nil {
+	if err := (&Reporter{Roster: l, Client: api, Clock: clock.RealClock{}}).Start(ctx); err != nil {
 		t.Error(err)
 	}
 	return written
@@ -54,15 +54,15 @@ func TestRefusalsTakeTurns(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const others = 10
 				s := sourceOf(&stored{})
-				s.ledger.teams = &teams{owned: map[string]bool{"many": true}, known: make(chan struct{})}
+				s.roster.teams = &teams{owned: map[string]bool{"many": true}, known: make(chan struct{})}
 				for i := range others {
-					s.ledger.teams.owned[fmt.Sprintf("other-%d", i)] = true
-					s.admit(inNamespace(fmt.Sprintf("other-%d", i), aTrigger(1000, 1<<20)))
+					s.roster.teams.owned[fmt.Sprintf("other-%d", i)] = true
+					s.roster.admit(s, inNamespace(fmt.Sprintf("other-%d", i), aTrigger(1000, 1<<20)))
 				}
 				for i := range 300 {
-					s.admit(inNamespace("many", aTrigger(i, 1<<20)))
+					s.roster.admit(s, inNamespace("many", aTrigger(i, 1<<20)))
 				}
-				written := reports(t, s.ledger, 10, func(name string) bool { return fails && name != "t-1000" })
+				written := reports(t, s.roster, 10, func(name string) bool { return fails && name != "t-1000" })
 				first := written[:others+1]
 				if n := len(slices.DeleteFunc(slices.Clone(first), func(name string) bool { return name[0] == 'm' })); n != others {
 					t.Errorf("%d of %d others are among the first: %v", n, others, first)
@@ -81,10 +81,10 @@ func TestRefusalsAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sourceOf(&stored{})
 		for i := range 3 {
-			s.admit(aTrigger(i, 1<<20))
+			s.roster.admit(s, aTrigger(i, 1<<20))
 		}
 		tries := 0
-		got := reports(t, s.ledger, 60, func(name string) bool {
+		got := reports(t, s.roster, 60, func(name string) bool {
 			if name == "t-01" {
 				tries++
 			}

@@ -3,6 +3,7 @@ package bounded
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,9 +72,9 @@ func (s *source) review(t *stream) {
 }
 
 func (s *source) reviewAccount(t *stream, a *account) error {
-	r := s.ledger.review(s, a)
+	r := s.roster.review(s, a)
 	for _, e := range r.excess {
-		t.submit(func() []watch.Event { return t.marked(s.ledger.drop(s, a, e)) })
+		t.submit(func() []watch.Event { return t.marked(s.roster.drop(s, a, e)) })
 	}
 	var failed error
 	for i, e := range r.missing {
@@ -93,7 +94,7 @@ func (s *source) readOne(t *stream, a *account, e *entry) error {
 	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
 	defer cancel()
 	which := fields.Set{"metadata.namespace": e.Namespace, "metadata.name": e.Name}
-	_, err := s.readPage(ctx, t, which, search{deletions: s.ledger.deletionsOf(a)})
+	_, err := s.readPage(ctx, t, which, search{deletions: s.roster.deletionsOf(a)})
 	return err
 }
 
@@ -101,12 +102,12 @@ func (s *source) readOne(t *stream, a *account, e *entry) error {
 func (s *source) find(t *stream, a *account, found *search) error {
 	ctx, cancel := context.WithTimeout(t.ctx, readWithin)
 	defer cancel()
-	for range searchedAtOnce / pageSize {
+	for range searchedAtOnce / objectPageSize {
 		rest, err := s.readPage(ctx, t, fields.Set{"metadata.namespace": a.namespace}, *found)
 		if err != nil && t.ctx.Err() != nil {
 			return err // the next stream reads this page again
 		}
-		if more := s.ledger.proceed(s, a, found, rest, err); err != nil || !more {
+		if more := s.roster.proceed(s, a, found, rest, err); err != nil || !more {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func (s *source) find(t *stream, a *account, found *search) error {
 
 // readPage submits what the API server has. Objects that are deleted meanwhile must not come back, so the account counts deletions.
 func (s *source) readPage(ctx context.Context, t *stream, which fields.Set, from search) (rest string, err error) {
-	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: pageSize, Continue: from.rest}
+	options := metav1.ListOptions{FieldSelector: fields.SelectorFromSet(which).String(), Limit: objectPageSize, Continue: from.rest}
 	page, err := s.origin.ListWithContext(ctx, options)
 	if err != nil {
 		return "", err
@@ -131,11 +132,11 @@ func (s *source) readPage(ctx context.Context, t *stream, which fields.Set, from
 	if err = cmp.Or(err, t.ctx.Err()); err != nil { // a stream that has ended takes nothing
 		return "", err
 	}
-	of, err := meta.ListAccessor(page)
+	list, err := meta.ListAccessor(page)
 	if err != nil {
 		return "", err
 	}
-	return of.GetContinue(), nil
+	return list.GetContinue(), nil
 }
 
 // submit returns once the stream has done it, or has ended.
@@ -151,27 +152,27 @@ type review struct {
 	search          *search // some objects are to be found, too; or nil
 }
 
-func (l *Ledger) review(s *source, a *account) (r review) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *Roster) review(s *source, a *account) (found review) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	excess, missing := a.review()
 	if a.full() {
-		l.wakeReporter() // an older object may have taken the room of one that was not cached yet
+		r.wakeReporter() // an older object may have taken the room of one that was not cached yet
 	}
-	r.excess, r.missing = of(s, excess), of(s, missing)
+	found.excess, found.missing = s.own(excess), s.own(missing)
 	if a.namespace != "" && len(a.entries) < trackedObjects {
-		r.search = a.untracked[s]
+		found.search = a.untracked[s]
 	}
-	if r.search != nil && r.search.rest == "" {
-		r.search.deletions = a.deletions
+	if found.search != nil && found.search.rest == "" {
+		found.search.deletions = a.deletions
 	}
-	return r
+	return found
 }
 
 // proceed notes how far a search is, unless it has to begin again, and reports whether it continues now.
-func (l *Ledger) proceed(s *source, a *account, done *search, rest string, err error) (more bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *Roster) proceed(s *source, a *account, done *search, rest string, err error) (more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case a.untracked[s] != done:
 		return false
@@ -186,53 +187,43 @@ func (l *Ledger) proceed(s *source, a *account, done *search, rest string, err e
 	return true
 }
 
-func of(s *source, entries []*entry) (own []*entry) {
-	for _, e := range entries {
-		if e.from == s {
-			own = append(own, e)
-		}
-	}
-	return own
+func (s *source) own(entries []*entry) []*entry {
+	return slices.DeleteFunc(entries, func(e *entry) bool { return e.from != s })
 }
 
-func (l *Ledger) deletionsOf(a *account) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *Roster) deletionsOf(a *account) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return a.deletions
 }
 
 // drop removes an object from the cache whose room older ones need.
-func (l *Ledger) drop(s *source, a *account, e *entry) []watch.Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a.entries[e.NamespacedName] != e || !e.held || a.wants(e) {
+func (r *Roster) drop(s *source, a *account, e *entry) []watch.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !a.has(e) || !e.held || a.wants(e) {
 		return nil
 	}
 	a.release(e)
 	a.leaveOut(e, true)
 	a.changed = true
-	l.notice(a, s.book, e)
-	gone := stubOf(s.kind)
-	gone.SetNamespace(e.Namespace)
-	gone.SetName(e.Name)
-	gone.SetUID(e.uid)
-	gone.SetResourceVersion(e.version)
-	return []watch.Event{{Type: watch.Deleted, Object: gone}}
+	r.notice(a, s.book, e)
+	return []watch.Event{{Type: watch.Deleted, Object: e.stub()}}
 }
 
 // restore reports whether an object goes into the cache that was read apart from the stream. What the stream has had since counts more.
-func (l *Ledger) restore(s *source, obj client.Object, deletions uint64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.account(s.book, obj.GetNamespace())
+func (r *Roster) restore(s *source, obj client.Object, deletions uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.account(s.book, obj.GetNamespace())
 	e := a.entries[client.ObjectKeyFromObject(obj)]
 	switch {
 	case e == nil && a.deletions != deletions:
 		a.seek(s)
-		l.wake(s.book, a)
+		r.wake(s.book, a)
 		return false
 	case e != nil && (e.held || e.version != obj.GetResourceVersion()):
 		return false
 	}
-	return l.admitLocked(s, obj)
+	return r.admitLocked(s, obj)
 }

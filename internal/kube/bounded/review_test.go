@@ -14,21 +14,21 @@ import (
 // reviewing is a source of which a namespace has hundreds of objects that are not tracked, and others have one each that has become small.
 func reviewing(server *stored, others int) *source {
 	s := sourceOf(server)
-	s.ledger.teams = &teams{owned: map[string]bool{"many": true}, known: make(chan struct{})}
-	s.ledger.sources = []*source{s}
+	s.roster.teams = &teams{owned: map[string]bool{"many": true}, known: make(chan struct{})}
+	s.roster.sources = []*source{s}
 	for i := range 600 {
 		server.triggers = append(server.triggers, inNamespace("many", aTrigger(i, 0)))
 	}
-	many := s.ledger.account(s.book, "many")
+	many := s.roster.account(s.book, "many")
 	many.seek(s)
 	s.reviews.add(many)
 	for i := range others {
 		namespace := fmt.Sprintf("other-%d", i)
-		s.ledger.teams.owned[namespace] = true
+		s.roster.teams.owned[namespace] = true
 		small := inNamespace(namespace, aTrigger(i, 0))
 		server.triggers = append(server.triggers, small)
-		s.admit(small.DeepCopy())
-		s.ledger.begin(s) // it is not held, as if there had been no room
+		s.roster.admit(s, small.DeepCopy())
+		s.roster.begin(s) // it is not held, as if there had been no room
 		s.reviews.add(s.book.accounts[namespace])
 	}
 	return s
@@ -62,7 +62,7 @@ func TestReviewsTakeTurns(t *testing.T) {
 				others, waited = others+1, pages
 			}
 		}
-		if waited > searchedAtOnce/pageSize || others != 5 || pages != 60 {
+		if waited > searchedAtOnce/objectPageSize || others != 5 || pages != 60 {
 			t.Errorf("%d other namespaces waited for %d of %d pages", others, waited, pages)
 		}
 		if found := len(s.book.accounts["many"].entries); found != 600 {
@@ -77,7 +77,7 @@ func TestSearchSurvivesErrors(t *testing.T) {
 		server := &stored{fails: func(page int) bool { return page == 1 || page == 9 || page == 40 }}
 		s := reviewing(server, 0)
 		s.runFor(t, 60)
-		if found := len(s.book.accounts["many"].entries); found != 600 || s.ledger.LeftOutTriggers("many").Unknown {
+		if found := len(s.book.accounts["many"].entries); found != 600 || s.roster.LeftOutTriggers("many").Unknown {
 			t.Errorf("%d were found, want 600, after %d pages", found, len(server.asked))
 		}
 	})
@@ -89,7 +89,7 @@ func TestSearchIsOfASource(t *testing.T) {
 		server := &stored{}
 		s := reviewing(server, 0)
 		many := s.book.accounts["many"]
-		elsewhere := newSource(s.ledger, origin{ListerWatcherWithContext: &stored{}}, s.kind)
+		elsewhere := newSource(s.roster, origin{ListerWatcherWithContext: &stored{}}, s.kind)
 		elsewhere.reviews.add(many)
 		elsewhere.runFor(t, 5)
 		s.runFor(t, 20)

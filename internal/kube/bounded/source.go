@@ -17,36 +17,35 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// NewInformer is for cache.Options. It makes an informer that gets no more of an object than the Ledger admits.
-func (l *Ledger) NewInformer(
+// NewInformer is for cache.Options. It makes an informer that gets no more of an object than the Roster admits.
+func (r *Roster) NewInformer(
 	lw toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	return toolscache.NewSharedIndexInformer(l.wrap(lw, kind), kind, resync, indexers)
+	return toolscache.NewSharedIndexInformer(r.wrap(lw, kind), kind, resync, indexers)
 }
 
-func (l *Ledger) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscache.ListerWatcher {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *Roster) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscache.ListerWatcher {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	from := origin{ListerWatcherWithContext: toolscache.ToListerWatcherWithContext(lw), streams: !watchlist.DoesClientNotSupportWatchListSemantics(lw)}
-	if _, ok := kind.(*v1alpha1.Team); ok {
-		if l.teams == nil {
-			l.teams = &teams{owned: map[string]bool{}, known: make(chan struct{})}
+	switch kind := kind.(type) {
+	case *v1alpha1.Team:
+		if r.teams == nil {
+			r.teams = &teams{owned: map[string]bool{}, known: make(chan struct{})}
 		}
-		return &teamSource{origin: from, ledger: l}
+		return &teamSource{origin: from, roster: r}
+	case *v1alpha1.Suite:
+		return &strippedSource{from, suitePageSize, NewRoom(variableBytes).Share(), admitSuite}
+	case *batchv1.Job:
+		return &strippedSource{from, jobPageSize, NewRoom(jobBytes).Share(), admitJob}
+	case client.Object:
+		if _, bounded := namespaceBytes(kind); bounded {
+			s := newSource(r, from, kind)
+			r.sources = append(r.sources, s)
+			return s
+		}
 	}
-	if _, ok := kind.(*v1alpha1.Suite); ok {
-		return newStrippedSource(from, suitePageSize, admitSuite)
-	}
-	if _, ok := kind.(*batchv1.Job); ok {
-		return newStrippedSource(from, jobPageSize, admitJob)
-	}
-	o, ok := kind.(client.Object)
-	if _, bounded := namespaceBytes(o); !ok || !bounded {
-		return lw
-	}
-	s := newSource(l, from, o)
-	l.sources = append(l.sources, s)
-	return s
+	return lw
 }
 
 // origin is the API server.
@@ -55,7 +54,7 @@ type origin struct {
 	streams bool
 }
 
-// List implements toolscache.ListerWatcher, which nothing calls that knows a context.
+// List implements toolscache.ListerWatcher, which only callers without a context use.
 func (o origin) List(options metav1.ListOptions) (runtime.Object, error) {
 	return o.ListWithContext(context.Background(), options)
 }
@@ -71,35 +70,35 @@ func (o origin) IsWatchListSemanticsUnSupported() bool { return !o.streams }
 // source is what an informer reads its objects from.
 type source struct {
 	origin
-	ledger  *Ledger
+	roster  *Roster
 	kind    client.Object
 	book    *book
 	reviews *reviews
 
-	list uint64 // its number; guarded by the Ledger
+	list uint64 // its number; guarded by the Roster
 }
 
-func newSource(l *Ledger, from origin, kind client.Object) *source {
-	return &source{origin: from, ledger: l, kind: kind, book: l.book(kind), reviews: newReviews()}
+func newSource(l *Roster, from origin, kind client.Object) *source {
+	return &source{origin: from, roster: l, kind: kind, book: l.book(kind), reviews: newReviews()}
 }
 
-// maxRestarts bounds how often a list begins again whose pages have expired.
+// maxRestarts bounds how often a list begins again because its pages have expired.
 const maxRestarts = 3
 
 // ListWithContext reads pages, and keeps of each only what is admitted: an API server that cannot stream sends all at once otherwise.
 func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if err := s.ledger.awaitTeams(ctx); err != nil {
+	if err := s.roster.awaitTeams(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.pages(ctx, options, pageSize, func() { s.ledger.begin(s) }, func(o runtime.Object) bool {
+	list, err := s.pages(ctx, options, objectPageSize, func() { s.roster.begin(s) }, func(o runtime.Object) bool {
 		obj, ok := o.(client.Object)
 		if ok {
 			strip(obj)
 		}
-		return ok && s.admit(obj)
+		return ok && s.roster.admit(s, obj)
 	})
 	if err == nil {
-		s.ledger.complete(s)
+		s.roster.complete(s)
 	}
 	return list, err
 }
@@ -133,23 +132,19 @@ func (o origin) allPages(ctx context.Context, options metav1.ListOptions, keep f
 		if err != nil {
 			return nil, err
 		}
-		of, err := meta.ListAccessor(page)
+		list, err := meta.ListAccessor(page)
 		if err != nil {
 			return nil, err
 		}
-		if options.Continue = of.GetContinue(); options.Continue == "" {
+		if options.Continue = list.GetContinue(); options.Continue == "" {
 			return page, meta.SetList(page, kept)
 		}
 	}
 }
 
-func (s *source) admit(obj client.Object) bool {
-	return s.ledger.admit(s, obj)
-}
-
 // WatchWithContext passes on what is admitted.
 func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	if err := s.ledger.awaitTeams(ctx); err != nil {
+	if err := s.roster.awaitTeams(ctx); err != nil {
 		return nil, err
 	}
 	inner, err := s.origin.WatchWithContext(ctx, options)
@@ -158,7 +153,7 @@ func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOption
 	}
 	t := newStream(ctx, s, inner, options)
 	if !t.listed {
-		s.ledger.begin(s)
+		s.roster.begin(s)
 	}
 	go t.run()
 	go s.review(t)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -91,19 +92,19 @@ func (t *stream) admit(event watch.Event) []watch.Event {
 		t.position = max(t.position, version(obj.GetResourceVersion()))
 	}
 	if event.Type == watch.Deleted {
-		t.source.ledger.forget(t.source, obj)
+		t.source.roster.forget(t.source, obj)
 		return []watch.Event{event}
 	}
-	if t.source.admit(obj) {
+	if t.source.roster.admit(t.source, obj) {
 		return []watch.Event{event}
 	}
-	return []watch.Event{{Type: watch.Deleted, Object: stub(obj)}}
+	return []watch.Event{{Type: watch.Deleted, Object: stubOf(obj, client.ObjectKeyFromObject(obj), obj.GetUID(), obj.GetResourceVersion())}}
 }
 
 func (t *stream) bookmark(obj client.Object) {
 	if obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" && !t.listed {
 		t.listed = true
-		t.source.ledger.complete(t.source)
+		t.source.roster.complete(t.source)
 	}
 	if t.listed {
 		t.position = max(t.position, version(obj.GetResourceVersion()))
@@ -112,7 +113,7 @@ func (t *stream) bookmark(obj client.Object) {
 
 // restored returns the events of an object that is to be in the cache again, and was read apart from the stream.
 func (t *stream) restored(obj client.Object, deletions uint64) []watch.Event {
-	if version(obj.GetResourceVersion()) > t.position || !t.source.ledger.restore(t.source, obj, deletions) {
+	if version(obj.GetResourceVersion()) > t.position || !t.source.roster.restore(t.source, obj, deletions) {
 		return nil // the stream will have it, or has had something newer
 	}
 	return t.marked([]watch.Event{{Type: watch.Modified, Object: obj}})
@@ -123,8 +124,7 @@ func (t *stream) marked(events []watch.Event) []watch.Event {
 	if len(events) == 0 || t.position == 0 {
 		return events
 	}
-	mark := stubOf(t.source.kind)
-	mark.SetResourceVersion(strconv.FormatUint(t.position, 10))
+	mark := stubOf(t.source.kind, types.NamespacedName{}, "", strconv.FormatUint(t.position, 10))
 	return append(events, watch.Event{Type: watch.Bookmark, Object: mark})
 }
 

@@ -1,31 +1,18 @@
 package index_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 // indexer gives a fake client the indexes of the cache, and fails if one is added twice, as the cache does.
-type indexer struct {
-	*fake.ClientBuilder
-}
-
-func (x *indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.WithIndex(o, field, extract)
-	return nil
-}
-
 func TestOwner(t *testing.T) {
 	acme := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}}
 	rival := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: v1alpha1.TeamSpec{Namespace: "acme"}}
@@ -46,15 +33,7 @@ func TestOwner(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			scheme := runtime.NewScheme()
-			if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
-				t.Fatal(err)
-			}
-			x := &indexer{fake.NewClientBuilder().WithScheme(scheme)}
-			if err := index.Setup(t.Context(), x); err != nil {
-				t.Fatal(err)
-			}
-			got, err := index.Owner(t.Context(), x.WithObjects(tc.teams...).Build(), "acme")
+			got, err := index.Owner(t.Context(), fakeclient.New(t, tc.teams...), "acme")
 			if err != nil || (got == nil) != (tc.want == "") || got != nil && got.Name != tc.want {
 				t.Errorf("%s: got %v, %v, want %q", tc.reason, got, err, tc.want)
 			}

@@ -9,35 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
-// Get reads an object from the cache; nil where it does not exist.
+// Get reads an object; nil where it does not exist.
 func Get[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
-	return read[T, P](ctx, c, namespace, name)
-}
-
-// Shared reads an object that the cache keeps: never change it.
-func Shared[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
-	return read[T, P](ctx, c, namespace, name, client.UnsafeDisableDeepCopy)
-}
-
-// Reread reads what the API server has of an object now; nil where it was deleted, or replaced.
-func Reread[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, live client.Reader, known P) (P, error) {
-	is, err := read[T, P](ctx, live, known.GetNamespace(), known.GetName())
-	if err != nil || is == nil || is.GetUID() != known.GetUID() {
-		return nil, err
-	}
-	return is, nil
-}
-
-func read[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, c client.Reader, namespace, name string, options ...client.GetOption) (P, error) {
@@ -45,6 +18,26 @@ func read[T any, P interface {
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, obj, options...)
 	if err != nil {
 		return nil, apierror.IgnoreNotFound(err)
+	}
+	return obj, nil
+}
+
+// Shared reads an object that the cache keeps: never change it.
+func Shared[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Reader, namespace, name string) (P, error) {
+	return Get[T, P](ctx, c, namespace, name, client.UnsafeDisableDeepCopy)
+}
+
+// Reread reads what the API server has of an object now; nil where it was deleted, or replaced.
+func Reread[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, live client.Reader, known P) (P, error) {
+	obj, err := Get[T, P](ctx, live, known.GetNamespace(), known.GetName())
+	if err != nil || obj == nil || obj.GetUID() != known.GetUID() {
+		return nil, err
 	}
 	return obj, nil
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,4 +31,15 @@ func SetReady(ctx context.Context, c client.Client, obj client.Object, condition
 	}
 	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
 	return apierror.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
+}
+
+// maxNote is the API server's bound on the note of an event, in bytes.
+const maxNote = 1024
+
+// ClipNote shortens the note of an event.
+func ClipNote(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	return strings.ToValidUTF8(note[:maxNote-len("…")], "") + "…"
 }

@@ -2,11 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"time"
 
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -60,6 +63,17 @@ func SuitesWhere(
 		}
 	}
 	return all
+}
+
+// EnqueueAfter reconciles the changes of a burst together.
+func EnqueueAfter(delay time.Duration, requestOf func(client.Object) ctrl.Request) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+	add := func(q queue, obj client.Object) { q.AddAfter(requestOf(obj), delay) }
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+	}
 }
 
 // Requests reconciles objects.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
@@ -100,7 +100,7 @@ func (a *API) shownEnvironment(r *Request, e *v1alpha1.Environment) (httpapi.Env
 		return httpapi.EnvironmentStatus{}, err
 	}
 	now := a.Clock.Now()
-	shown := record.EnvironmentOf(r.team(), deployed.WithCurrent(e, runs), now)
+	shown := record.EnvironmentOf(r.team(), workloads.WithCurrent(e, runs), now)
 	shown.PageURL = a.environmentURL(shown)
 	shown.Settling = queue.SettlingOf(e, queue.BurstOf(e, runs), now)
 	return shown, nil

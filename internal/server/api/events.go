@@ -177,8 +177,8 @@ func (a *API) takeFor(ctx context.Context, r *Request, s events.Source, d events
 	if got.Request.Team != nil && (err == nil || len(got.Result.Triggers) > 0) {
 		a.record(r, got.Request, got.Result)
 	}
-	for _, again := range got.Repeats {
-		r.audit = append(r.audit, "of", again.Of, "suites", []string{again.Next})
+	for _, rerun := range got.Reruns {
+		r.audit = append(r.audit, "of", rerun.Run, "suites", []string{rerun.Next})
 	}
 	if err != nil {
 		return nil, eventFailureOf(err, got.Result)
@@ -195,8 +195,8 @@ func newEventResult(a events.Answer) *httpapi.EventResult {
 	for _, t := range a.Result.Triggers {
 		answer.Results = append(answer.Results, newResult(t))
 	}
-	for _, again := range a.Repeats {
-		answer.Repeats = append(answer.Repeats, httpapi.EventRepeat{RunID: again.Of, NextRunID: again.Next, Created: again.Created, Problem: again.Problem})
+	for _, r := range a.Reruns {
+		answer.Repeats = append(answer.Repeats, httpapi.EventRepeat{RunID: r.Run, NextRunID: r.Next, Created: r.Created, Problem: r.Problem})
 	}
 	return answer
 }

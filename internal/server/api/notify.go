@@ -80,7 +80,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *Request, f format) (dis
 	}
 	r.Principal.Grant.Complete(n)
 	return dispatch.Request{
-		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, Mode: o.mode, Repeat: o.rerun,
+		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, Mode: o.mode, Rerun: o.rerun,
 		IdempotencyKey: idempotencyKey, RequestID: r.requestID, ReceivedAt: r.receivedAt,
 	}, nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
@@ -168,7 +168,7 @@ func (u *UI) environmentPage(r *request) (*page, error) {
 		if e.Name == r.PathValue("id") {
 			day := environment.ParseDay(r.URL.Query().Get("day"), now)
 			runs := u.Runs.Newest(r.namespace())
-			d := environment.PageOf(deployed.WithCurrent(e, runs), runs, u.archived(r, e, day, now), day, now)
+			d := environment.PageOf(workloads.WithCurrent(e, runs), runs, u.archived(r, e, day, now), day, now)
 			return &page{template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text, Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
 	}

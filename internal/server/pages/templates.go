@@ -46,7 +46,7 @@ func (u *UI) functions() template.FuncMap {
 		"path":   u.path,
 		"asset":  u.asset,
 		"icon":   u.icon,
-		"shape":  func(key string) template.HTML { return stateShapes[key] },
+		"shape":  func(key string) template.HTML { return looks[key].icon },
 		"states": stateKeys,
 		"bytes":  view.Bytes,
 		"args":   func(all ...any) []any { return all },

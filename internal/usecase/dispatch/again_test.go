@@ -19,9 +19,9 @@ import (
 func TestNotifiedAgain(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	id := h.notify(`{"branch":"main","sha":"a"}`).Triggers[0].created()
-	h.clock.now = h.clock.now.Add(time.Second)
+	h.clock.Step(time.Second)
 	held := h.request(`{"branch":"main","sha":"b"}`)
-	h.clock.now = h.clock.now.Add(time.Second)
+	h.clock.Step(time.Second)
 	if got := h.notify(`{"branch":"main","sha":"a"}`).Triggers[0]; got.duplicate() != id {
 		t.Fatalf("%+v, want a duplicate of %s", got, id)
 	}
@@ -30,7 +30,7 @@ func TestNotifiedAgain(t *testing.T) {
 	}
 	var a, b *v1alpha1.Suite
 	for _, s := range h.suites() {
-		s.CreationTimestamp = metav1.NewTime(h.clock.now) // which the fake API server does not set
+		s.CreationTimestamp = metav1.NewTime(h.clock.Now()) // which the fake API server does not set
 		if s.Name == id {
 			a = &s
 		} else {
@@ -47,7 +47,7 @@ func TestNotifiedAgain(t *testing.T) {
 func TestDeployedAgain(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	notify := func(sha string) (id string) {
-		h.clock.now = h.clock.now.Add(time.Second)
+		h.clock.Step(time.Second)
 		h.notify(`{"branch":"main","sha":"` + sha + `"}`)
 		for _, s := range h.suites() {
 			if s.Spec.Deployment.SHA == sha {
@@ -73,18 +73,18 @@ func TestDeployedAgain(t *testing.T) {
 	first := notify("a")
 	for i, sha := range []string{"a", "b", "a", "a"} {
 		notify(sha)
-		if at := remembered(first); sha == "a" && (at == nil || !at.Time.Equal(h.clock.now)) {
+		if at := remembered(first); sha == "a" && (at == nil || !at.Time.Equal(h.clock.Now())) {
 			t.Errorf("deployment %d of a is not remembered: %v", i, at)
 		}
 	}
 	for _, k := range []string{"k", "l", "m"} {
-		h.clock.now = h.clock.now.Add(time.Second)
+		h.clock.Step(time.Second)
 		h.notify(`{"branch":"main","sha":"a"}`, key(k))
 	}
 	at := remembered(first)
 	notify("c")
 	for _, k := range []string{"k", "l", "m"} {
-		h.clock.now = h.clock.now.Add(time.Second)
+		h.clock.Step(time.Second)
 		if h.notify(`{"branch":"main","sha":"a"}`, key(k)); !remembered(first).Equal(at) {
 			t.Errorf("%s was sent again, and is no deployment: %v, %v", k, at, remembered(first))
 		}
@@ -107,13 +107,13 @@ func TestOneNotification(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke"))})
 			h.notify(a, key("first"))
-			h.clock.now = h.clock.now.Add(time.Second)
+			h.clock.Step(time.Second)
 			one := h.notify(a, key("second")).Triggers[0]
-			h.clock.now = h.clock.now.Add(time.Second)
+			h.clock.Step(time.Second)
 			if tc.between != nil {
 				tc.between(h)
 			}
-			h.clock.now = h.clock.now.Add(time.Second)
+			h.clock.Step(time.Second)
 			two := h.notify(a, key("second")).Triggers[0]
 			if got := letter(one) + letter(two); got != tc.want || one.SuiteID != two.SuiteID {
 				t.Errorf("%s got %s: %+v and %+v", tc.reason, got, one, two)
@@ -127,9 +127,9 @@ func TestReplicasAgreeOnAttempt(t *testing.T) {
 	lagging := &lagging{}
 	h := start(t, setup{objects: acme(trigger("smoke")), config: func(c *Config) { lagging.Reader, c.Cache = c.Cache, lagging }})
 	h.notify(`{"branch":"main","sha":"a"}`, key("first"))
-	h.clock.now = h.clock.now.Add(time.Second)
+	h.clock.Step(time.Second)
 	h.notify(`{"branch":"main","sha":"b"}`)
-	h.clock.now = h.clock.now.Add(time.Second)
+	h.clock.Step(time.Second)
 	second := h.notify(`{"branch":"main","sha":"a"}`, key("second")).Triggers[0].created()
 	lagging.only = "a"
 	if got := h.notify(`{"branch":"main","sha":"a"}`, key("second")).Triggers[0]; second == "" || got.duplicate() != second {
@@ -160,7 +160,7 @@ func TestSentAgainLate(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	first := h.notify(`{"branch":"main","sha":"a"}`, key("first")).Triggers[0].created()
 	for _, sha := range []string{"b", "a", "c"} {
-		h.clock.now = h.clock.now.Add(time.Second)
+		h.clock.Step(time.Second)
 		h.notify(`{"branch":"main","sha":"`+sha+`"}`, key("later "+sha))
 	}
 	if got := h.notify(`{"branch":"main","sha":"a"}`, key("first")).Triggers[0]; got.duplicate() != first {
@@ -188,7 +188,7 @@ func TestNotifiedAgainWritesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke")), faults: count})
 			h.notify(withSHA, key("k"))
-			h.clock.now = h.clock.now.Add(time.Second)
+			h.clock.Step(time.Second)
 			writes = 0
 			if got := h.notify(withSHA, tc.change).Triggers[0]; got.Decision != Duplicate {
 				t.Errorf("%+v, want a duplicate", got)
@@ -239,7 +239,7 @@ func TestNotifiedAgainTooLate(t *testing.T) {
 				return c.SubResource(resource).Patch(ctx, o, p, options...)
 			}}})
 			first := h.notify(withSHA).Triggers[0].created()
-			h.clock.now = h.clock.now.Add(time.Second)
+			h.clock.Step(time.Second)
 			got := h.notify(withSHA).Triggers[0]
 			if !raced || got.Decision != tc.want || (got.Decision == Created) == (got.SuiteID == first) {
 				t.Errorf("%s got %+v", tc.reason, got)

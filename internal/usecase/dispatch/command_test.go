@@ -125,7 +125,7 @@ func TestCommandsWhileTheAPIServerIsAway(t *testing.T) {
 	if whole, ok := errors.AsType[*Error](err); !ok || whole.Kind != Unavailable || !strings.Contains(whole.Message, "did not answer within 45s, so it is not known whether the run is being canceled") {
 		t.Errorf("%v, want that it is not known", err)
 	}
-	if waited := h.clock.now.Sub(noon); waited < 40*time.Second || waited > 45*time.Second {
+	if waited := h.clock.Now().Sub(noon); waited < 40*time.Second || waited > 45*time.Second {
 		t.Errorf("gave up after %s, want the budget", waited)
 	}
 }

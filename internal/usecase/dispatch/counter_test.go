@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -145,8 +144,7 @@ func TestBoundOfOneNotification(t *testing.T) {
 
 // TestRefusedSuiteIsNotCounted: a Suite that the API server rejected does not count.
 func TestRefusedSuiteIsNotCounted(t *testing.T) {
-	f := &faults{creates: repeat(5, fault{err: quotaUsedUp})}
-	h := start(t, setup{objects: bound(1), faults: interceptor.Funcs{Create: f.create}})
+	h := start(t, setup{objects: bound(1), creates: repeat(5, fault{err: quotaUsedUp})})
 	for i := range 5 {
 		if got := h.notify(fmt.Sprintf(`{"sha":"%d"}`, i)).Triggers[0]; !strings.Contains(got.Reason, "quota") {
 			t.Fatalf("%+v, want the quota as the reason", got)

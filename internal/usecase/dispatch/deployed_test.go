@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
@@ -22,7 +22,7 @@ import (
 // deploy notifies a commit five minutes after what was before, and lets its run end, if it starts one.
 func (h *harness) deploy(body, end string) TriggerResult {
 	h.t.Helper()
-	h.clock.now = h.clock.now.Add(5 * time.Minute)
+	h.clock.Step(5 * time.Minute)
 	r := h.notify(body).Triggers[0]
 	if r.created() != "" {
 		h.finish(r.SuiteID, "", end)
@@ -38,7 +38,7 @@ func (h *harness) has() string {
 	for _, s := range h.suites() {
 		suites = append(suites, &s)
 	}
-	all, _ := deployed.Status(deployed.Observed{Environment: &e, Suites: suites, Now: h.clock.now})
+	all, _ := workloads.Status(workloads.Observed{Environment: &e, Suites: suites, Now: h.clock.Now()})
 	var lines []string
 	for _, d := range all {
 		lines = append(lines, strings.TrimSpace(d.Repository+" "+d.SHA))
@@ -49,7 +49,7 @@ func (h *harness) has() string {
 // refusesRerun fails unless no attempt of a run starts, of all tests or of the failed ones.
 func (h *harness) refusesRerun(run, says string) {
 	h.t.Helper()
-	h.clock.now = h.clock.now.Add(time.Minute)
+	h.clock.Step(time.Minute)
 	before := len(h.suites())
 	_, _, err := h.Rerun(h.t.Context(), h.command(), run)
 	if kindOf(err) != Rejected || !strings.Contains(message(err), says) || len(h.suites()) != before {
@@ -148,14 +148,14 @@ func TestRerunRace(t *testing.T) {
 			if s, ok := o.(*v1alpha1.Suite); ok && s.Spec.Attempt == 2 && newer == "" {
 				newer = "-"
 				newer = h.notify(`{"branch":"main","sha":"b000000"}`).Triggers[0].created()
-				h.clock.now = h.clock.now.Add(time.Second)
+				h.clock.Step(time.Second)
 			}
-			o.SetCreationTimestamp(metav1.NewTime(h.clock.now))
+			o.SetCreationTimestamp(metav1.NewTime(h.clock.Now()))
 			return c.Create(ctx, o, opts...)
 		},
 	}})
 	old := h.deploy(`{"branch":"main","sha":"a000000"}`, "Failed").SuiteID
-	h.clock.now = h.clock.now.Add(time.Minute)
+	h.clock.Step(time.Minute)
 	rerun, created, err := h.Rerun(t.Context(), h.command(), old)
 	if err != nil || !created {
 		t.Fatal(message(err))
@@ -164,10 +164,10 @@ func TestRerunRace(t *testing.T) {
 	for _, s := range h.suites() {
 		stream = append(stream, &s)
 	}
-	if d := lifecycle.Decide(lifecycle.Observation{Suite: h.suite(newer), Stream: stream}, h.clock.now); d.SupersededBy != "" {
+	if d := lifecycle.Decide(lifecycle.Observation{Suite: h.suite(newer), Stream: stream}, h.clock.Now()); d.SupersededBy != "" {
 		t.Errorf("the newer run is superseded by %s", d.SupersededBy)
 	}
-	if d := lifecycle.Decide(lifecycle.Observation{Suite: h.suite(rerun.Name), Stream: stream}, h.clock.now); d.SupersededBy != newer {
+	if d := lifecycle.Decide(lifecycle.Observation{Suite: h.suite(rerun.Name), Stream: stream}, h.clock.Now()); d.SupersededBy != newer {
 		t.Errorf("the rerun is superseded by %q: %+v", d.SupersededBy, d.Condition)
 	}
 	b, a2 := h.suite(newer), h.suite(rerun.Name)
@@ -199,19 +199,19 @@ func (h *harness) rebuild() {
 	if err := h.cluster.Delete(h.t.Context(), &e); err != nil {
 		h.t.Fatal(err)
 	}
-	h.clock.now = h.clock.now.Add(time.Minute)
+	h.clock.Step(time.Minute)
 	again := environmentNamed("staging")
-	again.UID, again.Spec.URL, again.CreationTimestamp = "another", "https://rebuilt.example.com", metav1.NewTime(h.clock.now)
+	again.UID, again.Spec.URL, again.CreationTimestamp = "another", "https://rebuilt.example.com", metav1.NewTime(h.clock.Now())
 	if err := h.cluster.Create(h.t.Context(), again); err != nil {
 		h.t.Fatal(err)
 	}
-	h.clock.now = h.clock.now.Add(time.Minute)
+	h.clock.Step(time.Minute)
 }
 
 // TestSentAgainAfterRebuild: what was deployed to an earlier Environment is not there, also if its run has no result. What was deployed since is.
 func TestSentAgainAfterRebuild(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("t"))})
-	at, uid := h.clock.now, h.environments()["staging"].UID
+	at, uid := h.clock.Now(), h.environments()["staging"].UID
 	sends := func(deployed time.Time) *v1alpha1.Suite {
 		r := h.notify(`{"branch":"main","sha":"a000000"}`, key("k"), func(r *Request) {
 			if !deployed.IsZero() {
@@ -231,7 +231,7 @@ func TestSentAgainAfterRebuild(t *testing.T) {
 	if h.finish(third.Name, "", "Error"); third.Spec.EnvironmentUID != uid {
 		t.Errorf("a notification that is sent again has %s, want %s", third.Spec.EnvironmentUID, uid)
 	}
-	fourth := sends(h.clock.now)
+	fourth := sends(h.clock.Now())
 	if h.finish(fourth.Name, "", "Passed"); fourth.Spec.EnvironmentUID != "another" {
 		t.Errorf("a controller that goes back has %s", fourth.Spec.EnvironmentUID)
 	}
@@ -283,7 +283,7 @@ func TestOwnRunAnswers(t *testing.T) {
 			const body = `{"branch":"main","sha":"a000000"}`
 			first := h.notify(body, key("k")).Triggers[0]
 			h.finish(first.SuiteID, "", end)
-			h.clock.now = h.clock.now.Add(time.Minute)
+			h.clock.Step(time.Minute)
 			if again := h.notify(body, key("k")).Triggers[0]; again.duplicate() != first.SuiteID {
 				t.Errorf("%s, %s: %+v", policy, end, again)
 			}
@@ -295,8 +295,8 @@ func TestOwnRunAnswers(t *testing.T) {
 func TestRollbackByEvent(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("t"))})
 	event := func(commit, end string) TriggerResult {
-		h.clock.now = h.clock.now.Add(5 * time.Minute)
-		r := h.notify(`{"branch":"main","sha":"`+commit+`"}`, func(r *Request) { r.Origin, r.IdempotencyKey = FromEvent(h.clock.now), "flux/"+commit }).Triggers[0]
+		h.clock.Step(5 * time.Minute)
+		r := h.notify(`{"branch":"main","sha":"`+commit+`"}`, func(r *Request) { r.Origin, r.IdempotencyKey = FromEvent(h.clock.Now()), "flux/"+commit }).Triggers[0]
 		if r.created() != "" {
 			h.finish(r.SuiteID, "", end)
 		}
@@ -319,7 +319,7 @@ func TestAnotherTriggersRollback(t *testing.T) {
 	})
 	h := start(t, setup{objects: acme(each, trigger("once"))})
 	for i, commit := range []string{"b", "a", "b", "a"} {
-		h.clock.now = h.clock.now.Add(5 * time.Minute)
+		h.clock.Step(5 * time.Minute)
 		onMain := map[string]string{"a": "main", "b": "hotfix"}[commit]
 		for _, r := range h.notify(`{"branch":"` + onMain + `","sha":"` + commit + `"}`).Triggers {
 			h.finish(r.SuiteID, "", "Passed")

@@ -42,7 +42,7 @@ type Config struct {
 	Triggers Matcher
 	// LeftOut returns the Triggers of a namespace that Triggers lacks because of their size; nil: it has all.
 	LeftOut func(namespace string) match.LeftOut
-	// Journal is told of each notification that was dispatched; nil: nobody is.
+	// Journal is told of each notification that was dispatched; nil: there is none.
 	Journal Journal
 	// Budget is how long after its receipt a notification is still tried.
 	Budget time.Duration
@@ -124,7 +124,7 @@ type Request struct {
 	Grant          grant.Grant // of the sender; only which Environments it may reach matters here
 	Notification   *notification.Notification
 	Mode           Mode
-	Repeat         bool      // start another attempt of runs with a result
+	Rerun          bool      // start another attempt of runs with a result
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -22,7 +21,7 @@ func TestDuplicates(t *testing.T) {
 	rerun := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesRerunUnsuccessful }
 	deployment := func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesDeployment }
 	aging := func(t *v1alpha1.Trigger) { t.Spec.DuplicatesMaxAge = &metav1.Duration{Duration: 2 * time.Second} }
-	again := func(r *Request) { r.Repeat = true }
+	again := func(r *Request) { r.Rerun = true }
 	const blue, green = `{"sha":"a","deployment_url":"https://blue"}`, `{"sha":"a","deployment_url":"https://green"}`
 	type step struct {
 		body   string
@@ -79,7 +78,7 @@ func TestDuplicates(t *testing.T) {
 			h := start(t, setup{objects: acme(tc.trigger)})
 			got, first := "", ""
 			for _, s := range tc.steps {
-				h.clock.now = h.clock.now.Add(time.Second)
+				h.clock.Step(time.Second)
 				if s.change == nil {
 					s.change = func(*Request) {}
 				}
@@ -118,7 +117,7 @@ func (h *harness) finish(id, first, end string) {
 		case s.Name == id && ends[end] != nil:
 			s.Status.Conditions = []metav1.Condition{ends[end]("because")}
 			if s.Finished() {
-				s.Status.CompletionTime = new(metav1.NewTime(h.clock.now))
+				s.Status.CompletionTime = new(metav1.NewTime(h.clock.Now()))
 			}
 			if err := h.cluster.Status().Update(context.Background(), &s); err != nil {
 				h.t.Fatal(err)
@@ -193,8 +192,7 @@ func TestOtherInputs(t *testing.T) {
 
 // TestDuplicateBeyondTheQuota: the API server checks quotas and policies before it checks the name.
 func TestDuplicateBeyondTheQuota(t *testing.T) {
-	f := &faults{creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+	h := start(t, setup{objects: acme(trigger("smoke")), creates: append([]fault{{}}, repeat(10, fault{err: quotaUsedUp})...)})
 	id := h.notify(withSHA).Triggers[0].created()
 	if got := h.notify(withSHA).Triggers[0]; got.duplicate() != id {
 		t.Errorf("%+v, want a duplicate of %s", got, id)

@@ -121,7 +121,7 @@ func TestEphemeralEnvironmentIsRenewed(t *testing.T) {
 					writes++
 					return c.Patch(ctx, o, p, opts...)
 				}}})
-			h.clock.now = noon.Add(tc.after)
+			h.clock.SetTime(noon.Add(tc.after))
 			h.notify(preview)
 			got := h.environments()[previewEnvironment(noon).Name]
 			if end := got.Spec.Ephemeral.ExpiresAt.Time; !end.Equal(tc.end.Truncate(time.Second)) || writes != tc.writes {
@@ -166,7 +166,7 @@ func TestEphemeralEnvironmentTTL(t *testing.T) {
 		{"a day is shorter than what is left", 2 * time.Hour, "main", week + time.Hour},
 	}
 	for _, tc := range cases {
-		h.clock.now = noon.Add(tc.after)
+		h.clock.SetTime(noon.Add(tc.after))
 		send(tc.branch)
 		got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt
 		if want := noon.Add(tc.want).Truncate(time.Second); !got.Time.Equal(want) {
@@ -179,10 +179,10 @@ func TestEphemeralEnvironmentTTL(t *testing.T) {
 func TestShortLivedEnvironmentIsRenewedInTime(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke", ttl(time.Minute)))})
 	h.notify(preview)
-	h.clock.now = noon.Add(50 * time.Second)
+	h.clock.SetTime(noon.Add(50 * time.Second))
 	h.notify(preview)
 	got := h.environments()[previewEnvironment(noon).Name].Spec.Ephemeral.ExpiresAt
-	if left := got.Sub(h.clock.now); left < 50*time.Second {
+	if left := got.Sub(h.clock.Now()); left < 50*time.Second {
 		t.Errorf("%s left after a notification, want about a minute", left)
 	}
 }
@@ -256,7 +256,7 @@ func TestEphemeralEnvironmentNameInUse(t *testing.T) {
 			if !strings.Contains(got.Triggers[0].Reason, tc.says) || len(h.suites()) != 0 {
 				t.Errorf("%+v and %d Suites, want a failure_reason that says %q, and none", got, len(h.suites()), tc.says)
 			}
-			if waits := h.clock.now.After(noon); waits != tc.waits {
+			if waits := h.clock.Now().After(noon); waits != tc.waits {
 				t.Errorf("waits: %v, want %v", waits, tc.waits)
 			}
 		})
@@ -309,8 +309,7 @@ func TestTerminatingEphemeralEnvironment(t *testing.T) {
 
 func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faults{creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})}
-		h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+		h := start(t, setup{objects: acme(trigger("smoke")), creates: append(repeat(3, fault{err: refusedConnection}), fault{write: true, err: refusedConnection}, fault{err: refusedConnection}, fault{}, fault{write: true, hang: true})})
 		if got := h.notify(preview); got.Triggers[0].created() == "" || len(h.suites()) != 1 || len(h.environments()) != 2 {
 			t.Errorf("%+v, %d Suites, %d Environments; want created, 1, 2", got, len(h.suites()), len(h.environments()))
 		}
@@ -319,12 +318,11 @@ func TestEphemeralEnvironmentThroughAnOutage(t *testing.T) {
 
 // TestEphemeralEnvironmentBeyondTheQuota: an existing Environment is renewed even if the quota is used up.
 func TestEphemeralEnvironmentBeyondTheQuota(t *testing.T) {
-	f := &faults{creates: []fault{{err: quotaUsedUp}}}
-	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), faults: interceptor.Funcs{Create: f.create}})
+	h := start(t, setup{objects: acme(trigger("smoke"), previewEnvironment(noon.Add(-time.Hour))), creates: []fault{{err: quotaUsedUp}}})
 	if got := h.notify(preview); got.Triggers[0].created() == "" {
 		t.Errorf("renewed: %+v, want a created run", got)
 	}
-	f.creates = append(f.creates, fault{}, fault{err: quotaUsedUp})
+	h.faults.creates = append(h.faults.creates, fault{}, fault{err: quotaUsedUp})
 	if got := h.notify(strings.Replace(preview, "pr-7", "pr-8", 1)); !strings.Contains(got.Triggers[0].Reason, "the ephemeral Environment could not be created") {
 		t.Errorf("another one: %+v, want a failure_reason", got)
 	}

@@ -12,18 +12,15 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
-	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 const (
@@ -34,40 +31,21 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// fakeClock moves only while a caller sleeps.
-type fakeClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *fakeClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *fakeClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-	return ctx.Err()
-}
-
 // harness is a Dispatcher on a fake API server.
 type harness struct {
 	*Dispatcher
 	t       *testing.T
-	cluster client.WithWatch // without faults
-	clock   *fakeClock
+	cluster client.WithWatch        // without faults
+	clock   *clocktesting.FakeClock // moves only while a caller sleeps
 	team    *v1alpha1.Team
 	log     *lockedBuffer
+	faults  *faults // of creates
 }
 
 type setup struct {
 	objects []client.Object // the first is the Team
 	faults  interceptor.Funcs
+	creates []fault // one after the other
 	limits  func(*Limits)
 	config  func(*Config)
 }
@@ -78,29 +56,22 @@ func start(t *testing.T, s setup) *harness {
 	if s.objects == nil {
 		s.objects = acme()
 	}
-	h := &harness{t: t, clock: &fakeClock{now: noon}, log: &lockedBuffer{}, team: s.objects[0].(*v1alpha1.Team)}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(t.Context(), indexes); err != nil {
-		t.Fatal(err)
-	}
+	h := &harness{t: t, clock: clocktesting.NewFakeClock(noon), log: &lockedBuffer{}, team: s.objects[0].(*v1alpha1.Team)}
+	h.cluster = fakeclient.New(t, s.objects...)
 	triggers := &match.Index{}
 	for _, o := range s.objects {
-		if o.GetUID() == "" {
-			o.SetUID(types.UID("uid-" + o.GetName()))
-		}
 		if trigger, ok := o.(*v1alpha1.Trigger); ok {
 			triggers.Set(trigger)
 		}
 	}
-	h.cluster = indexes.builder.WithObjects(s.objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
+	h.faults = &faults{creates: s.creates}
+	if s.faults.Create == nil {
+		s.faults.Create = h.faults.create
+	}
 	faulty := interceptor.NewClient(h.cluster, s.faults)
 	config := Config{
 		Cache: h.cluster, Live: faulty, Writer: faulty, Triggers: triggers, Budget: 45 * time.Second, Limits: DefaultLimits(),
-		Clock: h.clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.clock.Sleep, Jitter: func() float64 { return 1 },
+		Clock: h.clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.sleep, Jitter: func() float64 { return 1 },
 	}
 	config.Limits.AttemptTimeout = time.Minute // of the clock of synctest: the context ends what hangs
 	if s.limits != nil {
@@ -117,12 +88,9 @@ func start(t *testing.T, s setup) *harness {
 	return h
 }
 
-// indexes gives the fake client the indexes of the manager's cache.
-type indexes struct{ builder *fake.ClientBuilder }
-
-func (x *indexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.builder = x.builder.WithIndex(o, field, extract)
-	return nil
+func (h *harness) sleep(ctx context.Context, d time.Duration) error {
+	h.clock.Step(d)
+	return ctx.Err()
 }
 
 type lockedBuffer struct {

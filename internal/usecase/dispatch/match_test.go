@@ -27,11 +27,8 @@ func costly(t *v1alpha1.Trigger) {
 // slowly advances the clock by step at each reading.
 func slowly(h *harness, step time.Duration) {
 	h.Clock = clockFunc(func() time.Time {
-		now := h.clock.Now()
-		h.clock.mu.Lock()
-		defer h.clock.mu.Unlock()
-		h.clock.now = now.Add(step)
-		return now
+		defer h.clock.Step(step)
+		return h.clock.Now()
 	})
 }
 

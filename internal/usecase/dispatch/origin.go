@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -52,11 +53,17 @@ func (o Origin) narrow(matched []*v1alpha1.Trigger) []*v1alpha1.Trigger {
 
 // mark completes the line of a notification. It reports whether there is one: a schedule announces nothing.
 func (o Origin) mark(n *record.Notification) bool {
-	switch o.Kind() {
-	case v1alpha1.OriginRollout:
-		n.Way, n.Environment = record.WayWorkload, o.environment
-	case v1alpha1.OriginEvent:
-		n.Way = record.WayEvent
+	n.Way, n.Environment = origin.Of(o.Kind()).Way, o.environment
+	return n.Way != ""
+}
+
+// record keeps a line for replays.
+func (o *operation) record(matched []*v1alpha1.Trigger) {
+	if o.Journal == nil || o.Mode == DryRun {
+		return
 	}
-	return o.Kind() != v1alpha1.OriginSchedule
+	n := record.NotificationOf(o.ServerTime(o.ReceivedAt), o.Notification, matched)
+	if o.Origin.mark(&n) {
+		o.Journal.Record(o.Team.Name, n)
+	}
 }

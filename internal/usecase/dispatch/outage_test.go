@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 var suitesResource = schema.GroupResource{Group: "postflight.dev", Resource: "suites"}
@@ -125,17 +124,16 @@ func TestPassingFaults(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &faults{creates: tc.faults}
-				h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+				h := start(t, setup{objects: acme(trigger("smoke")), creates: tc.faults})
 				got := h.notify(withSHA).Triggers[0]
 				suites := h.suites()
 				if len(suites) != 1 || got.created() != suites[0].Name {
 					t.Errorf("%s: %d Suites and %+v, want one, created", tc.reason, len(suites), got)
 				}
-				if len(f.names) != 1 {
-					t.Errorf("%d names were tried, want the same one always", len(f.names))
+				if len(h.faults.names) != 1 {
+					t.Errorf("%d names were tried, want the same one always", len(h.faults.names))
 				}
-				if waited := h.clock.now.Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
+				if waited := h.clock.Now().Sub(noon); waited < tc.atLeast || waited > 10*time.Second {
 					t.Errorf("waited %s, want from %s to 10s", waited, tc.atLeast)
 				}
 				if n := h.Retrying(); n != 0 {
@@ -181,8 +179,7 @@ func TestLastingFaults(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &faults{creates: tc.faults}
-				h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+				h := start(t, setup{objects: acme(trigger("smoke")), creates: tc.faults})
 				got := says(h.dispatch(withSHA))
 				if !strings.HasPrefix(got, tc.starts+": ") {
 					t.Fatalf("%s, want %s", got, tc.starts)
@@ -195,10 +192,10 @@ func TestLastingFaults(t *testing.T) {
 				if strings.Contains(got, "10.0.0.1") || strings.Contains(got, "serviceaccount") {
 					t.Errorf("it reveals internals: %s", got)
 				}
-				if tc.tries != 0 && f.seen != tc.tries {
-					t.Errorf("%d tries, want %d", f.seen, tc.tries)
+				if tc.tries != 0 && h.faults.seen != tc.tries {
+					t.Errorf("%d tries, want %d", h.faults.seen, tc.tries)
 				}
-				if waited := h.clock.now.Sub(noon); waited > 45*time.Second {
+				if waited := h.clock.Now().Sub(noon); waited > 45*time.Second {
 					t.Errorf("waited for %s, want at most 45s", waited)
 				}
 			})

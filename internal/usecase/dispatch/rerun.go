@@ -28,27 +28,27 @@ type rerunRequest struct {
 	*operation
 	by         string
 	onlyFailed bool
-	of         *v1alpha1.Suite
+	ended      *v1alpha1.Suite
 	trigger    *v1alpha1.Trigger
 	desired    *v1alpha1.Suite
 	next       *v1alpha1.Suite // that exists
 }
 
 func (r *rerunRequest) prepare(ctx context.Context, run string) (err error) {
-	if r.of, err = r.run(ctx, run); err != nil {
+	if r.ended, err = r.run(ctx, run); err != nil {
 		return err
 	}
-	if problem := rerun.UnfinishedProblem(r.of); problem != "" {
+	if problem := rerun.UnfinishedProblem(r.ended); problem != "" {
 		return &Error{Kind: RunUnfinished, Message: problem}
 	}
 	if r.trigger, err = r.findTrigger(ctx); err != nil {
 		return err
 	}
-	again := rerun.NextAttempt
+	nextAttempt := rerun.NextAttempt
 	if r.onlyFailed {
-		again = rerun.NextFailed
+		nextAttempt = rerun.NextFailed
 	}
-	next, problem := again(r.of, r.trigger, r.by)
+	next, problem := nextAttempt(r.ended, r.trigger, r.by)
 	if problem != "" {
 		return rejectedError(problem)
 	}
@@ -62,7 +62,7 @@ func (r *rerunRequest) prepare(ctx context.Context, run string) (err error) {
 
 func (r *rerunRequest) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 	t := &v1alpha1.Trigger{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.of.Spec.Trigger.Name}, t)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.ended.Spec.Trigger.Name}, t)
 	if apierror.NotFound(err) {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (r *rerunRequest) findTrigger(ctx context.Context) (*v1alpha1.Trigger, erro
 
 // findNext lets a request that is sent again get the same answer.
 func (r *rerunRequest) findNext(ctx context.Context) error {
-	key := index.RunKey(r.trigger.UID, r.of.Spec.Environment, r.of.Spec.Deployment.SHA)
+	key := index.RunKey(r.trigger.UID, r.ended.Spec.Environment, r.ended.Spec.Deployment.SHA)
 	known, err := index.Suites(ctx, r.Cache, r.namespace, index.Run, key)
 	if err != nil {
 		return err
@@ -89,11 +89,11 @@ func (r *rerunRequest) findNext(ctx context.Context) error {
 }
 
 func (r *rerunRequest) create(ctx context.Context) error {
-	l, err := r.ledgerOf(ctx, r.of.Spec.Environment)
+	l, err := r.ledgerOf(ctx, r.ended.Spec.Environment)
 	if err != nil {
 		return err
 	}
-	if problem := rerun.SetDeployed(r.desired, r.of, l, r.serverTime); problem != "" {
+	if problem := rerun.SetDeployed(r.desired, r.ended, l, r.serverTime); problem != "" {
 		return rejectedError(problem)
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)

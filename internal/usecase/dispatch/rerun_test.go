@@ -141,8 +141,7 @@ func TestRerunsAtOnce(t *testing.T) {
 
 // TestRerunWhoseAnswerIsLost: the request is sent again, and has created what it finds.
 func TestRerunWhoseAnswerIsLost(t *testing.T) {
-	f := &faults{creates: []fault{{write: true, err: syscall.ECONNRESET}}}
-	h := start(t, setup{objects: acme(trigger("smoke"), run("r", 1, failed)), faults: interceptor.Funcs{Create: f.create}})
+	h := start(t, setup{objects: acme(trigger("smoke"), run("r", 1, failed)), creates: []fault{{write: true, err: syscall.ECONNRESET}}})
 	if _, created := h.rerun(); !created || len(h.suites()) != 2 {
 		t.Errorf("created %v, and there are %d Suites; want true, 2", created, len(h.suites()))
 	}
@@ -213,8 +212,7 @@ func TestRerunOfAnEphemeralRun(t *testing.T) {
 // TestRerunThroughAnOutage: every call is repeated.
 func TestRerunThroughAnOutage(t *testing.T) {
 	away := 3
-	f := &faults{creates: repeat(3, fault{err: refusedConnection})}
-	h := start(t, setup{objects: acme(trigger("smoke"), run("r", 1, failed)), faults: interceptor.Funcs{Create: f.create,
+	h := start(t, setup{objects: acme(trigger("smoke"), run("r", 1, failed)), creates: repeat(3, fault{err: refusedConnection}), faults: interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if away--; away >= 0 {
 				return refusedConnection

@@ -51,8 +51,7 @@ func TestVanished(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			exists := apierrors.NewAlreadyExists(suitesResource, "x")
-			f := &faults{creates: repeat(tc.times, fault{err: exists})}
-			h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
+			h := start(t, setup{objects: acme(trigger("smoke")), creates: repeat(tc.times, fault{err: exists})})
 			if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, tc.starts+": ") {
 				t.Errorf("%s, want %s", got, tc.starts)
 			}
@@ -86,24 +85,22 @@ func TestSlow(t *testing.T) {
 }
 
 func TestRetriesAreBounded(t *testing.T) {
-	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}, limits: func(l *Limits) { l.Retrying = 0 }})
+	h := start(t, setup{objects: acme(trigger("smoke")), creates: repeat(1000, fault{err: refusedConnection}), limits: func(l *Limits) { l.Retrying = 0 }})
 	got := says(h.dispatch(withSHA))
-	if !strings.HasPrefix(got, "overloaded: ") || strings.Contains(got, "did not answer within") || f.seen != 1 {
-		t.Errorf("%s after %d tries; want overloaded after 1, since nothing was waited for", got, f.seen)
+	if !strings.HasPrefix(got, "overloaded: ") || strings.Contains(got, "did not answer within") || h.faults.seen != 1 {
+		t.Errorf("%s after %d tries; want overloaded after 1, since nothing was waited for", got, h.faults.seen)
 	}
 }
 
 func TestClientThatLeavesIsNotWaitedFor(t *testing.T) {
-	f := &faults{creates: repeat(1000, fault{err: refusedConnection})}
 	ctx, leave := context.WithCancel(t.Context())
-	h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create},
+	h := start(t, setup{objects: acme(trigger("smoke")), creates: repeat(1000, fault{err: refusedConnection}),
 		config: func(c *Config) {
 			c.Sleep = func(ctx context.Context, _ time.Duration) error { leave(); return ctx.Err() }
 		}})
 	_, _ = h.dispatchIn(ctx, withSHA)
-	if f.seen != 1 {
-		t.Errorf("%d tries, want 1", f.seen)
+	if h.faults.seen != 1 {
+		t.Errorf("%d tries, want 1", h.faults.seen)
 	}
 }
 

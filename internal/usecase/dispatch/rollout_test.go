@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // rolledOut makes a notification that of a rollout of a commit, which completes now. The workloads had another one before, unless it was the first.
@@ -50,14 +49,45 @@ func (h *harness) elsewhere() *harness {
 	return &other
 }
 
-// TestRollouts makes notifications a minute after each other; want has a letter for each, as TestDuplicates has.
-func TestRollouts(t *testing.T) {
-	const first, again, other, ci = "first", "again", "again, by another replica", "CI"
-	type step struct {
-		how  string
-		body string
-		end  string // of its run, before the next step
+// The ways in which a step arrives.
+const first, again, other, ci = "first", "again", "again, by another replica", "CI"
+
+// step is a notification, and how its run ends before the next step.
+type step struct{ how, body, end string }
+
+// play makes notifications a minute after each other, for the Trigger smoke: those of CI, and of an origin that makes a new one of a body. It
+// returns a letter for each decision, as TestDuplicates has, and the runs.
+func (h *harness) play(steps []step, newNotification func(body string) func(*Request)) (letters string, runs map[string]bool) {
+	h.t.Helper()
+	runs = map[string]bool{}
+	latest := func(*Request) {}
+	for i, s := range steps {
+		h.clock.SetTime(noon.Add(time.Duration(i+1) * time.Minute))
+		from := h
+		switch s.how {
+		case other:
+			from = h.elsewhere()
+		case first:
+			latest = newNotification(s.body)
+		}
+		change := latest
+		if s.how == ci {
+			change = func(*Request) {}
+		}
+		results := from.notify(s.body, change).Triggers
+		if s.how != ci && len(results) != 1 {
+			h.t.Fatalf("%d Triggers are notified", len(results))
+		}
+		smoke := results[slices.IndexFunc(results, func(r TriggerResult) bool { return r.Trigger == "smoke" })]
+		letters += letter(smoke)
+		runs[smoke.SuiteID] = true
+		h.finish(smoke.SuiteID, "", s.end)
 	}
+	return letters, runs
+}
+
+// TestRollouts: a rollout is a deployment, however often it is notified.
+func TestRollouts(t *testing.T) {
 	const a, b, c = `{"sha":"a"}`, `{"sha":"b"}`, `{"sha":"c"}`
 	const passed, failed, superseded, canceled, broken = "Passed", "Failed", "Superseded", "Canceled", "Error"
 	for name, tc := range map[string]struct {
@@ -92,28 +122,8 @@ func TestRollouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = tc.policy }))})
-			got, created := "", 0
-			var rollout func(*Request)
-			for i, s := range tc.steps {
-				h.clock.now = noon.Add(time.Duration(i+1) * time.Minute)
-				from, change := h, rollout
-				switch s.how {
-				case ci:
-					change = func(*Request) {}
-				case other:
-					from = h.elsewhere()
-				case first:
-					rollout = h.rolledOut(shaOf(t, s.body))
-					change = rollout
-				}
-				result := from.notify(s.body, change).Triggers[0]
-				got += letter(result)
-				if result.Decision == Created {
-					created++
-				}
-				h.finish(result.SuiteID, "", s.end)
-			}
-			if got != tc.want || len(h.suites()) != created {
+			got, runs := h.play(tc.steps, func(body string) func(*Request) { return h.rolledOut(h.request(body).Notification.SHA) })
+			if got != tc.want || len(h.suites()) != len(runs) {
 				t.Errorf("%s: got %s and %d Suites, want %s", tc.reason, got, len(h.suites()), tc.want)
 			}
 		})
@@ -145,8 +155,8 @@ func TestRolloutOfAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestRolloutThroughAnOutage: the API server fails for a while, in each way, while the rollout is notified again and again. It has one run.
-func TestRolloutThroughAnOutage(t *testing.T) {
+// TestThroughAnOutage: the API server fails for a while, in each way, while a rollout or a schedule is notified again and again. It has one run.
+func TestThroughAnOutage(t *testing.T) {
 	for name, creates := range map[string][]fault{
 		"refused":         repeat(9, fault{err: refusedConnection}),
 		"answer lost":     {{write: true, err: refusedConnection}},
@@ -154,26 +164,31 @@ func TestRolloutThroughAnOutage(t *testing.T) {
 		"no answers":      {{hang: true}, {write: true, hang: true}},
 		"busy for longer": {{err: tooMany(60)}, {err: tooMany(60)}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := &faults{creates: creates}
-				h := start(t, setup{objects: acme(trigger("smoke")), faults: interceptor.Funcs{Create: f.create}})
-				rollout := h.rolledOut(sha)
-				var got []string
-				for range 4 {
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					result, err := h.dispatchIn(ctx, withSHA, rollout)
-					cancel()
-					if err != nil || result.Triggers[0].Decision == Unknown {
-						continue
+		for origin, newNotification := range map[string]func(*harness, *v1alpha1.Trigger) func(*Request){
+			"rollout":  func(h *harness, _ *v1alpha1.Trigger) func(*Request) { return h.rolledOut(sha) },
+			"schedule": func(h *harness, smoke *v1alpha1.Trigger) func(*Request) { return h.scheduled(smoke) },
+		} {
+			t.Run(origin+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					smoke := trigger("smoke")
+					h := start(t, setup{objects: acme(smoke), creates: creates})
+					change := newNotification(h, smoke)
+					var got []string
+					for range 4 {
+						ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+						result, err := h.dispatchIn(ctx, withSHA, change)
+						cancel()
+						if err != nil || result.Triggers[0].Decision == Unknown {
+							continue
+						}
+						got = append(got, letter(result.Triggers[0]))
 					}
-					got = append(got, letter(result.Triggers[0]))
-				}
-				if n := len(h.suites()); n != 1 || len(got) == 0 || slices.Contains(got[1:], "c") {
-					t.Errorf("%d Suites, decisions %v", n, got)
-				}
+					if n := len(h.suites()); n != 1 || len(got) == 0 || slices.Contains(got[1:], "c") {
+						t.Errorf("%d Suites, decisions %v", n, got)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -200,18 +215,9 @@ func TestRolloutOfOneTriggerThatFails(t *testing.T) {
 			got += letter(r)
 			h.finish(r.SuiteID, "", "Failed")
 		}
-		h.clock.now = h.clock.now.Add(time.Minute)
+		h.clock.Step(time.Minute)
 	}
 	if want := "cududcdd"; len(h.suites()) != 2 || got != want {
 		t.Errorf("%d Suites, %s, want %s", len(h.suites()), got, want)
 	}
-}
-
-func shaOf(t *testing.T, body string) string {
-	t.Helper()
-	n, err := notification.Decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n.SHA
 }

@@ -2,14 +2,10 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
@@ -23,14 +19,8 @@ func (h *harness) scheduled(t *v1alpha1.Trigger) func(*Request) {
 	}
 }
 
-// TestSchedules makes notifications a minute after each other; want has a letter for each, as TestRollouts has.
+// TestSchedules: each time is tested, unless a run of the commit has not ended.
 func TestSchedules(t *testing.T) {
-	const due, again, other, ci = "due", "again", "again, by another replica", "CI"
-	type step struct {
-		how  string
-		body string
-		end  string // of its run, before the next step
-	}
 	const a, b = `{"sha":"a","branch":"main"}`, `{"sha":"b","branch":"main"}`
 	for name, tc := range map[string]struct {
 		reason string
@@ -38,44 +28,22 @@ func TestSchedules(t *testing.T) {
 		steps  []step
 		want   string
 	}{
-		"after CI":                      {"a result is no reason not to test again", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {due, a, ""}}, "cc"},
-		"without a run":                 {"runs expire", v1alpha1.DuplicatesCommit, []step{{due, a, ""}}, "c"},
-		"each time":                     {"each is tested", v1alpha1.DuplicatesCommit, []step{{due, a, "Passed"}, {due, a, "Failed"}, {due, a, "Error"}, {due, a, ""}}, "cccc"},
-		"beside a run":                  {"it is the answer", v1alpha1.DuplicatesCommit, []step{{ci, a, ""}, {due, a, ""}}, "cd"},
-		"beside that of the last time":  {"it takes long", v1alpha1.DuplicatesDeployment, []step{{due, a, ""}, {due, a, ""}, {due, a, ""}}, "cdd"},
-		"beside one that is superseded": {"it has not ended", v1alpha1.DuplicatesCommit, []step{{ci, a, ""}, {ci, b, ""}, {due, a, ""}}, "ccd"},
-		"the same time":                 {"it has a run", v1alpha1.DuplicatesRerunUnsuccessful, []step{{due, a, ""}, {again, a, "Failed"}, {again, a, ""}, {other, a, ""}}, "cddd"},
-		"the same time, canceled":       {"somebody does not want it", v1alpha1.DuplicatesCommit, []step{{due, a, "Canceled"}, {again, a, ""}, {other, a, ""}}, "cdd"},
-		"the same time, after CI":       {"the second attempt is its run", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {due, a, "Failed"}, {again, a, ""}, {other, a, ""}}, "ccdd"},
-		"CI afterwards":                 {"the commit has a result", v1alpha1.DuplicatesCommit, []step{{due, a, "Passed"}, {ci, a, ""}}, "cd"},
-		"after another deployment":      {"it was rolled back", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {ci, b, "Passed"}, {due, a, ""}}, "ccc"},
+		"after CI":                      {"a result is no reason not to test again", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {first, a, ""}}, "cc"},
+		"without a run":                 {"runs expire", v1alpha1.DuplicatesCommit, []step{{first, a, ""}}, "c"},
+		"each time":                     {"each is tested", v1alpha1.DuplicatesCommit, []step{{first, a, "Passed"}, {first, a, "Failed"}, {first, a, "Error"}, {first, a, ""}}, "cccc"},
+		"beside a run":                  {"it is the answer", v1alpha1.DuplicatesCommit, []step{{ci, a, ""}, {first, a, ""}}, "cd"},
+		"beside that of the last time":  {"it takes long", v1alpha1.DuplicatesDeployment, []step{{first, a, ""}, {first, a, ""}, {first, a, ""}}, "cdd"},
+		"beside one that is superseded": {"it has not ended", v1alpha1.DuplicatesCommit, []step{{ci, a, ""}, {ci, b, ""}, {first, a, ""}}, "ccd"},
+		"the same time":                 {"it has a run", v1alpha1.DuplicatesRerunUnsuccessful, []step{{first, a, ""}, {again, a, "Failed"}, {again, a, ""}, {other, a, ""}}, "cddd"},
+		"the same time, canceled":       {"somebody does not want it", v1alpha1.DuplicatesCommit, []step{{first, a, "Canceled"}, {again, a, ""}, {other, a, ""}}, "cdd"},
+		"the same time, after CI":       {"the second attempt is its run", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {first, a, "Failed"}, {again, a, ""}, {other, a, ""}}, "ccdd"},
+		"CI afterwards":                 {"the commit has a result", v1alpha1.DuplicatesCommit, []step{{first, a, "Passed"}, {ci, a, ""}}, "cd"},
+		"after another deployment":      {"it was rolled back", v1alpha1.DuplicatesCommit, []step{{ci, a, "Passed"}, {ci, b, "Passed"}, {first, a, ""}}, "ccc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			smoke := trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = tc.policy })
 			h := start(t, setup{objects: acme(smoke, trigger("other"))})
-			got, created := "", map[string]bool{}
-			var schedule func(*Request)
-			for i, s := range tc.steps {
-				h.clock.now = noon.Add(time.Duration(i+1) * time.Minute)
-				from, change := h, schedule
-				switch s.how {
-				case ci:
-					change = func(*Request) {}
-				case other:
-					from = h.elsewhere()
-				case due:
-					schedule = h.scheduled(smoke)
-					change = schedule
-				}
-				result := from.notify(s.body, change)
-				if s.how != ci && len(result.Triggers) != 1 {
-					t.Fatalf("%d Triggers are notified", len(result.Triggers))
-				}
-				of := result.Triggers[slices.IndexFunc(result.Triggers, func(r TriggerResult) bool { return r.Trigger == "smoke" })]
-				got += letter(of)
-				created[of.SuiteID] = true
-				h.finish(of.SuiteID, "", s.end)
-			}
+			got, runs := h.play(tc.steps, func(string) func(*Request) { return h.scheduled(smoke) })
 			smokes := 0
 			for _, s := range h.suites() {
 				if s.Spec.Trigger.Name == "smoke" {
@@ -85,7 +53,7 @@ func TestSchedules(t *testing.T) {
 					t.Errorf("%s was notified again", s.Name)
 				}
 			}
-			if got != tc.want || smokes != len(created) {
+			if got != tc.want || smokes != len(runs) {
 				t.Errorf("%s: got %s and %d Suites, want %s", tc.reason, got, smokes, tc.want)
 			}
 		})
@@ -97,7 +65,7 @@ func TestScheduleMarksItsRuns(t *testing.T) {
 	smoke := trigger("smoke")
 	h := start(t, setup{objects: acme(smoke)})
 	id := h.notify(withSHA, h.scheduled(smoke)).Triggers[0].created()
-	h.clock.now = noon.Add(time.Minute)
+	h.clock.SetTime(noon.Add(time.Minute))
 	if got := h.notify(withSHA, h.scheduled(smoke)).Triggers[0].duplicate(); got != id {
 		t.Fatalf("%s, want %s", got, id)
 	}
@@ -112,7 +80,7 @@ func TestScheduleForMonths(t *testing.T) {
 	smoke := trigger("smoke")
 	h := start(t, setup{objects: acme(smoke)})
 	for night := range 100 {
-		h.clock.now = noon.Add(time.Duration(night) * 24 * time.Hour)
+		h.clock.SetTime(noon.Add(time.Duration(night) * 24 * time.Hour))
 		result := h.notify(withSHA, h.scheduled(smoke)).Triggers[0]
 		if result.created() == "" {
 			t.Fatalf("night %d: %s, %s", night, result.Decision, result.Reason)
@@ -146,35 +114,5 @@ func TestScheduleBesideAnEarlierAttempt(t *testing.T) {
 	h.finish("second", "", "Passed")
 	if got := h.notify(withSHA, h.scheduled(smoke)).Triggers[0].duplicate(); got != first {
 		t.Errorf("the answer is %q, want %q", got, first)
-	}
-}
-
-// TestScheduleThroughAnOutage: the API server fails for a while, in each way, while the schedule asks again and again. It has one run.
-func TestScheduleThroughAnOutage(t *testing.T) {
-	for name, creates := range map[string][]fault{
-		"refused":     repeat(9, fault{err: refusedConnection}),
-		"answer lost": {{write: true, err: refusedConnection}},
-		"no answer":   {{write: true, hang: true}},
-		"no answers":  {{hang: true}, {write: true, hang: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := &faults{creates: creates}
-				smoke := trigger("smoke")
-				h := start(t, setup{objects: acme(smoke), faults: interceptor.Funcs{Create: f.create}})
-				schedule := h.scheduled(smoke)
-				got := ""
-				for range 4 {
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					if result, err := h.dispatchIn(ctx, withSHA, schedule); err == nil {
-						got += letter(result.Triggers[0])
-					}
-					cancel()
-				}
-				if n := len(h.suites()); n != 1 || got == "" {
-					t.Errorf("%s", fmt.Sprint(n, " Suites, decisions ", got))
-				}
-			})
-		})
 	}
 }

@@ -45,13 +45,13 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		if err := d.resolve(ctx); err != nil {
 			return err
 		}
-		if d.sentAgain && o.Origin.Kind() == v1alpha1.OriginNotification {
+		if d.known && o.Origin.Kind() == v1alpha1.OriginNotification {
 			deployedAt = rerun.NotifiedAt(d.existing, o.IdempotencyKey) // it is sent again, and no newer deployment
 		}
-		if d.sentAgain && rerun.BeforeEnvironment(deployedAt, environment) {
+		if d.known && rerun.BeforeEnvironment(deployedAt, environment) {
 			uid = d.existing.Spec.EnvironmentUID // it was of an earlier Environment
 		}
-		if !d.again {
+		if !d.anew {
 			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs
 			return nil
 		}
@@ -97,7 +97,7 @@ func (o *operation) attempts(ctx context.Context, t *v1alpha1.Trigger, environme
 }
 
 // firstAttempt is the known attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins with
-// one that has not ended, which may be an earlier one that still stops.
+// an attempt that has not ended: an earlier one may still be stopping.
 func (o *operation) firstAttempt(known []*v1alpha1.Suite) int32 {
 	own, unfinished, latest := int32(0), int32(0), int32(1)
 	for _, s := range known {

@@ -132,7 +132,7 @@ func TestDeployedAgainAfterTermination(t *testing.T) {
 	if _, err := h.Terminate(t.Context(), h.command(), &notification.Termination{DeploymentURL: previewURL}); err != nil {
 		t.Fatal(err)
 	}
-	h.clock.now = noon.Add(time.Minute)
+	h.clock.SetTime(noon.Add(time.Minute))
 	h.notify(strings.Replace(preview, sha, "other", 1))
 	env := h.environments()[previewEnvironment(noon).Name]
 	if by, found := env.Annotations[v1alpha1.AnnotationTerminatedBy]; found || !env.Spec.Ephemeral.ExpiresAt.After(noon.Add(week)) {

@@ -54,11 +54,11 @@ func TestSuiteBeingDeleted(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := &faults{}
+			var creates []fault
 			if tc.refusal != nil {
-				f.creates = append([]fault{{}}, repeat(100, fault{err: tc.refusal})...)
+				creates = append([]fault{{}}, repeat(100, fault{err: tc.refusal})...)
 			}
-			h := start(t, setup{objects: acme(tc.trigger), faults: interceptor.Funcs{Create: f.create}})
+			h := start(t, setup{objects: acme(tc.trigger), creates: creates})
 			h.keep(h.notify(withSHA).Triggers[0].created(), tc.end)
 			if tc.change == nil {
 				tc.change = createMode
@@ -67,7 +67,7 @@ func TestSuiteBeingDeleted(t *testing.T) {
 			if !strings.HasPrefix(got, tc.starts+": ") || !strings.Contains(got, tc.says) {
 				t.Errorf("%s: %s\nwant %s: %s", tc.reason, got, tc.starts, tc.says)
 			}
-			if waited := h.clock.now.Sub(noon); waited > 45*time.Second || (waited > 0) != tc.waits {
+			if waited := h.clock.Now().Sub(noon); waited > 45*time.Second || (waited > 0) != tc.waits {
 				t.Errorf("waited for %s, want any: %v", waited, tc.waits)
 			}
 		})

@@ -68,7 +68,7 @@ type arrivals struct {
 // deploy returns how many runs a deployment starts.
 func (a *arrivals) deploy(commit string, ways []string) (created int) {
 	a.minute++
-	a.clock.now = noon.Add(time.Duration(a.minute) * time.Minute)
+	a.clock.SetTime(noon.Add(time.Duration(a.minute) * time.Minute))
 	since, rollout := a.minute, func(*Request) {}
 	if slices.Contains(ways, byWorkload) {
 		rollout = a.rolledOut(whole(commit))
@@ -94,7 +94,7 @@ func (a *arrivals) deploy(commit string, ways []string) (created int) {
 		}
 		a.finish(result.SuiteID, "", a.end)
 		a.minute++
-		a.clock.now = a.clock.now.Add(time.Minute)
+		a.clock.Step(time.Minute)
 	}
 	return created
 }
@@ -129,7 +129,7 @@ func TestEventAfterCI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = v1alpha1.DuplicatesDeployment }))})
 			got := letter(h.notify(tc.first, tc.how).Triggers[0])
-			h.clock.now = h.clock.now.Add(time.Minute)
+			h.clock.Step(time.Minute)
 			if got += letter(h.notify(tc.second, tc.then).Triggers[0]); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
@@ -142,21 +142,21 @@ func TestEventsInTheWrongOrder(t *testing.T) {
 	for name, tc := range map[string]struct{ first, second string }{"in order": {"a", "b"}, "late": {"b", "a"}} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, setup{objects: acme(trigger("smoke"))})
-			at := map[string]time.Time{"a": h.clock.now.Add(-40 * time.Second), "b": h.clock.now.Add(-20 * time.Second)}
+			at := map[string]time.Time{"a": h.clock.Now().Add(-40 * time.Second), "b": h.clock.Now().Add(-20 * time.Second)}
 			for _, commit := range []string{tc.first, tc.second} {
 				h.notify(bodies[byEvent](commit), func(r *Request) { r.Origin = FromEvent(at[commit]) })
 			}
 			for _, s := range h.suites() {
 				commit := s.Spec.Deployment.SHA[:1]
-				if got := s.DeployedAt().Time; !got.Equal(at[commit]) || !s.Spec.ReceivedAt.Time.Equal(h.clock.now) {
+				if got := s.DeployedAt().Time; !got.Equal(at[commit]) || !s.Spec.ReceivedAt.Time.Equal(h.clock.Now()) {
 					t.Errorf("%s of %s is ordered at %s, want %s", s.Name, commit, got, at[commit])
 				}
 			}
 		})
 	}
 	h := start(t, setup{objects: acme(trigger("smoke"))})
-	h.notify(bodies[byEvent]("a"), func(r *Request) { r.Origin = FromEvent(h.clock.now.Add(time.Hour)) })
-	if got := h.suites()[0].DeployedAt().Time; got.After(h.clock.now) {
+	h.notify(bodies[byEvent]("a"), func(r *Request) { r.Origin = FromEvent(h.clock.Now().Add(time.Hour)) })
+	if got := h.suites()[0].DeployedAt().Time; got.After(h.clock.Now()) {
 		t.Errorf("a clock that is wrong makes a run newer than all others: %s", got)
 	}
 }

@@ -19,12 +19,12 @@ type Answer struct {
 
 	Request dispatch.Request // of a deployment
 	Result  dispatch.Result
-	Repeats []Repeat // of the wish to repeat runs
+	Reruns  []Rerun // that the event asks for
 }
 
-// Repeat is a run of which another attempt was requested.
-type Repeat struct {
-	Of      string
+// Rerun is what came of the request to rerun a run.
+type Rerun struct {
+	Run     string
 	Next    string // its next attempt; empty: there is none
 	Created bool   // by this event
 	Problem string // a sentence: why there is none
@@ -54,12 +54,12 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 	case r.recent.has(s.Object.Namespace, key):
 		a.Ignored = "An equal event was received within the last five minutes."
 	case e.Rerun != nil:
-		err = r.repeat(ctx, s, d, &a)
+		err = r.rerun(ctx, s, d, &a)
 	default:
 		err = r.deployed(ctx, s, d, &a)
 	}
 	leftOut := slices.ContainsFunc(a.Result.Triggers, func(t dispatch.TriggerResult) bool { return t.LeftOut })
-	if err == nil && !leftOut && len(a.Result.Triggers)+len(a.Repeats) > 0 { // what starts nothing may come again after a change
+	if err == nil && !leftOut && len(a.Result.Triggers)+len(a.Reruns) > 0 { // what starts nothing may come again after a change
 		r.recent.add(s.Object.Namespace, key)
 	}
 	return a, err
@@ -102,30 +102,30 @@ func (r *Receiver) problem(ctx context.Context, s Source, e event.Event) (string
 	return judge.Problem(e, runs, r.Reports, r.now()), nil
 }
 
-func (r *Receiver) repeat(ctx context.Context, s Source, d Delivery, a *Answer) error {
+func (r *Receiver) rerun(ctx context.Context, s Source, d Delivery, a *Answer) error {
 	wanted := a.Event.Rerun
 	runs, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Commit, wanted.Commit)
 	if err != nil {
 		return fmt.Errorf("look up the runs of the commit: %w", err)
 	}
-	repeats := judge.Repeats(a.Event, runs)
-	if len(repeats) == 0 {
+	posted := judge.Repeats(a.Event, runs)
+	if len(posted) == 0 {
 		a.Ignored = "No run of the team posted this check: its Suite was deleted, or belongs to another team. To test the commit again, notify."
 		return nil
 	}
-	for _, of := range repeats {
+	for _, run := range posted {
 		next, created, err := r.Dispatcher.Rerun(ctx, dispatch.Command{
 			Team: s.Team, By: wanted.By, RequestID: d.RequestID, ReceivedAt: d.ReceivedAt,
-		}, of.Name)
-		again := Repeat{Of: of.Name, Created: created}
+		}, run.Name)
+		result := Rerun{Run: run.Name, Created: created}
 		if failure, ok := errors.AsType[*dispatch.Error](err); ok && final(failure.Kind) {
-			again.Problem = failure.Message
+			result.Problem = failure.Message
 		} else if err != nil {
 			return err
 		} else {
-			again.Next = next.Name
+			result.Next = next.Name
 		}
-		a.Repeats = append(a.Repeats, again)
+		a.Reruns = append(a.Reruns, result)
 	}
 	return nil
 }

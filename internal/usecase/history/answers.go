@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
@@ -85,7 +83,7 @@ func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) (httpap
 }
 
 const (
-	// maxFound bounds the tests that a search finds in a place: nobody looks through more.
+	// maxFound bounds the tests that a search finds in a place: people do not look through more.
 	maxFound = 1000
 
 	// foundBytes bounds all that it finds. Places have equal shares: a test has some 300 bytes.
@@ -113,33 +111,30 @@ func (a *answer) search(ctx context.Context, days []string, known places, failin
 	found := map[httpapi.Place][]httpapi.TestStats{}
 	err := a.each(ctx, only(days, last), history.Parts{}, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
 		here := make([][]httpapi.TestStats, len(d.Places))
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(readsAtOnce)
-		for i := range d.Places {
+		err := atOnce(ctx, len(d.Places), func(ctx context.Context, i int) error {
 			in := &d.Places[i]
 			if !last[d.Day.Day][in.Place] {
-				continue
+				return nil
 			}
 			room, runs := foundBytes/len(known), known[in.Place].runs()
-			add := func(t history.TestDay) {
-				if d.See(t, in) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{in.Place, t.Name}] {
-					return
-				}
-				if room -= foundCost + len(t.Name) + len(t.File); room >= 0 {
-					here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: in.Place, Runs: runs})
-				}
-			}
-			group.Go(func() error {
-				return a.reading(ctx, in, func() error { return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, in, a.query.Search, add) })
+			return a.reading(ctx, in, func() error {
+				return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, in, a.query.Search, func(t history.TestDay) {
+					if d.See(t, in) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{in.Place, t.Name}] {
+						return
+					}
+					if room -= foundCost + len(t.Name) + len(t.File); room >= 0 {
+						here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: in.Place, Runs: runs})
+					}
+				})
 			})
-		}
+		})
 		return func() {
 			for i, tests := range here {
 				if len(tests) > 0 {
 					found[d.Places[i].Place] = tests
 				}
 			}
-		}, group.Wait()
+		}, err
 	})
 	var passed []httpapi.TestStats
 	for _, p := range known.sorted() {

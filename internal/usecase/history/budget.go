@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -23,18 +24,18 @@ func charge(stored int64) int64 {
 	return min(max(min(stored, dayBytes)*bytesPerStored, leastOfDay), dayBytes)
 }
 
-// turn is the order of what several goroutines do. Each waits for the one before, and calls done.
-type turn struct{ before, own chan struct{} }
+// ticket is a place in the order in which goroutines act. Each waits for the one before, and calls done.
+type ticket struct{ before, own chan struct{} }
 
-func (t turn) next() turn { return turn{t.own, make(chan struct{})} }
+func (t ticket) next() ticket { return ticket{t.own, make(chan struct{})} }
 
-func firstTurn() turn {
-	t := turn{make(chan struct{}), make(chan struct{})}
+func firstTicket() ticket {
+	t := ticket{make(chan struct{}), make(chan struct{})}
 	close(t.before)
 	return t
 }
 
-func (t turn) wait(ctx context.Context) error {
+func (t ticket) wait(ctx context.Context) error {
 	select {
 	case <-t.before:
 		return nil
@@ -43,12 +44,22 @@ func (t turn) wait(ctx context.Context) error {
 	}
 }
 
-func (t turn) done() { close(t.own) }
+func (t ticket) done() { close(t.own) }
 
 // acquire waits for so much of a budget.
-func acquire(ctx context.Context, of *semaphore.Weighted, n int64) (release func(), err error) {
-	if of.Acquire(ctx, n) != nil {
+func acquire(ctx context.Context, budget *semaphore.Weighted, n int64) (release func(), err error) {
+	if budget.Acquire(ctx, n) != nil {
 		return nil, errBusy
 	}
-	return func() { of.Release(n) }, nil
+	return func() { budget.Release(n) }, nil
+}
+
+// atOnce calls read for the indexes of n things, several at once.
+func atOnce(ctx context.Context, n int, read func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i := range n {
+		group.Go(func() error { return read(ctx, i) })
+	}
+	return group.Wait()
 }

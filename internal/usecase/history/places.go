@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
@@ -108,23 +106,21 @@ func (a *answer) details(ctx context.Context, days []string, known places, stats
 	parts := history.Parts{Blocks: true, Has: func(r history.Run) bool { return in[r.Place] && a.has(r) }}
 	err := a.each(ctx, only(days, wanted), parts, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
 		seen := make([]*history.SeenDay, len(stats))
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(readsAtOnce)
-		for _, i := range wanted[d.Day.Day] {
+		wantedHere := wanted[d.Day.Day]
+		err := atOnce(ctx, len(wantedHere), func(ctx context.Context, n int) (err error) {
+			i := wantedHere[n]
 			if in := d.Place(stats[i].Place); in != nil {
-				group.Go(func() (err error) {
-					seen[i], err = a.see(ctx, d, in, stats[i].Name)
-					return err
-				})
+				seen[i], err = a.see(ctx, d, in, stats[i].Name)
 			}
-		}
+			return err
+		})
 		return func() {
 			for i, s := range seen {
 				if s != nil {
 					found[i].Add(*s)
 				}
 			}
-		}, group.Wait()
+		}, err
 	})
 	for i := range stats {
 		if known[stats[i].Place] != nil {

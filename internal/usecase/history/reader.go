@@ -19,7 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 )
 
-// Archive has the summaries. Its errors are fs.ErrNotExist, history.ErrUnreadable, and temporary ones, the text of which is public.
+// Archive has the summaries. Its errors are fs.ErrNotExist, history.ErrUnreadable, and temporary errors with a public text.
 type Archive interface {
 	OpenDay(ctx context.Context, team, day string) (content io.ReadCloser, bytes int64, err error)
 	TestOn(ctx context.Context, team, day string, p *history.PlaceDay, name string) (t history.TestDay, found bool, err error)
@@ -38,7 +38,7 @@ type Reader struct {
 	archive Archive
 	clock   clock.PassiveClock
 	timeout time.Duration
-	turns   *fairness.Semaphore
+	slots   *fairness.Semaphore
 
 	days, tests *semaphore.Weighted // bytes
 }
@@ -46,7 +46,7 @@ type Reader struct {
 // NewReader returns a Reader. The timeout is for the archive, with the wait for other answers.
 func NewReader(a Archive, c clock.PassiveClock, timeout time.Duration) *Reader {
 	return &Reader{
-		archive: a, clock: c, timeout: timeout, turns: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam),
+		archive: a, clock: c, timeout: timeout, slots: fairness.NewSharedSemaphore(answersAtOnce, answersOfTeam),
 		days: semaphore.NewWeighted(readBytes), tests: semaphore.NewWeighted(testBytes),
 	}
 }
@@ -57,7 +57,7 @@ type ArchiveError struct{ Err error }
 func (e *ArchiveError) Error() string { return e.Err.Error() }
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// errBusy means that a turn did not come in time.
+// errBusy means that there was no slot in time.
 var errBusy = &ArchiveError{errors.New("other questions are being answered")}
 
 // useDay takes from a day what an answer needs. What it returns is called in the order of days.
@@ -74,10 +74,10 @@ type answer struct {
 	cut        bool                // there is more than an answer holds
 }
 
-// begin waits for a turn of the team. The caller calls end.
+// begin waits for a slot of the team. The caller calls end.
 func (r *Reader) begin(ctx context.Context, team *v1alpha1.Team, q Query) (a *answer, bounded context.Context, end func(), err error) {
 	bounded, cancel := context.WithTimeout(ctx, r.timeout)
-	release, err := r.turns.Acquire(bounded, team.Name)
+	release, err := r.slots.Acquire(bounded, team.Name)
 	if err != nil {
 		cancel()
 		return nil, nil, nil, errBusy
@@ -120,11 +120,11 @@ func (a *answer) has(r history.Run) bool {
 	return err == nil && a.team.Owns(created)
 }
 
-// each reads days, the newest of which is first, several at once. It keeps none.
+// each reads days, several at once, the newest first. It keeps none.
 func (a *answer) each(ctx context.Context, days []string, parts history.Parts, use useDay) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
-	take, add := firstTurn(), firstTurn()
+	take, add := firstTicket(), firstTicket()
 	for _, day := range days {
 		r := reading{answer: a, day: day, parts: parts, take: take, add: add}
 		group.Go(func() error { return r.read(ctx, use) })
@@ -138,7 +138,7 @@ type reading struct {
 	*answer
 	day       string
 	parts     history.Parts
-	take, add turn // days take their bytes in order, so that none waits for bytes of one that waits for its turn
+	take, add ticket // days take their bytes in order, so that none waits for the bytes of a later day
 }
 
 func (r reading) read(ctx context.Context, use useDay) error {

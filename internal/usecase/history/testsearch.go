@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
@@ -29,19 +27,13 @@ func (p *presence) is() bool { return p.known && p.has || !p.known && p.last }
 // day looks for the test in the places of a day. Days are added with the newest first.
 func (s *testSearch) day(ctx context.Context, d *history.IndexedDay) (add func(), err error) {
 	seen := make([]*history.SeenDay, len(d.Places))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i := range d.Places {
-		in := &d.Places[i]
-		if s.isOver(in.Place) {
-			continue
-		}
-		group.Go(func() (err error) {
+	err = atOnce(ctx, len(d.Places), func(ctx context.Context, i int) (err error) {
+		if in := &d.Places[i]; !s.isOver(in.Place) {
 			seen[i], err = s.see(ctx, d, in, s.name)
-			return err
-		})
-	}
-	return func() { s.add(d, seen) }, group.Wait()
+		}
+		return err
+	})
+	return func() { s.add(d, seen) }, err
 }
 
 // isOver reports whether a place does not have the test any more, and another one does.

@@ -37,7 +37,7 @@ func archiveError(err error) error {
 // Run is a run of the cluster or of the archive.
 type Run struct {
 	ID     record.Run
-	Suite  *v1alpha1.Suite // shared with the cache; that of the record once it was deleted
+	Suite  *v1alpha1.Suite // shared with the cache; from the record once it was deleted
 	Record *record.Record  // nil while there is a Suite
 }
 
@@ -131,7 +131,7 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 	return whole, err
 }
 
-// Successors returns the runs that may count instead of one that was superseded or is repeated. Other runs need none.
+// Successors returns the runs that may count instead of a run that was superseded or is repeated. Other runs need none.
 func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
 	var repetitions []*v1alpha1.Suite
 	for range maxRepetitions {

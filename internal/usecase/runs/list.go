@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -85,3 +88,20 @@ func ParseCursor(cursor string) (r *record.Run, ok bool) {
 	}
 	return &record.Run{ID: id, Created: time.Unix(int64(created), 0).UTC()}, true
 }
+
+// Filter has the values that a run must have; an empty one does not matter.
+type Filter struct{ Trigger, Environment, Branch, SHA, State string }
+
+// minSHA is how many characters of a commit are enough to find it.
+const minSHA = 7
+
+// Matches reports whether a run has the values.
+func (f Filter) Matches(s *v1alpha1.Suite) bool {
+	d := &s.Spec.Deployment
+	return same(f.Trigger, s.Spec.Trigger.Name) && same(f.Environment, s.Spec.Environment) &&
+		same(f.State, cmp.Or(s.State(), v1alpha1.ReasonQueued)) &&
+		same(notification.BranchName(f.Branch), notification.BranchName(d.Branch)) &&
+		(same(f.SHA, d.SHA) || len(f.SHA) >= minSHA && commit.HasSHAPrefix(d.SHA, f.SHA))
+}
+
+func same(filter, value string) bool { return filter == "" || filter == value }

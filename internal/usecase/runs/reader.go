@@ -1,3 +1,4 @@
+// Package runs reads runs from the cache, their logs from pods, and what they left behind from the archive.
 package runs
 
 import (

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxExplanations = 64          // bounds the explanations in memory, of which one has up to 20 failures with 8 KiB each
+	maxExplanations = 64          // bounds the explanations in memory, each with up to 20 failures of 8 KiB
 	explanationsFor = time.Minute // long enough to see a pod that uploads its document late
 	// explainingAtOnce bounds the runs whose documents are read at once. A document and what is read of it take 20 MiB at worst.
 	explainingAtOnce = 2

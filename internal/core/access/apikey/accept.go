@@ -76,7 +76,7 @@ func Select(key string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time
 	return SelectNamed(Namespace(key), sameHash, claims, now)
 }
 
-// SelectNamed is Select for a key that was accepted before, of which only the namespace, or "", is known.
+// SelectNamed is Select for a key that was accepted before. Only its namespace, or "", is known.
 func SelectNamed(namespace string, sameHash []v1alpha1.APIKey, claims Claims, now time.Time) (selected *v1alpha1.APIKey, verdict Verdict) {
 	verdict = Unknown
 	for i := range sameHash {

@@ -32,7 +32,7 @@ type Grant struct {
 	// DeploymentTypes of notifications, and Environments that they may reach, are names, or beginnings that end in "*". Empty: all.
 	DeploymentTypes []string
 	Environments    []string
-	Commit          string   // the only one that notifications may name, and that of those which name none; empty: any
+	Commit          string   // notifications may name no other, and get it if they name none; empty: any
 	Branches        []string // that notifications may name; empty: any
 	Repositories    []string // the same, by their full names
 	Runs            []string // the only ones that may be read; empty: all
@@ -90,7 +90,7 @@ const maxShown = 200
 
 func shown(names []string) string { return plaintext.Line(strings.Join(names, " or "), maxShown) }
 
-// Complete gives a notification without a commit that of the token, so that a token which is bound to a commit starts no run without one.
+// Complete adds the commit of the token to a notification without one, so that a token for one commit starts no run without a commit.
 func (g Grant) Complete(n *notification.Notification) {
 	if n.SHA == "" {
 		n.SHA = commit.NormalSHA(g.Commit)

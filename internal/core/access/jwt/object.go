@@ -75,7 +75,7 @@ func (o Object) Has(name string) bool {
 	return found
 }
 
-// Kind is that of a member, as jsontext names it; 0: it is not there, or null.
+// Kind returns the kind of a member, as jsontext names it; 0: it is missing or null.
 func (o Object) Kind(name string) jsontext.Kind {
 	if kind := o.members[name].Kind(); kind != 'n' {
 		return kind
@@ -96,7 +96,7 @@ func (o Object) Text(name string) (text string, valid bool) {
 	}
 }
 
-// Audiences are those of the claim aud. They are valid if it is a string, a list of strings, or not there.
+// Audiences returns the values of the claim aud. They are valid if it is a string, a list of strings, or not there.
 func (o Object) Audiences() (audiences []string, valid bool) {
 	switch o.Kind("aud") {
 	case 0:

@@ -1,7 +1,7 @@
-// Package jwt reads JSON Web Tokens before anybody has verified them, and the claims of those that somebody has.
+// Package jwt reads JSON Web Tokens before they are verified, and the claims of verified ones.
 //
-// Its reader is stricter than those of go-jose, which verifies tokens: names are compared exactly, and no object, at any depth, may have two
-// members of one name, because readers differ in which of them they take. It also reads tokens whose algorithm nobody here accepts, so that
+// Its reader is stricter than go-jose, which verifies tokens: names are compared exactly, and no object, at any depth, may have two
+// members of one name, because readers differ in which of them they take. It also reads tokens whose algorithm is never accepted, so that
 // their senders learn what is wrong.
 package jwt
 

@@ -24,7 +24,7 @@ func Verbs(a grant.Action) []string {
 	}
 }
 
-// VerbsOf are those of all the actions.
+// VerbsOf returns the verbs of all the actions.
 func VerbsOf(actions []grant.Action) (verbs []string) {
 	for _, a := range actions {
 		verbs = append(verbs, Verbs(a)...)
@@ -33,7 +33,7 @@ func VerbsOf(actions []grant.Action) (verbs []string) {
 	return slices.Compact(verbs)
 }
 
-// Granted are those of the actions whose verbs are all allowed.
+// Granted returns the actions whose verbs are all allowed.
 func Granted(actions []grant.Action, allowed map[string]bool) (granted []grant.Action) {
 	for _, a := range actions {
 		verbs := Verbs(a)

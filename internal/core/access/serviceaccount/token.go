@@ -19,7 +19,7 @@ const (
 	subjectPrefix = "system:serviceaccount:"
 )
 
-// Claims are what a token says of itself. Nobody has checked them.
+// Claims are what a token says of itself. They are not checked.
 type Claims struct {
 	Algorithm string
 	Issuer    string

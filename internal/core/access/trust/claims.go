@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
-// Claims are those of a token, as it was signed.
+// Claims are the claims of a token, as it was signed.
 type Claims struct {
 	object jwt.Object
 	text   map[string]string // as expressions see them: strings, and everything else as compact JSON. Null says the same as a missing claim.
@@ -72,7 +72,7 @@ func (c *Claims) scalar(name string) (string, bool) {
 
 func (c *Claims) has(name string) bool { return c.object.Kind(name) != 0 }
 
-// Audiences are those of the claim aud, which is a string or a list of strings. Anything else has none.
+// Audiences returns the values of the claim aud, which is a string or a list of strings. For anything else, there are none.
 func (c *Claims) Audiences() []string {
 	audiences, _ := c.object.Audiences()
 	return audiences
@@ -84,7 +84,7 @@ func (c *Claims) Expires() time.Time {
 	return t
 }
 
-// names are those of all claims, sorted.
+// names returns the names of all claims, sorted.
 func (c *Claims) names() []string { return slices.Sorted(maps.Keys(c.text)) }
 
 // idsBeside are the claims that GitHub and GitLab, on whatever host, set beside the name of a repository or its owner. Another issuer may

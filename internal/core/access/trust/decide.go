@@ -30,7 +30,7 @@ type Decision struct {
 // Asked is what the sender asks for.
 type Asked struct {
 	Team    string // for the sentence; empty if the request names none
-	Policy  string // the name of the only one that counts; empty: any
+	Policy  string // no other policy counts; empty: any
 	Actions []grant.Action
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// indexed are claims by which policies are found without looking at those of everybody: those that match few tokens are first.
+// indexed are claims by which policies are found without looking at all policies. Claims that match few tokens come first.
 var indexed = []string{
 	"repository_id", "project_id", "pipeline_id", "oidc.circleci.com/project-id",
 	"repository", "project_path",

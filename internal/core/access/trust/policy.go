@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
-// The reasons of the Ready condition of a TrustPolicy, in messages of which "it" is the TrustPolicy.
+// The reasons of the Ready condition of a TrustPolicy. In their messages, "it" is the TrustPolicy.
 const (
 	ReasonTrusted               = "Trusted"
 	ReasonInvalidExpression     = "InvalidExpression"
@@ -23,7 +23,7 @@ const (
 	ReasonNamespaceClaimedTwice = "NamespaceClaimedTwice"
 )
 
-// Invalid is why a TrustPolicy trusts nobody.
+// Invalid is why a TrustPolicy trusts no token.
 type Invalid struct{ Reason, Message string }
 
 func (i *Invalid) Error() string { return i.Message }
@@ -42,13 +42,13 @@ var owners = map[string][]string{
 // defaultCommitClaim is what GitHub and GitLab call the commit, on hosts of every name.
 const defaultCommitClaim = "sha"
 
-// Policy is a TrustPolicy that trusts somebody. It is safe for concurrent use.
+// Policy is a valid TrustPolicy. It is safe for concurrent use.
 type Policy struct {
 	*v1alpha1.TrustPolicy
 	expression *match.Claims // nil: there is none
 }
 
-// Compile returns an *Invalid for a policy that trusts nobody. The policy must not change afterwards.
+// Compile returns an *Invalid for a policy that trusts no token. The policy must not change afterwards.
 func Compile(p *v1alpha1.TrustPolicy) (*Policy, error) {
 	compiled := &Policy{TrustPolicy: p}
 	if p.Spec.Expression != "" {
@@ -145,7 +145,7 @@ func grantOf(p *v1alpha1.TrustPolicy, c *Claims) grant.Grant {
 	}
 	if name, _ := commitClaim(p); name != "" {
 		g.Commit = c.String(name)
-		if name == defaultCommitClaim && g.Commit != "" { // others may be of another repository, such as that of a called workflow
+		if name == defaultCommitClaim && g.Commit != "" { // others may be of another repository, such as the repository of a called workflow
 			g.Branches, g.Repositories = c.branches(), c.repositories()
 		}
 	}

@@ -13,8 +13,8 @@ const (
 	// Skew is how far the clocks of an issuer and this machine may differ. Both follow NTP; tokens of GitHub live five minutes.
 	Skew = time.Minute
 
-	// MaxAge bounds how long a token may live. Those of CI systems live for minutes or hours, GitLab's as long as the job may
-	// take. One that lives longer is a key, which APIKeys can list and revoke.
+	// MaxAge bounds how long a token may live. Tokens of CI systems live for minutes or hours, GitLab's as long as the job may
+	// take. What has to live longer should be a key, which can be listed and revoked.
 	MaxAge = 24 * time.Hour
 
 	// DefaultAudience is what tokens for Postflight are issued for.
@@ -56,7 +56,7 @@ func intersects(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// maxShown bounds a claim in a message. Names of branches and workflows may be longer, but then nobody reads them.
+// maxShown bounds a claim in a message. Names of branches and workflows may be longer, but then people do not read them.
 const maxShown = 200
 
 func show(text string) string { return plaintext.Line(text, maxShown) }

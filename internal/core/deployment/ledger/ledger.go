@@ -4,8 +4,8 @@
 // Notifications, events and rollouts are deployments. What was started again without one is not: the origin of a Suite tells. A deployment that
 // found an earlier run, and was answered with it, counts as any other.
 //
-// Where the workloads of an Environment are those of a repository, they alone say what is deployed of it. A notification only says what
-// somebody announced.
+// Where the workloads of an Environment are those of a repository, they alone say what is deployed of it. A notification only
+// announces.
 package ledger
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 )
 
 // Deployment is a commit that came to an Environment.
@@ -106,7 +107,7 @@ func (l *Ledger) announced(c commit.Commit, rolledOut time.Time, suites []*v1alp
 	var last time.Time
 	for _, s := range suites {
 		received := s.Received().Time
-		if s.Origin().IsDeployment() && received.After(last) && l.commitOf(s).Covers(c) {
+		if origin.Of(s.Origin()).Deployment && received.After(last) && l.commitOf(s).Covers(c) {
 			last = received
 		}
 	}
@@ -149,8 +150,8 @@ func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads 
 // Replaced returns what was deployed to the place of a run after its commit; nil: the commit is still there, as far as is known.
 func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
 
-// Interrupted returns the last deployment because of which the commit of a run was not at its place from the beginning of its tests to their end,
-// also if it came back meanwhile. A zero end is now. It is nil where workloads say what was under test, if they were compared.
+// Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. A zero
+// end is now. It is nil where workloads say what was under test, if they were compared.
 func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
 	if compared && l.hasWorkloads(l.commitOf(s).Repository) {
 		return nil
@@ -163,7 +164,7 @@ func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time { return l.lastUntil(s, tim
 
 // lastUntil leaves out what came after a time, if that is not zero. When a run was started again shows no deployment.
 func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) {
-	if s.Spec.DeployedAt != nil || s.Origin().IsDeployment() {
+	if s.Spec.DeployedAt != nil || origin.Of(s.Origin()).Deployment {
 		last = s.DeployedAt().Time
 	}
 	own := l.commitOf(s)
@@ -203,7 +204,7 @@ func (l *Ledger) isAt(url string, d *Deployment) bool {
 	return !d.anywhere && (url == "" || placeOf(url) == placeOf(d.URL))
 }
 
-// urlOf is that of the Environment if none was notified.
+// urlOf is the URL of the Environment if none was notified.
 func (l *Ledger) urlOf(notified string) string { return cmp.Or(notified, l.environment.Spec.URL) }
 
 // placeOf leaves out what addresses the same server: the case of its name, a slash at the end, a query and a fragment.

@@ -14,18 +14,18 @@ type Notified struct {
 	Since     time.Time   // since when it was announced without another one in between
 	Before    *Deployment // the other one; nil: none is known
 	Revisions []string    // of all notifications, the newest first
-	Elsewhere bool        // at another URL than that of the Environment, where nothing of the repository was announced
+	Elsewhere bool        // at another URL than the Environment has, while nothing of the repository was announced for its own
 
 	previews []Deployment // all that were elsewhere
 }
 
-// WasElsewhere reports whether a Suite shows that a commit was deployed in a second to another URL than that of the Environment.
+// WasElsewhere reports whether a Suite shows that a commit was deployed in a second to another URL than the Environment has.
 func (n Notified) WasElsewhere(revision string, second time.Time) bool {
 	return slices.ContainsFunc(n.previews, func(d Deployment) bool { return d.Revision == revision && d.At.Truncate(time.Second).Equal(second) })
 }
 
 // Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
-// A preview at a URL of its own does not replace what is at that of the Environment.
+// A preview at a URL of its own does not replace what is at the URL of the Environment.
 func (l *Ledger) Notified() map[string]Notified {
 	all := map[string]Notified{}
 	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }

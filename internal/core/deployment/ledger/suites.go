@@ -10,19 +10,20 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 )
 
-// happened is one of the deployments that a Suite stands for: the one that it was created for, or one that found it.
+// happened is a deployment that a Suite stands for: it created the Suite, or found it.
 type happened struct {
 	at    time.Time
-	url   string // that was notified; empty: that of the Environment
+	url   string // as notified; empty: the URL of the Environment
 	where bool   // whether the URL is known
 }
 
 // deployments are in the order of their times. What was started again, and was found by no deployment, has none.
 func deployments(s *v1alpha1.Suite) (all []happened) {
 	created, own := s.DeployedAt().Time, s.Spec.Deployment.URL
-	if s.Origin().IsDeployment() {
+	if origin.Of(s.Origin()).Deployment {
 		all = append(all, happened{created, own, true})
 	}
 	for _, f := range s.Status.FoundBy {
@@ -75,7 +76,7 @@ func Tested(s *v1alpha1.Suite) time.Time {
 	return s.DeployedAt().Time
 }
 
-// Compare orders Suites by their last deployments, alike in all replicas. Of runs of one deployment, the one that was requested last is the
+// Compare orders Suites by their last deployments, alike in all replicas. Among runs of one deployment, the last request is the
 // newest. Restored Suites come first, because they never run.
 func Compare(a, b *v1alpha1.Suite) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), Last(a).Compare(Last(b)), compareRequested(a, b), strings.Compare(a.Name, b.Name))

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // anyOf holds if a field of the notification has one of the values. An absent field has none.
@@ -62,4 +65,15 @@ func (c *anyOf) keys() [][]bucketKey {
 		keys = append(keys, bucketKey{field: c.key, value: value})
 	}
 	return [][]bucketKey{keys}
+}
+
+func compileDeploymentTypes(spec *v1alpha1.TriggerSpec) (criterion, error) {
+	value := func(a *activation) string { return a.DeploymentType }
+	return (&anyOf{field: "deployment_type", value: value, values: spec.Match.DeploymentTypes, key: deploymentTypeKey}).compile()
+}
+
+func compileRepositories(spec *v1alpha1.TriggerSpec) (criterion, error) {
+	value := func(a *activation) string { return a.Repository }
+	c := anyOf{field: "repository", value: value, values: spec.Match.Repositories, key: repositoryKey, canonical: commit.RepositoryKey}
+	return c.compile()
 }

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -57,6 +59,14 @@ func paused(t *v1alpha1.Trigger) { t.Spec.Paused = true }
 
 // never is a stop function that lets matching finish.
 func never() bool { return false }
+
+// problemOf returns why a Trigger does not compile; nil if it does or is unknown.
+func problemOf(x *Index, namespace, name string) error {
+	if e := x.entry(namespace, name); e != nil {
+		return cmp.Or(e.problem, e.matcher.compile())
+	}
+	return nil
+}
 
 func matchedBy(x *Index, namespace string, n *notification.Notification) []*v1alpha1.Trigger {
 	matched, err := x.Match(namespace, n, never)

@@ -1,6 +1,10 @@
 package match
 
-import "github.com/postflight-dev/postflight/api/v1alpha1"
+import (
+	"fmt"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+)
 
 // criterion is a compiled condition of a Trigger. It is safe for concurrent use.
 type criterion interface {
@@ -33,3 +37,70 @@ var definitions = []struct {
 }
 
 const expressionField = "expression"
+
+// pausedCriterion never holds. Its field is in spec, not in spec.match, and always compiles.
+type pausedCriterion struct{ simple }
+
+func compilePaused(spec *v1alpha1.TriggerSpec) (criterion, error) {
+	if !spec.Paused {
+		return nil, nil
+	}
+	return pausedCriterion{}, nil
+}
+
+func (pausedCriterion) holds(*activation) bool { return false }
+
+func (pausedCriterion) explain(*activation) string {
+	return "The Trigger is paused; it matches nothing until spec.paused is false."
+}
+
+// keys has a choice without a key: the Trigger is in no bucket.
+func (pausedCriterion) keys() [][]bucketKey { return [][]bucketKey{nil} }
+
+// scheduleCriterion never holds, like pausedCriterion: internal/core/run/schedule matches what is deployed without it.
+type scheduleCriterion struct{ pausedCriterion }
+
+func compileSchedule(spec *v1alpha1.TriggerSpec) (criterion, error) {
+	if spec.Schedule == nil || !spec.Schedule.Only {
+		return nil, nil
+	}
+	return scheduleCriterion{}, nil
+}
+
+func (scheduleCriterion) explain(*activation) string {
+	return "Only the schedule of the Trigger starts runs; it matches no notification until spec.schedule.only is false."
+}
+
+// pullRequest holds if the notification is of a pull or merge request; if not only, then if it is of none.
+type pullRequest struct {
+	simple
+	only bool
+}
+
+func compilePullRequest(spec *v1alpha1.TriggerSpec) (criterion, error) {
+	switch policy := spec.Match.PullRequest; policy {
+	case "":
+		return nil, nil
+	case v1alpha1.PullRequestOnly, v1alpha1.PullRequestNever:
+		return pullRequest{only: policy == v1alpha1.PullRequestOnly}, nil
+	default:
+		return nil, fmt.Errorf("is %q; write Only or Never", policy)
+	}
+}
+
+func (p pullRequest) holds(a *activation) bool { return (a.PullRequestNumber != 0) == p.only }
+
+func (p pullRequest) explain(a *activation) string {
+	of := "The notification has no pull request number"
+	if a.PullRequestNumber != 0 {
+		of = fmt.Sprintf("The notification is of pull request %d", a.PullRequestNumber)
+	}
+	switch {
+	case p.holds(a):
+		return of + "."
+	case p.only:
+		return of + ", and the Trigger asks for one: send pull_request_number or merge_request_number."
+	default:
+		return of + ", and the Trigger asks for none."
+	}
+}

@@ -17,7 +17,7 @@ import (
 type Index struct {
 	mu         sync.RWMutex
 	namespaces map[string]*namespaceIndex
-	turns      []string // the namespaces for CompileNext, in their order
+	queue      []string // of namespaces, for CompileNext
 }
 
 type entry struct {
@@ -35,8 +35,8 @@ type Explanation struct {
 	Skipped  bool              // time ran out
 }
 
-// Set adds or replaces a Trigger. Calls for the same Trigger must be in order. One that does not compile matches nothing; see Problem.
-// It does not compile expressions, which may take long.
+// Set adds or replaces a Trigger. Calls for the same Trigger must be in order. One that does not compile matches nothing.
+// Set does not compile expressions, which may take long.
 func (x *Index) Set(t *v1alpha1.Trigger) {
 	e := x.compile(t)
 	x.mu.Lock()
@@ -50,7 +50,7 @@ func (x *Index) Set(t *v1alpha1.Trigger) {
 	pending := e.matcher.isPending() // another goroutine may be compiling it
 	if x.namespaces[t.Namespace].set(e); pending {
 		x.namespaces[t.Namespace].pending[t.Name] = e
-		x.takeTurn(t.Namespace)
+		x.enqueue(t.Namespace)
 	}
 }
 
@@ -81,7 +81,7 @@ func (x *Index) Delete(namespace, name string) {
 
 // StoppedError says that not all Triggers were tried.
 type StoppedError struct {
-	Trigger string // the name of the last one that was tried
+	Trigger string // the last Trigger that was tried
 }
 
 func (e *StoppedError) Error() string { return "matching was stopped at the Trigger " + e.Trigger }
@@ -137,14 +137,6 @@ func (e *entry) explain(n *notification.Notification) Explanation {
 	return Explanation{Trigger: e.trigger, Matched: !failed, Criteria: results}
 }
 
-// Problem returns why the Trigger does not compile; nil if it does or is unknown.
-func (x *Index) Problem(namespace, name string) error {
-	if e := x.entry(namespace, name); e != nil {
-		return cmp.Or(e.problem, e.matcher.compile())
-	}
-	return nil
-}
-
 // CompileNext compiles one expression, of each namespace in turn, and reports whether there was one. A notification that needs one earlier
 // compiles it itself.
 func (x *Index) CompileNext() bool {
@@ -152,7 +144,7 @@ func (x *Index) CompileNext() bool {
 	if e == nil {
 		return false
 	}
-	_ = e.matcher.compile() // Problem and Explain return it
+	_ = e.matcher.compile() // Explain returns it
 	x.compiled(e)
 	return true
 }
@@ -160,16 +152,16 @@ func (x *Index) CompileNext() bool {
 func (x *Index) next() *entry {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for len(x.turns) > 0 {
-		namespace := x.turns[0]
-		x.turns = x.turns[1:]
+	for len(x.queue) > 0 {
+		namespace := x.queue[0]
+		x.queue = x.queue[1:]
 		p := x.namespaces[namespace]
 		if p == nil {
 			continue
 		}
 		for name, e := range p.pending {
 			if delete(p.pending, name); len(p.pending) > 0 {
-				x.takeTurn(namespace)
+				x.enqueue(namespace)
 			}
 			return e
 		}
@@ -177,14 +169,14 @@ func (x *Index) next() *entry {
 	return nil
 }
 
-// takeTurn lines a namespace up, once.
-func (x *Index) takeTurn(namespace string) {
-	if !slices.Contains(x.turns, namespace) {
-		x.turns = append(x.turns, namespace)
+// enqueue adds a namespace once.
+func (x *Index) enqueue(namespace string) {
+	if !slices.Contains(x.queue, namespace) {
+		x.queue = append(x.queue, namespace)
 	}
 }
 
-// compiled moves a Trigger to the buckets of its expression, and drops one that is invalid from all.
+// compiled moves a Trigger to the buckets of its expression, or removes it from all buckets if the expression is invalid.
 func (x *Index) compiled(e *entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -85,15 +85,15 @@ func TestIndexKeepsBrokenTriggers(t *testing.T) {
 	if diff := cmp.Diff([]string{"fine"}, matchedNames(x, n)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if err := x.Problem(namespace, "broken"); err == nil || !strings.Contains(err.Error(), "not a valid glob") {
+	if err := problemOf(x, namespace, "broken"); err == nil || !strings.Contains(err.Error(), "not a valid glob") {
 		t.Errorf("the problem is %v", err)
 	}
 	for _, name := range []string{"fine", "unknown"} {
-		if err := x.Problem(namespace, name); err != nil {
+		if err := problemOf(x, namespace, name); err != nil {
 			t.Errorf("the problem of %s is %v", name, err)
 		}
 	}
-	if err := x.Problem("unknown", "broken"); err != nil {
+	if err := problemOf(x, "unknown", "broken"); err != nil {
 		t.Errorf("the problem of another namespace is %v", err)
 	}
 	explanations := slices.Collect(x.Explain(namespace, n, never))
@@ -104,7 +104,7 @@ func TestIndexKeepsBrokenTriggers(t *testing.T) {
 		t.Errorf("the broken one is explained by %+v", c)
 	}
 	x.Set(trigger("broken", branches("main")))
-	if diff := cmp.Diff([]string{"broken", "fine"}, matchedNames(x, n)); diff != "" || x.Problem(namespace, "broken") != nil {
+	if diff := cmp.Diff([]string{"broken", "fine"}, matchedNames(x, n)); diff != "" || problemOf(x, namespace, "broken") != nil {
 		t.Errorf("a repaired Trigger does not match: -want +got:\n%s", diff)
 	}
 }

@@ -84,7 +84,7 @@ func TestLateCompileError(t *testing.T) {
 	if tried := x.candidates(namespace, newActivation(n)); len(tried) != 0 {
 		t.Errorf("it is tried again: %v", tried)
 	}
-	if problem, ok := errors.AsType[*CompileError](x.Problem(namespace, "broken")); !ok || problem.Criterion != "expression" {
+	if problem, ok := errors.AsType[*CompileError](problemOf(x, namespace, "broken")); !ok || problem.Criterion != "expression" {
 		t.Errorf("the problem is %v", problem)
 	}
 }

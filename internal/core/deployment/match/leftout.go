@@ -14,7 +14,7 @@ import (
 type LeftOut struct {
 	Names   []string // of the first ones
 	Others  int      // how many there are beside those
-	Unknown bool     // there are Triggers of which not even the name is known
+	Unknown bool     // there are Triggers whose names are not known, too
 }
 
 // MaxLeftOut bounds the Names.

@@ -31,7 +31,7 @@ func TestPanicOfACompiler(t *testing.T) {
 			if names := matchedNames(x, &notification.Notification{Branch: "main"}); len(names) != 1 || names[0] != "fine" {
 				t.Errorf("%s: matched %v, want the other one", tc.reason, names)
 			}
-			if err := x.Problem(namespace, "broken"); err == nil || !strings.Contains(err.Error(), tc.says) {
+			if err := problemOf(x, namespace, "broken"); err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: the problem is %v, want one that says %s", tc.reason, err, tc.says)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
-// Verdict says whether a Trigger matches a notification of which the values of some variables are not known.
+// Verdict says whether a Trigger matches a notification, although the values of some variables are not known.
 type Verdict int
 
 // The verdicts.
@@ -30,7 +30,7 @@ type Judgment struct {
 	Problem string   // of No: why the expression has no value, which is no match; or ""
 }
 
-// Judge is Matches for a notification that had more variables, of which only the names are known.
+// Judge is Matches for a notification that had more variables: only their names are known.
 func (m *Matcher) Judge(n *notification.Notification, names []string) Judgment {
 	a := newActivation(n)
 	a.withheld = newWithheld(names)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -13,18 +15,6 @@ const (
 	cdeventsVersion     = "0.5.1"
 	testSuiteRunVersion = "0.3.0"
 )
-
-// outcomes of CDEvents. A run that timed out says something about what was deployed, as one that failed does; one without a result says
-// nothing.
-var outcomes = map[v1alpha1.RunEvent]string{
-	v1alpha1.ReasonPassed:       "success",
-	v1alpha1.ReasonFailed:       "failure",
-	v1alpha1.ReasonTimedOut:     "failure",
-	v1alpha1.ReasonInconclusive: "error",
-	v1alpha1.ReasonCanceled:     "cancel",
-	v1alpha1.ReasonSuperseded:   "cancel",
-	v1alpha1.ReasonError:        "error",
-}
 
 // cdevent is the data of a CloudEvent whose attributes repeat its context.
 type cdevent struct {
@@ -80,8 +70,8 @@ type cdTriggerKind struct {
 // cdEvent is the same event as a CDEvent, with the former data as its custom data. The mode is structured for this format too: in binary
 // mode, the signature would not cover the attributes, which are headers.
 func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
-	outcome, finished := outcomes[e.Name]
-	predicate := strings.ToLower(string(e.Name))
+	outcome := state.Of(string(e.Name)).CDEvent
+	finished, predicate := outcome != "", strings.ToLower(string(e.Name))
 	if finished {
 		predicate = "finished"
 	}
@@ -93,7 +83,7 @@ func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
 	if finished {
 		run.Reason = plaintext.Line(s.Succeeded().Message, maxText)
 	} else {
-		run.Trigger = triggerKind(s)
+		run.Trigger = &cdTriggerKind{Type: origin.Of(s.Origin()).CDEvent}
 	}
 	sent.Data = cdevent{
 		Context: cdContext{
@@ -104,14 +94,6 @@ func cdEvent(sent structured, s *v1alpha1.Suite, e Event) structured {
 		CustomData: sent.Data, CustomDataContentType: sent.DataContentType,
 	}
 	return sent
-}
-
-// triggerKind says what started a run, as far as the Suite knows: a notification may come from a pipeline, a person or a rollout.
-func triggerKind(s *v1alpha1.Suite) *cdTriggerKind {
-	if s.Origin() == v1alpha1.OriginSchedule {
-		return &cdTriggerKind{Type: "schedule"}
-	}
-	return &cdTriggerKind{Type: "event"}
 }
 
 // linksTo links an event to the one before in the life of the run. A receiver may not have got that one.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
@@ -51,13 +52,9 @@ func section(text string) block {
 }
 
 func headline(s *v1alpha1.Suite) string {
-	word := map[string]string{
-		v1alpha1.ReasonPassed: "recovered", v1alpha1.ReasonFailed: "failed",
-		v1alpha1.ReasonTimedOut: "timed out", v1alpha1.ReasonError: "could not run",
-	}[s.State()]
-	sign := ":red_circle:"
+	sign, word := ":red_circle:", state.Of(s.State()).OutcomeInText()
 	if s.Passed() {
-		sign = ":large_green_circle:"
+		sign, word = ":large_green_circle:", "recovered" // chats are told of no other pass
 	}
 	text := fmt.Sprintf("%s %s %s in %s", sign, s.Spec.Trigger.Name, word, s.Spec.Environment)
 	if r := s.Status.Results; r != nil && r.Failed > 0 {
@@ -125,7 +122,7 @@ func code(text string, limit int) string {
 	return "`" + text + "`"
 }
 
-// untrusted mentions nobody, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
+// untrusted mentions no person and no group, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
 func untrusted(text string, limit int) string {
 	return strings.NewReplacer("@", "@\u200b", "`", "'", "|", "¦").Replace(escape(plaintext.Line(text, limit)))
 }

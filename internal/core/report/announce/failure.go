@@ -16,7 +16,7 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Why.Message }
 
-// Refused is the failure of an answer that is not a success. Only a chat's text is quoted; that of others may be untrusted.
+// Refused is the failure of an answer that is not a success. Only a chat's text is quoted; other texts may be untrusted.
 func Refused(status int, retryAfter time.Duration, said string) *Failure {
 	f := &Failure{Why: report.Error{Kind: report.Rejected, RetryAfter: retryAfter}}
 	why := &f.Why

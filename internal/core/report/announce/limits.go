@@ -11,7 +11,7 @@ const (
 	maxProblem               = 512    // as in the schema of the Suite
 	maxURL                   = 2048   // of a receiver, as in the schema of the Team
 	maxKeys                  = 4      // that sign an event: the new one, and those that it replaces
-	minKeyBytes, maxKeyBytes = 24, 64 // those of Standard Webhooks
+	minKeyBytes, maxKeyBytes = 24, 64 // the bounds of Standard Webhooks
 
 	// Slack accepts 3,000 characters in a section, and escaping makes up to five of one. A section has three facts that need it, one text,
 	// or five tests.

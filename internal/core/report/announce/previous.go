@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". The outcomes in the status
@@ -101,7 +102,7 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 
 // counts omits a run that is repeated: the result of the repetition counts.
 func counts(s *v1alpha1.Suite) bool {
-	return s.Finished() && !s.Retried() && (s.Passed() || v1alpha1.EndedBadly(s.State()))
+	return s.Finished() && !s.Retried() && (s.Passed() || state.Of(s.State()).Bad)
 }
 
 func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {

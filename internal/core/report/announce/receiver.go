@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Kind is what a receiver understands.
@@ -123,10 +124,10 @@ func (r Receiver) wants(e Event, previous string) bool {
 		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
 	}
 	on := func(kind v1alpha1.NotifyWhen) bool { return len(r.on) == 0 || slices.Contains(r.on, kind) }
-	return v1alpha1.EndedBadly(string(e.Name)) && on(v1alpha1.NotifyFailure) ||
+	return state.Of(string(e.Name)).Bad && on(v1alpha1.NotifyFailure) ||
 		recovered(e, previous) && on(v1alpha1.NotifyRecovery)
 }
 
 func recovered(e Event, previous string) bool {
-	return string(e.Name) == v1alpha1.ReasonPassed && v1alpha1.EndedBadly(previous)
+	return string(e.Name) == v1alpha1.ReasonPassed && state.Of(previous).Bad
 }

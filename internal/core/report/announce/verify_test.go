@@ -62,7 +62,7 @@ process.exit(verified(headers, Buffer.from(body), secret) ? 0 : 1);
 // TestDocumentedChecks: the check of each language in docs/webhooks.md has ten lines, accepts what is sent, and nothing
 // else.
 func TestDocumentedChecks(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "webhooks.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "webhooks.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Relevant is root, the run that repeats it because it had no result, or, once that was superseded, the newest later run of its stream and
@@ -90,7 +91,7 @@ func stageOf(s *v1alpha1.Suite) httpapi.Stage {
 	switch {
 	case !s.Finished():
 		return httpapi.Initializing
-	case v1alpha1.HasNoVerdict(s.State()):
+	case state.Of(s.State()).NoVerdict:
 		return httpapi.Canceled
 	default:
 		return httpapi.Completed

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MaxAge is how old a deployment may be. A delivery that failed is sent again within minutes; somebody who sends an older one again by
+	// MaxAge is how old a deployment may be. A delivery that failed is sent again within minutes; a person who sends an older one again by
 	// hand can notify instead, which says that they mean it.
 	MaxAge = time.Hour
 
@@ -27,7 +27,7 @@ const (
 	maxShown = 64 // of a value that a sentence repeats, in bytes
 )
 
-// Problem returns why a deployment starts nothing, as a sentence, or "". The runs are those of the team of the same commit,
+// Problem returns why a deployment starts nothing, as a sentence, or "". The runs are the team's runs of the same commit,
 // and of deployments of the repository to the same type; others do not matter.
 func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.Time) string {
 	if age := now.Sub(e.At); !e.At.IsZero() && age > MaxAge {
@@ -68,7 +68,7 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 	})
 }
 
-// Repeats returns the runs of which another attempt is requested. Each is a function of the event, so that it starts the same attempts
+// Repeats returns the runs that the event asks to run again. Each is a function of the event, so that it starts the same attempts
 // however often it is delivered.
 func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) {
 	newest := map[[2]string]*v1alpha1.Suite{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -91,7 +92,7 @@ func ToArchive(s *v1alpha1.Suite) bool { return s.Finished() && !s.Archived() &&
 
 // setPodsKept records at the end of a run until when its pods are kept, so that a change of its Trigger deletes none earlier.
 func setPodsKept(s *v1alpha1.Suite, o Observation, now time.Time) {
-	if keep := o.Trigger.FailedPodsTTL(); keep > 0 && v1alpha1.EndedBadly(s.State()) && s.Status.JobName != "" {
+	if keep := o.Trigger.FailedPodsTTL(); keep > 0 && state.Of(s.State()).Bad && s.Status.JobName != "" {
 		s.Status.PodsKeptUntil = new(metav1.NewTime(now.Add(keep)))
 	}
 }

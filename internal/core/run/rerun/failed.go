@@ -59,7 +59,9 @@ func FailedProblem(s *v1alpha1.Suite) string {
 }
 
 // AllTestsAdvice is the advice to run all tests of a run, as a sentence after another one.
-func AllTestsAdvice(s *v1alpha1.Suite) string { return " Repeat all tests: postflight runs rerun " + s.Name }
+func AllTestsAdvice(s *v1alpha1.Suite) string {
+	return " Repeat all tests: postflight runs rerun " + s.Name
+}
 
 // FailedTests is what is known of the failed tests that a run repeats.
 type FailedTests struct {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Span is one step of a run.
@@ -119,8 +120,8 @@ func attributes(s *v1alpha1.Suite) []attribute.KeyValue {
 		attribute.String("postflight.state", s.State()),
 		attribute.Int("postflight.attempt", int(max(s.Spec.Attempt, 1))),
 	}
-	if result, ok := results[s.State()]; ok {
-		all = append(all, result)
+	if result := state.Of(s.State()).Trace; result != "" {
+		all = append(all, semconv.CICDPipelineResultKey.String(result))
 	}
 	if s.Status.JobName != "" {
 		all = append(all, semconv.K8SJobName(s.Status.JobName))
@@ -132,17 +133,6 @@ func attributes(s *v1alpha1.Suite) []attribute.KeyValue {
 		all = append(all, semconv.VCSRefHeadName(branch))
 	}
 	return all
-}
-
-var results = map[string]attribute.KeyValue{
-	v1alpha1.ReasonPassed:     semconv.CICDPipelineResultSuccess,
-	v1alpha1.ReasonFailed:     semconv.CICDPipelineResultFailure,
-	v1alpha1.ReasonTimedOut:   semconv.CICDPipelineResultTimeout,
-	v1alpha1.ReasonError:      semconv.CICDPipelineResultError,
-	v1alpha1.ReasonCanceled:   semconv.CICDPipelineResultCancellation,
-	v1alpha1.ReasonSuperseded: semconv.CICDPipelineResultSkip,
-
-	v1alpha1.ReasonInconclusive: semconv.CICDPipelineResultError,
 }
 
 func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/deployment/deployed"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
@@ -48,7 +48,7 @@ func Runs(o Observed) (all []Run, why string) {
 		return nil, fmt.Sprintf("There is no Environment %q in this namespace.", o.Trigger.Spec.Environment)
 	}
 	l := ledger.Of(o.Environment, o.Suites)
-	current := deployed.Current(o.Environment, l)
+	current := workloads.Current(o.Environment, l)
 	if len(current) == 0 {
 		return nil, fmt.Sprintf("Nothing is deployed in %s, as far as is known: status.deployed of the Environment is empty. "+
 			"It is filled by notifications, or by workloads that the Environment names.", o.Environment.Name)
@@ -104,7 +104,7 @@ func since(d v1alpha1.Deployed) time.Time {
 
 // notificationOf takes over what the last run of the commit shows about it. The run's URL and variables may be outdated.
 func (o Observed) notificationOf(d v1alpha1.Deployed) *notification.Notification {
-	n := deployed.Notification(o.Environment, d)
+	n := workloads.Notification(o.Environment, d)
 	n.DeploymentURL = d.URL
 	if last := o.lastOf(d); last != nil {
 		of := last.Spec.Deployment

@@ -12,7 +12,7 @@ import (
 type Plan struct {
 	Of    string               `json:"of"`             // the run whose failed tests are repeated
 	Root  string               `json:"root,omitempty"` // the run that ran all tests, if that is an earlier one
-	Ran   int32                `json:"ran"`            // tests that ran in the one that ran all
+	Ran   int32                `json:"ran"`            // tests that ran in the run of all tests
 	Names results.NameSet      `json:"names"`          // of the tests to repeat
 	Tests []results.FailedTest `json:"-"`              // the same; nil if read from a Job
 }

@@ -61,7 +61,7 @@ func joined(tests []results.FailedTest, part func(results.FailedTest) string, se
 }
 
 var (
-	// numbered is what Postflight adds to the second test of a name: one that has it by itself matches, too.
+	// numbered is what Postflight adds to the second test of a name. A test whose own name ends so matches, too.
 	numbered = regexp.MustCompile(` \([0-9]+\)$`)
 
 	spaces = regexp.MustCompile(`\s+`)
@@ -161,7 +161,7 @@ func usable(ident string) bool {
 	return ident != "" && !slices.Contains([]string{"and", "or", "not", "true", "false", "none"}, strings.ToLower(ident))
 }
 
-// goRun leaves out tests of which a subtest failed, because they run with it.
+// goRun leaves out tests with a failed subtest, because they run with it.
 func goRun(tests []results.FailedTest) string {
 	var names []string
 	for _, t := range tests {

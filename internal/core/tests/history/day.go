@@ -40,7 +40,7 @@ func ComparePlaces(a, b httpapi.Place) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Environment, b.Environment))
 }
 
-// RunsOf returns the runs of a place of which each test is known, the oldest first.
+// RunsOf returns the runs of a place whose tests are all known, the oldest first.
 func (d *Day) RunsOf(p httpapi.Place) (all []Run) {
 	for _, r := range d.Runs {
 		if r.Place == p && r.Listed {
@@ -128,4 +128,42 @@ func median[T int32 | int64](all []T) T {
 	}
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[(len(sorted)-1)/2]
+}
+
+// IndexedDay is a day with its runs by id.
+type IndexedDay struct {
+	Day
+	byID map[string]*Run
+}
+
+// Index returns the day with its runs by id.
+func (d Day) Index() *IndexedDay {
+	all := &IndexedDay{Day: d, byID: make(map[string]*Run, len(d.Runs))}
+	for i := range d.Runs {
+		all.byID[d.Runs[i].ID] = &d.Runs[i]
+	}
+	return all
+}
+
+// Place returns what the day has of a place, or nil.
+func (d *IndexedDay) Place(place httpapi.Place) *PlaceDay {
+	i := slices.IndexFunc(d.Places, func(p PlaceDay) bool { return p.Place == place })
+	if i < 0 {
+		return nil
+	}
+	return &d.Places[i]
+}
+
+// owns reports whether any run of a place is in the day. It drops rankings that others are in.
+func (d *IndexedDay) owns(p *PlaceDay) bool {
+	n := 0
+	for _, id := range p.Runs {
+		if d.byID[id] != nil {
+			n++
+		}
+	}
+	if n < len(p.Runs) {
+		p.Failing, p.Slowest = nil, nil
+	}
+	return n > 0
 }

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
-
-	"github.com/postflight-dev/postflight/api/httpapi"
 )
 
 // ErrTooLarge means that a day needs more memory than its reader may use. The summary itself is sound.
@@ -17,35 +14,11 @@ var ErrTooLarge = fmt.Errorf("%w: it is too large", ErrUnreadable)
 
 // Parts are what an answer keeps of a day.
 type Parts struct {
-	Has      func(Run) bool // runs, such as those of this team and not of an earlier one of its name
+	Has      func(Run) bool // selects runs, such as the runs of this team, and not of an earlier team with its name
 	Bytes    int            // bounds what is kept, roughly
 	Commits  bool           // repositories, commits and branches of runs
 	Blocks   bool           // where tests are
 	Rankings bool           // the tests that failed, and the slowest
-}
-
-// IndexedDay is a day with its runs by id.
-type IndexedDay struct {
-	Day
-	byID map[string]*Run
-}
-
-// Index returns the day with its runs by id.
-func (d Day) Index() *IndexedDay {
-	all := &IndexedDay{Day: d, byID: make(map[string]*Run, len(d.Runs))}
-	for i := range d.Runs {
-		all.byID[d.Runs[i].ID] = &d.Runs[i]
-	}
-	return all
-}
-
-// Place returns what the day has of a place, or nil.
-func (d *IndexedDay) Place(place httpapi.Place) *PlaceDay {
-	i := slices.IndexFunc(d.Places, func(p PlaceDay) bool { return p.Place == place })
-	if i < 0 {
-		return nil
-	}
-	return &d.Places[i]
 }
 
 // ReadDay reads the object of a day. Texts that an earlier version stored are cut.
@@ -68,7 +41,7 @@ func ReadParts(in io.Reader, parts Parts) (*IndexedDay, error) {
 	return r.index, nil
 }
 
-// dayReader decodes a day piece by piece, so that one that is large or was made to be large needs no more memory than is kept of it.
+// dayReader decodes a day piece by piece, so that a large day needs no more memory than what is kept of it, even if it was made to be large.
 type dayReader struct {
 	parts  Parts
 	room   int
@@ -204,20 +177,6 @@ func (r *dayReader) place() error {
 	}
 	r.day.Places = append(r.day.Places, p)
 	return r.keep(runCost)
-}
-
-// owns reports whether any run of a place is in the day. It drops rankings that others are in.
-func (d *IndexedDay) owns(p *PlaceDay) bool {
-	n := 0
-	for _, id := range p.Runs {
-		if d.byID[id] != nil {
-			n++
-		}
-	}
-	if n < len(p.Runs) {
-		p.Failing, p.Slowest = nil, nil
-	}
-	return n > 0
 }
 
 // list reads an array item by item.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Selection is which runs count. An empty Trigger or Environment selects all.
@@ -128,20 +129,16 @@ type sums struct {
 
 func (s *sums) add(r *Run) {
 	s.Runs++
-	switch r.State {
-	case v1alpha1.ReasonPassed:
-		s.Passed++
-		s.Quarantined += int(min(r.Quarantined, 1))
-	case v1alpha1.ReasonFailed:
-		s.Failed++
-	case v1alpha1.ReasonTimedOut:
-		s.TimedOut++
-	case v1alpha1.ReasonError:
-		s.Error++
-	default:
+	end := state.Of(r.State)
+	if end.Figure != nil {
+		*end.Figure(&s.InsightsPeriod)++
+	} else {
 		s.NoVerdict++
 	}
-	if !r.Partial && (r.State == v1alpha1.ReasonPassed || r.State == v1alpha1.ReasonFailed) {
+	if r.State == v1alpha1.ReasonPassed {
+		s.Quarantined += int(min(r.Quarantined, 1))
+	}
+	if !r.Partial && end.TestsDecided {
 		s.duration.add(r.DurationSeconds * 10)
 		s.verdict.add(r.VerdictSeconds * 10)
 		s.queue.add(r.QueueSeconds * 10)

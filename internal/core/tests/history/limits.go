@@ -24,7 +24,7 @@ const (
 	maxRepository, maxSHA = notification.MaxTextBytes, notification.MaxSHABytes
 
 	// Bounds of a day.
-	maxResults  = 2_000_000 // tests times runs of a place, of which a day has the newest: one needs 5 bytes while the day is made
+	maxResults  = 2_000_000 // tests times runs of a place; a day keeps the newest. One needs 5 bytes while the day is made
 	maxNames    = 150_000   // tests of a place: runners that put times or random numbers into names have new ones in each run
 	maxBlock    = 128 << 10 // bytes that a reader unpacks to find a test: less than a millisecond of work
 	maxFailing  = 200       // tests of a place that failed, with their names: a day on which more fail tells little about each
@@ -42,14 +42,14 @@ const (
 	maxEnds    = 12 // ways in which runs ended
 
 	// What an answer holds while it reads days: together 6 MiB at most.
-	maxSpread       = 1 << 15 // different values of which quantiles are exact: 54 minutes in tenths of a second
+	maxSpread       = 1 << 15 // different values with exact quantiles: 54 minutes in tenths of a second
 	maxSpreadIfFull = 64      // the same of a test in a place, once the answer has its 4 MiB
 	maxEndings      = 1000    // ways in which runs ended, before the rare ones are one
-	maxRanked       = 2 << 20 // bytes of tests that failed, of which those of the newest days count: 7,000 of ordinary names
-	maxSlowness     = 3 << 19 // bytes of slow tests: those of 50 places, each day
+	maxRanked       = 2 << 20 // bytes of tests that failed; the newest days come first: 7,000 tests with ordinary names
+	maxSlowness     = 3 << 19 // bytes of slow tests, enough for 50 places each day
 	maxSeen         = 4 << 20 // bytes of the history of a test: 200 places
 	statsCost       = 224     // of a test in a ranking, beside its texts, in bytes
-	valueCost       = 24      // of a value of which quantiles are exact, in bytes
+	valueCost       = 24      // of a value with exact quantiles, in bytes
 	seenCost        = 1024    // of a place in the history of a test, and a quarter of it of each run that is shown, beside texts, in bytes
 
 	// MaxPlaces bounds the Triggers and Environments of an answer.

@@ -102,7 +102,7 @@ type building struct {
 	outcomes []byte
 }
 
-// NewPlaceBuilder takes the runs of a place that have tests, the oldest first, of which it returns the newest that fit into a day.
+// NewPlaceBuilder takes the runs of a place that have tests, the oldest first. It keeps the newest that fit into a day.
 func NewPlaceBuilder(place httpapi.Place, runs []Run) (b *PlaceBuilder, chosen []Run) {
 	room := maxResults
 	first := len(runs)

@@ -66,7 +66,7 @@ func ReadPod(pod string, in io.Reader, room *Room) (PodTests, error) {
 	return p, err
 }
 
-// readLines reads lines of JSON, the first of which is a header. It skips lines that are too long. Cut means that the rest is missing.
+// readLines reads lines of JSON, beginning with a header. It skips lines that are too long. Cut means that the rest is missing.
 func readLines(in io.Reader, header any, each func(line []byte)) (cut bool, err error) {
 	unpacked, err := gzip.NewReader(in)
 	if err != nil {

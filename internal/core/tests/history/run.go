@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
@@ -36,7 +36,7 @@ type RunTests struct {
 	Lines []httpapi.Test
 }
 
-// MergePods makes the tests of a run from those of its pods. As in its counts, the pods of one index, and those that replaced others, are
+// MergePods makes the tests of a run from the tests of its pods. As in its counts, the pods of one index, and their replacements, are
 // attempts at the same work; the tests of all others add up.
 func MergePods(run string, pods []PodTests) RunTests {
 	r := RunTests{RunHeader: RunHeader{Version: runVersion, Run: run}}
@@ -222,9 +222,7 @@ func tenth(seconds float64) float64 { return float64(int64(max(seconds, 0)*10+0.
 
 // reason returns why a run has no verdict: the first sentence of its message without what differs from run to run.
 func reason(r httpapi.Run) string {
-	switch r.State {
-	case v1alpha1.ReasonError, v1alpha1.ReasonInconclusive, v1alpha1.ReasonTimedOut:
-	default:
+	if !state.Of(r.State).GroupedByWhy {
 		return ""
 	}
 	sentence, _, _ := strings.Cut(r.Message, ". ")

@@ -135,7 +135,7 @@ func (p *testPlace) count(o outcome, full bool) {
 	p.later = now
 }
 
-// say counts what the test said. Messages of older days than those of the most recent five are not among these.
+// say counts what the test said. Only messages of the most recent five days are among these.
 func (p *testPlace) say(d SeenDay, full bool) (bytes int) {
 	full = full || len(p.Failures) >= maxSayings
 	for _, f := range d.test.Failures {
@@ -169,7 +169,7 @@ func (p *testPlace) history() httpapi.TestInPlace {
 	return in
 }
 
-// verdict takes a flaky test for one that passed.
+// verdict takes a flaky test as passed.
 func verdict(state string) string {
 	if state == httpapi.TestFailed {
 		return state
@@ -184,7 +184,7 @@ type outcome struct {
 	milliseconds int64
 }
 
-// outcomes are those of the runs that the test was in, the oldest first.
+// outcomes are the outcomes of the test in its runs, the oldest first.
 func (d SeenDay) outcomes() (all []outcome) {
 	took := d.test.Milliseconds
 	for i, letter := range []byte(d.test.Outcomes[:min(len(d.test.Outcomes), len(d.in.Runs))]) {

@@ -3,6 +3,7 @@ package junit
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -20,7 +21,7 @@ var (
 
 // Attempt says which attempt at its tests a report has.
 type Attempt struct {
-	Last   string // the path of the report that has the last attempt: those of one path are attempts at the same tests
+	Last   string // the path of the report that has the last attempt; reports with one path are attempts at the same tests
 	Series string // attempts of several series are at tests of several programs; "": the tool has none
 	Number int
 }
@@ -43,4 +44,9 @@ func AttemptOf(path string) Attempt {
 		return Attempt{Last: tool.pattern.ReplaceAllString(path, tool.last), Series: match[2], Number: number}
 	}
 	return Attempt{Last: path}
+}
+
+// isAttempt matches the elements with which Maven Surefire and Playwright report failed attempts.
+func isAttempt(element string) bool {
+	return slices.Contains([]string{"flakyFailure", "flakyError", "rerunFailure", "rerunError"}, element)
 }

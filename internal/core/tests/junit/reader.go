@@ -25,7 +25,7 @@ const (
 // Suite is an open suite. Its name is empty if it is the root of several: that is the name of a tool.
 type Suite struct {
 	Name, File string
-	ID         string // differs from those of other suites of the report with the same names, such as of two browsers
+	ID         string // differs from the ID of other suites with the same name in the report, such as for two browsers
 }
 
 // Path joins the names of suites, outermost first, up to about maxSuite bytes: each test may repeat it.
@@ -114,7 +114,7 @@ type suiteCounts struct {
 	depth, announced, listed int
 
 	flakes bool // it counts tests that passed after a failure
-	errors int  // of the announced ones, those of testsuites
+	errors int  // of the announced ones, the errors of testsuites
 }
 
 // NewReader reads at most so many tests, and keeps at most so many bytes of each text.
@@ -210,7 +210,7 @@ func (r *Reader) start(t *Token) error {
 			return errTests
 		}
 	}
-	if last = len(r.open) - 1; last >= 0 && (failure || isRepeated(t.Name)) {
+	if last = len(r.open) - 1; last >= 0 && (failure || isAttempt(t.Name)) {
 		r.open[last].failed++
 	}
 	t.Suites = r.suites
@@ -292,11 +292,6 @@ func (r *Reader) list(failures int) {
 
 // IsFailure reports whether an element says that its test failed.
 func IsFailure(element string) bool { return element == "failure" || element == "error" }
-
-// isRepeated matches the elements with which Maven Surefire and Playwright report failed attempts.
-func isRepeated(element string) bool {
-	return slices.Contains([]string{"flakyFailure", "flakyError", "rerunFailure", "rerunError"}, element)
-}
 
 func announced(attribute string) int {
 	n, err := strconv.Atoi(attribute)

@@ -103,7 +103,7 @@ func (a Applied) WithoutTests() Applied {
 	return Applied{Rules: rules, Omitted: a.Omitted}
 }
 
-// Parse reads what Text wrote. It returns none if somebody else wrote it: then all failures count.
+// Parse reads what Text wrote. It returns none if the text is not valid: then all failures count.
 func Parse(text string) (a Applied) {
 	if json.Unmarshal([]byte(text), &a) != nil || len(a.Rules) > maxRules || a.Omitted < 0 {
 		return Applied{}

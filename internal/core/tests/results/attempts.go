@@ -44,9 +44,9 @@ type earlier struct {
 	Pod
 	unread    int32                           // reports
 	failed    map[string]v1alpha1.TestFailure // by the hash of their names; some have no name
-	unnamed   int32                           // failed tests of which not even the hash is known
+	unnamed   int32                           // failed tests without a known hash
 	recovered map[string]string               // names of tests that failed here and passed later, by their hash
-	again     int32                           // tests that recovered, and of which the hash is not known
+	again     int32                           // tests that recovered, without a known hash
 }
 
 // repeat drops what a later pod undoes: a failed test if it passed there by its name, or if exactly the same tests ran there. A failure
@@ -100,7 +100,7 @@ func (s *Summary) addFailures(e earlier) {
 		if f.Name != "" {
 			s.Failures = append(s.Failures, f)
 		}
-		if f.Quarantine != "" { // of a failure without a name, nobody knows: it counts
+		if f.Quarantine != "" { // a failure without a name cannot be quarantined: it counts
 			increase(&s.Quarantined, 1)
 			increase(&s.QuarantinedRan, 1)
 		}

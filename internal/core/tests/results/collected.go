@@ -14,7 +14,7 @@ import (
 type Collected struct {
 	Summary   Summary
 	Missing   []string // sentences: which pods have not reported, and why
-	Lost      []string // those of them about pods that succeeded
+	Lost      []string // the losses of pods that succeeded
 	OnlyTests bool     // all pods ran to their end and reported whole, and nothing but tests failed
 	NoStore   bool     // the tests have a directory for their results, and nothing keeps it
 }

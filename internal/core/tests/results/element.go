@@ -24,7 +24,7 @@ type element struct {
 	body                   strings.Builder
 	bodyCut                bool
 	cut                    bool // some text has lost its end
-	inFailure              bool // its text is that of the first failure
+	inFailure              bool // its text belongs to the first failure
 	inOutput, inErrors     bool
 	attachments            []string // paths as the report has them
 }
@@ -132,7 +132,7 @@ func (e *element) outcome() outcome {
 	}
 }
 
-// identity tells tests apart whose names look alike: of several suites, or with several classes. It is that of the report, before names are
+// identity tells tests apart whose names look alike: of several suites, or with several classes. It has the names of the report, before they are
 // shortened and masked.
 func (e *element) identity() nameHash {
 	if e.attrs["name"] == "" {
@@ -165,7 +165,7 @@ func (e *element) failure(name string) Failure {
 	message, body := lines(e.message), lines(e.body.String())
 	f := v1alpha1.TestFailure{Name: name, File: cmp.Or(e.attrs["file"], e.suiteFile()), Line: lineNumber(e.attrs["line"])}
 	file, line := location(append(message[:min(len(message), 1)], body...))
-	if f.File == "" || f.File == file { // the line that failed, not that of the test, which pytest counts from 0
+	if f.File == "" || f.File == file { // the line that failed, not the line of the test, which pytest counts from 0
 		f.File, f.Line = file, line
 	}
 	f.Message = e.reason(message, body)
@@ -199,7 +199,7 @@ func (e *element) suite() string {
 	return plaintext.Line(class, maxName)
 }
 
-// file is that of the test. Playwright and Mocha name it as class or suite.
+// file returns the file of the test. Playwright and Mocha name it as class or suite.
 func (e *element) file() string {
 	names := []string{e.attrs["file"], e.suiteFile(), e.attrs["classname"]}
 	for _, s := range slices.Backward(e.suites) {
@@ -242,7 +242,7 @@ func (e *element) reason(message, body []string) string {
 	return ""
 }
 
-// isGeneric reports whether a message says only that the test failed, as those of tools for Go do.
+// isGeneric reports whether a message says only that the test failed, as tools for Go write.
 func isGeneric(message string) bool {
 	return slices.Contains([]string{"failed", "failure", "error"}, strings.ToLower(message))
 }

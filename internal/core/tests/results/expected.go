@@ -28,7 +28,7 @@ func (f Fewer) String() string {
 	return fmt.Sprintf("%s/%d", f.Policy, f.Percent)
 }
 
-// ParseFewer returns the default for a text that somebody changed.
+// ParseFewer returns the default for a text that is not valid.
 func ParseFewer(text string) Fewer {
 	policy, share, _ := strings.Cut(text, "/")
 	percent, err := strconv.ParseInt(share, 10, 32)

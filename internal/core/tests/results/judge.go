@@ -10,7 +10,7 @@ import (
 
 // Requirement is what the reports of a run must show, besides exit code 0 of its containers.
 type Requirement struct {
-	Policy   v1alpha1.ResultsRequirement // "" is that of a Job that has none: Tests
+	Policy   v1alpha1.ResultsRequirement // "" for a Job that has none: Tests
 	MinTests int32                       // that were not skipped; 0: one
 	Fewer    Fewer
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxLogBytes = 16 << 20 // bounds the log of a pod, in memory and in the store: 200,000 tests of ordinary names have some 4 MiB
-	maxLogTexts = 1 << 20  // bounds the texts of its failures, in bytes: those of a document
+	maxLogTexts = 1 << 20  // bounds the texts of its failures, in bytes, as in a document
 )
 
 // LogHeader is the first line of a log of tests.
@@ -25,7 +25,7 @@ type LogHeader struct {
 	Omitted int32     `json:"omitted,omitempty"` // tests that are missing from the log, because it would be too large
 }
 
-// LogVersion is that of the lines that follow a header.
+// LogVersion is the version of the lines that follow a header.
 const LogVersion = 1
 
 // Log has every test of a pod as a line of JSON, compressed, in the order of the reports. The zero value is empty.
@@ -63,7 +63,7 @@ func (l *Log) discard() {
 // settle ends the attempts at some tests.
 func (l *Log) settle() { l.settled = l.buffer.Len() }
 
-// keep drops all lines since settle but those of some tests, which have their indexes among these lines.
+// keep drops all lines since settle but the lines of some tests, given by their indexes among these lines.
 func (l *Log) keep(tests []found) {
 	byIndex := make(map[int]*found, len(tests))
 	for i := range tests {

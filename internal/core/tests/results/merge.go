@@ -86,7 +86,7 @@ func (s *Summary) addMatched(tests []int32) {
 // increase never overflows, however many pods report whatever they like.
 func increase(count *int32, by int32) { *count = int32(min(int64(*count)+int64(by), math.MaxInt32)) }
 
-// Attempts collects pods with the same work, in order of start: of one completion index, or a failed pod and one that started after it.
+// Attempts collects pods with the same work, in order of start: of one completion index, or a failed pod and a pod that started after it.
 func Attempts(pods []Pod) [][]Pod {
 	pods = slices.SortedStableFunc(slices.Values(pods), byStart)
 	var groups [][]Pod

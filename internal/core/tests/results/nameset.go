@@ -99,7 +99,7 @@ func (t *Tests) Summary() Summary {
 	s.Matched = slices.Clone(t.matched)
 	s.PassedTests, s.FailedTests = t.sets()
 	s.NamesDigest = t.namesDigest()
-	if _, nameless := t.outcomes[hashOf(junit.Unnamed)]; nameless { // it may be another one than that of an earlier pod
+	if _, nameless := t.outcomes[hashOf(junit.Unnamed)]; nameless { // it may be another test than in an earlier pod
 		s.PassedTests, s.NamesDigest = "", ""
 	}
 	s.RepeatedPassed = t.passedOf(t.Repeats)

@@ -82,7 +82,7 @@ func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 		t.Log.add(test)
 	})
 	switch {
-	case errors.Is(err, junit.ErrEmpty): // a report of which nothing was written, or something else
+	case errors.Is(err, junit.ErrEmpty): // an empty report, or something else
 		t.unreadable(path, 0, err)
 		return false
 	case errors.Is(err, junit.ErrNoReport):
@@ -131,7 +131,7 @@ func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
 	return known
 }
 
-// count numbers tests with the same name, such as those of a table, so that none is taken for an attempt at another.
+// count numbers tests with the same name, such as the cases of a table, so that they do not count as attempts at one test.
 func (t *Tests) count(tests []found) {
 	if t.outcomes == nil {
 		t.outcomes, t.repeated, t.failed = map[nameHash]outcome{}, map[nameHash]int{}, map[nameHash]bool{}

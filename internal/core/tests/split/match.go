@@ -43,7 +43,7 @@ func endings(clean string) (all []string) {
 }
 
 // times returns the milliseconds of the names that are known. The names are sorted. A time that several names could have by the end of
-// their paths is shared by them, unless it is exactly that of one.
+// their paths is shared by them, unless it is exactly the path of one.
 func (m *matcher) times(names []string) map[string]int64 {
 	times := map[string]int64{}
 	exact := map[string]bool{}
@@ -68,7 +68,7 @@ func (m *matcher) times(names []string) map[string]int64 {
 	return times
 }
 
-// similar returns the key whose path ends with that of the name, or the reverse: runners write paths below a folder of theirs, or absolute
+// similar returns the key whose path ends with the path of the name, or the reverse: runners write paths below a folder of theirs, or absolute
 // ones. It returns "" if several fit equally well.
 func (m *matcher) similar(name string) string {
 	name = path.Clean(name)

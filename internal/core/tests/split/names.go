@@ -23,7 +23,7 @@ func Names(input []byte, nul bool) ([]string, error) {
 	return Sorted(names)
 }
 
-// Sorted returns names sorted, without repetition and empty ones. The order is that of their bytes, whatever the language of the pod.
+// Sorted returns names sorted, without duplicates and empty ones. They are sorted by their bytes, so that the language of the pod does not matter.
 func Sorted(names []string) ([]string, error) {
 	all := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 	slices.Sort(all)

@@ -65,7 +65,7 @@ func (r *Run) files() map[string]int64 {
 	return all
 }
 
-// maxCandidates bounds the runs of which tests may be known. Each costs a request.
+// maxCandidates bounds the runs whose tests are looked for. Each costs a request.
 const maxCandidates = 3 * maxRuns
 
 // Candidates are the runs of the same Trigger whose times may count for a run, the best ones first: those in its Environment, because

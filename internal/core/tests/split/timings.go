@@ -13,7 +13,7 @@ import (
 
 // Timings are how long test files took in the last runs.
 type Timings struct {
-	Runs    []string         // of which they are, the newest first
+	Runs    []string         // that they come from, the newest first
 	Files   map[string]int64 // milliseconds by file
 	Omitted int              // how many more files there are, all of them faster
 	Other   int64            // milliseconds of an omitted file, on average

@@ -30,7 +30,7 @@ func OfLog(err error, pod string) error {
 		return err
 	}
 	switch text := status.Status().Message; {
-	case apierrors.IsNotFound(err) && !about(status, pod): // it gives the name of the node as that of a pod
+	case apierrors.IsNotFound(err) && !about(status, pod): // it gives the name of the node as the name of a pod
 		return fmt.Errorf("%w (%w)", ErrNodeGone, err)
 	case apierrors.IsNotFound(err), logGone.MatchString(text):
 		return fmt.Errorf("%w (%w)", ErrLogGone, err)

@@ -63,7 +63,7 @@ func checkInput(path string) error {
 	return nil
 }
 
-// CheckUpload validates a path to upload to: that of an input, with a name that has an accepted extension, in any case.
+// CheckUpload validates a path to upload to: a path of an input, with a name that has an accepted extension, in any case.
 func CheckUpload(path string) error {
 	if err := checkInput(path); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 const (
 	minValue  = 6        // the shortest masked value, in bytes: shorter ones are parts of many words
 	maxValue  = 256      // bounds a value in bytes, because finding its beginning takes time; longer ones are split
-	maxValues = 64       // bounds the values, each of which costs time for every byte of a log; few notifications have five
+	maxValues = 64       // bounds the values, because each costs time for every byte of a log; few notifications have five
 	chunk     = 32 << 10 // bounds the part of a stream in memory, in bytes
 )
 

@@ -54,7 +54,7 @@ func ParseDay(text string, now time.Time) time.Time {
 // stretch is a time of a run or a deployment.
 type stretch struct{ from, to time.Time }
 
-// testing returns when the tests of a run ran; one that never started, when it waited.
+// testing returns when the tests of a run ran; for a run that never started, when it waited.
 func testing(s *v1alpha1.Suite, now time.Time) stretch {
 	t := stretch{from: s.Received().Time, to: now}
 	if s.Status.StartTime != nil {

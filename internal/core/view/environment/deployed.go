@@ -25,7 +25,7 @@ type Deployed struct {
 	Runs       []view.Row // the newest of each Trigger that tested it, by name
 }
 
-// Rest returns the message, unless it repeats those of workloads.
+// Rest returns the message, unless the messages of workloads say the same.
 func (d Deployed) Rest() string {
 	if d.Ready || slices.ContainsFunc(d.Workloads, func(w Workload) bool { return !w.Ready }) {
 		return ""
@@ -36,10 +36,10 @@ func (d Deployed) Rest() string {
 // Workload is an object of the cluster that has the code.
 type Workload struct {
 	Kind, Name string
-	Namespace  string // empty if it is that of the Environment
+	Namespace  string // empty if it is the namespace of the Environment
 	Ready      bool
 	Message    string // how far the rollout is
-	SHA        string // short, if it is not the one that is deployed
+	SHA        string // short; empty if it is the deployed one
 	Digests    []Digest
 }
 
@@ -49,7 +49,7 @@ type Digest struct{ Container, Short, Whole string }
 // reporters complete "by".
 var reporters = map[v1alpha1.DeploymentReporter]string{v1alpha1.ReportedByNotification: "CI", v1alpha1.ReportedByWorkload: "the rollout"}
 
-// DeployedIn returns what the status of an Environment names. Runs are those of the Environment, newest first.
+// DeployedIn returns what the status of an Environment names. Runs are the runs of the Environment, newest first.
 func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Deployed {
 	all := make([]Deployed, 0, len(e.Status.Deployed))
 	for i := range e.Status.Deployed {

@@ -23,7 +23,7 @@ type Page struct {
 // pageRows is how many runs the page of an Environment lists.
 const pageRows = 20
 
-// PageOf returns the page of an Environment on a day. The runs are those of the namespace, and archived is what the archive has
+// PageOf returns the page of an Environment on a day. The runs are all runs of the namespace, and archived is what the archive has
 // of the day, each newest first.
 func PageOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment, day, now time.Time) Page {
 	own := view.ByEnvironment(runs)[e.Name]

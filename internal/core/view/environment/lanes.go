@@ -18,7 +18,7 @@ type Lane struct {
 	Height float64 // in pixels
 }
 
-// LaneBar is a deployment or a run in a lane: a run that ended badly is higher than others, and one that was stopped is lower, so that
+// LaneBar is a deployment or a run in a lane: a run that ended badly is higher than others, and a stopped run is lower, so that
 // colour is not the only sign.
 type LaneBar struct {
 	ID, Namespace string // of a run
@@ -109,7 +109,7 @@ func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
 	switch {
 	case state.Bad:
 		bar.Height = badHeight
-	case v1alpha1.HasNoVerdict(state.Reason):
+	case state.NoVerdict:
 		bar.Height = stoppedHeight
 	}
 	bar.Y = (testPitch - bar.Height) / 2

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
@@ -15,11 +16,11 @@ import (
 // leadOf says what is wrong in an Environment, or else what is deployed there. Problem is why its workloads cannot be read, or "".
 func leadOf(problem string, all []Deployed, now time.Time) view.Lead {
 	if problem != "" {
-		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonError).Key, Text: problem}
+		return view.Lead{Key: state.Of(v1alpha1.ReasonError).Key, Text: problem}
 	}
 	for _, d := range all {
 		if !d.Ready {
-			return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonStarting).Key, Text: d.rolloutSentence()}
+			return view.Lead{Key: state.Of(v1alpha1.ReasonStarting).Key, Text: d.rolloutSentence()}
 		}
 	}
 	for _, d := range all {
@@ -84,7 +85,8 @@ func deployedSentence(all []Deployed, now time.Time) string {
 
 // verdictOf sums up the tests of what is deployed, none of which ended badly.
 func verdictOf(all []Deployed) view.Lead {
-	var untested, open, stopped, changed, passed []string
+	var untested, open, passed []string
+	noResult := map[string][]string{} // by why
 	for _, d := range all {
 		if len(d.Runs) == 0 {
 			untested = append(untested, d.what())
@@ -95,25 +97,25 @@ func verdictOf(all []Deployed) view.Lead {
 				open = append(open, r.Trigger)
 			case r.State.Reason == v1alpha1.ReasonPassed:
 				passed = append(passed, r.Trigger)
-			case r.State.Reason == v1alpha1.ReasonInconclusive:
-				changed = append(changed, r.Trigger)
 			default:
-				stopped = append(stopped, r.Trigger)
+				why := state.Of(r.State.Reason).NoResult
+				noResult[why] = append(noResult[why], r.Trigger)
 			}
 		}
 	}
 	switch {
 	case len(open) > 0:
-		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonRunning).Key, Text: "No result yet of " + listed(open) + "."}
+		return view.Lead{Key: state.Of(v1alpha1.ReasonRunning).Key, Text: "No result yet of " + listed(open) + "."}
 	case len(untested) > 0:
 		return view.Lead{Key: view.NoRun.Key, Text: "Nothing has tested " + listed(untested) + "."}
-	case len(stopped) > 0:
-		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonCanceled).Key, Text: "No result of " + listed(stopped) + ", because it was stopped."}
-	case len(changed) > 0:
-		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonInconclusive).Key, Text: "No result of " + listed(changed) + ", because something was deployed meanwhile."}
-	default:
-		return view.Lead{Key: view.StateOfReason(v1alpha1.ReasonPassed).Key, Text: listed(passed) + " passed."}
 	}
+	kinds := slices.CompactFunc(state.All(), func(a, b state.Row) bool { return a.NoResult == b.NoResult })
+	for _, end := range slices.Backward(kinds) { // that a run was stopped is said first
+		if triggers := noResult[end.NoResult]; end.NoVerdict && len(triggers) > 0 {
+			return view.Lead{Key: end.Key, Text: "No result of " + listed(triggers) + ", because " + end.NoResult + "."}
+		}
+	}
+	return view.Lead{Key: state.Of(v1alpha1.ReasonPassed).Key, Text: listed(passed) + " passed."}
 }
 
 // listed writes names once each: a, b and c.

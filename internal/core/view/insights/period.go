@@ -115,7 +115,7 @@ func query(q url.Values) string {
 	return "?" + q.Encode()
 }
 
-// testName makes the name of a test safe to show, whoever wrote it into a record.
+// testName makes the name of a test safe to show, because records may be written by strangers.
 func testName(name string) string { return plaintext.Line(name, logtext.MaxTestName) }
 
 // Line makes a sentence of the store safe to show.

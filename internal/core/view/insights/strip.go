@@ -25,7 +25,7 @@ type Outcome struct {
 
 const (
 	stripRuns, stripPitch, stripHeight = history.StripRuns, 6.0, 16.0
-	// comesAndGoes is how many flips make a test one that comes and goes: it failed, passed and failed again.
+	// comesAndGoes is how many flips make a test come and go: it failed, passed and failed again.
 	comesAndGoes = 3
 )
 

@@ -15,7 +15,7 @@ type Span struct{ Class, Text string }
 // maxLineBytes bounds what is shown of a line; the rest can be downloaded.
 const maxLineBytes = 4 << 10
 
-// maxSpans bounds the styles of a line, each of which takes far more than its text: the rest is plain.
+// maxSpans bounds the styles of a line, because a style takes far more memory than its text. The rest of the line is plain.
 const maxSpans = 64
 
 // Spans styles a line of a log in the terminal's 16 colours: a page without inline styles has no others. A terminal emulator would join and
@@ -66,7 +66,7 @@ func visiblePart(line []byte) []byte {
 	return line[bytes.LastIndexByte(line, '\r')+1:]
 }
 
-// nextCode divides a line at its next terminal code. The code is the parameters of one that sets colours, or empty.
+// nextCode divides a line at its next terminal code. The code holds the parameters if it sets colours, and is otherwise empty.
 func nextCode(line []byte) (text, code string, rest []byte) {
 	i := bytes.IndexByte(line, 0x1b)
 	if i < 0 {

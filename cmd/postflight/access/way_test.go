@@ -1,0 +1,147 @@
+package access_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/environments"
+	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/cmd/postflight/keys"
+	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/test/clitest"
+)
+
+var program = clitest.Program{runs.New, environments.New, gate.NewNotify, gate.NewWait}
+
+// TestWays: a flag decides, or else POSTFLIGHT_URL.
+func TestWays(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(clitest.Kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		url    string // of the environment
+		args   string
+		server bool
+	}{
+		"the environment names a server":      {url: "http://127.0.0.1:2", server: true},
+		"a flag names a server":               {args: "--url http://127.0.0.1:2", server: true},
+		"nothing names a server":              {},
+		"a namespace in spite of the server":  {url: "http://127.0.0.1:2", args: "-n acme"},
+		"a context in spite of the server":    {url: "http://127.0.0.1:2", args: "--context c"},
+		"a kubeconfig in spite of the server": {url: "http://127.0.0.1:2", args: "--kubeconfig " + config},
+		"all namespaces":                      {url: "http://127.0.0.1:2", args: "-A"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("POSTFLIGHT_URL", tc.url)
+			t.Setenv("POSTFLIGHT_API_KEY", "qawolf_0123456789abcdef")
+			t.Setenv("KUBECONFIG", config) // of an API server at port 1
+			for _, noun := range []string{"runs", "environments"} {
+				_, log, _ := program.Invoke(t, append(strings.Fields(noun+" list --patience 0s"), strings.Fields(tc.args)...)...)
+				if got := strings.Contains(log, "127.0.0.1:2"); got != tc.server {
+					t.Errorf("%s asked the server: %t, want %t\n%s", noun, got, tc.server, log)
+				}
+				if got := strings.Contains(log, "127.0.0.1:1"); got == tc.server {
+					t.Errorf("%s asked the cluster: %t\n%s", noun, got, log)
+				}
+			}
+		})
+	}
+}
+
+// TestServerWithoutAKey: the error says how to use a kubeconfig instead.
+func TestServerWithoutAKey(t *testing.T) {
+	t.Setenv("POSTFLIGHT_URL", "http://127.0.0.1:2")
+	t.Setenv("POSTFLIGHT_API_KEY", "")
+	t.Setenv("POSTFLIGHT_API_KEY_FILE", "")
+	program.Expect(t, cli.ExitFailed, nil, []string{"there is no credential", "add -n NAMESPACE"}, "runs", "list")
+}
+
+// The warning appears once, on standard error, unless the user trusts the network.
+func TestWarnsOfPlainHTTP(t *testing.T) {
+	cases := map[string]struct {
+		url, allow string
+		want       int
+	}{
+		"http":              {"http://postflight.example.com", "", 1},
+		"http, allowed":     {"http://postflight.example.com", "1", 0},
+		"http, not allowed": {"http://postflight.example.com", "0", 1},
+		"http, misspelt":    {"http://postflight.example.com", "please", 1},
+		"http to this host": {"http://127.0.0.1:1", "", 0},
+		"https":             {"https://postflight.example.com", "", 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("POSTFLIGHT_URL", tc.url)
+			t.Setenv("POSTFLIGHT_ALLOW_HTTP", tc.allow)
+			t.Setenv("POSTFLIGHT_API_KEY", "qawolf_0123456789abcdef")
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // nothing is sent
+			out, log, code := program.Run(ctx, nil, "wait", "a", "b")
+			if code == 0 {
+				t.Fatal("no error without a server")
+			}
+			if got := strings.Count(log, "over plain http"); got != tc.want || strings.Contains(out, "plain http") {
+				t.Errorf("%d warnings, want %d:\n%s", got, tc.want, log)
+			}
+		})
+	}
+}
+
+// TestTraceOfThePipeline: what starts runs continues it, and nothing else.
+func TestTraceOfThePipeline(t *testing.T) {
+	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"
+	api := &clitest.API{Deploy: `{"trigger_id":"smoke","duplicate_suite_id":"smoke-1"}`,
+		Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.Failed)}}
+	api.Start(t)
+	t.Setenv("TRACEPARENT", parent)
+	t.Setenv("TRACESTATE", state)
+	for args, want := range map[string]int{"notify --no-detect --sha cafe": cli.ExitPassed, "wait smoke-1": cli.ExitFailed,
+		"runs show smoke-1": cli.ExitPassed} {
+		program.Expect(t, want, nil, nil, strings.Fields(args)...)
+	}
+	want := map[string][]string{parent + " " + state: {"POST /api/webhooks/deploy_success"}}
+	for _, r := range api.Requests {
+		if strings.HasPrefix(r, "GET ") {
+			want[" "] = append(want[" "], r)
+		}
+	}
+	if diff := cmp.Diff(want, api.Traces); diff != "" || len(want[" "]) == 0 {
+		t.Errorf("requests by their trace, want (-), got (+):\n%s", diff)
+	}
+}
+
+func TestMissingNamespace(t *testing.T) {
+	c, _, _ := clitest.Console()
+	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "acme")
+	k := clitest.Cluster(c)
+	list := func(c access.Cluster) error {
+		o := runs.Options{Output: c.Output, Source: &runs.ClusterRuns{Cluster: &c}, Now: time.Now}
+		return (&runs.ListOptions{Options: o}).Run(t.Context())
+	}
+	for name, err := range map[string]error{
+		"an error of the API server": k.ExplainError(missing, `APIKey "ci"`),
+		"no runs":                    list(k),
+		"no keys":                    (&keys.ListOptions{Cluster: k}).Run(t.Context()),
+	} {
+		clitest.Fails(t, name, err, "the namespace acme does not exist")
+	}
+	k = clitest.Cluster(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "acme"}})
+	if err := list(k); err != nil {
+		t.Errorf("an empty namespace: %v", err)
+	}
+}

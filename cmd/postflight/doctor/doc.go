@@ -1,2 +1,0 @@
-// Package doctor has the command that checks an installation.
-package doctor

@@ -1,2 +1,0 @@
-// Package gate has the commands of pipelines: notify, wait and explain.
-package gate

@@ -1,2 +1,0 @@
-// Package keys has the commands about API keys.
-package keys

@@ -1,2 +1,0 @@
-// Package runs has the commands about runs.
-package runs

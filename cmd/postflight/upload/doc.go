@@ -1,2 +1,0 @@
-// Package upload has the command that uploads input files.
-package upload

@@ -1,0 +1,72 @@
+package trigger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/world"
+)
+
+func TestMain(m *testing.M) { world.Main(m) }
+
+func TestTriggerReady(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	matching := func(expression string) func(*v1alpha1.Trigger) {
+		return func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = expression }
+	}
+	lost := func(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
+	cases := map[string]struct {
+		trigger *v1alpha1.Trigger
+		status  metav1.ConditionStatus
+		reason  string
+		message string
+	}{
+		"Scheduled": {build.Trigger("scheduled", func(t *v1alpha1.Trigger) {
+			t.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 3 * * *", Only: true}
+		}), "True", "Scheduled", "matches no notification"},
+		"Good":       {build.Trigger("good", matching("notification.sha != ''")), "True", "Watching", ""},
+		"Paused":     {build.Trigger("paused", func(t *v1alpha1.Trigger) { t.Spec.Paused = true }), "True", "Paused", "matches no notification"},
+		"Expression": {build.Trigger("broken", matching("notification.brunch == 'main'")), "False", "MatchInvalid", "brunch"},
+		"Syntax":     {build.Trigger("syntax", matching("(((")), "False", "MatchInvalid", ""},
+		"Glob": {build.Trigger("glob", func(t *v1alpha1.Trigger) { t.Spec.Match.Branches = []string{"release/[a"} }),
+			"False", "MatchInvalid", "release/[a"},
+		"Repository": {build.Trigger("checks", func(t *v1alpha1.Trigger) { t.Spec.Repository = &v1alpha1.Repository{Name: "acme/shop"} }),
+			"True", "Watching", ""},
+		"Environment": {build.Trigger("lost", lost), "False", "EnvironmentMissing", `no Environment "nowhere"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w.Create(tc.trigger)
+			w.Ready(tc.trigger, tc.status, tc.reason, tc.message)
+		})
+	}
+	t.Run("Event", func(t *testing.T) {
+		w.Eventually("a warning says why the Trigger cannot match", func() string {
+			list := &eventsv1.EventList{}
+			w.List(list)
+			for _, e := range list.Items {
+				if e.Regarding.Kind == "Trigger" && e.Regarding.Name == "broken" && e.Type == "Warning" && e.Reason == "MatchInvalid" && strings.Contains(e.Note, "brunch") {
+					return ""
+				}
+			}
+			return fmt.Sprintf("%d other events", len(list.Items))
+		})
+	})
+	t.Run("Fixed", func(t *testing.T) {
+		o := cases["Expression"].trigger
+		w.Change(o, func(client.Object) { o.Spec.Match.Expression = "true" })
+		w.Ready(o, "True", "Watching", "")
+		w.Create(build.Environment("nowhere"))
+		w.Ready(cases["Environment"].trigger, "True", "Watching", "")
+		w.Delete(build.Environment("nowhere"))
+		w.Ready(cases["Environment"].trigger, "False", "EnvironmentMissing", "")
+	})
+}
