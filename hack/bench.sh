@@ -15,7 +15,7 @@ micro() { # package, benchmarks: the time of one call
 
 micro ./internal/core/deployment/notification .
 micro ./internal/core/deployment/match BenchmarkIndexMatch
-figures ./internal/core/run/suite Queue 1x # a change of the queue, in memory
+figures ./internal/core/run/queue Queue 1x # a change of the queue, in memory
 figures ./cmd/manager . 20000x   # signing upload URLs
 figures ./internal/core/tests/split Shards 1x # the slowest of four shards, by the mean of all
 figures ./internal/server/api/runs ListRuns 1x # pages of runs, with and without an archive

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 )
 
 // backlog lowers the priority of a namespace with many unarchived runs: a team that ends hundreds delays its own.
@@ -76,12 +76,12 @@ func (b *backlog) handler() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			if suite.ToArchive(e.Object.(*v1alpha1.Suite)) {
+			if lifecycle.ToArchive(e.Object.(*v1alpha1.Suite)) {
 				enqueue(q, e.Object)
 			}
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			switch before, now := suite.ToArchive(e.ObjectOld.(*v1alpha1.Suite)), suite.ToArchive(e.ObjectNew.(*v1alpha1.Suite)); {
+			switch before, now := lifecycle.ToArchive(e.ObjectOld.(*v1alpha1.Suite)), lifecycle.ToArchive(e.ObjectNew.(*v1alpha1.Suite)); {
 			case now && !before:
 				enqueue(q, e.ObjectNew)
 			case before && !now:

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
@@ -71,6 +71,6 @@ func ended(w *world.World, s *v1alpha1.Suite, namespace string) error {
 		return err
 	}
 	created := s.DeepCopy()
-	suite.SetStatus(s, suite.Observation{Suite: s}, suite.Decision{Condition: v1alpha1.Canceled("It was canceled.")}, time.Now())
+	lifecycle.SetStatus(s, lifecycle.Observation{Suite: s}, lifecycle.Decision{Condition: v1alpha1.Canceled("It was canceled.")}, time.Now())
 	return w.Client.Status().Patch(context.Background(), s, client.MergeFrom(created))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers/evictions"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -123,7 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if s == nil || !suite.ToArchive(s) {
+	if s == nil || !lifecycle.ToArchive(s) {
 		r.backlog.remove(req)
 		return ctrl.Result{}, nil
 	}
@@ -169,7 +169,7 @@ func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alp
 		return cached, given.sources, nil
 	}
 	s, err = reconcile.Reread(ctx, r.Live, cached)
-	if err != nil || s == nil || !suite.ToArchive(s) {
+	if err != nil || s == nil || !lifecycle.ToArchive(s) {
 		return nil, nil, err
 	}
 	list := &corev1.PodList{}
@@ -226,7 +226,7 @@ func (r *Reconciler) storeUnavailable(ctx context.Context, s *v1alpha1.Suite, er
 func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Suite, c metav1.Condition) error {
 	before := s.DeepCopy()
 	setArchived(s, c, r.Clock.Now())
-	if !suite.StatusChanged(before, s) {
+	if !lifecycle.StatusChanged(before, s) {
 		return nil
 	}
 	set := meta.FindStatusCondition(s.Status.Conditions, c.Type)

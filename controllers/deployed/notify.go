@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
@@ -74,7 +74,7 @@ func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, is *v1alp
 		case r.send(ctx, o, *d):
 			d.Notification = v1alpha1.NotificationSent
 		default:
-			again = suite.Sooner(again, notifyAgain)
+			again = lifecycle.Sooner(again, notifyAgain)
 		}
 	}
 	return again

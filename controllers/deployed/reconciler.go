@@ -16,7 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -82,9 +82,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	late := r.notify(ctx, observed, is)
 	wait, err := r.write(ctx, was, is)
 	if len(problems) > 0 {
-		wait = suite.Sooner(wait, retryEvery)
+		wait = lifecycle.Sooner(wait, retryEvery)
 	}
-	return ctrl.Result{RequeueAfter: suite.Sooner(wait, late)}, err
+	return ctrl.Result{RequeueAfter: lifecycle.Sooner(wait, late)}, err
 }
 
 // write returns how long to wait before a change that is only progress is written.

@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/report"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 	"github.com/postflight-dev/postflight/internal/kube/retry"
@@ -119,7 +119,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var again time.Duration
 	for _, p := range r.memory.inOrder(req.NamespacedName) {
 		after, failure := r.deliver(ctx, o, p)
-		again, err = suite.Sooner(again, after), errors.Join(err, failure)
+		again, err = lifecycle.Sooner(again, after), errors.Join(err, failure)
 	}
 	return ctrl.Result{RequeueAfter: again}, err
 }

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 // TestInitialListEnqueuesNothing: a manager that starts reconciles all Suites anyway, so the initial list must not
@@ -27,7 +27,7 @@ func TestInitialListEnqueuesNothing(t *testing.T) {
 
 // TestMessagesComeLast: what a manager finds when it starts, and all that may start for it, is reconciled before messages.
 func TestMessagesComeLast(t *testing.T) {
-	if suite.LastPriority >= handler.LowPriority {
-		t.Errorf("the priority of messages is %d, and that of what is found at the start %d", suite.LastPriority, handler.LowPriority)
+	if queue.LastPriority >= handler.LowPriority {
+		t.Errorf("the priority of messages is %d, and that of what is found at the start %d", queue.LastPriority, handler.LowPriority)
 	}
 }

@@ -5,12 +5,12 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 // compareTests compares the tests of a run with those of the last run that passed. The store has what the pods of both reported.
-func (r *Reconciler) compareTests(ctx context.Context, o *suite.Observation) {
+func (r *Reconciler) compareTests(ctx context.Context, o *lifecycle.Observation) {
 	if r.Documents == nil || o.Team == nil {
 		o.TestsCompared(results.NoStore)
 		return
@@ -38,7 +38,7 @@ func (r *Reconciler) documents(ctx context.Context, team *v1alpha1.Team, s *v1al
 			break
 		}
 		if document, err := results.ParseDocument(d.Content); err == nil {
-			all = append(all, forRepetition(document))
+			all = append(all, withoutTexts(document))
 		}
 	}
 	return all, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
@@ -24,21 +25,21 @@ import (
 )
 
 // findFailed finds the failed tests that a run repeats, and whether it can be taken together with the runs that it names.
-func (r *Reconciler) findFailed(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) findFailed(ctx context.Context, o *lifecycle.Observation) error {
 	chain, err := r.failedChain(ctx, o.Suite)
 	if err != nil {
 		return err
 	}
-	if problem := suite.ClaimProblem(o.Suite, chain); problem != "" {
-		o.Failed = &suite.FailedTests{Impossible: problem}
+	if problem := rerun.ClaimProblem(o.Suite, chain); problem != "" {
+		o.Failed = &rerun.FailedTests{Impossible: problem}
 		return nil
 	}
 	if r.Documents == nil {
-		o.Failed = &suite.FailedTests{Impossible: "The failed tests are not known, because no store for files is configured. " +
+		o.Failed = &rerun.FailedTests{Impossible: "The failed tests are not known, because no store for files is configured. " +
 			"Ask the operator of Postflight to set --store-bucket and --store-endpoint."}
 		return nil
 	}
-	request := suite.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: job.TestsDigest(o.Suite, o.Trigger, o.Environment)}
+	request := rerun.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: job.TestsDigest(o.Suite, o.Trigger, o.Environment)}
 	if o.Inputs != nil {
 		request.Inputs = o.Inputs.Found
 	}
@@ -48,7 +49,7 @@ func (r *Reconciler) findFailed(ctx context.Context, o *suite.Observation) error
 			return err
 		}
 		if unavailable != nil {
-			o.Failed = &suite.FailedTests{Unavailable: clause(unavailable)}
+			o.Failed = &rerun.FailedTests{Unavailable: clause(unavailable)}
 			return nil
 		}
 		request.Chain = append(request.Chain, link)
@@ -60,13 +61,13 @@ func (r *Reconciler) findFailed(ctx context.Context, o *suite.Observation) error
 	if request.Runs, err = r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Trigger: o.Suite.Spec.Trigger.Name}); err != nil {
 		return err
 	}
-	o.Failed, o.FailedChain = suite.PlanFailed(request), chain
+	o.Failed, o.FailedChain = rerun.PlanFailed(request), chain
 	return nil
 }
 
 // failedChain reads the runs from the API server, because the cache lacks the variables of those that have ended.
 func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) (chain []*v1alpha1.Suite, err error) {
-	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= suite.MaxRepeats; {
+	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= rerun.MaxFailedChain; {
 		of, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, ref.Name)
 		if err != nil {
 			return nil, err
@@ -80,7 +81,7 @@ func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) (chain 
 }
 
 // link tells an error of the store, which may pass, from one of the API server.
-func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.Suite) (link suite.Link, unavailable, err error) {
+func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.Suite) (link rerun.Link, unavailable, err error) {
 	link.Suite = s
 	j, err := reconcile.Get[batchv1.Job](ctx, r.Live, s.Namespace, s.Name)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.
 
 // ambiguous returns a failed test of a run of which the name is that of several tests, such as of two shards: then nobody knows which one a
 // repetition repeats. It reads all tests of the run, which are in the store once its record is.
-func (r *Reconciler) ambiguous(ctx context.Context, team *v1alpha1.Team, link suite.Link) (name string, unavailable error) {
+func (r *Reconciler) ambiguous(ctx context.Context, team *v1alpha1.Team, link rerun.Link) (name string, unavailable error) {
 	if r.Tests == nil {
 		return "", nil
 	}
@@ -118,8 +119,8 @@ func (r *Reconciler) ambiguous(ctx context.Context, team *v1alpha1.Team, link su
 // maxDocuments bounds what is read of the documents of a run, in bytes. Common ones have a few KiB.
 const maxDocuments = 16 << 20
 
-// forRepetition drops texts, which are most of a document.
-func forRepetition(d results.Document) results.Document {
+// withoutTexts drops texts, which are most of a document.
+func withoutTexts(d results.Document) results.Document {
 	for i := range d.Failures {
 		f := &d.Failures[i]
 		f.Text, f.Message, f.Attachments = "", "", nil
@@ -129,7 +130,7 @@ func forRepetition(d results.Document) results.Document {
 }
 
 // withFailed also lets a Job that repeats nothing remember which tests it runs, because another one may repeat those that fail.
-func (r *Reconciler) withFailed(j *batchv1.Job, o suite.Observation) *batchv1.Job {
+func (r *Reconciler) withFailed(j *batchv1.Job, o lifecycle.Observation) *batchv1.Job {
 	j = job.WithTestsDigest(j, job.TestsDigest(o.Suite, o.Trigger, o.Environment))
 	if o.Failed == nil {
 		return j
@@ -137,7 +138,7 @@ func (r *Reconciler) withFailed(j *batchv1.Job, o suite.Observation) *batchv1.Jo
 	return job.WithFailed(j, o.Failed.Plan)
 }
 
-func repeatedBy(o suite.Observation) results.NameSet {
+func failedNames(o lifecycle.Observation) results.NameSet {
 	if o.Failed == nil || o.Failed.Plan == nil {
 		return ""
 	}
@@ -148,7 +149,7 @@ func repeatedBy(o suite.Observation) results.NameSet {
 func changedSince(was, is []v1alpha1.TestedWorkload) string { return workloads.Tested(was, is).Changed }
 
 // readLedger reads what was deployed to the Environment of a run, also if that is gone.
-func (r *Reconciler) readLedger(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) readLedger(ctx context.Context, o *lifecycle.Observation) error {
 	e, err := reconcile.Shared[v1alpha1.Environment](ctx, r, o.Suite.Namespace, o.Suite.Spec.Environment)
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (r *Reconciler) readLedger(ctx context.Context, o *suite.Observation) error
 }
 
 // failedFile has the names of the failed tests that a run repeats; nil for a run of all tests. The problem is a sentence.
-func failedFile(o suite.Observation) (file *job.PreparedFile, problem string) {
+func failedFile(o lifecycle.Observation) (file *job.PreparedFile, problem string) {
 	if o.Failed == nil || o.Failed.Plan == nil {
 		return nil, ""
 	}

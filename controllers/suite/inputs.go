@@ -11,7 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 )
 
 // Inputs is the store of the files that runs need.
@@ -34,30 +34,30 @@ type InputsConfig struct {
 // downloadMargin is how much longer than its timeout a run's URLs are valid: for clocks that differ.
 const downloadMargin = 10 * time.Minute
 
-func (r *Reconciler) findInputs(ctx context.Context, o suite.Observation) *suite.Inputs {
+func (r *Reconciler) findInputs(ctx context.Context, o lifecycle.Observation) *lifecycle.Inputs {
 	required, problem := job.ResolveInputs(o.Suite, o.Trigger, o.Environment, o.Team.Name)
 	switch {
 	case problem != "":
-		return &suite.Inputs{Invalid: problem}
+		return &lifecycle.Inputs{Invalid: problem}
 	case len(required.Paths) == 0:
-		return &suite.Inputs{Directory: required.Directory, Rewritten: required.Rewritten}
+		return &lifecycle.Inputs{Directory: required.Directory, Rewritten: required.Rewritten}
 	case r.Inputs.Store == nil:
-		return &suite.Inputs{NoStore: true}
+		return &lifecycle.Inputs{NoStore: true}
 	default:
 		return r.findFiles(ctx, o.Team, required)
 	}
 }
 
 // findFiles stops at a store that does not answer, but not at a missing file, so that the message names all of these.
-func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, required job.RequiredInputs) *suite.Inputs {
-	in := &suite.Inputs{Limit: r.Inputs.Limit, Directory: required.Directory, Rewritten: required.Rewritten}
+func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, required job.RequiredInputs) *lifecycle.Inputs {
+	in := &lifecycle.Inputs{Limit: r.Inputs.Limit, Directory: required.Directory, Rewritten: required.Rewritten}
 	for _, path := range required.Paths {
 		file, err := r.Inputs.Store.Stat(ctx, team, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			in.Missing = append(in.Missing, path)
 		case err != nil:
-			return &suite.Inputs{Unavailable: err.Error()}
+			return &lifecycle.Inputs{Unavailable: err.Error()}
 		default:
 			in.Found = append(in.Found, file)
 		}
@@ -65,7 +65,7 @@ func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, require
 	return in
 }
 
-func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Observation) (*batchv1.Job, error) {
+func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o lifecycle.Observation) (*batchv1.Job, error) {
 	if o.Inputs == nil {
 		return j, nil
 	}
@@ -84,7 +84,7 @@ func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o suite.Obs
 func lifetime(t *v1alpha1.Trigger) time.Duration { return t.RunTimeout() + downloadMargin }
 
 // inputsOf restores from a Job what the status of its Suite lacks if the manager stopped in between.
-func inputsOf(s *v1alpha1.Suite, j *batchv1.Job) *suite.Inputs {
+func inputsOf(s *v1alpha1.Suite, j *batchv1.Job) *lifecycle.Inputs {
 	if len(s.Status.Inputs) > 0 {
 		return nil
 	}
@@ -92,5 +92,5 @@ func inputsOf(s *v1alpha1.Suite, j *batchv1.Job) *suite.Inputs {
 	if len(found) == 0 {
 		return nil
 	}
-	return &suite.Inputs{Found: found}
+	return &lifecycle.Inputs{Found: found}
 }

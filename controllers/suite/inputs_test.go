@@ -16,7 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 )
 
 // shelf is a store with one file. If it is closed, it refuses connections.
@@ -42,7 +42,7 @@ func (s *shelf) SignDownload(_ context.Context, team, path string, lifetime time
 }
 
 // inputsWorld is a reconciler with teams, a store and a Suite whose APP names a file.
-func inputsWorld(store Inputs, app string) (*Reconciler, suite.Observation) {
+func inputsWorld(store Inputs, app string) (*Reconciler, lifecycle.Observation) {
 	r := &Reconciler{
 		Config:      Config{Inputs: InputsConfig{Store: store, Image: "postflight:1"}},
 		limitRanges: newLimitRanges(fake.NewClientBuilder().Build(), clock.RealClock{}),
@@ -53,7 +53,7 @@ func inputsWorld(store Inputs, app string) (*Reconciler, suite.Observation) {
 	trigger.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test"}}
 	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "mobile-1", Namespace: "acme-tests"}, Spec: v1alpha1.SuiteSpec{Variables: map[string]string{"APP": app}}}
 	acme := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: "acme"}, Spec: v1alpha1.TeamSpec{Namespace: "acme-tests"}}
-	return r, suite.Observation{Suite: s, Trigger: trigger, Environment: &v1alpha1.Environment{}, Team: acme}
+	return r, lifecycle.Observation{Suite: s, Definition: lifecycle.Definition{Trigger: trigger, Environment: &v1alpha1.Environment{}, Team: acme}}
 }
 
 func TestFindInputs(t *testing.T) {
@@ -62,16 +62,16 @@ func TestFindInputs(t *testing.T) {
 		store  Inputs
 		app    string
 		found  int
-		want   suite.Inputs // without Found
+		want   lifecycle.Inputs // without Found
 	}{
 		"Found":      {reason: "By its fileLocation.", store: &shelf{}, app: "acme/app.apk", found: 1},
 		"Playground": {reason: "By its path.", store: &shelf{}, app: "app.apk", found: 1},
 		"NotNeeded":  {reason: "A run without files needs no store."},
-		"Missing":    {reason: "The result names the file.", store: &shelf{}, app: "other.apk", want: suite.Inputs{Missing: []string{"other.apk"}}},
-		"OtherTeam":  {reason: "The key always starts with the team's own prefix.", store: &shelf{}, app: "evil/app.apk", want: suite.Inputs{Missing: []string{"evil/app.apk"}}},
-		"Traversal":  {reason: "It is rejected before a request to the store.", store: &shelf{closed: true}, app: "../evil/app.apk", want: suite.Inputs{Invalid: `The variable APP does not name an input file: "../evil/app.apk" must not contain the segment "..". Give it the fileLocation or the playgroundFileLocation of an upload.`}},
-		"StoreDown":  {reason: "It may come back.", store: &shelf{closed: true}, app: "app.apk", want: suite.Inputs{Unavailable: "it refuses connections"}},
-		"NoStore":    {reason: "Waiting does not help.", app: "app.apk", want: suite.Inputs{NoStore: true}},
+		"Missing":    {reason: "The result names the file.", store: &shelf{}, app: "other.apk", want: lifecycle.Inputs{Missing: []string{"other.apk"}}},
+		"OtherTeam":  {reason: "The key always starts with the team's own prefix.", store: &shelf{}, app: "evil/app.apk", want: lifecycle.Inputs{Missing: []string{"evil/app.apk"}}},
+		"Traversal":  {reason: "It is rejected before a request to the store.", store: &shelf{closed: true}, app: "../evil/app.apk", want: lifecycle.Inputs{Invalid: `The variable APP does not name an input file: "../evil/app.apk" must not contain the segment "..". Give it the fileLocation or the playgroundFileLocation of an upload.`}},
+		"StoreDown":  {reason: "It may come back.", store: &shelf{closed: true}, app: "app.apk", want: lifecycle.Inputs{Unavailable: "it refuses connections"}},
+		"NoStore":    {reason: "Waiting does not help.", app: "app.apk", want: lifecycle.Inputs{NoStore: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, o := inputsWorld(tc.store, tc.app)

@@ -12,8 +12,10 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -25,9 +27,9 @@ var errQueueDiffers = errors.New("the queue and the cache differ")
 // queueLag is when to try again.
 const queueLag = 20 * time.Millisecond
 
-func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
+func (r *Reconciler) requestSlot(o *lifecycle.Observation) (err error) {
 	r.queues.endWaits(o.Suite.Namespace)
-	r.queues.read(o.Suite.Namespace, func(queue *suite.Queue) {
+	r.queues.read(o.Suite.Namespace, func(queue *queue.Queue) {
 		setLimits(queue, *o)
 		if queue.Waits(o.Suite.Spec.Environment) { // it would pass over older runs there
 			err = errQueueDiffers
@@ -43,16 +45,16 @@ func (r *Reconciler) requestSlot(o *suite.Observation) (err error) {
 	return err
 }
 
-func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err error) {
+func (r *Reconciler) createJob(ctx context.Context, o *lifecycle.Observation) (err error) {
 	if o.UnderTest.Start, err = r.underTest(ctx, o.Environment); err != nil && ctx.Err() == nil {
-		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: clause(err)}
+		o.Creation = lifecycle.Creation{Result: lifecycle.NotAccepted, Detail: clause(err)}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if problem := suite.NoVersion(o.Suite, o.FailedChain, o.UnderTest.Start, changedSince); problem != "" {
-		o.Creation = suite.Creation{Result: suite.NotWhole, Detail: problem}
+	if problem := rerun.NoVersion(o.Suite, o.FailedChain, o.UnderTest.Start, changedSince); problem != "" {
+		o.Creation = lifecycle.Creation{Result: lifecycle.NotWhole, Detail: problem}
 		return nil
 	}
 	j, problem, err := r.buildJob(ctx, *o)
@@ -60,7 +62,7 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 		return err
 	}
 	if problem != "" {
-		o.Creation = suite.Creation{Result: suite.Impossible, Detail: problem}
+		o.Creation = lifecycle.Creation{Result: lifecycle.Impossible, Detail: problem}
 		return nil
 	}
 	if j, err = r.withAllowedBy(ctx, j); err != nil {
@@ -70,22 +72,22 @@ func (r *Reconciler) createJob(ctx context.Context, o *suite.Observation) (err e
 	switch {
 	case err == nil:
 		r.Metrics.started(o.Suite, r.Clock.Now())
-		o.Creation.Result = suite.Created
-		setProgress(o, j, outcome.Observe(j, nil))
+		o.Creation.Result = lifecycle.Created
+		o.SetJob(j, outcome.Observe(j, nil))
 	case apierrors.IsAlreadyExists(err):
 		return r.adopt(ctx, o)
 	case apierrors.IsConflict(err):
 		return err // two Jobs used one quota at the same time
 	case apierror.Rejected(err):
-		o.Creation = suite.Creation{Result: suite.Rejected, Detail: apierror.Message(err)}
+		o.Creation = lifecycle.Creation{Result: lifecycle.Rejected, Detail: apierror.Message(err)}
 	default:
-		o.Creation = suite.Creation{Result: suite.NotAccepted, Detail: apierror.Message(err), Unknown: apierror.Unanswered(err)}
+		o.Creation = lifecycle.Creation{Result: lifecycle.NotAccepted, Detail: apierror.Message(err), Unknown: apierror.Unanswered(err)}
 	}
 	return nil
 }
 
 // The problem is a sentence: why no Job can be built.
-func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batchv1.Job, problem string, err error) {
+func (r *Reconciler) buildJob(ctx context.Context, o lifecycle.Observation) (j *batchv1.Job, problem string, err error) {
 	if problem = job.CheckTemplate(o.Trigger); problem != "" {
 		return nil, problem, nil
 	}
@@ -97,7 +99,7 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 	if o.Trigger.Spec.Results != nil {
 		j = r.withFailed(j, o)
 		results := job.ResultsOf(o.Trigger, r.Collector)
-		results.Secrets, results.Repeats = mask.Of(o.Suite.Spec.Variables), repeatedBy(o)
+		results.Secrets, results.OnlyFailed = mask.Of(o.Suite.Spec.Variables), failedNames(o)
 		if results.Quarantines, err = r.quarantines(ctx, o.Suite, results.Required); err != nil {
 			return nil, "", err
 		}
@@ -114,7 +116,7 @@ func (r *Reconciler) buildJob(ctx context.Context, o suite.Observation) (j *batc
 }
 
 // A Job exists already after a crash before the write of the status, or where it lacks the label by which the cache finds it.
-func (r *Reconciler) adopt(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) adopt(ctx context.Context, o *lifecycle.Observation) error {
 	j, err := reconcile.Get[batchv1.Job](ctx, r.Live, o.Suite.Namespace, o.Suite.Name)
 	switch {
 	case err != nil:
@@ -125,15 +127,15 @@ func (r *Reconciler) adopt(ctx context.Context, o *suite.Observation) error {
 		o.Job, o.Unlabeled, o.UnderTest.Start = j, job.Unlabeled(j), job.UnderTest(j) // something may have been deployed since it was created
 		return r.observeJob(ctx, o)
 	case ofEarlier(j, o.Suite):
-		o.Creation.Result = suite.NameInUse
+		o.Creation.Result = lifecycle.NameInUse
 	default:
-		o.Creation.Result = suite.NameTaken
+		o.Creation.Result = lifecycle.NameTaken
 	}
 	return nil
 }
 
 // deleteJob does not make later reads wait until the cache has the deletion of a Job that it never has.
-func (r *Reconciler) deleteJob(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) deleteJob(ctx context.Context, o *lifecycle.Observation) error {
 	var options []client.DeleteOption
 	if o.Unlabeled {
 		options = append(options, client.DisableReadYourWritesConsistency)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/world"
@@ -78,7 +78,7 @@ func finish(w *world.World, s *v1alpha1.Suite, failures int) error {
 		end = v1alpha1.Failed(fmt.Sprintf("%d of 120 tests failed.", failures))
 		s.Status.Results = &v1alpha1.TestResults{Tests: 120, Passed: int32(120 - failures), Failed: int32(failures), Failures: failed(s.Name, failures)}
 	}
-	suite.SetStatus(s, suite.Observation{Suite: s, Job: j}, suite.Decision{Condition: end}, time.Now())
+	lifecycle.SetStatus(s, lifecycle.Observation{Suite: s, Job: j}, lifecycle.Decision{Condition: end}, time.Now())
 	return w.Client.Status().Update(ctx, s)
 }
 

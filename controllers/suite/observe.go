@@ -14,14 +14,15 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Observation, err error) {
-	o.Suite, o.GiveUpPods = s, r.PodGoneAfter
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o lifecycle.Observation, err error) {
+	o.Suite, o.Stopping.GiveUp = s, r.PodGoneAfter
 	if o.Trigger, o.Recreated, err = r.trigger(ctx, s); err != nil {
 		return o, err
 	}
@@ -29,9 +30,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (o suite.Ob
 		return o, err
 	}
 	if s.Finished() {
-		o.Unarchived = r.Archives && suite.ToArchive(s)
+		o.Unarchived = r.Archives && lifecycle.ToArchive(s)
 		if o.Job != nil {
-			o.Progress = outcome.Observe(o.Job, nil).Condition
+			o.State = outcome.Observe(o.Job, nil)
 		}
 		return o, nil
 	}
@@ -88,14 +89,14 @@ func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job
 }
 
 // observeJob reads pods and events only if the Job's status is not enough: reads are costly when a thousand runs start.
-func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) observeJob(ctx context.Context, o *lifecycle.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
-	o.Stopping = suite.Stopping{Since: outcome.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
-	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= suite.StopCheckAfter
+	o.Stopping = lifecycle.Stopping{Since: outcome.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
+	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= lifecycle.StopCheckAfter
 	state := r.observeStart(o)
-	setProgress(o, o.Job, state)
+	o.SetJob(o.Job, state)
 	var pods []corev1.Pod
-	if ended := suite.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) && (r.looksAtStart(*o) || suite.TimeIsUp(*o, r.Clock.Now())) {
+	if ended := lifecycle.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) && (r.looksAtStart(*o) || lifecycle.TimeIsUp(*o, r.Clock.Now())) {
 		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
@@ -107,21 +108,21 @@ func (r *Reconciler) observeJob(ctx context.Context, o *suite.Observation) error
 			r.Handovers.Put(o.Suite, pods)
 		}
 		o.Stopping.Lost = outcome.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
-		o.LostPods = outcome.LostToCluster(o.Job, pods)
+		o.Stopping.LostToCluster = outcome.LostToCluster(o.Job, pods)
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !outcome.AnyRunning(pods)
 	}
 	if uid := outcome.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
 		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
-	setProgress(o, o.Job, state)
-	if o.Progress.Reason == v1alpha1.ReasonPassed {
+	o.SetJob(o.Job, state)
+	if o.Condition.Reason == v1alpha1.ReasonPassed {
 		return r.observeOthers(ctx, o)
 	}
 	return nil
 }
 
 // observeOthers reads the runs that a run which passes is compared with.
-func (r *Reconciler) observeOthers(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) observeOthers(ctx context.Context, o *lifecycle.Observation) error {
 	if o.DecidedBy == v1alpha1.DecidedByExitCode {
 		return nil
 	}
@@ -131,7 +132,7 @@ func (r *Reconciler) observeOthers(ctx context.Context, o *suite.Observation) er
 }
 
 // The first seconds of a Job are not worth a write of what it waits for, nor are those in which Kubernetes completes it.
-func (r *Reconciler) observeStart(o *suite.Observation) outcome.State {
+func (r *Reconciler) observeStart(o *lifecycle.Observation) outcome.State {
 	state := outcome.Observe(o.Job, nil)
 	switch {
 	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
@@ -150,9 +151,9 @@ func (r *Reconciler) observeStart(o *suite.Observation) outcome.State {
 }
 
 // A stopped run's pods are deleted only if its tests have not begun, and the Job may not say so yet.
-func (r *Reconciler) looksAtStart(o suite.Observation) bool {
+func (r *Reconciler) looksAtStart(o lifecycle.Observation) bool {
 	if outcome.Starting(o.Job) {
-		return !r.isNew(o.Job) || suite.Unwanted(o)
+		return !r.isNew(o.Job) || lifecycle.Unwanted(o)
 	}
 	return o.Suite.Status.StartTime == nil && o.Started.IsZero()
 }
@@ -161,24 +162,10 @@ func (r *Reconciler) isNew(j *batchv1.Job) bool {
 	return outcome.Starting(j) && r.Clock.Since(j.CreationTimestamp.Time) < lookAfter
 }
 
-func setProgress(o *suite.Observation, j *batchv1.Job, state outcome.State) {
-	state = state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.Succeeded())
-	o.Job, o.Unready = j, outcome.Starting(j)
-	o.Progress, o.PodProblem = state.Condition, state.PodProblem
-	o.DecidedBy, o.Judged = state.DecidedBy, state.Judged
-	o.Required = job.RequirementOf(j)
-	o.HeldOpen, o.Killed = state.HeldOpen, state.Killed
-	o.Interrupted, o.Unpulled = state.Interrupted, state.Unpulled
-	o.StartingSince, o.HopelessSince = state.StartingSince, state.HopelessSince
-	o.Started, o.NotBegun, o.TestsEnded, o.TimeLimit = state.Started, state.NotBegun, state.TestsEnded, job.TimeLimit(j)
-	o.StartLimit = job.StartLimit(j)
-	o.KeepsResults, o.Collected, o.Plan = job.KeepsResults(&j.Spec.Template.Spec), state.Collected, job.PlanOf(j)
-}
-
 // The Job is gone, so its pods are found by the label that names their Suite.
-func (r *Reconciler) observePodsLeft(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) observePodsLeft(ctx context.Context, o *lifecycle.Observation) error {
 	pods, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
-	o.PodsLeft = outcome.AnyRunning(pods)
+	o.Stopping.PodsLeft = outcome.AnyRunning(pods)
 	o.KeepsResults, o.Collected = o.Trigger != nil && o.Trigger.Spec.Results != nil, outcome.Collect(pods)
 	o.Stopping.Lost = outcome.Lost(pods, r.Clock.Now(), r.PodGoneAfter)
 	return err

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/core/tests/split"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -37,7 +37,7 @@ const (
 
 // withPrepared puts files in place for the tests of a run. They are in its Job: pods that asked for them could get different ones, and
 // would run a file twice, or not at all. The problem is a sentence: why they cannot get them.
-func (r *Reconciler) withPrepared(ctx context.Context, j *batchv1.Job, o suite.Observation) (prepared *batchv1.Job, problem string) {
+func (r *Reconciler) withPrepared(ctx context.Context, j *batchv1.Job, o lifecycle.Observation) (prepared *batchv1.Job, problem string) {
 	p := job.Prepared{Image: r.Image}
 	if o.Trigger.Spec.Shards > 0 {
 		p.Program = job.SplitProgram
@@ -60,7 +60,7 @@ func (r *Reconciler) withPrepared(ctx context.Context, j *batchv1.Job, o suite.O
 }
 
 // timings are none if the store does not answer: the tests are then split by the number of their files.
-func (r *Reconciler) timings(ctx context.Context, o suite.Observation) split.Timings {
+func (r *Reconciler) timings(ctx context.Context, o lifecycle.Observation) split.Timings {
 	if r.Tests == nil {
 		return split.Timings{Problem: "Postflight has no object store, so the times of earlier runs are not known."}
 	}
@@ -79,7 +79,7 @@ func (r *Reconciler) timings(ctx context.Context, o suite.Observation) split.Tim
 }
 
 // testedRuns are the last runs of which tests are known. With an error, there may be more.
-func (r *Reconciler) testedRuns(ctx context.Context, o suite.Observation) (all []*split.Run, err error) {
+func (r *Reconciler) testedRuns(ctx context.Context, o lifecycle.Observation) (all []*split.Run, err error) {
 	release, err := r.reading.Acquire(ctx, o.Team.Name)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 // positionInterval delays the message of the nth moved run n times, so that a queue that moves fast does not cost a write for each step.
@@ -19,7 +20,7 @@ const positionInterval = time.Second
 
 type workQueue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// queues are the suite.Queue of each namespace. Without them, each decision would sort all waiting runs, and two workers could take the
+// queues are the queue.Queue of each namespace. Without them, each decision would sort all waiting runs, and two workers could take the
 // same slot. Each has a lock of its own, which is never held during a request to the API server.
 type queues struct {
 	clock       clock.PassiveClock
@@ -31,7 +32,7 @@ type queues struct {
 
 type namespaceQueue struct {
 	mu sync.Mutex
-	*suite.Queue
+	*queue.Queue
 }
 
 func newQueues(clock clock.PassiveClock) *queues {
@@ -43,13 +44,13 @@ func (q *queues) of(namespace string) *namespaceQueue {
 	defer q.mu.Unlock()
 	n := q.byNamespace[namespace]
 	if n == nil {
-		n = &namespaceQueue{Queue: suite.NewQueue()}
+		n = &namespaceQueue{Queue: queue.New()}
 		q.byNamespace[namespace] = n
 	}
 	return n
 }
 
-func (q *queues) read(namespace string, f func(*suite.Queue)) {
+func (q *queues) read(namespace string, f func(*queue.Queue)) {
 	n := q.of(namespace)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -57,10 +58,10 @@ func (q *queues) read(namespace string, f func(*suite.Queue)) {
 }
 
 // change calls f with the queue of a namespace, and enqueues the runs that may start for it, and later those whose position changes.
-func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queue)) {
+func (q *queues) change(requests workQueue, namespace string, f func(*queue.Queue)) {
 	var start, moved []*v1alpha1.Suite
 	var priority int
-	q.read(namespace, func(queue *suite.Queue) {
+	q.read(namespace, func(queue *queue.Queue) {
 		queue.EndWaits(q.clock.Now()) // otherwise, what f changes would wait again for an end that is over
 		f(queue)
 		start, moved = queue.Next()
@@ -70,25 +71,25 @@ func (q *queues) change(requests workQueue, namespace string, f func(*suite.Queu
 		enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: &priority})
 	}
 	for i, s := range moved {
-		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * positionInterval, Priority: new(suite.LastPriority)})
+		enqueue(requests, requestOf(s), priorityqueue.AddOpts{After: time.Duration(i+1) * positionInterval, Priority: new(queue.LastPriority)})
 	}
 }
 
 func (q *queues) startPriority(namespace string) *int {
 	var priority int
-	q.read(namespace, func(queue *suite.Queue) { priority = queue.StartPriority() })
+	q.read(namespace, func(queue *queue.Queue) { priority = queue.StartPriority() })
 	return &priority
 }
 
 func (q *queues) statusPriority(namespace string) *int {
 	var priority int
-	q.read(namespace, func(queue *suite.Queue) { priority = queue.StatusPriority() })
+	q.read(namespace, func(queue *queue.Queue) { priority = queue.StatusPriority() })
 	return &priority
 }
 
 func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 	var priority int
-	q.change(requests, s.Namespace, func(queue *suite.Queue) {
+	q.change(requests, s.Namespace, func(queue *queue.Queue) {
 		queue.Set(s)
 		priority = queue.Priority(s)
 	})
@@ -96,8 +97,8 @@ func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 }
 
 // claim sets the limits again, because an older event may have come in between.
-func (q *queues) claim(o suite.Observation) (claimed bool) {
-	q.read(o.Suite.Namespace, func(queue *suite.Queue) {
+func (q *queues) claim(o lifecycle.Observation) (claimed bool) {
+	q.read(o.Suite.Namespace, func(queue *queue.Queue) {
 		setLimits(queue, o)
 		claimed = queue.Claim(o.Suite.Name)
 	})
@@ -105,8 +106,8 @@ func (q *queues) claim(o suite.Observation) (claimed bool) {
 }
 
 // burst takes spec.settle again, because the watch may not have reported it yet.
-func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b suite.Burst) {
-	q.read(e.Namespace, func(queue *suite.Queue) {
+func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b queue.Burst) {
+	q.read(e.Namespace, func(queue *queue.Queue) {
 		queue.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
 		b = queue.Burst(e.Name)
 	})
@@ -117,17 +118,17 @@ func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b suite.Burst)
 // start, or move.
 func (q *queues) endWaits(namespace string) {
 	ended := false
-	q.read(namespace, func(queue *suite.Queue) { ended = queue.EndWaits(q.clock.Now()) })
+	q.read(namespace, func(queue *queue.Queue) { ended = queue.EndWaits(q.clock.Now()) })
 	if ended {
-		q.change(q.requests, namespace, func(*suite.Queue) {})
+		q.change(q.requests, namespace, func(*queue.Queue) {})
 	}
 }
 
 func (q *queues) release(s *v1alpha1.Suite) {
 	released := false
-	q.read(s.Namespace, func(queue *suite.Queue) { released = queue.Release(s.Name) })
+	q.read(s.Namespace, func(queue *queue.Queue) { released = queue.Release(s.Name) })
 	if released {
-		q.change(q.requests, s.Namespace, func(*suite.Queue) {})
+		q.change(q.requests, s.Namespace, func(*queue.Queue) {})
 	}
 }
 

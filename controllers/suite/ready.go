@@ -13,7 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
@@ -59,7 +59,7 @@ func (r *Reconciler) awaitingDeployment(ctx context.Context, obj client.Object) 
 }
 
 // withProbe lets the pods of a run ask for their version, if its Trigger says so. The problem is a sentence: why they cannot.
-func (r *Reconciler) withProbe(j *batchv1.Job, o suite.Observation) (probing *batchv1.Job, problem string) {
+func (r *Reconciler) withProbe(j *batchv1.Job, o lifecycle.Observation) (probing *batchv1.Job, problem string) {
 	if o.Trigger.Spec.Ready == nil || o.Trigger.Spec.Ready.HTTP == nil {
 		return j, ""
 	}

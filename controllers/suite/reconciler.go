@@ -19,7 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/fairness"
@@ -107,14 +108,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	d := suite.Decide(o, r.Clock.Now())
-	for ; d.Action != suite.Report; d = suite.Decide(o, r.Clock.Now()) {
+	d := lifecycle.Decide(o, r.Clock.Now())
+	for ; d.Action != lifecycle.Report; d = lifecycle.Decide(o, r.Clock.Now()) {
 		if err := r.act(ctx, &o, d.Action); errors.Is(err, errQueueDiffers) {
 			return ctrl.Result{RequeueAfter: queueLag}, nil
 		} else if err != nil {
 			return ctrl.Result{}, fmt.Errorf("%s: %w", d.Action, err)
 		}
-		if d.Action == suite.DeleteSuite {
+		if d.Action == lifecycle.DeleteSuite {
 			return ctrl.Result{}, nil
 		}
 	}
@@ -129,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	switch {
 	case d.Stuck:
-		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(suite.LastPriority)}, nil
+		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: new(queue.LastPriority)}, nil
 	case d.OnHold:
 		return ctrl.Result{RequeueAfter: d.RequeueAfter, Priority: r.queues.startPriority(s.Namespace)}, nil // it may start then
 	default:
@@ -137,38 +138,38 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 }
 
-func (r *Reconciler) act(ctx context.Context, o *suite.Observation, action suite.Action) error {
+func (r *Reconciler) act(ctx context.Context, o *lifecycle.Observation, action lifecycle.Action) error {
 	switch action {
-	case suite.RequestSlot:
+	case lifecycle.RequestSlot:
 		return r.requestSlot(o)
-	case suite.FindInputs:
+	case lifecycle.FindInputs:
 		o.Inputs, o.Position = r.findInputs(ctx, *o), nil
 		return nil
-	case suite.FindFailed:
+	case lifecycle.FindFailed:
 		o.Position = nil
 		return r.findFailed(ctx, o)
-	case suite.CreateJob:
+	case lifecycle.CreateJob:
 		if o.Position != nil && !r.queues.claim(*o) {
 			o.Position = nil // another run took the slot meanwhile
 			return nil
 		}
 		return r.createJob(ctx, o)
-	case suite.StopPods:
+	case lifecycle.StopPods:
 		return r.stopPods(ctx, o)
-	case suite.EndPods:
+	case lifecycle.EndPods:
 		return r.endPods(ctx, o)
-	case suite.DeleteJob:
+	case lifecycle.DeleteJob:
 		return r.deleteJob(ctx, o)
-	case suite.CompareWorkloads:
+	case lifecycle.CompareWorkloads:
 		return r.compareWorkloads(ctx, o)
-	case suite.CompareTests:
+	case lifecycle.CompareTests:
 		r.compareTests(ctx, o)
 		return nil
-	case suite.ReadLedger:
+	case lifecycle.ReadLedger:
 		return r.readLedger(ctx, o)
-	case suite.RepeatRun:
-		return r.repeatRun(ctx, o)
-	case suite.DeleteSuite:
+	case lifecycle.CreateSuccessor:
+		return r.createSuccessor(ctx, o)
+	case lifecycle.DeleteSuite:
 		return r.delete(ctx, o.Suite)
 	default:
 		return fmt.Errorf("unknown action")
@@ -186,11 +187,11 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object, options ...c
 }
 
 // The status is written once and only if it changed, before the event.
-func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.Decision) error {
+func (r *Reconciler) report(ctx context.Context, o lifecycle.Observation, d lifecycle.Decision) error {
 	was := o.Suite
 	s := was.DeepCopy()
-	suite.SetStatus(s, o, d, r.Clock.Now())
-	if !suite.StatusChanged(was, s) {
+	lifecycle.SetStatus(s, o, d, r.Clock.Now())
+	if !lifecycle.StatusChanged(was, s) {
 		return nil
 	}
 	if d.Waiting && !r.statusSlots.take(requestOf(s)) {
@@ -202,7 +203,7 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 	}
 	if was.State() != s.State() {
 		r.Metrics.moved(s, o.Team, r.Clock.Now())
-		r.recordEvent(s, d)
+		r.recordEvent(s)
 		r.trace(s, o.Job)
 	}
 	return nil
@@ -210,18 +211,19 @@ func (r *Reconciler) report(ctx context.Context, o suite.Observation, d suite.De
 
 func (r *Reconciler) nextStatus(req ctrl.Request) {
 	if next, more := r.statusSlots.leave(req); more {
-		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(suite.LastPriority)})
+		enqueue(r.queues.requests, next, priorityqueue.AddOpts{Priority: new(queue.LastPriority)})
 	}
 }
 
 // recordEvent records only surprising ends: every other state is in the condition, and an event would cost a write for each run.
-func (r *Reconciler) recordEvent(s *v1alpha1.Suite, d suite.Decision) {
+func (r *Reconciler) recordEvent(s *v1alpha1.Suite) {
 	if !s.Finished() || s.Passed() {
 		return
 	}
+	end := s.Succeeded()
 	kind := corev1.EventTypeNormal
-	if state.Of(d.Condition.Reason).Bad {
+	if state.Of(end.Reason).Bad {
 		kind = corev1.EventTypeWarning
 	}
-	r.Recorder.Eventf(s, nil, kind, d.Condition.Reason, "Run", "%s", reconcile.ClipNote(d.Condition.Message))
+	r.Recorder.Eventf(s, nil, kind, end.Reason, "Run", "%s", reconcile.ClipNote(end.Message))
 }

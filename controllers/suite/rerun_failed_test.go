@@ -17,7 +17,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/test/build"
@@ -111,7 +111,7 @@ func repeatsFailed(w *world.World, of *v1alpha1.Suite) string {
 	w.T.Helper()
 	t := build.Trigger("smoke")
 	w.Read(t)
-	next, problem := suite.NextFailed(of, t, "ada")
+	next, problem := rerun.NextFailed(of, t, "ada")
 	if problem != "" {
 		w.T.Fatal(problem)
 	}

@@ -13,13 +13,13 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
 // The pods stay for their logs to be read. The Job fails with the next pod that does, and creates no other.
-func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) stopPods(ctx context.Context, o *lifecycle.Observation) error {
 	at := r.Clock.Now()
 	if first := o.Stopping.Requested; !first.IsZero() && first.Before(at) {
 		at = first // the time counts from the first request
@@ -49,7 +49,7 @@ func (r *Reconciler) stopPods(ctx context.Context, o *suite.Observation) error {
 }
 
 // jobOptions are for a Job that the cache may never have.
-func jobOptions(o *suite.Observation) (options []client.PatchOption) {
+func jobOptions(o *lifecycle.Observation) (options []client.PatchOption) {
 	if o.Unlabeled {
 		options = append(options, client.DisableReadYourWritesConsistency)
 	}
@@ -57,7 +57,7 @@ func jobOptions(o *suite.Observation) (options []client.PatchOption) {
 }
 
 // endPods ends pods that only injected containers hold open. Kubernetes counts them as failed; outcome does not.
-func (r *Reconciler) endPods(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) endPods(ctx context.Context, o *lifecycle.Observation) error {
 	o.HeldOpen = false
 	labeled, err := r.pods(ctx, o.Suite, v1alpha1.LabelSuite, o.Suite.Name)
 	if err != nil {

@@ -60,7 +60,8 @@ func (x *streams) leave(s *v1alpha1.Suite) {
 
 func (x *streams) enter(s *v1alpha1.Suite) {
 	id := streamIDOf(s)
-	switch newest := x.newest[id]; {
+	newest := x.newest[id]
+	switch {
 	case newest == nil: // it is listed when somebody asks
 	case ledger.IsDeployment(s) && ledger.Compare(s, newest) >= 0:
 		x.newest[id] = s

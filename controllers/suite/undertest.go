@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
@@ -38,7 +38,7 @@ func (r *Reconciler) underTest(ctx context.Context, e *v1alpha1.Environment) ([]
 	return workloads, nil
 }
 
-func (r *Reconciler) compareWorkloads(ctx context.Context, o *suite.Observation) error {
+func (r *Reconciler) compareWorkloads(ctx context.Context, o *lifecycle.Observation) error {
 	e, err := reconcile.Shared[v1alpha1.Environment](ctx, r, o.Suite.Namespace, o.Suite.Spec.Environment)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -59,7 +59,7 @@ func (r *EnvironmentReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err != nil || running {
 		return ctrl.Result{}, err // the end of each run causes a reconcile
 	}
-	if late := left + suite.ArchiveWithin; r.Archives && late > 0 {
+	if late := left + lifecycle.ArchiveWithin; r.Archives && late > 0 {
 		unarchived, err := r.unarchived(ctx, e)
 		if err != nil || unarchived {
 			return ctrl.Result{RequeueAfter: late}, err // so does its archiving
@@ -108,7 +108,7 @@ func (r *EnvironmentReconciler) unarchived(ctx context.Context, e *v1alpha1.Envi
 	list := &v1alpha1.SuiteList{}
 	err := r.List(ctx, list, client.InNamespace(e.Namespace), client.UnsafeDisableDeepCopy)
 	return slices.ContainsFunc(list.Items, func(s v1alpha1.Suite) bool {
-		return s.Spec.Environment == e.Name && suite.ToArchive(&s)
+		return s.Spec.Environment == e.Name && lifecycle.ToArchive(&s)
 	}), err
 }
 

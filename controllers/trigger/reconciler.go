@@ -25,8 +25,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/report/announce"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/schedule"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -235,7 +235,7 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incompl
 		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
 	case t.Spec.Schedule != nil && t.Spec.Schedule.Only:
 		return reconcile.Ready("Scheduled", "The Trigger waits for the times of its schedule, and matches no notification.")
-	case suite.WaitsForNothing(t, e):
+	case lifecycle.WaitsForNothing(t, e):
 		return reconcile.Ready("Watching", fmt.Sprintf(
 			"The Trigger waits for notifications. Its spec.ready has no effect: name the workloads of the Environment %q in its spec, or set ready.http.", e.Name))
 	default:

@@ -11,7 +11,7 @@ import (
 // TestEvidence: the published client gets no green for a failed test behind exit code 0, and, where the Trigger tests each
 // deployment, none for another one of the same commit.
 func TestEvidence(t *testing.T) {
-	tier.All(t, "TestResults counts failed tests, and what is a duplicate is decided in internal/core/run/suite")
+	tier.All(t, "TestResults counts failed tests, and what is a duplicate is decided in internal/core/run/rerun")
 	t.Parallel()
 	c := useCluster(t)
 	npmClient(t)

@@ -184,7 +184,7 @@ func TestCancel(t *testing.T) {
 
 // TestJobDeleted deletes the Job of a run: the run ends, and its message says why.
 func TestJobDeleted(t *testing.T) {
-	tier.All(t, "TestCancel stops a pod, and what a deleted Job means is decided in internal/core/run/suite")
+	tier.All(t, "TestCancel stops a pod, and what a deleted Job means is decided in internal/core/run/lifecycle")
 	t.Parallel()
 	c := useCluster(t)
 	tm := newTeam(t, c)

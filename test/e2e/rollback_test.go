@@ -10,7 +10,7 @@ import (
 // TestRollback deploys A, B and A again. The first run of A is superseded and has no result; the second must
 // be a run of A, and what the published client reports must be the result of A and not of B.
 func TestRollback(t *testing.T) {
-	tier.All(t, "TestSuperseding supersedes, and what stands for a rollback is decided in internal/core/run/suite")
+	tier.All(t, "TestSuperseding supersedes, and what stands for a rollback is decided in internal/core/run/lifecycle")
 	t.Parallel()
 	c := useCluster(t)
 	npmClient(t)

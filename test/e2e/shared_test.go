@@ -15,7 +15,7 @@ import (
 // TestSharedEnvironment deploys three branches to one Environment, which two Triggers test. The runs of
 // what was deployed before are stopped, and those of the last deployment take turns.
 func TestSharedEnvironment(t *testing.T) {
-	tier.All(t, "it runs six pods one after the other, and who comes next is decided in internal/core/run/suite")
+	tier.All(t, "it runs six pods one after the other, and who comes next is decided in internal/core/run/queue")
 	c := useCluster(t)
 	tm := newTeam(t, c)
 	tm.book("staging")

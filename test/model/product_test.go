@@ -14,6 +14,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/schedule"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
@@ -115,8 +118,8 @@ func origin(s *v1alpha1.Suite) string {
 }
 
 // observe is what the controller of Suites knows of a run.
-func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
-	o := suite.Observation{Suite: s, Trigger: w.trigger(s), Environment: w.environment(), Team: w.team, KeepsResults: true}
+func (w *world) observe(s *v1alpha1.Suite) lifecycle.Observation {
+	o := lifecycle.Observation{Suite: s, Definition: lifecycle.Definition{Trigger: w.trigger(s), Environment: w.environment(), Team: w.team}, JobInfo: lifecycle.JobInfo{KeepsResults: true}}
 	for _, other := range w.store.all() {
 		if key := suite.StreamKey(s); key != "" && key == suite.StreamKey(other) {
 			o.Stream = append(o.Stream, other)
@@ -126,7 +129,7 @@ func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
 	if j == nil {
 		return o
 	}
-	o.Job, o.Progress, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
+	o.Job, o.Condition, o.Interrupted, o.Plan = j.object(s), j.progress, j.interrupted, j.plan
 	o.Stopping.Requested, o.UnderTest.Start = j.stopped, j.start
 	if j.report != nil {
 		o.Collected = &results.Collected{Summary: j.report.Summary(), OnlyTests: true}
@@ -136,20 +139,20 @@ func (w *world) observe(s *v1alpha1.Suite) suite.Observation {
 }
 
 // findFailed is the action FindFailed.
-func (w *world) findFailed(o *suite.Observation) {
+func (w *world) findFailed(o *lifecycle.Observation) {
 	var chain []*v1alpha1.Suite
 	for ref := o.Suite.Spec.OnlyFailedOf; ref != nil && w.store.suites[ref.Name] != nil; ref = chain[len(chain)-1].Spec.OnlyFailedOf {
 		chain = append(chain, w.store.suites[ref.Name])
 	}
-	if problem := suite.ClaimProblem(o.Suite, chain); problem != "" {
-		o.Failed = &suite.FailedTests{Impossible: problem}
+	if problem := rerun.ClaimProblem(o.Suite, chain); problem != "" {
+		o.Failed = &rerun.FailedTests{Impossible: problem}
 		return
 	}
-	r := suite.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: "tests", Environment: o.Environment}
+	r := rerun.FailedRequest{Suite: o.Suite, Trigger: o.Trigger, Digest: "tests", Environment: o.Environment}
 	w.readLedger(o)
 	r.Ledger = o.Ledger
 	for _, s := range chain {
-		link := suite.Link{Suite: s}
+		link := rerun.Link{Suite: s}
 		if report := w.reports[s.UID]; report != nil {
 			summary := report.Summary()
 			link.Digest = "tests"
@@ -162,50 +165,50 @@ func (w *world) findFailed(o *suite.Observation) {
 			r.Runs = append(r.Runs, s)
 		}
 	}
-	o.Failed, o.FailedChain = suite.PlanFailed(r), chain
+	o.Failed, o.FailedChain = rerun.PlanFailed(r), chain
 }
 
 // readLedger is the action ReadLedger.
-func (w *world) readLedger(o *suite.Observation) {
+func (w *world) readLedger(o *lifecycle.Observation) {
 	o.Ledger = ledger.Of(w.environment(), w.store.all())
 }
 
-// repeatRun is the action RepeatRun.
-func (w *world) repeatRun(o *suite.Observation) {
-	next, problem := suite.NextRepetition(*o, w.clock.Now())
+// createSuccessor is the action CreateSuccessor.
+func (w *world) createSuccessor(o *lifecycle.Observation) {
+	next, problem := lifecycle.NextSuccessor(*o, w.clock.Now())
 	if problem != "" {
-		o.Repeat.Problem = problem
+		o.Successor.Problem = problem
 		return
 	}
 	if err := w.store.Create(context.Background(), next); err != nil {
-		if problem = suite.RepetitionProblem(w.store.suites[next.Name], next, o.Suite); problem != "" {
-			o.Repeat.Problem = problem
+		if problem = rerun.SuccessorProblem(w.store.suites[next.Name], next, o.Suite); problem != "" {
+			o.Successor.Problem = problem
 			return
 		}
 	}
-	o.Repeat.Run = next.Name
+	o.Successor.Run = next.Name
 }
 
 // act does what the controller of Suites does, apart from the Job.
-func (w *world) act(o *suite.Observation, action suite.Action) error {
+func (w *world) act(o *lifecycle.Observation, action lifecycle.Action) error {
 	switch action {
-	case suite.RequestSlot:
-		o.Position = &suite.Position{}
-	case suite.FindFailed:
+	case lifecycle.RequestSlot:
+		o.Position = &queue.Position{}
+	case lifecycle.FindFailed:
 		w.findFailed(o)
-	case suite.CreateJob:
+	case lifecycle.CreateJob:
 		w.begin(o)
-	case suite.StopPods:
+	case lifecycle.StopPods:
 		w.stop(o.Suite)
 		o.StopRequested(w.clock.Now())
-	case suite.DeleteJob:
+	case lifecycle.DeleteJob:
 		w.stop(o.Suite)
 		o.JobDeleted(w.clock.Now())
-	case suite.RepeatRun:
-		w.repeatRun(o)
-	case suite.ReadLedger:
+	case lifecycle.CreateSuccessor:
+		w.createSuccessor(o)
+	case lifecycle.ReadLedger:
 		w.readLedger(o)
-	case suite.CompareWorkloads:
+	case lifecycle.CompareWorkloads:
 		w.compareWorkloads(o)
 	default:
 		return fmt.Errorf("%s: unexpected action %s", o.Suite.Name, action)
@@ -216,9 +219,9 @@ func (w *world) act(o *suite.Observation, action suite.Action) error {
 // reconcile is the controller of Suites, and reports whether the run changed.
 func (w *world) reconcile(s *v1alpha1.Suite) (changed bool, err error) {
 	o := w.observe(s)
-	d := suite.Decide(o, w.clock.Now())
-	for ; d.Action != suite.Report; d = suite.Decide(o, w.clock.Now()) {
-		if d.Action == suite.DeleteSuite {
+	d := lifecycle.Decide(o, w.clock.Now())
+	for ; d.Action != lifecycle.Report; d = lifecycle.Decide(o, w.clock.Now()) {
+		if d.Action == lifecycle.DeleteSuite {
 			return false, nil // it has been kept for as long as it should: nobody is in a hurry
 		}
 		if err := w.act(&o, d.Action); err != nil {
@@ -229,8 +232,8 @@ func (w *world) reconcile(s *v1alpha1.Suite) (changed bool, err error) {
 		return true, nil
 	}
 	is := s.DeepCopy()
-	suite.SetStatus(is, o, d, w.clock.Now())
-	if !suite.StatusChanged(s, is) {
+	lifecycle.SetStatus(is, o, d, w.clock.Now())
+	if !lifecycle.StatusChanged(s, is) {
 		return false, nil
 	}
 	return true, w.store.Status().Patch(context.Background(), is, nil)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -174,7 +174,7 @@ func (w *world) forget(run *v1alpha1.Suite) {
 		}
 	}
 	w.sent = slices.DeleteFunc(w.sent, func(m message) bool {
-		return suite.NotifiedBy(run, m.key) && run.Annotations[v1alpha1.AnnotationIdempotencyKey] != m.key
+		return rerun.NotifiedBy(run, m.key) && run.Annotations[v1alpha1.AnnotationIdempotencyKey] != m.key
 	})
 }
 

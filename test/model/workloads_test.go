@@ -9,7 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -76,7 +76,7 @@ func (w *world) found() (all []workloads.Found) {
 func (w *world) versions() []v1alpha1.TestedWorkload { return workloads.Versions(w.found()) }
 
 // compareWorkloads is the action CompareWorkloads.
-func (w *world) compareWorkloads(o *suite.Observation) {
+func (w *world) compareWorkloads(o *lifecycle.Observation) {
 	tested := workloads.Tested(o.UnderTest.Start, w.versions())
 	o.UnderTest.Moved = !workloads.StillThere(tested, o.Suite.Spec.Deployment)
 	o.UnderTest.Another = workloads.Another(tested, o.Suite.Spec.Deployment)

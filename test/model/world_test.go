@@ -16,7 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -158,7 +158,7 @@ func (w *world) settle() error {
 }
 
 // begin creates the Job of a run, whose tests begin at once.
-func (w *world) begin(o *suite.Observation) {
+func (w *world) begin(o *lifecycle.Observation) {
 	s := o.Suite
 	j := &aJob{progress: v1alpha1.Running("The tests run."), beganAt: w.second()}
 	j.tested = tested{run: s.Name, commit: w.commitOf(s), place: w.placeFor(s), sees: w.sees[s.Spec.Trigger.Name], began: w.tick()}
@@ -169,7 +169,7 @@ func (w *world) begin(o *suite.Observation) {
 	j.start = o.UnderTest.Start
 	w.jobs[s.Name] = j
 	w.say("%s of %s begins", s.Name, j.commit)
-	o.Creation.Result, o.Job, o.Progress = suite.Created, j.object(s), j.progress
+	o.Creation.Result, o.Job, o.Condition = lifecycle.Created, j.object(s), j.progress
 }
 
 // stop ends the pods of a run at once.

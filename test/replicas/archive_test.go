@@ -21,7 +21,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/fakecluster"
@@ -123,7 +123,7 @@ func (tm *team) endedRuns(n int, node string) []record.Run {
 			tm.create(p)
 			tm.updateStatus(p, func() { fakecluster.EndPod(p, 1) })
 			tm.updateStatus(s, func() {
-				suite.SetStatus(s, suite.Observation{Suite: s}, suite.Decision{Condition: v1alpha1.Failed("The tests failed.")}, time.Now())
+				lifecycle.SetStatus(s, lifecycle.Observation{Suite: s}, lifecycle.Decision{Condition: v1alpha1.Failed("The tests failed.")}, time.Now())
 			})
 			all[i] = record.Of(tm.namespace, s)
 		})

@@ -12,7 +12,7 @@ import (
 	k8sclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -88,7 +88,7 @@ func (w *world) restore(ctx context.Context, s *v1alpha1.Suite) {
 	defer w.mu.Unlock()
 	w.restored++
 	w.sent = slices.DeleteFunc(w.sent, func(m worldMessage) bool {
-		return suite.NotifiedBy(s, m.key) && s.Annotations[v1alpha1.AnnotationIdempotencyKey] != m.key
+		return rerun.NotifiedBy(s, m.key) && s.Annotations[v1alpha1.AnnotationIdempotencyKey] != m.key
 	})
 	for _, g := range w.asked {
 		created := func(o worldGate) bool { return o.about == g.about && o.created }

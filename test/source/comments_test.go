@@ -28,15 +28,15 @@ func TestNamesInComments(t *testing.T) {
 func TestStaleCommentsAreFound(t *testing.T) {
 	code := readCode(t)
 	for comment, want := range map[string]int{
-		"readBody is bounded: see limits.go, test/e2e/doc.go and suite.Decide.": 0,
-		"readBody takes 2 MiB, from example.com/x/y.go or https://e.org/z.go.":  0,
-		"It is bounded: see nowhere.go.":                                        1,
-		"It is bounded: see main.go.":                                           1, // of another package
-		"It is bounded: see suite/nowhere.go.":                                  1,
-		"It is bounded by suite.Nowhere.":                                       1,
-		"It is decided in internal/nowhere.":                                    1,
-		"It does what read" + "Whole did.":                                      1,
-		"readNotification is bounded.":                                          1,
+		"readBody is bounded: see limits.go, test/e2e/doc.go and lifecycle.Decide.": 0,
+		"readBody takes 2 MiB, from example.com/x/y.go or https://e.org/z.go.":      0,
+		"It is bounded: see nowhere.go.":                                            1,
+		"It is bounded: see main.go.":                                               1, // of another package
+		"It is bounded: see suite/nowhere.go.":                                      1,
+		"It is bounded by suite.Nowhere.":                                           1,
+		"It is decided in internal/nowhere.":                                        1,
+		"It does what read" + "Whole did.":                                          1,
+		"readNotification is bounded.":                                              1,
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "", "package endpoint\n\n// "+comment+"\nfunc readBody() {}\n", parser.ParseComments)
 		if err != nil {

@@ -48,7 +48,7 @@ func TestStalePagesAreFound(t *testing.T) {
 		"`go test ./internal/core/deployment/match -v -run Nowhere`":  1,
 		"`go test ./internal/...`":                                    0,
 		"`go test ./nowhere`":                                         1,
-		"`suite.Decide`, `job.Build()`":                               0,
+		"`lifecycle.Decide`, `job.Build()`":                           0,
 		"`suite.Nowhere`":                                             1,
 		"`spec.match`, `feature/pay`":                                 0,
 	} {

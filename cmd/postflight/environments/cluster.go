@@ -14,7 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 // Cluster has the Environments of a namespace.
@@ -114,7 +114,7 @@ func (c *Cluster) status(ctx context.Context, namespace string, environments []v
 	for i := range environments {
 		e := &environments[i]
 		s := record.EnvironmentOf(teams[e.Namespace], e, now)
-		s.Settling = suite.SettlingOf(e, suite.BurstOf(e, own[key{e.Namespace, e.Name}]), now)
+		s.Settling = queue.SettlingOf(e, queue.BurstOf(e, own[key{e.Namespace, e.Name}]), now)
 		all = append(all, s)
 	}
 	return all, nil

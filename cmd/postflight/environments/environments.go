@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and always
@@ -108,7 +108,7 @@ func (o *Options) hold(e client.EnvironmentStatus) string {
 	if h == nil {
 		return ""
 	}
-	text := "until " + suite.HoldEnd(h.Until, o.Now())
+	text := "until " + queue.HoldEnd(h.Until, o.Now())
 	for _, more := range []struct{ before, text string }{{": ", h.Reason}, {", by ", h.HeldBy}} {
 		if more.text != "" {
 			text += more.before + more.text
@@ -122,5 +122,5 @@ func (o *Options) settling(e client.EnvironmentStatus) string {
 	if e.Settling == nil {
 		return ""
 	}
-	return suite.SettlingClause(*e.Settling, o.Now())
+	return queue.SettlingClause(*e.Settling, o.Now())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 // longest bounds a hold, because a forgotten hold stops all tests of the Environment.
@@ -113,7 +113,7 @@ func (o *Options) note(before, after *v1alpha1.Environment) {
 	switch {
 	case !o.Release:
 		o.Console.Note("%s is on hold until %s. Release it earlier: postflight hold %s --release -n %s",
-			after.Name, suite.HoldEnd(after.Spec.Hold.Until.Time, now), after.Name, after.Namespace)
+			after.Name, queue.HoldEnd(after.Spec.Hold.Until.Time, now), after.Name, after.Namespace)
 	case until.IsZero():
 		o.Console.Note("%s was not on hold.", after.Name)
 		return
@@ -123,7 +123,7 @@ func (o *Options) note(before, after *v1alpha1.Environment) {
 	if until.IsZero() {
 		return
 	}
-	if why := suite.HoldWhy(before); why != "" {
-		o.Console.Note("It was on hold until %s: %s.", suite.HoldEnd(until, now), why)
+	if why := queue.HoldWhy(before); why != "" {
+		o.Console.Note("It was on hold until %s: %s.", queue.HoldEnd(until, now), why)
 	}
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 // Rerun follows the rules of the server, and names the attempt as the server does.
 func (c *ClusterRuns) Rerun(ctx context.Context, id string) (*client.Run, error) {
-	return c.rerun(ctx, id, suite.NextAttempt)
+	return c.rerun(ctx, id, rerun.NextAttempt)
 }
 
 // RerunFailed is Rerun of only the failed tests.
 func (c *ClusterRuns) RerunFailed(ctx context.Context, id string) (*client.Run, error) {
-	return c.rerun(ctx, id, suite.NextFailed)
+	return c.rerun(ctx, id, rerun.NextFailed)
 }
 
 type nextAttempt func(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string)
@@ -34,7 +35,7 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttemp
 	if err != nil {
 		return nil, err
 	}
-	if problem := suite.UnfinishedProblem(s); problem != "" {
+	if problem := rerun.UnfinishedProblem(s); problem != "" {
 		return nil, problemError(problem)
 	}
 	trigger, err := c.triggerOf(ctx, s)
@@ -80,7 +81,7 @@ func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1
 	if err != nil {
 		return nil, c.ExplainError(err, fmt.Sprintf("run %q", desired.Name))
 	}
-	if problem := suite.NextProblem(s, desired); problem != "" {
+	if problem := rerun.NextProblem(s, desired); problem != "" {
 		return nil, problemError(problem)
 	}
 	return s, nil
@@ -97,7 +98,7 @@ func (c *ClusterRuns) createAttempt(
 	if err != nil {
 		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", earlier.Spec.Environment))
 	}
-	if problem := suite.SetDeployed(desired, earlier, ledger.Of(e, runs), time.Now()); problem != "" {
+	if problem := rerun.SetDeployed(desired, earlier, ledger.Of(e, runs), time.Now()); problem != "" {
 		return nil, problemError(problem)
 	}
 	next := desired.DeepCopy()

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/test/clitest"
 )
 
@@ -18,7 +18,7 @@ func TestRunsRerunIsRefused(t *testing.T) {
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
 	going := trigger.DeepCopy()
 	going.Finalizers, going.DeletionTimestamp = []string{"postflight.dev/test"}, new(metav1.NewTime(clitest.Noon))
-	next, _ := suite.NextAttempt(clitest.Suite("a", clitest.Failed), trigger, "")
+	next, _ := rerun.NextAttempt(clitest.Suite("a", clitest.Failed), trigger, "")
 	foreign := clitest.Suite(next.Name, func(s *v1alpha1.Suite) { s.Spec.Environment = "elsewhere" })
 	terminating := next.DeepCopy()
 	terminating.Finalizers, terminating.DeletionTimestamp = []string{"postflight.dev/test"}, new(metav1.NewTime(clitest.Noon))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
@@ -98,8 +99,8 @@ func (c *suiteCreation) get(ctx context.Context) error {
 // terminating reports whether to wait for a deletion. What this call created, or another attempt replaces, needs no wait. What was deployed since
 // does not matter: the name will be free.
 func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
-	r := c.repetition(c.trigger)
+	r := c.duplicateOf(c.trigger)
 	r.Ledger = ledger.Of(&v1alpha1.Environment{}, nil)
 	return existing.DeletionTimestamp != nil && !c.owns(existing) &&
-		(!suite.SameRun(existing, c.desired) || !suite.RunsAgain(existing, c.desired, r))
+		(!suite.SameRun(existing, c.desired) || !rerun.StartsAttempt(existing, c.desired, r))
 }

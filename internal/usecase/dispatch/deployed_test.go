@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
@@ -163,10 +164,10 @@ func TestRerunRace(t *testing.T) {
 	for _, s := range h.suites() {
 		stream = append(stream, &s)
 	}
-	if d := suite.Decide(suite.Observation{Suite: h.suite(newer), Stream: stream}, h.clock.Now()); d.SupersededBy != "" {
+	if d := lifecycle.Decide(lifecycle.Observation{Suite: h.suite(newer), Stream: stream}, h.clock.Now()); d.SupersededBy != "" {
 		t.Errorf("the newer run is superseded by %s", d.SupersededBy)
 	}
-	if d := suite.Decide(suite.Observation{Suite: h.suite(rerun.Name), Stream: stream}, h.clock.Now()); d.SupersededBy != newer {
+	if d := lifecycle.Decide(lifecycle.Observation{Suite: h.suite(rerun.Name), Stream: stream}, h.clock.Now()); d.SupersededBy != newer {
 		t.Errorf("the rerun is superseded by %q: %+v", d.SupersededBy, d.Condition)
 	}
 	b, a2 := h.suite(newer), h.suite(rerun.Name)

@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -59,22 +60,22 @@ func (d *duplicate) attempt(ctx context.Context) error {
 }
 
 // note reports whether the status of the existing run changed. A schedule is no deployment, and makes no run the newest.
-func (d *duplicate) note(r suite.Repetition) bool {
+func (d *duplicate) note(r rerun.Duplicate) bool {
 	switch {
 	case r.Origin == v1alpha1.OriginSchedule:
 		return false
 	case d.anew:
-		return suite.NoteSuperseded(d.existing, r.Stream)
+		return rerun.NoteSuperseded(d.existing, r.Stream)
 	default:
-		noted := suite.NoteDuplicate(d.existing, d.desired, r)
-		return suite.NoteRedeployed(d.existing, d.desired, r) || noted
+		noted := rerun.NoteDuplicate(d.existing, d.desired, r)
+		return rerun.NoteRedeployed(d.existing, d.desired, r) || noted
 	}
 }
 
 // decide looks at input files last, because that may take a while.
-func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) {
-	r = d.repetition(d.trigger)
-	d.known = suite.NotifiedBy(d.existing, d.IdempotencyKey)
+func (d *duplicate) decide(ctx context.Context) (r rerun.Duplicate, err error) {
+	r = d.duplicateOf(d.trigger)
+	d.known = rerun.NotifiedBy(d.existing, d.IdempotencyKey)
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}
@@ -85,24 +86,24 @@ func (d *duplicate) decide(ctx context.Context) (r suite.Repetition, err error) 
 	r.Ledger = ledger.Of(d.environment, runs)
 	switch origin.Of(r.Origin).Describes {
 	case origin.Nothing:
-		d.anew = suite.RunsAgain(d.existing, d.desired, r)
+		d.anew = rerun.StartsAttempt(d.existing, d.desired, r)
 		return r, nil
 	case origin.Some:
-		r.Differences = suite.SaidDifferences(d.existing, d.desired)
+		r.Differences = rerun.SaidDifferences(d.existing, d.desired)
 	default:
-		r.Differences = suite.Differences(d.existing, d.desired)
+		r.Differences = rerun.Differences(d.existing, d.desired)
 	}
-	if d.anew = suite.RunsAgain(d.existing, d.desired, r); !d.anew {
+	if d.anew = rerun.StartsAttempt(d.existing, d.desired, r); !d.anew {
 		r.Differences = append(r.Differences, d.inputDifferences(ctx, d.existing)...)
-		d.anew = suite.RunsAgain(d.existing, d.desired, r)
+		d.anew = rerun.StartsAttempt(d.existing, d.desired, r)
 	}
 	d.differs = r.Differences
 	return r, nil
 }
 
-// repetition lacks what has to be read.
-func (o *operation) repetition(t *v1alpha1.Trigger) suite.Repetition {
-	r := suite.Repetition{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Request.Rerun}
+// duplicateOf lacks what has to be read.
+func (o *operation) duplicateOf(t *v1alpha1.Trigger) rerun.Duplicate {
+	r := rerun.Duplicate{Origin: o.Origin.Kind(), Policy: t.Spec.Duplicates, ReceivedAt: o.serverTime, Rerun: o.Request.Rerun}
 	if t.Spec.DuplicatesMaxAge != nil {
 		r.MaxAge = t.Spec.DuplicatesMaxAge.Duration
 	}

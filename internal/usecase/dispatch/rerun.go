@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -16,14 +17,14 @@ import (
 func (d *Dispatcher) Rerun(ctx context.Context, c Command, run string) (next *v1alpha1.Suite, created bool, err error) {
 	o := d.command(c)
 	defer o.retrier.release()
-	r := &rerun{operation: o, by: c.By, onlyFailed: c.OnlyFailed}
+	r := &rerunRequest{operation: o, by: c.By, onlyFailed: c.OnlyFailed}
 	if err = o.retrier.do(ctx, func(ctx context.Context) error { return r.prepare(ctx, run) }); err == nil && r.next == nil {
 		err = r.create(ctx)
 	}
 	return r.next, r.next != nil && o.owns(r.next), o.commandError(err, "there is another attempt")
 }
 
-type rerun struct {
+type rerunRequest struct {
 	*operation
 	by         string
 	onlyFailed bool
@@ -33,19 +34,19 @@ type rerun struct {
 	next       *v1alpha1.Suite // that exists
 }
 
-func (r *rerun) prepare(ctx context.Context, run string) (err error) {
+func (r *rerunRequest) prepare(ctx context.Context, run string) (err error) {
 	if r.ended, err = r.run(ctx, run); err != nil {
 		return err
 	}
-	if problem := suite.UnfinishedProblem(r.ended); problem != "" {
+	if problem := rerun.UnfinishedProblem(r.ended); problem != "" {
 		return &Error{Kind: RunUnfinished, Message: problem}
 	}
 	if r.trigger, err = r.findTrigger(ctx); err != nil {
 		return err
 	}
-	nextAttempt := suite.NextAttempt
+	nextAttempt := rerun.NextAttempt
 	if r.onlyFailed {
-		nextAttempt = suite.NextFailed
+		nextAttempt = rerun.NextFailed
 	}
 	next, problem := nextAttempt(r.ended, r.trigger, r.by)
 	if problem != "" {
@@ -59,7 +60,7 @@ func (r *rerun) prepare(ctx context.Context, run string) (err error) {
 	return r.findNext(ctx)
 }
 
-func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
+func (r *rerunRequest) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 	t := &v1alpha1.Trigger{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.ended.Spec.Trigger.Name}, t)
 	if apierror.NotFound(err) {
@@ -69,7 +70,7 @@ func (r *rerun) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
 }
 
 // findNext lets a request that is sent again get the same answer.
-func (r *rerun) findNext(ctx context.Context) error {
+func (r *rerunRequest) findNext(ctx context.Context) error {
 	key := index.RunKey(r.trigger.UID, r.ended.Spec.Environment, r.ended.Spec.Deployment.SHA)
 	known, err := index.Suites(ctx, r.Cache, r.namespace, index.Run, key)
 	if err != nil {
@@ -87,12 +88,12 @@ func (r *rerun) findNext(ctx context.Context) error {
 	return r.accept(next)
 }
 
-func (r *rerun) create(ctx context.Context) error {
+func (r *rerunRequest) create(ctx context.Context) error {
 	l, err := r.ledgerOf(ctx, r.ended.Spec.Environment)
 	if err != nil {
 		return err
 	}
-	if problem := suite.SetDeployed(r.desired, r.ended, l, r.serverTime); problem != "" {
+	if problem := rerun.SetDeployed(r.desired, r.ended, l, r.serverTime); problem != "" {
 		return rejectedError(problem)
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
@@ -103,7 +104,7 @@ func (r *rerun) create(ctx context.Context) error {
 }
 
 // ledgerOf also works for an Environment that was deleted.
-func (r *rerun) ledgerOf(ctx context.Context, environment string) (*ledger.Ledger, error) {
+func (r *rerunRequest) ledgerOf(ctx context.Context, environment string) (*ledger.Ledger, error) {
 	runs, err := r.runsIn(ctx, environment)
 	if err != nil {
 		return nil, err
@@ -117,8 +118,8 @@ func (r *rerun) ledgerOf(ctx context.Context, environment string) (*ledger.Ledge
 }
 
 // accept checks that what has the name is the next attempt.
-func (r *rerun) accept(next *v1alpha1.Suite) error {
-	if problem := suite.NextProblem(next, r.desired); problem != "" {
+func (r *rerunRequest) accept(next *v1alpha1.Suite) error {
+	if problem := rerun.NextProblem(next, r.desired); problem != "" {
 		return rejectedError(problem)
 	}
 	r.next = next

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -45,9 +46,9 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 			return err
 		}
 		if d.known && o.Origin.Kind() == v1alpha1.OriginNotification {
-			deployedAt = suite.NotifiedAt(d.existing, o.IdempotencyKey) // it is sent again, and no newer deployment
+			deployedAt = rerun.NotifiedAt(d.existing, o.IdempotencyKey) // it is sent again, and no newer deployment
 		}
-		if d.known && suite.BeforeEnvironment(deployedAt, environment) {
+		if d.known && rerun.BeforeEnvironment(deployedAt, environment) {
 			uid = d.existing.Spec.EnvironmentUID // it was of an earlier Environment
 		}
 		if !d.anew {
@@ -101,7 +102,7 @@ func (o *operation) firstAttempt(known []*v1alpha1.Suite) int32 {
 	own, unfinished, latest := int32(0), int32(0), int32(1)
 	for _, s := range known {
 		latest = max(latest, s.Spec.Attempt)
-		if suite.NotifiedBy(s, o.IdempotencyKey) {
+		if rerun.NotifiedBy(s, o.IdempotencyKey) {
 			own = max(own, s.Spec.Attempt)
 		}
 		if o.Origin.Kind() == v1alpha1.OriginSchedule && !s.Finished() {

@@ -10,8 +10,10 @@ import (
 // WithAllowedBy tells the shipped policies which object of the team shows that its namespace runs tests. One APIKey is cheaper to find
 // than all Triggers are, so that they are the proof only where there is no APIKey. The manager can write neither.
 func WithAllowedBy(j *batchv1.Job, hasKey bool) *batchv1.Job {
-	if !hasKey {
-		metav1.SetMetaDataLabel(&j.ObjectMeta, v1alpha1.LabelAllowedBy, "trigger")
+	if hasKey {
+		return j
 	}
+	j = j.DeepCopy()
+	metav1.SetMetaDataLabel(&j.ObjectMeta, v1alpha1.LabelAllowedBy, "trigger")
 	return j
 }

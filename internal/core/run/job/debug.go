@@ -30,7 +30,7 @@ func DebugPodName(run string) string { return run + "-debug" }
 // DebugPod returns a pod like those of a Job, in which one container waits instead of testing, or why there can be none, as a sentence. A
 // pod whose tests have ended cannot be entered any more: the kubelet stops all that is left in it, and starts nothing. The new pod belongs
 // to the Suite, with which it is deleted, and not to the run: it counts for nothing. The pod of the run may be nil.
-func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, of *corev1.Pod, d Debugging) (p *corev1.Pod, problem string) {
+func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, pod *corev1.Pod, d Debugging) (p *corev1.Pod, problem string) {
 	template := j.Spec.Template.DeepCopy()
 	p = &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -45,7 +45,7 @@ func DebugPod(s *v1alpha1.Suite, j *batchv1.Job, of *corev1.Pod, d Debugging) (p
 		return c.Name == CollectContainer || c.Name == ReadyContainer || c.Name == FetchContainer && d.WithoutInputs
 	})
 	p.Spec.Volumes = slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == tokenVolume })
-	likeShard(p, of)
+	likeShard(p, pod)
 	c := containerToDebug(p, d)
 	if c == nil {
 		return nil, fmt.Sprintf("The pods of the run %s have no container %q. They have: %s.",
@@ -66,11 +66,11 @@ func debugLabels(template map[string]string, run string) map[string]string {
 }
 
 // likeShard lets the containers see the index of a pod of the run, as those of an indexed Job do.
-func likeShard(p, of *corev1.Pod) {
-	if of == nil || of.Annotations[batchv1.JobCompletionIndexAnnotation] == "" {
+func likeShard(p, pod *corev1.Pod) {
+	if pod == nil || pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "" {
 		return
 	}
-	index := of.Annotations[batchv1.JobCompletionIndexAnnotation]
+	index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, batchv1.JobCompletionIndexAnnotation, index)
 	p.Labels[batchv1.JobCompletionIndexAnnotation] = index
 	for c := range Containers(&p.Spec) {

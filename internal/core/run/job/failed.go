@@ -33,6 +33,7 @@ func PlanOf(j *batchv1.Job) *failedtests.Plan {
 
 // WithTestsDigest lets a Job that keeps the results of its tests remember which tests it runs, for a run that repeats only the failed ones.
 func WithTestsDigest(j *batchv1.Job, digest string) *batchv1.Job {
+	j = j.DeepCopy()
 	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationTestsDigest, digest)
 	return j
 }

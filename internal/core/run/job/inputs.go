@@ -47,48 +47,48 @@ type Inputs struct {
 //
 // Anyone who can read the team's pods can read the signed URLs, of that team's files, until they expire. A Secret would hide them better,
 // but the right to write Secrets in every namespace is worth more to an attacker than the files.
-func WithInputs(j *batchv1.Job, in Inputs) *batchv1.Job {
+func WithInputs(j *batchv1.Job, inputs Inputs) *batchv1.Job {
 	j = j.DeepCopy()
 	pod := &j.Spec.Template.Spec
-	rewritten := maps.Clone(in.Rewritten)
+	rewritten := maps.Clone(inputs.Rewritten)
 	if rewritten == nil {
 		rewritten = map[string]string{}
 	}
-	rewritten[variableInputsDirectory] = in.Directory
+	rewritten[variableInputsDirectory] = inputs.Directory
 	for c := range Containers(pod) {
 		c.Env = withVariables(c.Env, rewritten)
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: inputsVolume, MountPath: in.Directory, ReadOnly: true})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: inputsVolume, MountPath: inputs.Directory, ReadOnly: true})
 	}
 	pod.Volumes = append(pod.Volumes, corev1.Volume{
 		Name:         inputsVolume,
 		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
 	})
-	if len(in.Files) > 0 {
-		pod.InitContainers = append([]corev1.Container{fetch(in, pod.SecurityContext)}, pod.InitContainers...)
+	if len(inputs.Files) > 0 {
+		pod.InitContainers = append([]corev1.Container{fetch(inputs, pod.SecurityContext)}, pod.InitContainers...)
 	}
 	return j
 }
 
 // fetch may use its log as the termination message: the log has no secrets, and its last line names the missing file.
-func fetch(in Inputs, pod *corev1.PodSecurityContext) corev1.Container {
+func fetch(inputs Inputs, pod *corev1.PodSecurityContext) corev1.Container {
 	return corev1.Container{
 		Name:                     FetchContainer,
-		Image:                    in.Image,
+		Image:                    inputs.Image,
 		Command:                  []string{"/collect", "fetch"},
-		Env:                      fetchEnv(in),
-		VolumeMounts:             []corev1.VolumeMount{{Name: inputsVolume, MountPath: in.Directory}},
+		Env:                      fetchEnv(inputs),
+		VolumeMounts:             []corev1.VolumeMount{{Name: inputsVolume, MountPath: inputs.Directory}},
 		Resources:                ownResources("50m", "128Mi"),
 		SecurityContext:          ownSecurity(pod),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 
-func fetchEnv(in Inputs) []corev1.EnvVar {
-	env := []corev1.EnvVar{{Name: FetchDirectoryVariable, Value: escape(in.Directory)}}
-	if in.CA != "" {
-		env = append(env, corev1.EnvVar{Name: FetchCAVariable, Value: escape(in.CA)})
+func fetchEnv(inputs Inputs) []corev1.EnvVar {
+	env := []corev1.EnvVar{{Name: FetchDirectoryVariable, Value: escape(inputs.Directory)}}
+	if inputs.CA != "" {
+		env = append(env, corev1.EnvVar{Name: FetchCAVariable, Value: escape(inputs.CA)})
 	}
-	return append(env, fileEnv(in.Files)...)
+	return append(env, fileEnv(inputs.Files)...)
 }
 
 func fileEnv(files []File) (env []corev1.EnvVar) {

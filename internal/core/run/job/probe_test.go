@@ -119,8 +119,8 @@ func TestProbeComesFirst(t *testing.T) {
 	}
 }
 
-// TestProbeIsNotRepeated by pods that a Job may create after failures of its tests.
-func TestProbeIsNotRepeated(t *testing.T) {
+// TestProbeIsNotRetried by pods that a Job may create after failures of its tests.
+func TestProbeIsNotRetried(t *testing.T) {
 	spec := func(change func(*batchv1.JobSpec)) func(*v1alpha1.Trigger) {
 		return func(t *v1alpha1.Trigger) { change(&t.Spec.JobTemplate.Spec) }
 	}

@@ -28,9 +28,9 @@ type RequiredInputs struct {
 // ResolveInputs lists the files that a run needs; an empty variable needs none. The problem says what cannot be a file of the team.
 func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, team string) (required RequiredInputs, problem string) {
 	required = RequiredInputs{Directory: inputsDirectory(t), Rewritten: map[string]string{}}
-	in := t.Spec.Inputs
+	spec := t.Spec.Inputs
 	values := variables(s, t, e)
-	for _, name := range in.Variables {
+	for _, name := range spec.Variables {
 		value := values[name]
 		if value == "" {
 			continue
@@ -42,7 +42,7 @@ func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environme
 		required.add(file)
 		required.Rewritten[name] = path.Join(required.Directory, file)
 	}
-	for _, file := range in.Paths {
+	for _, file := range spec.Paths {
 		if err := inputpath.CheckFile(file); err != nil {
 			return required, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", plaintext.Line(file, maxName), t.Name, err)
 		}
@@ -55,16 +55,16 @@ func inputsDirectory(t *v1alpha1.Trigger) string {
 	return cmp.Or(t.Spec.Inputs.Directory, defaultInputsDirectory)
 }
 
-func (in *RequiredInputs) add(file string) {
-	if !slices.Contains(in.Paths, file) {
-		in.Paths = append(in.Paths, file)
+func (r *RequiredInputs) add(file string) {
+	if !slices.Contains(r.Paths, file) {
+		r.Paths = append(r.Paths, file)
 	}
 }
 
 // clash reports a file whose path is also a folder of another file: a store can have both, a pod cannot.
-func (in *RequiredInputs) clash() string {
-	for _, file := range in.Paths {
-		for _, other := range in.Paths {
+func (r *RequiredInputs) clash() string {
+	for _, file := range r.Paths {
+		for _, other := range r.Paths {
 			if strings.HasPrefix(other, file+"/") {
 				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them to another path.", plaintext.Line(file, maxName), plaintext.Line(other, maxName))
 			}
@@ -84,7 +84,7 @@ func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
 	var inputs []v1alpha1.SuiteInput
 	for _, entry := range fetch.Env {
 		file, ok := fileOf(entry)
-		known := slices.ContainsFunc(inputs, func(in v1alpha1.SuiteInput) bool { return in.Path == file.Path })
+		known := slices.ContainsFunc(inputs, func(found v1alpha1.SuiteInput) bool { return found.Path == file.Path })
 		if ok && !known && len(inputs) < maxInputs {
 			inputs = append(inputs, v1alpha1.SuiteInput{Path: file.Path, ETag: file.ETag, Size: file.Size})
 		}

@@ -53,13 +53,13 @@ const (
 
 // Results is the directory into which the tests of a run write.
 type Results struct {
-	Directory string // absolute path in every container
-	SizeLimit resource.Quantity
-	Required  results.Requirement
-	Secrets   mask.Values     // of secret variables of the run
-	Repeats   results.NameSet // failed tests of another run that this one repeats; "" for others
-	Attempts  v1alpha1.AttemptsPolicy
-	Collector *Collector // nil: nothing is kept
+	Directory  string // absolute path in every container
+	SizeLimit  resource.Quantity
+	Required   results.Requirement
+	Secrets    mask.Values     // of secret variables of the run
+	OnlyFailed results.NameSet // the failed tests of another run, which are all that this run runs; "": it runs all tests
+	Attempts   v1alpha1.AttemptsPolicy
+	Collector  *Collector // nil: nothing is kept
 
 	Quarantines quarantine.Applied
 }
@@ -186,8 +186,8 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 	if r.Attempts == v1alpha1.AttemptsLast {
 		variables[CollectAttempts] = string(r.Attempts)
 	}
-	if r.Repeats != "" {
-		variables[CollectRepeatsVariable] = string(r.Repeats)
+	if r.OnlyFailed != "" {
+		variables[CollectRepeatsVariable] = string(r.OnlyFailed)
 	}
 	if len(r.Secrets) > 0 {
 		variables[CollectMaskVariable] = strings.Join(r.Secrets, "\n")

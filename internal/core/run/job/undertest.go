@@ -23,6 +23,7 @@ func WithUnderTest(j *batchv1.Job, workloads []v1alpha1.TestedWorkload) *batchv1
 	if len(text) > MaxAnnotation {
 		text, _ = json.Marshal(withoutDigests(workloads))
 	}
+	j = j.DeepCopy()
 	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationUnderTest, string(text))
 	return j
 }

@@ -142,3 +142,6 @@ func require(j *batchv1.Job, r results.Requirement) {
 func applies(j *batchv1.Job, a quarantine.Applied) {
 	j.Annotations = job.WithResults(j, job.Results{Required: job.RequirementOf(j), Quarantines: a}).Annotations
 }
+
+// written is the condition of a state as it is written if nothing else follows.
+func written(s State) metav1.Condition { return WithAdvice(s.Condition, s.Advice) }

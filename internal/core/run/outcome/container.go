@@ -7,29 +7,28 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) metav1.Condition {
+func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerStateTerminated) State {
 	switch {
 	case name == job.FetchContainer:
-		return v1alpha1.Error("The input files could not be downloaded" + quoted(t.Message, ": "+exitCode(t)+"."))
+		return State{Condition: v1alpha1.Error("The input files could not be downloaded" + quoted(t.Message, ": "+exitCode(t)+"."))}
 	case name == job.PrepareContainer:
-		return v1alpha1.Error(strings.TrimRight("The files for the tests could not be put in place"+quoted(t.Message, ": "+exitCode(t)), ". ") + ". " + repeat)
+		return noResult(strings.TrimRight("The files for the tests could not be put in place"+quoted(t.Message, ": "+exitCode(t)), ". ") + ".")
 	case name == job.ReadyContainer:
-		return v1alpha1.Error(notReady(t))
+		return State{Condition: v1alpha1.Error(notReady(t))}
 	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
-		return v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name), quoted(t.Message, ".")))
+		return State{Condition: v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name), quoted(t.Message, ".")))}
 	case t.Reason == lostWithNode:
-		return v1alpha1.Error(fmt.Sprintf("The end of the %s was lost with its node. %s", title(p, name), repeat))
+		return noResult(fmt.Sprintf("The end of the %s was lost with its node.", title(p, name)))
 	case t.Reason == outOfMemoryReason:
-		return v1alpha1.Failed(outOfMemory(p, name, "The"))
+		return State{Condition: v1alpha1.Failed(outOfMemory(p, name, "The"))}
 	default:
-		return v1alpha1.Failed(exited(j, p, name, t))
+		return State{Condition: v1alpha1.Failed(exited(j, p, name, t))}
 	}
 }
 

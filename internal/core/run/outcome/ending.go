@@ -59,7 +59,8 @@ func endingOf(p *corev1.Pod) ending {
 	case cs == nil:
 		return ending{}
 	}
-	switch t := termination(p, *cs); {
+	t := termination(p, *cs)
+	switch {
 	case t.Reason == lostWithNode:
 		return ending{cause: causeCluster, container: cs.Name, why: fmt.Sprintf("the end of the %s was lost with its node", title(p, cs.Name))}
 	case t.Reason == outOfMemoryReason:

@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
@@ -20,7 +19,6 @@ import (
 const (
 	tookTooLong = "The run took longer than its timeout"
 	podsGone    = "Its pods are gone, and their logs with them; a restartPolicy of Never keeps them."
-	repeat      = "Notify again, or create another Suite, to repeat the run."
 )
 
 func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State {
@@ -28,11 +26,12 @@ func failed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) State 
 		return State{Condition: v1alpha1.TimedOut(tookTooLong + timeout(j) + " and was stopped."), podUnknown: true}
 	}
 	if p := failedPod(pods); p != nil {
-		c := podFailed(j, p)
-		if c.Reason == v1alpha1.ReasonFailed {
-			c.Message = shards(j, pods) + c.Message
+		s := podFailed(j, p)
+		if s.Condition.Reason == v1alpha1.ReasonFailed {
+			s.Condition.Message = shards(j, pods) + s.Condition.Message
 		}
-		return State{Condition: c, Interrupted: c.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && endingOf(p).stoppedByCluster()}
+		s.Interrupted = s.Condition.Reason == v1alpha1.ReasonError && !slices.ContainsFunc(pods, failedByItself) && endingOf(p).stoppedByCluster()
+		return s
 	}
 	if name := endedBadlyIn(pods); name != "" {
 		return State{Condition: v1alpha1.Error(gaveUp(name))}
@@ -55,12 +54,14 @@ func timeout(j *batchv1.Job) string {
 func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	message := strings.TrimRight(plaintext.Line(cmp.Or(end.Message, end.Reason), maxQuote), ".")
 	if end.Reason == batchv1.JobReasonPodFailurePolicy && strings.Contains(end.Message, "Container "+job.ReadyContainer+" ") {
-		return State{Condition: v1alpha1.Error(fmt.Sprintf("The right version did not answer, and the pod that says more is gone: %s. %s", message, repeat))}
+		return noResult(fmt.Sprintf("The right version did not answer, and the pod that says more is gone: %s.", message))
 	}
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
 	}
-	return State{Interrupted: true, Condition: v1alpha1.Error("The pod was deleted before its end was seen: by hand, by a drain, or with its node. " + repeat)}
+	s := noResult("The pod was deleted before its end was seen: by hand, by a drain, or with its node.")
+	s.Interrupted = true
+	return s
 }
 
 // failedPod returns the last pod that failed by itself: the others were deleted because the Job had failed.
@@ -88,23 +89,24 @@ func finishedAt(p *corev1.Pod) time.Time {
 	return last
 }
 
-func podFailed(j *batchv1.Job, p *corev1.Pod) metav1.Condition {
+func podFailed(j *batchv1.Job, p *corev1.Pod) State {
 	cs := failedContainer(p)
-	switch e := endingOf(p); {
+	e := endingOf(p)
+	switch {
 	case e.cause == causeTimeLimit:
-		return v1alpha1.TimedOut(podDeadline(j, p))
+		return State{Condition: v1alpha1.TimedOut(podDeadline(j, p))}
 	case e.cause == causeDiskLimit:
-		return v1alpha1.Failed(tooMuchStorage(p))
+		return State{Condition: v1alpha1.Failed(tooMuchStorage(p))}
 	case e.cause == causeCluster && e.container == "":
-		return v1alpha1.Error(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s. %s", e.why, repeat))
+		return noResult(fmt.Sprintf("The cluster stopped the pod before its tests ended: %s.", e.why))
 	case e.cause == causeDeletion:
-		return v1alpha1.Error("The pod was deleted before its tests ended. " + repeat)
+		return noResult("The pod was deleted before its tests ended.")
 	case e.cause == causeSignal:
-		return v1alpha1.Error(stoppedMessage(p, e))
+		return noResult(stoppedMessage(p, e))
 	case cs == nil && failedInjected(p) != "":
-		return v1alpha1.Error(fmt.Sprintf("The %s, which is not in the jobTemplate, failed. %s", failedInjected(p), repeat))
+		return noResult(fmt.Sprintf("The %s, which is not in the jobTemplate, failed.", failedInjected(p)))
 	case cs == nil:
-		return v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))
+		return State{Condition: v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))}
 	default:
 		return containerFailed(j, p, cs.Name, termination(p, *cs))
 	}
@@ -125,4 +127,34 @@ func podDeadline(j *batchv1.Job, p *corev1.Pod) string {
 		return tookTooLong + timeout(j) + " and was stopped."
 	}
 	return "The pod took longer than the activeDeadlineSeconds of its own in the jobTemplate, and was stopped."
+}
+
+// In bytes. A condition is shown in tables, in checks and in lists of thousands of Suites; the whole text is in the log.
+const (
+	maxQuote   = 1024 // from a container or Kubernetes
+	maxSummary = 256  // from a run that passed
+	maxName    = 256  // a name that was not validated
+)
+
+func quoted(text, otherwise string) string {
+	if text = plaintext.Line(text, maxQuote); text != "" {
+		return ": " + text
+	}
+	return otherwise
+}
+
+const logCommand = "postflight runs logs "
+
+// logCommands print the log of a run. The command postflight also works with a key of the team, and after the pods are gone.
+func logCommands(j *batchv1.Job, target, options string) string {
+	return fmt.Sprintf(logCommand+"%s %s, or kubectl logs -n %s %s %s", j.Name, options, j.Namespace, target, options)
+}
+
+// WithoutLogCommands returns the message of a run without the sentence that has its logCommands, for a page that shows the log.
+func WithoutLogCommands(message, run string) string {
+	before, _, found := strings.Cut(message, ": "+logCommand+run+" ")
+	if !found {
+		return message
+	}
+	return before[:strings.LastIndex(before, ". ")+1]
 }

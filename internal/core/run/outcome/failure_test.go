@@ -9,10 +9,11 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 // again ends a message about a run that is worth repeating.
-const again = " Notify again, or create another Suite, to repeat the run."
+const rerunAdvice = " " + results.RerunAdvice
 
 func disruptionTarget(reason, message string) func(*corev1.Pod) {
 	return podCondition(corev1.DisruptionTarget, corev1.ConditionTrue, reason, message)
@@ -57,7 +58,7 @@ var outcomeOfAFailedPodCases = map[string]struct {
 	"Prepare": {
 		reason: "Nor is a node without room for the files of the tests.",
 		pod:    newPod(corev1.PodFailed, initContainer(job.PrepareContainer, exit(1, 9, `"timings.json" cannot be written for the tests: no space left on device`))),
-		want:   v1alpha1.Error(`The files for the tests could not be put in place: "timings.json" cannot be written for the tests: no space left on device. ` + repeat),
+		want:   v1alpha1.Error(`The files for the tests could not be put in place: "timings.json" cannot be written for the tests: no space left on device.` + rerunAdvice),
 	},
 	"OutOfMemory": {
 		reason: "The limit is what a person has to change.",
@@ -87,7 +88,7 @@ var outcomeOfAFailedPodCases = map[string]struct {
 	"StatusUnknown": {
 		reason: "A kubelet that lost a container says so.",
 		pod:    newPod(corev1.PodFailed, container("test", exitFor("ContainerStatusUnknown", 137, 9, "The container could not be located"))),
-		want:   v1alpha1.Error(`The end of the container "test" was lost with its node.` + again),
+		want:   v1alpha1.Error(`The end of the container "test" was lost with its node.` + rerunAdvice),
 	},
 	"FirstContainer": {
 		reason: "The first container that fails is the cause of the others.",
@@ -104,13 +105,13 @@ var outcomeOfAFailedPodCases = map[string]struct {
 		reason: "A node that runs out of room takes it from the pod.",
 		pod: newPod(corev1.PodFailed, container("test", exit(137, 9, "")), podReason("Evicted", "The node was low on resource: memory. "),
 			disruptionTarget("TerminationByKubelet", "The node was low on resources.")),
-		want: v1alpha1.Error("The cluster stopped the pod before its tests ended: The node was low on resource: memory (Evicted)." + again),
+		want: v1alpha1.Error("The cluster stopped the pod before its tests ended: The node was low on resource: memory (Evicted)." + rerunAdvice),
 	},
 	"EvictedForTheUseOfOthers": {
 		reason: "Names in the message may hold any word.",
 		pod: newPod(corev1.PodFailed, podReason("Evicted", "The node was low on resource: memory. Container exceed was using 2Gi."),
 			disruptionTarget("TerminationByKubelet", "")),
-		want: v1alpha1.Error("The cluster stopped the pod before its tests ended: The node was low on resource: memory. Container exceed was using 2Gi (Evicted)." + again),
+		want: v1alpha1.Error("The cluster stopped the pod before its tests ended: The node was low on resource: memory. Container exceed was using 2Gi (Evicted)." + rerunAdvice),
 	},
 	"EvictedForItsOwnUse": {
 		reason: "A pod that fills its own limit of disk has to be given more, like one out of memory.",
@@ -121,7 +122,7 @@ var outcomeOfAFailedPodCases = map[string]struct {
 		reason: "The scheduler made room for a pod that matters more.",
 		pod: newPod(corev1.PodFailed, deleted(8), container("test", exit(143, 9, "interrupted")),
 			disruptionTarget("PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod")),
-		want: v1alpha1.Error("The cluster stopped the pod before its tests ended: default-scheduler: preempting to accommodate a higher priority pod (PreemptionByScheduler)." + again),
+		want: v1alpha1.Error("The cluster stopped the pod before its tests ended: default-scheduler: preempting to accommodate a higher priority pod (PreemptionByScheduler)." + rerunAdvice),
 	},
 	"NoLongerDisrupted": {
 		reason: "A disruption that did not come about is none.",
@@ -132,17 +133,17 @@ var outcomeOfAFailedPodCases = map[string]struct {
 	"Rejected": {
 		reason: "A node may refuse the pod before any container exists.",
 		pod:    newPod(corev1.PodFailed, podReason("OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu")),
-		want:   v1alpha1.Error("The cluster stopped the pod before its tests ended: Pod was rejected: Node didn't have enough resource: cpu (OutOfcpu)." + again),
+		want:   v1alpha1.Error("The cluster stopped the pod before its tests ended: Pod was rejected: Node didn't have enough resource: cpu (OutOfcpu)." + rerunAdvice),
 	},
 	"RejectedWithoutMessage": {
 		reason: "A reason alone is better than nothing.",
 		pod:    newPod(corev1.PodFailed, podReason("NodeAffinity", "")),
-		want:   v1alpha1.Error("The cluster stopped the pod before its tests ended: NodeAffinity." + again),
+		want:   v1alpha1.Error("The cluster stopped the pod before its tests ended: NodeAffinity." + rerunAdvice),
 	},
 	"Deleted": {
 		reason: "Somebody deleted the pod, and its container ended because of that.",
 		pod:    newPod(corev1.PodFailed, deleted(8), container("test", exit(143, 9, "interrupted"))),
-		want:   v1alpha1.Error("The pod was deleted before its tests ended." + again),
+		want:   v1alpha1.Error("The pod was deleted before its tests ended." + rerunAdvice),
 	},
 	"DeletedAfterwards": {
 		reason: "The pod was deleted after its tests had failed.",
@@ -152,7 +153,7 @@ var outcomeOfAFailedPodCases = map[string]struct {
 	"DeletedBeforeItStarted": {
 		reason: "A pod may be deleted before it has a container.",
 		pod:    newPod(corev1.PodFailed, deleted(8)),
-		want:   v1alpha1.Error("The pod was deleted before its tests ended." + again),
+		want:   v1alpha1.Error("The pod was deleted before its tests ended." + rerunAdvice),
 	},
 	"Restarted": {
 		reason: "Where a container restarts in place, the failure is the one before the deletion.",
@@ -176,7 +177,7 @@ var outcomeOfAFailedPodCases = map[string]struct {
 func TestOutcomeOfAFailedPod(t *testing.T) {
 	for name, tc := range outcomeOfAFailedPodCases {
 		t.Run(name, func(t *testing.T) {
-			got := Observe(newJob(backoffExceeded), []corev1.Pod{tc.pod}).Condition
+			got := written(Observe(newJob(backoffExceeded), []corev1.Pod{tc.pod}))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -73,7 +73,7 @@ func TestInjected(t *testing.T) {
 			initContainer("istio-init", exit(1, 5, "")))}, "Error", `The init container "istio-init", which is not in the jobTemplate, failed.`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Observe(tc.job, tc.pods).Condition
+			c := written(Observe(tc.job, tc.pods))
 			if c.Reason != tc.want || !strings.Contains(c.Message, tc.says) {
 				t.Errorf("%s: %s: %s", tc.reason, c.Reason, c.Message)
 			}

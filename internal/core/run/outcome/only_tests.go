@@ -15,9 +15,9 @@ import (
 // onlyTestsFailed reports whether all that is wrong with a run that has ended are failed tests: each of its pods ran to its end and reported
 // whole. Then all tests that it does not name as failed passed, or were skipped.
 func onlyTestsFailed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) bool {
-	whole := c != nil && !c.NoStore && len(c.Missing) == 0 && len(c.Lost) == 0 && len(c.Summary.Silent) == 0 &&
+	complete := c != nil && !c.NoStore && len(c.Missing) == 0 && len(c.Lost) == 0 && len(c.Summary.Silent) == 0 &&
 		c.Summary.Failed > 0 && c.Summary.Unread == 0 && !c.Summary.Older
-	return whole && results.DecidedByTests(job.RequirementOf(j)) && allStarted(j, pods) && !slices.ContainsFunc(pods, failedOtherwise)
+	return complete && results.DecidedByTests(job.RequirementOf(j)) && allStarted(j, pods) && !slices.ContainsFunc(pods, failedOtherwise)
 }
 
 // allStarted reports whether the pods are all that the Job was to have: the first failure may stop the others, and of a work queue nobody knows

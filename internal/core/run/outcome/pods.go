@@ -44,3 +44,18 @@ func Unconfirmed(j *batchv1.Job, pods []corev1.Pod, now time.Time) bool {
 			func(cs corev1.ContainerStatus) bool { return cs.State.Running != nil })
 	})
 }
+
+// PodToDebug returns the pod of a run that failed last and its container that failed first, or else the newest pod; nil: there is none.
+func PodToDebug(pods []corev1.Pod) (p *corev1.Pod, container string) {
+	p = failedPod(pods)
+	switch {
+	case p == nil && len(pods) == 0:
+		return nil, ""
+	case p == nil:
+		p = new(slices.MaxFunc(pods, byCreation))
+	}
+	if cs := failedContainer(p); cs != nil {
+		container = cs.Name
+	}
+	return p, container
+}

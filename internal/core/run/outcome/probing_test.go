@@ -47,7 +47,7 @@ func TestProbeState(t *testing.T) {
 		"its pod is gone": {
 			reason: "The Job still says that it was the probe.", job: byPolicy,
 			want: v1alpha1.Error("The right version did not answer, and the pod that says more is gone: " +
-				"Container postflight-ready for pod acme/smoke-1-x failed with exit code 3 matching FailJob rule at index 0. " + repeat),
+				"Container postflight-ready for pod acme/smoke-1-x failed with exit code 3 matching FailJob rule at index 0." + rerunAdvice),
 		},
 		"it was killed": {
 			reason: "Nor does that say anything about the tests.", job: backoffExceeded, pods: []corev1.Pod{asking(corev1.PodFailed, exitFor("OOMKilled", 137, 9, ""))},
@@ -55,7 +55,7 @@ func TestProbeState(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Observe(newJob(tc.job), tc.pods).Condition); diff != "" {
+			if diff := cmp.Diff(tc.want, written(Observe(newJob(tc.job), tc.pods))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

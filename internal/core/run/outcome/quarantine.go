@@ -27,7 +27,7 @@ func excuse(s State, j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Po
 		if problem = judgment.Problem; problem == "" {
 			return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By, Killed: killedForMemory(pods)}
 		}
-		s.DecidedBy, problem = judgment.By, strings.TrimSuffix(problem, ".")
+		s.DecidedBy, problem = judgment.By, strings.TrimSuffix(strings.TrimSpace(problem+" "+judgment.Advice), ".")
 	}
 	s.Condition.Message = "That does not excuse the run: " + problem + ". " + s.Condition.Message
 	return s
@@ -36,7 +36,8 @@ func excuse(s State, j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Po
 // unexcused returns why something besides quarantined tests may have failed, or "". In doubt, the run fails: each pod whose work counts
 // has to have ended by itself, with a report in which quarantined tests failed and no others.
 func unexcused(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod, c *results.Collected) string {
-	switch template := j.Spec.Template.Spec; {
+	template := j.Spec.Template.Spec
+	switch {
 	case job.RequirementOf(j).Policy == v1alpha1.RequireNothing:
 		return "with results.require: Nothing, the exit code alone decides"
 	case end.Reason != batchv1.JobReasonBackoffLimitExceeded && end.Reason != batchv1.JobReasonFailedIndexes:

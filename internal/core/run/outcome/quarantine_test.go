@@ -203,8 +203,8 @@ func TestNeverExcused(t *testing.T) {
 	}
 }
 
-// TestQuarantinedRepetition: a run that repeats a quarantined test passes by itself if that fails again, and does not show that it passes.
-func TestQuarantinedRepetition(t *testing.T) {
+// TestQuarantinedRerun: a run that repeats a quarantined test passes by itself if that fails again, and does not show that it passes.
+func TestQuarantinedRerun(t *testing.T) {
 	plan := failedtests.Plan{Of: "r1", Ran: 10, Names: results.SetOf([]string{"cart"})}
 	shard := func(i int, tests string) corev1.Pod {
 		read := results.Tests{Repeats: plan.Names, Quarantines: quarantine.Compile(flakyCart.Rules)}

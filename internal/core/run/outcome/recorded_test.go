@@ -14,7 +14,7 @@ import (
 // TestRecorded reads Jobs and pods as Kubernetes 1.36 with containerd wrote them; the file names say what happened.
 // So the other tables do not depend on our assumptions only. The pods are named p.
 func TestRecorded(t *testing.T) {
-	const gone = "Error: The pod was deleted before its end was seen: by hand, by a drain, or with its node." + again
+	const gone = "Error: The pod was deleted before its end was seen: by hand, by a drain, or with its node." + rerunAdvice
 	want := map[string]string{
 		"deadline":               "TimedOut: The run took longer than its timeout of 4s and was stopped.",
 		"deadline-image":         "TimedOut: The run took longer than its timeout of 8s and was stopped.",
@@ -58,7 +58,7 @@ func TestRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j, pods := recorded(t, file)
 			state := Observe(j, pods)
-			c := state.Condition
+			c := written(state)
 			if got := !state.HopelessSince.IsZero(); got != hopeless[name] {
 				t.Errorf("hopeless: %t, want %t", got, hopeless[name])
 			}

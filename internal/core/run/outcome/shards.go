@@ -40,7 +40,8 @@ func shards(j *batchv1.Job, pods []corev1.Pod) string {
 		return ""
 	}
 	text := fmt.Sprintf("%d of %d shards failed", failed, all)
-	switch stopped := all - failed - int(j.Status.Succeeded); {
+	stopped := all - failed - int(j.Status.Succeeded)
+	switch {
 	case stopped == 1:
 		text += "; 1 was stopped"
 	case stopped > 1:

@@ -1,3 +1,4 @@
+// Package outcome reads what became of a run: Observe derives its state from the status of its Job, which package job made, and from its pods.
 package outcome
 
 import (
@@ -16,6 +17,7 @@ import (
 // State is the state of a run, as its Job and pods show it.
 type State struct {
 	Condition     metav1.Condition   // the Succeeded condition of the run
+	Advice        string             // a sentence after its message: what to do, unless another run follows by itself; "": the message says it
 	DecidedBy     v1alpha1.DecidedBy // "" unless the run passed or failed
 	Judged        bool               // the containers exited with 0, and reports decide against the run
 	PodProblem    string             // why a pod cannot start, or how its container exited before a restart, or ""
@@ -32,24 +34,38 @@ type State struct {
 	podUnknown    bool               // the message describes no pod, so an earlier problem still counts
 }
 
+// noResult is the state of a run without a result, which another run may have.
+func noResult(cause string) State {
+	return State{Condition: v1alpha1.Error(cause), Advice: results.RerunAdvice}
+}
+
+// WithAdvice returns a condition whose message ends with an advice, as it is written.
+func WithAdvice(c metav1.Condition, advice string) metav1.Condition {
+	if advice != "" {
+		c.Message += " " + advice
+	}
+	return c
+}
+
 // Observe derives the state of a run from its Job and pods. It ends with the Job's final conditions, which come once all pods have stopped.
 func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	var s State
 	c := collected(j, pods)
-	switch end := end(j); {
-	case end == nil:
+	final := end(j)
+	switch {
+	case final == nil:
 		s = unfinished(j, pods)
-	case end.Type == batchv1.JobComplete:
+	case final.Type == batchv1.JobComplete:
 		s = completed(j, pods, c)
-	case onlyInjectedFailed(j, end, pods):
+	case onlyInjectedFailed(j, final, pods):
 		s = completed(j, pods, c)
 		s.Condition.Message += ignored(pods)
 	default:
-		s = failed(j, end, pods)
+		s = failed(j, final, pods)
 		if s.Condition.Reason == v1alpha1.ReasonFailed {
 			s.DecidedBy = v1alpha1.DecidedByExitCode
 		}
-		s = excuse(s, j, end, pods, c)
+		s = excuse(s, j, final, pods, c)
 	}
 	if s.Condition.Reason == v1alpha1.ReasonFailed {
 		s.Condition.Message = countsAgain(j, c) + s.Condition.Message
@@ -57,7 +73,7 @@ func Observe(j *batchv1.Job, pods []corev1.Pod) State {
 	withOnlyTests(s, j, pods, c)
 	s.Started, s.TestsEnded, s.Collected = started(pods), allTestsEnded(pods), c
 	s.HeldOpen = !s.TestsEnded.IsZero() && anyHeldOpen(pods) != ""
-	s.NotBegun = end(j) == nil && !begun(j, pods)
+	s.NotBegun = final == nil && !begun(j, pods)
 	return s
 }
 
@@ -107,14 +123,14 @@ func (s State) KeepRunning(recorded metav1.Condition) State {
 
 // CompletionTime is when the Job ended in any way, or nil.
 func CompletionTime(j *batchv1.Job) *metav1.Time {
-	end := end(j)
+	final := end(j)
 	switch {
-	case end == nil:
+	case final == nil:
 		return nil
 	case j.Status.CompletionTime != nil:
 		return j.Status.CompletionTime
 	default:
-		return &end.LastTransitionTime
+		return &final.LastTransitionTime
 	}
 }
 

@@ -143,7 +143,7 @@ func TestOutcomeOfAnEndedJob(t *testing.T) {
 	for name, tc := range outcomeOfAnEndedJobCases {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(tc.pods)
-			got := Observe(tc.job, tc.pods).Condition
+			got := written(Observe(tc.job, tc.pods))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
 			}

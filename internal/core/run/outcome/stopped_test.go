@@ -78,5 +78,5 @@ func describe(s State) string {
 	if s.Interrupted {
 		reason += ", interrupted"
 	}
-	return reason + ": " + s.Condition.Message
+	return reason + ": " + written(s).Message
 }

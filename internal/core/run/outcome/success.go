@@ -29,9 +29,12 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	}
 	problem := fmt.Sprintf("%s exited with 0, but %s", testContainer(pods), judgment.Problem)
 	killed := killedForMemory(pods)
-	switch gone := int(j.Status.Succeeded) - count(pods, succeeded); {
+	gone := int(j.Status.Succeeded) - count(pods, succeeded)
+	switch {
 	case judgment.Problem == "" && judgment.By == v1alpha1.DecidedByExitCode && gone > 0:
-		return State{Condition: v1alpha1.Error(podsLost(gone, int(j.Status.Succeeded)) + repeat), Interrupted: true}
+		s := noResult(podsLost(gone, int(j.Status.Succeeded)))
+		s.Interrupted = true
+		return s
 	case judgment.Problem == "" && judgment.By == v1alpha1.DecidedByExitCode && killed != "":
 		return State{Condition: v1alpha1.Failed(killed), DecidedBy: v1alpha1.DecidedByExitCode}
 	case judgment.Problem == "" && judgment.By != v1alpha1.DecidedByExitCode && unsuccessful(j) != "":
@@ -39,7 +42,7 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 	case judgment.Problem == "":
 		return State{Condition: passed(j, pods, c, judgment.By), DecidedBy: judgment.By, Killed: killed}
 	case judgment.Lost:
-		return State{Condition: v1alpha1.Error(problem), Judged: true, Interrupted: judgment.Gone}
+		return State{Condition: v1alpha1.Error(problem), Advice: judgment.Advice, Judged: true, Interrupted: judgment.Gone}
 	default:
 		return State{Condition: v1alpha1.Failed(problem), DecidedBy: judgment.By, Judged: true}
 	}
@@ -48,9 +51,9 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 // podsLost is a sentence: a drained pod is gone at once, and its Job may have counted it as succeeded.
 func podsLost(gone, all int) string {
 	if all == 1 {
-		return "The pod that exited with 0 is gone: evicted, drained or deleted. Nothing shows that all its tests ran. "
+		return "The pod that exited with 0 is gone: evicted, drained or deleted. Nothing shows that all its tests ran."
 	}
-	return fmt.Sprintf("Of the %d pods that exited with 0, %d %s gone: evicted, drained or deleted. Nothing shows that all their tests ran. ",
+	return fmt.Sprintf("Of the %d pods that exited with 0, %d %s gone: evicted, drained or deleted. Nothing shows that all their tests ran.",
 		all, gone, map[bool]string{true: "is", false: "are"}[gone == 1])
 }
 
@@ -113,11 +116,14 @@ func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 		if !succeeded(&p) {
 			continue
 		}
-		switch e := endingOf(&p); {
+		e := endingOf(&p)
+		switch {
 		case e.cause == causeDiskLimit:
 			return State{Condition: v1alpha1.Failed(tooMuchStorage(&p)), DecidedBy: v1alpha1.DecidedByExitCode}, true
 		case e.cause == causeTimeLimit, e.stoppedByCluster():
-			return State{Condition: v1alpha1.Error(stoppedMessage(&p, e)), Interrupted: true}, true
+			s = noResult(stoppedMessage(&p, e))
+			s.Interrupted = true
+			return s, true
 		}
 	}
 	return State{}, false
@@ -133,7 +139,7 @@ func stoppedMessage(p *corev1.Pod, e ending) string {
 	case causeTimeLimit:
 		what = "The deadline of the pod stopped it."
 	}
-	return what + " Its tests may not all have run, although they exited with 0. " + repeat
+	return what + " Its tests may not all have run, although they exited with 0."
 }
 
 // killedForMemory is a sentence: in which container that exited with 0 something was killed for its memory. It is "" if there is none.

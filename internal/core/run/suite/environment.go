@@ -18,7 +18,7 @@ func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expi
 	return &v1alpha1.Environment{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            prefix + "-" + hash(base.Name, deploymentURL),
+			Name:            prefix + "-" + Hash(base.Name, deploymentURL),
 			Namespace:       base.Namespace,
 			Labels:          map[string]string{v1alpha1.LabelEnvironment: base.Name},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(base, v1alpha1.GroupVersion.WithKind("Environment"))},

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 )
 
 const (
@@ -64,11 +67,11 @@ func (id identity) name(triggerName string) string {
 }
 
 func (id identity) hash() string {
-	return hash(string(id.trigger), id.environment, id.kind, id.value, strconv.Itoa(int(id.attempt)))
+	return Hash(string(id.trigger), id.environment, id.kind, id.value, strconv.Itoa(int(id.attempt)))
 }
 
-// hash prefixes parts with their lengths, so that no two lists of parts read the same.
-func hash(parts ...string) string {
+// Hash prefixes parts with their lengths, so that no two lists of parts read the same.
+func Hash(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
 		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
@@ -88,3 +91,35 @@ func VariablesDigest(variables map[string]string) string {
 	_ = out.Encode(variables) // a map of strings is always JSON
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSuffix(content.Bytes(), []byte("\n"))))
 }
+
+// The bounds of the schema, in bytes.
+const (
+	maxCommit     = 128
+	maxRepository = 256
+)
+
+// CommitName names a commit as the subject of a sentence.
+func CommitName(c commit.Commit) string {
+	revision := cmp.Or(ShownSHA(c.Revision), "another version")
+	if c.Repository == "" {
+		return revision
+	}
+	return revision + " of " + ShownRepository(c.Repository)
+}
+
+// ShownSHA shortens a commit that anyone may have written.
+func ShownSHA(sha string) string { return commit.ShortSHA(plaintext.Line(sha, maxCommit)) }
+
+// PageURL is the address of a run's page. It never changes, because it ends up in CI logs, in checks and in chat.
+func PageURL(publicURL, namespace, name string) string {
+	return publicurl.Join(publicURL, "/runs/"+namespace+"/"+name)
+}
+
+// ShownRepository shortens the name of a repository that anyone may have written.
+func ShownRepository(name string) string { return plaintext.Line(name, maxRepository) }
+
+// maxPerson bounds an annotation that names a person, in bytes: it has room for the name of a service account.
+const maxPerson = 256
+
+// ShownPerson shortens a name that anyone may have written.
+func ShownPerson(name string) string { return plaintext.Line(name, maxPerson) }

@@ -2,6 +2,8 @@ package suite
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +78,7 @@ func New(r Request) *v1alpha1.Suite {
 		s.Annotations[v1alpha1.AnnotationScheduledFor] = r.ScheduledFor.UTC().Format(time.RFC3339)
 	}
 	if !r.DeployedAt.IsZero() {
-		s.Spec.DeployedAt = microTime(r.DeployedAt)
+		s.Spec.DeployedAt = MicroTime(r.DeployedAt)
 	}
 	if r.Traceparent != "" {
 		s.Annotations[v1alpha1.AnnotationTraceparent] = r.Traceparent
@@ -139,4 +141,42 @@ func deployment(n *notification.Notification) v1alpha1.Deployment {
 		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor,
 		Repository: n.Repository, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
 	}
+}
+
+// MicroTime is a time as the API server keeps it.
+func MicroTime(t time.Time) *metav1.MicroTime {
+	return new(metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond)))
+}
+
+// Rerun returns the attempt that another notification would create, so that the two are one run; without a SHA, the request identifies it.
+// The API server sets when it was received: the clock of a person's machine must not decide what supersedes what.
+func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) *v1alpha1.Suite {
+	id := identityOf(commit.Of(s.Spec.Deployment), request)
+	id.trigger, id.environment, id.attempt = trigger, s.Spec.Environment, attempt
+	next := &v1alpha1.Suite{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        id.name(s.Spec.Trigger.Name),
+			Namespace:   s.Namespace,
+			Labels:      labelsOfRun(s),
+			Annotations: map[string]string{v1alpha1.AnnotationRequestID: request, v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
+
+			OwnerReferences: slices.Clone(s.OwnerReferences),
+		},
+		Spec: *s.Spec.DeepCopy(),
+	}
+	next.Spec.Trigger.UID = trigger
+	next.Spec.Attempt = attempt
+	next.Spec.ReceivedAt, next.Spec.DeployedAt = nil, nil
+	next.Spec.Cancel = false
+	next.Spec.OnlyFailedOf = nil
+	return next
+}
+
+// labelsOfRun omits that the run was restored, which is not true of its next attempt.
+func labelsOfRun(s *v1alpha1.Suite) map[string]string {
+	labels := maps.Clone(s.Labels)
+	delete(labels, v1alpha1.LabelRestored)
+	delete(labels, v1alpha1.LabelRestoredByVelero)
+	return labels
 }

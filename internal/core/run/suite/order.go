@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -9,21 +10,21 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
-// stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
-type stream struct{ trigger, environment, key string }
+// Stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
+type Stream struct{ Trigger, Environment, Key string }
 
-// streamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals.
-func streamOf(s *v1alpha1.Suite) stream {
+// StreamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals.
+func StreamOf(s *v1alpha1.Suite) Stream {
 	spec := &s.Spec
 	switch {
 	case spec.SupersedeKey != "":
-		return stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey}
+		return Stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey}
 	case spec.Supersede == v1alpha1.SupersedeNone:
-		return stream{}
+		return Stream{}
 	case spec.Supersede == v1alpha1.SupersedeEnvironment:
-		return stream{environment: spec.Environment}
+		return Stream{Environment: spec.Environment}
 	default:
-		return stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment)}
+		return Stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment)}
 	}
 }
 
@@ -34,11 +35,11 @@ func branchKey(branch, environment string) string {
 
 // StreamKey identifies the stream of a Suite within its namespace, or is "". A newer run of a stream makes older ones pointless.
 func StreamKey(s *v1alpha1.Suite) string {
-	x := streamOf(s)
-	if x == (stream{}) {
+	x := StreamOf(s)
+	if x == (Stream{}) {
 		return ""
 	}
-	return hash(x.trigger, x.environment, x.key)
+	return Hash(x.Trigger, x.Environment, x.Key)
 }
 
 // SameCommit reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
@@ -64,11 +65,11 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return slices.MaxFunc(stream, ledger.Compare)
 }
 
-// newerThan returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What was
+// NewerDeployment returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What was
 // started again is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
-func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	newer := slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
-		return !ledger.IsDeployment(other) || repeatsRun(other, s) || ledger.Compare(other, s) <= 0
+		return !ledger.IsDeployment(other) || isSuccessor(other, s) || ledger.Compare(other, s) <= 0
 	})
 	if n := newest(newer); n == nil || Siblings(n, s) {
 		return nil
@@ -76,14 +77,37 @@ func newerThan(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(newer, func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
 }
 
-// repeatsRun does not trust the annotation alone, which anyone can write who creates Suites.
-func repeatsRun(other, s *v1alpha1.Suite) bool {
+// isSuccessor does not trust the annotation alone, which anyone can write who creates Suites.
+func isSuccessor(other, s *v1alpha1.Suite) bool {
 	return other.Annotations[v1alpha1.AnnotationRepeats] == s.Name && other.Spec.Deployment == s.Spec.Deployment
 }
 
-// unfinishedBefore returns the newest Suite that is older than s, is no sibling, and has not ended.
-func unfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
+// UnfinishedBefore returns the newest Suite that is older than s, is no sibling, and has not ended.
+func UnfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return newest(slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
 		return other.Finished() || ledger.Compare(other, s) >= 0 || Siblings(other, s)
 	}))
+}
+
+// LastPassed returns the other run of the same Trigger, Environment and variables that passed last and whose tests were counted, or nil. One
+// that repeated only failed tests has not run all.
+func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
+	for _, other := range runs {
+		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
+		if counted && sameTests(s, other) && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
+			last = other
+		}
+	}
+	return last
+}
+
+// sameTests reports whether two runs should have the same tests.
+func sameTests(s, other *v1alpha1.Suite) bool {
+	return other.Name != s.Name && other.Spec.Trigger.UID == s.Spec.Trigger.UID && other.Spec.Environment == s.Spec.Environment &&
+		digestOf(other) == digestOf(s)
+}
+
+// digestOf is that of the variables of a run. A Suite that somebody created by hand has no annotation.
+func digestOf(s *v1alpha1.Suite) string {
+	return cmp.Or(s.Annotations[v1alpha1.AnnotationVariablesDigest], VariablesDigest(s.Spec.Variables))
 }

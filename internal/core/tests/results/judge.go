@@ -20,6 +20,7 @@ type Judgment struct {
 	By      v1alpha1.DecidedBy
 	Problem string // completes the sentence "..., but"; "" if the run passes
 	Lost    bool   // what the tests reported is lost: the run has no result
+	Advice  string // a sentence after the Problem: what to do, unless another run follows by itself; "": the Problem says it
 	Gone    bool   // it is lost with a pod, or its collector was stopped; another run may have a result
 }
 
@@ -27,7 +28,9 @@ const (
 	writeReport = "Write one, or set results.require of the Trigger to Nothing, with which the exit code alone decides."
 	wholeReport = " See to it that the tests write their reports to the end, and readable for others, and nothing else that ends in .xml."
 	lost        = "what its tests reported is lost, so nothing shows that they passed. "
-	repeat      = " Notify again, or create another Suite, to repeat the run."
+
+	// RerunAdvice is what to do about a run without a result, if nothing happens by itself.
+	RerunAdvice = "Notify again, or create another Suite, to repeat the run."
 )
 
 // Judge counts a failed test that no Quarantine names, whatever else is known.
@@ -39,8 +42,9 @@ func (c *Collected) Judge(r Requirement) Judgment {
 		problem := cmp.Or(Sentence(Status(c.Summary)), tests(c.Summary.Failed)+" failed.")
 		return Judgment{By: v1alpha1.DecidedByTests, Problem: problem + unrepeated(c.Summary)}
 	}
-	if problem, lost := c.reportProblem(); problem != "" {
-		return Judgment{By: v1alpha1.DecidedByReport, Problem: problem, Lost: lost, Gone: lost && c.gone()}
+	if j := c.reportProblem(); j.Problem != "" {
+		j.By, j.Gone = v1alpha1.DecidedByReport, j.Lost && c.gone()
+		return j
 	}
 	if c.Summary.Quarantined > 0 {
 		return Judgment{By: v1alpha1.DecidedByTests, Problem: tooFewBeside(c.Summary.Counts, max(r.MinTests, 1))}
@@ -53,24 +57,24 @@ func (c *Collected) Judge(r Requirement) Judgment {
 
 func (c *Collected) gone() bool { return c == nil || !c.NoStore && len(c.Lost) > 0 }
 
-func (c *Collected) reportProblem() (problem string, isLost bool) {
+func (c *Collected) reportProblem() Judgment {
 	switch {
 	case c == nil:
-		return lost + "Its pods are gone: evicted, drained or deleted." + repeat, true
+		return Judgment{Lost: true, Problem: lost + "Its pods are gone: evicted, drained or deleted.", Advice: RerunAdvice}
 	case c.NoStore:
-		return "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
-			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing.", true
+		return Judgment{Lost: true, Problem: "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
+			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing."}
 	case len(c.Lost) > 0:
-		return lost + strings.Join(c.Lost[:min(len(c.Lost), maxMissing)], " ") + repeat, true
+		return Judgment{Lost: true, Problem: lost + strings.Join(c.Lost[:min(len(c.Lost), maxMissing)], " "), Advice: RerunAdvice}
 	case c.Summary.Older && c.Summary.Problem != "":
-		return "the collector in its pod is of an earlier version of Postflight, which does not say whether all reports could be read " +
-			"whole. It says: " + c.Summary.Problem + repeat, true
+		return Judgment{Lost: true, Problem: "the collector in its pod is of an earlier version of Postflight, which does not say whether all reports could be read " +
+			"whole. It says: " + c.Summary.Problem, Advice: RerunAdvice}
 	case c.Summary.Unread == 1:
-		return strings.TrimSpace("a report could not be read whole. "+c.Summary.Problem) + wholeReport, false
+		return Judgment{Problem: strings.TrimSpace("a report could not be read whole. "+c.Summary.Problem) + wholeReport}
 	case c.Summary.Unread > 1:
-		return strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)) + wholeReport, false
+		return Judgment{Problem: strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)) + wholeReport}
 	default:
-		return silent(c.Summary), false
+		return Judgment{Problem: silent(c.Summary)}
 	}
 }
 

@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.c.Judge(tc.r)
-			if got.By != tc.by || got.Lost != tc.lost || (got.Problem == "") != (tc.problem == "") || !strings.Contains(got.Problem, tc.problem) {
+			if got.By != tc.by || got.Lost != tc.lost || (got.Problem == "") != (tc.problem == "") || !strings.Contains(got.Problem+" "+got.Advice, tc.problem) {
 				t.Errorf("%s\n%+v", tc.reason, got)
 			}
 		})

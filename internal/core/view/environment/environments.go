@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -59,19 +59,19 @@ func holdOf(e *v1alpha1.Environment, now time.Time) string {
 	if until.IsZero() {
 		return ""
 	}
-	text := "On hold until " + suite.HoldEnd(until, now)
-	if why := suite.HoldWhy(e); why != "" {
+	text := "On hold until " + queue.HoldEnd(until, now)
+	if why := queue.HoldWhy(e); why != "" {
 		text += " — " + why
 	}
 	return text + "."
 }
 
 func settlingOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) string {
-	s := suite.SettlingOf(e, suite.BurstOf(e, own), now)
+	s := queue.SettlingOf(e, queue.BurstOf(e, own), now)
 	if s == nil {
 		return ""
 	}
-	return "Settling: " + suite.SettlingClause(*s, now) + "."
+	return "Settling: " + queue.SettlingClause(*s, now) + "."
 }
 
 // summaryOf takes the runs of the Environment, newest first.

@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
@@ -106,7 +106,7 @@ func (a *API) shownEnvironment(r *exchange.Request, e *v1alpha1.Environment) (ht
 	now := a.Clock.Now()
 	shown := record.EnvironmentOf(r.Team(), workloads.WithCurrent(e, runs), now)
 	shown.PageURL = a.environmentURL(shown)
-	shown.Settling = suite.SettlingOf(e, suite.BurstOf(e, runs), now)
+	shown.Settling = queue.SettlingOf(e, queue.BurstOf(e, runs), now)
 	return shown, nil
 }
 

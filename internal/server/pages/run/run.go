@@ -6,7 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
@@ -107,7 +107,7 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 	d := &runData{
 		Run: view.RunOf(subject, u.Clock.Now()), Tab: tab,
 		CanCancel: !s.Finished() && !s.Spec.Cancel, CanRerun: s.Finished() && !run.Archived(),
-		CanRerunFailed: !run.Archived() && suite.FailedProblem(s) == "",
+		CanRerunFailed: !run.Archived() && rerun.FailedProblem(s) == "",
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
 	if !r.Act {

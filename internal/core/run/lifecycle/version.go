@@ -1,0 +1,190 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+)
+
+const maxProgress = 3 // workloads that a message describes; others are counted
+
+// version is what a run waits for: a commit of a repository, in the workloads of an Environment.
+type version struct {
+	environment *v1alpha1.Environment
+	repository  string
+	sha         string // empty: the notification named none, and whatever is rolled out counts
+}
+
+// awaited returns the version that a run has to wait for; false: its Trigger or its Environment says that there is none.
+func awaited(o Observation) (v version, waits bool) {
+	if !o.Trigger.Spec.Ready.ForWorkloads() {
+		return v, false
+	}
+	v = version{environment: o.Environment, sha: o.Suite.Spec.Deployment.SHA}
+	v.repository = ledger.RepositoryOf(o.Environment, o.Suite.Spec.Deployment.Repository)
+	return v, len(o.Environment.Spec.Workloads) > 0
+}
+
+// unnamed says that no workload is of the repository that was notified: then nothing would show that its version is there.
+func (v version) unnamed() string {
+	if ledger.HasWorkloads(v.environment, v.repository) {
+		return ""
+	}
+	notified := "The notification names no repository"
+	if v.repository != "" {
+		notified = "The notification names the repository " + suite.ShownRepository(v.repository)
+	}
+	return fmt.Sprintf("%s, and the workloads of %s are of %s, so nothing shows when its version is there, for which ready of the Trigger waits. "+
+		"Correct the repository in the Environment, or in the notification, and notify again.",
+		notified, v.environment.Name, suite.ShownRepository(strings.Join(ledger.Repositories(v.environment), ", ")))
+}
+
+// WaitsForNothing reports whether the ready of a Trigger has no effect in its Environment.
+func WaitsForNothing(t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
+	r := t.Spec.Ready
+	return r != nil && r.HTTP == nil && (!r.ForWorkloads() || len(e.Spec.Workloads) == 0)
+}
+
+// versionMissing waits for the version of a run, or ends the run if nothing would show it.
+func versionMissing(o Observation, now time.Time) *Decision {
+	v, waits := awaited(o)
+	if !waits || o.Creation.Result != NotTried {
+		return nil
+	}
+	if problem := v.unnamed(); problem != "" {
+		return condition(v1alpha1.Error(problem))
+	}
+	if progress := v.progress(); progress != "" {
+		return awaitDeployment(o, v, progress, now)
+	}
+	return nil
+}
+
+// onlyMessage reports whether a run that has not ended keeps its place: others may overtake it from when it waits for its version, and
+// cannot once it does not.
+func (d Decision) onlyMessage(o Observation) bool {
+	waits := d.NotRolledOut != ""
+	queued := d.OnHold || waits || o.Position != nil && o.Position.Number > 0
+	return queued && !Ended(d.Condition) && waits == o.Suite.AwaitsDeployment()
+}
+
+// awaitDeployment waits for an event of the Environment, with a timer for the time limit. It takes neither a slot nor a place in the queue.
+func awaitDeployment(o Observation, v version, progress string, now time.Time) *Decision {
+	limit := o.Trigger.Spec.Ready.Limit()
+	waited := now.Sub(since(o.Suite, v1alpha1.ConditionDeploymentReady, now))
+	if waited >= limit {
+		return &Decision{NotRolledOut: progress, Condition: v1alpha1.Error(v.late(progress, limit))}
+	}
+	return &Decision{
+		NotRolledOut: progress,
+		Condition: v1alpha1.Queued(fmt.Sprintf(
+			"Waiting for %s in %s: %s The run ends as Error if that takes longer than %s.", v, o.Environment.Name, progress, plaintext.Duration(limit))),
+		RequeueAfter: limit - waited,
+	}
+}
+
+// String names the version as the object of a sentence.
+func (v version) String() string {
+	repository := suite.ShownRepository(v.repository)
+	switch {
+	case repository == "":
+		return cmp.Or(suite.ShownSHA(v.sha), "the rollout")
+	case v.sha == "":
+		return "the rollout of " + repository
+	default:
+		return suite.ShownSHA(v.sha) + " of " + repository
+	}
+}
+
+// deployed is what the Environment has; nil: nobody has looked at its present workloads.
+func (v version) deployed() *v1alpha1.Deployed {
+	e := v.environment
+	i := slices.IndexFunc(e.Status.Deployed, func(d v1alpha1.Deployed) bool {
+		return commit.SameRepository(d.Repository, v.repository) && len(d.Workloads) > 0
+	})
+	if i < 0 || e.Status.ObservedGeneration != e.Generation {
+		return nil
+	}
+	return &e.Status.Deployed[i]
+}
+
+// progress returns how far the version is, as sentences, or "" if it is rolled out.
+func (v version) progress() string {
+	d := v.deployed()
+	if d == nil {
+		return strings.TrimRight(cmp.Or(v1alpha1.ReadyProblem(v.environment.Status.Conditions), "Its workloads have not been read yet"), ".") + "."
+	}
+	if d.Ready != nil && *d.Ready && v.is(d.SHA) {
+		return ""
+	}
+	var says []string
+	for _, w := range d.Workloads {
+		if !w.Ready || !v.is(w.SHA) {
+			says = append(says, v.of(w))
+		}
+	}
+	if more := len(says) - maxProgress; more > 0 {
+		says = append(says[:maxProgress], fmt.Sprintf("And %d more.", more))
+	}
+	return cmp.Or(strings.Join(says, " "), d.Message, "Its workloads are being rolled out.")
+}
+
+// of says what one workload has instead.
+func (v version) of(w v1alpha1.DeployedWorkload) string {
+	object := "The " + w.Kind + " " + w.Name
+	switch {
+	case w.SHA != "" && !v.is(w.SHA):
+		return strings.TrimSpace(fmt.Sprintf("%s has %s. %s", object, suite.ShownSHA(w.SHA), w.Message))
+	case w.Message != "":
+		return w.Message
+	case w.SHA == "":
+		return object + " names no commit."
+	default:
+		return object + " is being rolled out."
+	}
+}
+
+// late is why the run ends.
+func (v version) late(progress string, limit time.Duration) string {
+	what := v.String()
+	d, e := v.deployed(), v.environment.Name
+	check := fmt.Sprintf(" Check what deploys it, which \"postflight environments show %s\" shows, then notify again.", e)
+	coming := func(w v1alpha1.DeployedWorkload) bool { return v.is(w.SHA) }
+	if d == nil || d.SHA == "" || v.is(d.SHA) || slices.ContainsFunc(d.Workloads, coming) {
+		return fmt.Sprintf("In %s, %s was not complete within %s: %s%s", e, what, plaintext.Duration(limit), progress, check)
+	}
+	has := v
+	has.sha = d.SHA
+	return fmt.Sprintf("%s has %s, not %s: the rollout did not happen within %s. %s%s", e, has, suite.ShownSHA(v.sha), plaintext.Duration(limit), progress, check)
+}
+
+// is reports whether a text means the commit: either may be the beginning of the other, as Git shortens it.
+func (v version) is(sha string) bool {
+	return v.sha == "" || commit.SameSHA(v.sha, sha)
+}
+
+// setDeploymentReady forgets since when the run waits for its version, if it waits for something else: only time in which it would have
+// started counts. While it waits for its version, nothing else is tried.
+func setDeploymentReady(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
+	switch {
+	case d.NotRolledOut != "":
+		setCondition(s, v1alpha1.NotRolledOut(d.NotRolledOut), now)
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionJobAccepted)
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionInputsReady)
+	case Ended(d.Condition) || !s.AwaitsDeployment():
+	case d.RolledOut || o.Job != nil:
+		setCondition(s, v1alpha1.RolledOut(), now)
+	default:
+		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionDeploymentReady)
+	}
+}

@@ -1,0 +1,255 @@
+package rerun_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
+)
+
+// answeredAgain is a run with whose result a notification was answered so many seconds after the beginning.
+func answeredAgain(s *v1alpha1.Suite, seconds int) *v1alpha1.Suite {
+	s.Status.AnsweredAgainAt = new(metav1.NewMicroTime(t0.Add(time.Duration(seconds) * time.Second)))
+	return s
+}
+
+func TestFailedProblem(t *testing.T) {
+	for name, tc := range map[string]struct {
+		s    *v1alpha1.Suite
+		says string
+	}{
+		"failed":              {failedRun("r1", 0, "ppff"), ""},
+		"unfinished":          {aSuite("r1", 0, inState(v1alpha1.Running(""))), "has not ended"},
+		"passed":              {failedRun("r1", 0, "pppp", inState(v1alpha1.Passed(""))), "it passed"},
+		"timed out":           {failedRun("r1", 0, "pppf", inState(v1alpha1.TimedOut(""))), "ended as TimedOut"},
+		"error":               {failedRun("r1", 0, "pppf", inState(v1alpha1.Error(""))), "ended as Error"},
+		"inconclusive":        {failedRun("r1", 0, "pppf", inState(v1alpha1.Inconclusive(""))), "ended as Inconclusive"},
+		"no commit":           {failedRun("r1", 0, "pppf", commit("")), "has no commit"},
+		"no results":          {failedRun("r1", 0, "pppf", func(s *v1alpha1.Suite) { s.Status.Results = nil }), "has no report"},
+		"none failed":         {failedRun("r1", 0, "pppp"), "has no report that names failed tests"},
+		"too many":            {failedRun("r1", 0, "pppf", func(s *v1alpha1.Suite) { s.Status.Results.Failed = 401 }), "at most 400"},
+		"a crash, too":        {failedRun("r1", 0, "pppf", func(s *v1alpha1.Suite) { s.Status.Results.OnlyTestsFailed = false }), "More than tests failed"},
+		"a failed repetition": {failedRun("r2", 0, "f", onlyFailedOf(failedRun("r1", 0, "ppff"))), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := rerun.FailedProblem(tc.s)
+			if got != "" != (tc.says != "") || !strings.Contains(got, tc.says) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestNextFailed(t *testing.T) {
+	s := failedRun("r1", 0, "ppff")
+	s.Annotations = map[string]string{}
+	next, problem := rerun.NextFailed(s, aTrigger(), "ada")
+	whole, _ := rerun.NextAttempt(s, aTrigger(), "ada")
+	if problem != "" || next.Spec.OnlyFailedOf.Name != "r1" || next.Spec.OnlyFailedOf.UID != "uid-r1" || next.Name != whole.Name || next.Origin() != v1alpha1.OriginRerun {
+		t.Fatalf("%q: %+v", problem, next)
+	}
+	recreated := aTrigger()
+	recreated.UID = "other"
+	if _, problem := rerun.NextFailed(s, recreated, "ada"); !strings.Contains(problem, "created again") {
+		t.Errorf("a Trigger of the same name: %q", problem)
+	}
+	if _, problem := rerun.NextFailed(s, nil, "ada"); !strings.Contains(problem, "does not exist any more") {
+		t.Errorf("no Trigger: %q", problem)
+	}
+	// The name of the attempt is the same, whatever it runs.
+	if problem := rerun.NextProblem(next, whole); !strings.Contains(problem, "only the failed tests of r1") {
+		t.Errorf("all tests while only the failed ones run: %q", problem)
+	}
+	if problem := rerun.NextProblem(whole, next); !strings.Contains(problem, "repeats all tests") {
+		t.Errorf("the failed tests while all run: %q", problem)
+	}
+	if again := suite.Rerun(next, "uid-smoke", 3, "request"); again.Spec.OnlyFailedOf != nil {
+		t.Error("another attempt of a partial run does not run all tests")
+	}
+}
+
+// TestClaimProblem: anyone who creates Suites may claim that one completes another.
+func TestClaimProblem(t *testing.T) {
+	root := failedRun("r1", 0, "ppff")
+	second := failedRun("r2", 60, "pf", onlyFailedOf(root))
+	claim := func(of *v1alpha1.Suite, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+		return aSuite("r9", 120, append([]func(*v1alpha1.Suite){commit("a"), onlyFailedOf(of)}, change...)...)
+	}
+	change := func(f func(s *v1alpha1.Suite)) *v1alpha1.Suite { return claim(root, f) }
+	long := []*v1alpha1.Suite{root}
+	for i := range rerun.MaxFailedChain {
+		long = append([]*v1alpha1.Suite{failedRun(fmt.Sprint("n", i), i, "f", onlyFailedOf(long[0]))}, long...)
+	}
+	for name, tc := range map[string]struct {
+		s     *v1alpha1.Suite
+		chain []*v1alpha1.Suite
+		says  string
+	}{
+		"true":                  {claim(root), []*v1alpha1.Suite{root}, ""},
+		"of a repetition":       {claim(second), []*v1alpha1.Suite{second, root}, ""},
+		"all tests":             {aSuite("r9", 0), nil, ""},
+		"nothing there":         {claim(root), nil, "does not exist any more"},
+		"the first is gone":     {claim(second), []*v1alpha1.Suite{second}, "does not exist any more"},
+		"a later Suite":         {claim(root), []*v1alpha1.Suite{failedRun("r1", 0, "ppff", func(s *v1alpha1.Suite) { s.UID = "other" })}, "does not exist any more"},
+		"another commit":        {change(commit("b")), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"another Trigger":       {change(ofTrigger("visual")), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"a later Trigger":       {change(func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "other" }), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"another Environment":   {change(inEnvironment("production")), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"another branch":        {change(branch("other")), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"other variables":       {change(func(s *v1alpha1.Suite) { s.Spec.Variables = v1alpha1.Variables{"GREP": "nothing"} }), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"another URL":           {change(func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = "https://x" }), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"not the next attempt":  {change(func(s *v1alpha1.Suite) { s.Spec.Attempt = 3 }), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"itself":                {change(func(s *v1alpha1.Suite) { s.Spec.Attempt = 1 }), []*v1alpha1.Suite{root}, "is not the attempt before"},
+		"a restored one":        {claim(root), []*v1alpha1.Suite{failedRun("r1", 0, "ppff", restored)}, "is not the attempt before"},
+		"one that goes":         {claim(root), []*v1alpha1.Suite{failedRun("r1", 0, "ppff", deleted)}, "does not exist any more"},
+		"one that passed":       {claim(root), []*v1alpha1.Suite{failedRun("r1", 0, "pppp", inState(v1alpha1.Passed("")))}, "it passed"},
+		"too many in a row":     {claim(long[0], func(s *v1alpha1.Suite) { s.Spec.Attempt = 12 }), long, "10 runs in a row"},
+		"a claim within":        {claim(second), []*v1alpha1.Suite{second, failedRun("r1", 0, "ppff", commit("b"))}, "is not the attempt before"},
+		"a broken run in a row": {claim(second), []*v1alpha1.Suite{second, failedRun("r1", 0, "ppff", inState(v1alpha1.TimedOut("")))}, "ended as TimedOut"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := rerun.ClaimProblem(tc.s, tc.chain)
+			if got != "" != (tc.says != "") || !strings.Contains(got, tc.says) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestPlanFailed(t *testing.T) {
+	type request = rerun.FailedRequest
+	deploys := func(s ...*v1alpha1.Suite) func(*request) {
+		return func(r *request) { r.Ledger = aLedger(append([]*v1alpha1.Suite{r.Suite, r.Chain[0].Suite}, s...)...) }
+	}
+	trigger := func(t *v1alpha1.Trigger) func(*request) { return func(r *request) { r.Trigger = t } }
+	passedBefore := func(tests int32) func(*request) {
+		return func(r *request) { r.Runs = []*v1alpha1.Suite{passedRun("r0", tests)} }
+	}
+	skipped := func(tests int32) func(*request) {
+		return func(r *request) { r.Runs = []*v1alpha1.Suite{skips(passedRun("r0", 4), tests)} }
+	}
+	partly := func(r *request) {
+		before := passedRun("r0", 1)
+		before.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "x", UID: "x"}
+		r.Runs = []*v1alpha1.Suite{before}
+	}
+	nothing := withMinTests(0)
+	nothing.Spec.Results.Require = v1alpha1.RequireNothing
+	for name, tc := range map[string]struct {
+		r          request
+		names      string
+		impossible string
+		notWhole   string
+	}{
+		"two tests":                    {aFailedRequest("ppff"), "cd", "", ""},
+		"skipped ones, as before":      {aFailedRequest("psff", trigger(withMinTests(3)), skipped(1)), "cd", "", ""},
+		"more skipped than before":     {aFailedRequest("ssff", trigger(withMinTests(2)), skipped(1)), "", "", "some may have been skipped because another one failed"},
+		"skipped, and none passed":     {aFailedRequest("psff", trigger(withMinTests(3))), "", "", "no run of the Trigger has passed that shows whether these are always skipped"},
+		"all":                          {aFailedRequest("ffff"), "abcd", "", ""},
+		"no documents":                 {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = nil }), "", "are not known: the store has the reports of 0 tests", ""},
+		"documents of half":            {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents = []results.Document{outcomes("-pff").Document("")} }), "", "are not known", ""},
+		"one name for several":         {aFailedRequest("ppff", func(r *request) { r.Chain[0].Ambiguous = "c > same" }), "", `several of its tests have the name "c > same"`, ""},
+		"a rollback":                   {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), 30))), "", "", "b was deployed to the Environment"},
+		"a rollback before":            {aFailedRequest("ppff", deploys(answeredAgain(aSuite("b1", -30, commit("b")), -10))), "cd", "", ""},
+		"no names":                     {aFailedRequest("ppff", func(r *request) { r.Chain[0].Documents[0].Failures = nil }), "", "name 0 of its 2", ""},
+		"exit codes decide":            {aFailedRequest("ppff", trigger(nothing)), "", "reports of its tests decide", ""},
+		"no results":                   {aFailedRequest("ppff", trigger(aTrigger())), "", "reports of its tests decide", ""},
+		"other tests":                  {aFailedRequest("ppff", func(r *request) { r.Digest = "other" }), "", "", "was changed after"},
+		"tests that nobody knows":      {aFailedRequest("ppff", func(r *request) { r.Chain[0].Digest = "" }), "", "", "is gone, so nobody knows"},
+		"another input":                {aFailedRequest("ppff", func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }), "", "", "input file was uploaded again"},
+		"another commit":               {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b")))), "", "", "b was deployed to the Environment"},
+		"another commit after it":      {aFailedRequest("ppff", deploys(aSuite("b1", 90, commit("b")))), "", "", "b was deployed to the Environment"},
+		"another branch there":         {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b"), keyed("feature/staging")))), "", "", "b was deployed to the Environment"},
+		"an older commit":              {aFailedRequest("ppff", deploys(aSuite("b1", -30, commit("b")))), "cd", "", ""},
+		"another Trigger, same commit": {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("a"), ofTrigger("visual")))), "cd", "", ""},
+		"an old commit, by schedule":   {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b"), scheduled))), "cd", "", ""},
+		"fewer than minTests":          {aFailedRequest("ppff", trigger(withMinTests(5))), "", "", "minTests of the Trigger is 5"},
+		"nobody knows how many":        {aFailedRequest("ppff", trigger(withMinTests(0))), "", "", "Set results.minTests"},
+		"only a partial run before":    {aFailedRequest("ppff", trigger(withMinTests(0)), partly), "", "", "Set results.minTests"},
+		"as many as before":            {aFailedRequest("ppff", trigger(withMinTests(0)), passedBefore(4)), "cd", "", ""},
+		"one less than before":         {aFailedRequest("ppff", trigger(withMinTests(0)), passedBefore(5)), "", "", "it may have stopped early"},
+		"far less than before":         {aFailedRequest("ppff", passedBefore(10)), "", "", "it may have stopped early"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := rerun.PlanFailed(tc.r)
+			if !strings.Contains(got.Impossible, tc.impossible) || !strings.Contains(got.NotWhole, tc.notWhole) ||
+				(got.Impossible != "") != (tc.impossible != "") || (got.NotWhole != "") != (tc.notWhole != "") {
+				t.Fatalf("%+v", got)
+			}
+			if got.Plan != nil != (tc.names != "") {
+				t.Fatalf("%+v", got.Plan)
+			}
+			for _, name := range strings.Split(tc.names, "") {
+				if !got.Plan.Names.Has("cart.spec.ts > " + name) {
+					t.Errorf("%s is missing", name)
+				}
+			}
+			if got.Plan != nil && got.Plan.Names.Len() != len(tc.names) {
+				t.Errorf("%d names", got.Plan.Names.Len())
+			}
+		})
+	}
+}
+
+// TestNoteRedeployed: a notification that a result answers counts as a deployment, whether or not another commit is known to have come before.
+func TestNoteRedeployed(t *testing.T) {
+	ended := func(seconds int) *v1alpha1.Suite {
+		return aSuite("b1", seconds, commit("b"), inState(v1alpha1.Passed("")))
+	}
+	other := aSuite("a1", 30, commit("a"))
+	for name, tc := range map[string]struct {
+		existing, desired *v1alpha1.Suite
+		runs              []*v1alpha1.Suite
+		want              bool
+	}{
+		"a rollback":             {ended(0), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
+		"nothing between":        {ended(0), aSuite("b1", 60, commit("b")), nil, true},
+		"another one before":     {ended(40), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
+		"again after a rollback": {answeredAgain(ended(0), 50), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, true},
+		"known already":          {answeredAgain(ended(0), 60), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
+		"an older notification":  {ended(0), aSuite("b1", -60, commit("b")), []*v1alpha1.Suite{other}, false},
+		"it continues":           {aSuite("b1", 0, commit("b")), aSuite("b1", 60, commit("b")), []*v1alpha1.Suite{other}, false},
+	} {
+		r := rerun.Duplicate{Origin: v1alpha1.OriginNotification, Ledger: aLedger(append(tc.runs, tc.existing)...)}
+		if got := rerun.NoteRedeployed(tc.existing, tc.desired, r); got != tc.want || got && !tc.existing.Status.AnsweredAgainAt.Time.Equal(t0.Add(time.Minute)) {
+			t.Errorf("%s: %t, %v", name, got, tc.existing.Status.AnsweredAgainAt)
+		}
+	}
+}
+
+func TestNoVersion(t *testing.T) {
+	known := func(s *v1alpha1.Suite) { s.Status.UnderTest = &v1alpha1.UnderTest{Workloads: shop} }
+	changed := func(was, is []v1alpha1.TestedWorkload) string {
+		if was[0].Start.SHA != is[0].Start.SHA {
+			return "It has b."
+		}
+		return ""
+	}
+	moved := []v1alpha1.TestedWorkload{{Kind: "Deployment", Name: "shop", Start: &v1alpha1.WorkloadVersion{UID: "1", SHA: "b"}}}
+	for name, tc := range map[string]struct {
+		chain []*v1alpha1.Suite
+		now   []v1alpha1.TestedWorkload
+		says  string
+	}{
+		"no workloads":      {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, nil, ""},
+		"the same":          {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, shop, ""},
+		"another":           {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, moved, "changed after the run r1: It has b."},
+		"not known then":    {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
+		"not known now":     {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, nil, "Nobody knows whether"},
+		"one in the middle": {[]*v1alpha1.Suite{failedRun("r2", 0, "pf", known), failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := rerun.NoVersion(aSuite("r9", 0), tc.chain, tc.now, changed)
+			if got != "" != (tc.says != "") || !strings.Contains(got, tc.says) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
