@@ -15,7 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 )
 
-// CacheOptions cache what bounds admits, no Jobs except those of Suites, no templates of Jobs, and no managed fields, which are often half of an object.
+// CacheOptions cache what bounds admits, no Jobs except those of Suites, no templates of Jobs, and no managed fields, which are often half
+// of an object.
 func CacheOptions(bounds *bounded.Roster) cache.Options {
 	ofSuites, err := labels.NewRequirement(v1alpha1.LabelSuite, selection.Exists, nil)
 	utilruntime.Must(err)

@@ -86,7 +86,7 @@ type Deployment struct {
 	Branch         string             `json:"branch,omitempty"`
 	DeploymentType string             `json:"deploymentType,omitempty"`
 	Since          time.Time          `json:"since"`
-	Until          *time.Time         `json:"until,omitempty"`      // when something else was deployed, or the Environment deleted; absent: it is there now
+	Until          *time.Time         `json:"until,omitempty"`      // when it was replaced, or the Environment deleted; absent: not yet
 	ReportedBy     string             `json:"reportedBy,omitempty"` // Notification or Workload
 	Message        string             `json:"message,omitempty"`    // why there is no commit
 	Workloads      []DeployedWorkload `json:"workloads,omitempty"`  // that had it, once all had it

@@ -30,7 +30,7 @@ type NotificationResult struct {
 	Environment  *Environment  `json:"environment,omitempty"` // of the first Trigger that matched
 	Hint         string        `json:"hint,omitempty"`        // sentences about a notification that may not be what the sender meant
 	DryRun       bool          `json:"dryRun,omitempty"`
-	Explanations []Explanation `json:"explanations,omitzero"` // of a dry run: one per Trigger, ordered by name; the first of those that are too large come last
+	Explanations []Explanation `json:"explanations,omitzero"` // of a dry run: one per Trigger, by name; too large ones come last
 
 	// WaitToken, for senders without an API key, reads how the runs of Results end, until it expires.
 	WaitToken          string     `json:"wait_token,omitempty"`

@@ -48,7 +48,7 @@ type ReplayedTrigger struct {
 type ReplayChange struct {
 	Trigger     string    `json:"trigger"`
 	Change      string    `json:"change"`
-	MatchedThen *bool     `json:"matchedThen,omitempty"` // a Trigger of this name matched when the notification came; absent: that is not known
+	MatchedThen *bool     `json:"matchedThen,omitempty"` // a Trigger of this name matched then; absent: not known
 	Withheld    []string  `json:"withheld,omitempty"`    // of an unknown change, the first variables that it depends on
 	At          time.Time `json:"at"`
 	Way         string    `json:"way"` // api, event or workload

@@ -66,7 +66,7 @@ type TestStats struct {
 	MedianMilliseconds int64      `json:"medianMilliseconds"`
 	LastFailedAt       *time.Time `json:"lastFailedAt,omitempty"`
 	FailsSince         *time.Time `json:"failsSince,omitempty"` // the run that began a row of failures, up to the last run
-	Outcomes           string     `json:"outcomes"`             // of its last 24 runs, oldest first: p, f(ailed), r(etried and passed), s(kipped), and - where it was not listed
+	Outcomes           string     `json:"outcomes"`             // of its last 24 runs: p, f(ailed), r(etried and passed), s(kipped), - not listed
 }
 
 // TestHistory is what is known of one test.

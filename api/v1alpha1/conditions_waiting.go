@@ -18,7 +18,8 @@ func Held() metav1.Condition {
 
 // Released is a run that does not wait for its Environment any more.
 func Released() metav1.Condition {
-	return condition(ConditionOnHold, metav1.ConditionFalse, ReasonReleased, "The Environment was on hold, or had not settled. The metrics count from then on.")
+	return condition(ConditionOnHold, metav1.ConditionFalse, ReasonReleased,
+		"The Environment was on hold, or had not settled. The metrics count from then on.")
 }
 
 // OnHold reports whether the run waits for the end of a hold, or for its Environment to settle.
@@ -39,7 +40,8 @@ func NotRolledOut(message string) metav1.Condition {
 
 // RolledOut is a run that waited for its version.
 func RolledOut() metav1.Condition {
-	return condition(ConditionDeploymentReady, metav1.ConditionTrue, ReasonRolledOut, "The workloads have what was notified. The metrics count from then on.")
+	return condition(ConditionDeploymentReady, metav1.ConditionTrue, ReasonRolledOut,
+		"The workloads have what was notified. The metrics count from then on.")
 }
 
 // AwaitsDeployment reports whether the run waits for its version.

@@ -30,8 +30,8 @@ func (s *Suite) Received() metav1.MicroTime {
 	return *s.Spec.ReceivedAt
 }
 
-// DeployedAt is when the deployment happened that the run tests, as far as its request said: no later than the second in which the Suite was
-// created. What was restored from a backup keeps its time, so that it is older than what happened since.
+// DeployedAt is when the deployment happened that the run tests, as far as its request said: no later than the second in which the Suite
+// was created. What was restored from a backup keeps its time, so that it is older than what happened since.
 func (s *Suite) DeployedAt() metav1.MicroTime {
 	at := s.Received()
 	if s.Restored() {

@@ -51,8 +51,8 @@ type Workload struct {
 	// +optional
 	HostingService HostingService `json:"hostingService,omitempty"`
 
-	// sha is where the commit is written. By default the annotation postflight.dev/sha of its pods, or of an object without pods, or else the tag of the
-	// first container's image if that is 7 to 64 hexadecimal digits.
+	// sha is where the commit is written. By default the annotation postflight.dev/sha of its pods, or of an object without pods, or else the
+	// tag of the first container's image if that is 7 to 64 hexadecimal digits.
 	// +optional
 	SHA *WorkloadValue `json:"sha,omitempty"`
 

@@ -49,7 +49,8 @@ func (a *Archiver) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("deployments").
 		For(&v1alpha1.Environment{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: archiveWorkers, ReconciliationTimeout: retry.Timeout,
+			RateLimiter: retry.Backoff()}).
 		Complete(a)
 }
 

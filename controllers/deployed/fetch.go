@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// fetch reads one object by its name, so that a new Environment need not wait until the whole kind is listed. It returns false if it must wait.
-// The manager may list workloads, but need not have the right to get them.
+// fetch reads one object by its name, so that a new Environment need not wait until the whole kind is listed. It returns false if it must
+// wait. The manager may list workloads, but need not have the right to get them.
 func (w *watches) fetch(running *watch, name string) (object *unstructured.Unstructured, fetched bool) {
 	ctx, cancel := context.WithTimeout(running.ctx, readTimeout)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
-// TestWorkloadsOfAnotherTeam: anyone who can edit an Environment learns nothing of another team's workloads, whatever kind they have and however they
-// are named, although the manager may read them: not what they run, and not whether they exist.
+// TestWorkloadsOfAnotherTeam: anyone who can edit an Environment learns nothing of another team's workloads, whatever kind they have and
+// however they are named, although the manager may read them: not what they run, and not whether they exist.
 func TestWorkloadsOfAnotherTeam(t *testing.T) {
 	t.Parallel()
 	w := world.Empty(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
-// inventory is what this leader knows to be in the store, of the deployments in the statuses of Environments. Another leader saves them again.
+// inventory is what this leader knows to be in the store, of the deployments in the statuses of Environments. Another leader saves them
+// again.
 type inventory struct {
 	mu    sync.Mutex
 	saved map[types.NamespacedName]map[deployment]record.Deployment

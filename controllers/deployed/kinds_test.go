@@ -32,8 +32,8 @@ func listOf(version string, resources ...metav1.APIResource) *metav1.APIResource
 	return &metav1.APIResourceList{GroupVersion: version, APIResources: resources}
 }
 
-// TestKinds: the cluster is asked once in a while about a kind that it lacks. A kind that is installed is found, and an outage does not count as
-// a missing kind.
+// TestKinds: the cluster is asked once in a while about a kind that it lacks. A kind that is installed is found, and an outage does not
+// count as a missing kind.
 func TestKinds(t *testing.T) {
 	apps := listOf("apps/v1", metav1.APIResource{Name: "deployments", Kind: "Deployment", Namespaced: true},
 		metav1.APIResource{Name: "deployments/scale", Group: "autoscaling", Version: "v1", Kind: "Scale", Namespaced: true})

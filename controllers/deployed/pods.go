@@ -19,7 +19,9 @@ const (
 )
 
 // podsOf keeps of each pod what shows its images, and reports whether these are all.
-func podsOf(ctx context.Context, from client.Reader, namespace string, selector labels.Selector) (all []corev1.Pod, complete bool, err error) {
+func podsOf(
+	ctx context.Context, from client.Reader, namespace string, selector labels.Selector,
+) (all []corev1.Pod, complete bool, err error) {
 	options := &client.ListOptions{Namespace: namespace, LabelSelector: selector, Limit: firstPage}
 	for len(all) < podsRead {
 		page := &corev1.PodList{}

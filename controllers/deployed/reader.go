@@ -72,8 +72,8 @@ func NewReader(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock) *R
 	}
 }
 
-// UnderTest implements suite.Workloads. While an Environment is being read, all runs that ask share the next reading: a hundred runs that end
-// together cost two.
+// UnderTest implements suite.Workloads. While an Environment is being read, all runs that ask share the next reading: a hundred runs that
+// end together cost two.
 func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
 	key := fmt.Sprintf("%s/%d", e.UID, e.Generation)
 	answers := r.asking.DoChan(key, func() (any, error) {
@@ -180,7 +180,9 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 }
 
 // objects lists those that a workload means. The right to list is the one that the manager has for watching.
-func (r *Reader) objects(ctx context.Context, s workloads.Source, w v1alpha1.Workload, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error) {
+func (r *Reader) objects(
+	ctx context.Context, s workloads.Source, w v1alpha1.Workload, selection workloads.Selection,
+) (all []*unstructured.Unstructured, problem string, err error) {
 	resource, problem, err := r.kinds.find(ctx, s)
 	if err != nil {
 		return nil, "", fmt.Errorf("it cannot be found out whether the cluster has the kind %s: %w", s.Kind, err)
@@ -197,7 +199,8 @@ func (r *Reader) objects(ctx context.Context, s workloads.Source, w v1alpha1.Wor
 	case apierrors.IsForbidden(err):
 		return nil, workloads.MayNotRead(s), nil
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
-		return nil, fmt.Sprintf("Objects of kind %s in namespace %s cannot be listed: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), ".")), nil
+		return nil, fmt.Sprintf("Objects of kind %s in namespace %s cannot be listed: %s.", s.Kind, s.Namespace,
+			strings.TrimSuffix(err.Error(), ".")), nil
 	case err != nil:
 		return nil, "", fmt.Errorf("list objects of kind %s in namespace %s: %w", s.Kind, s.Namespace, err)
 	}
@@ -205,7 +208,9 @@ func (r *Reader) objects(ctx context.Context, s workloads.Source, w v1alpha1.Wor
 }
 
 // list returns the first objects that a selection has, by name: the API server lists them so. It keeps of each page what is read of them.
-func list(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection workloads.Selection) (all []*unstructured.Unstructured, err error) {
+func list(
+	ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, selection workloads.Selection,
+) (all []*unstructured.Unstructured, err error) {
 	for {
 		page, err := from.List(ctx, options)
 		if err != nil {

@@ -130,8 +130,8 @@ func setReady(e *v1alpha1.Environment, problems []string, shared string) {
 	meta.SetStatusCondition(&e.Status.Conditions, is)
 }
 
-// shared says which object another Environment of the namespace names as well, as a sentence after another one: that is allowed, and may be a
-// mistake.
+// shared says which object another Environment of the namespace names as well, as a sentence after another one: that is allowed, and may be
+// a mistake.
 func (r *Reconciler) shared(o workloads.Observed) string {
 	for _, f := range o.Found {
 		if f.Object == nil {
@@ -195,7 +195,8 @@ func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f wor
 	}
 	pods, _, err := podsOf(ctx, r.Pods, o.GetNamespace(), selector)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).V(1).Info("the pods of a workload cannot be read", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name", o.GetName(), "problem", err.Error())
+		ctrl.LoggerFrom(ctx).V(1).Info("the pods of a workload cannot be read", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name",
+			o.GetName(), "problem", err.Error())
 		return nil
 	}
 	return workloads.Digests(pods)

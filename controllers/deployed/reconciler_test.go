@@ -172,7 +172,8 @@ func newWatchedWorld(t *testing.T) (*world.World, *openWatches) {
 	return w, watches
 }
 
-// TestUnknownKindsCostOneLook: however many Environments name kinds that the cluster lacks, the API server is asked for its kinds once in a while.
+// TestUnknownKindsCostOneLook: however many Environments name kinds that the cluster lacks, the API server is asked for its kinds once in a
+// while.
 func TestUnknownKindsCostOneLook(t *testing.T) {
 	t.Parallel()
 	w := world.Empty(t)

@@ -53,8 +53,8 @@ func looksAgain(w *world.World, e *v1alpha1.Environment) {
 	w.Await("the manager has seen the change of the Environment", e, func() bool { return e.Status.ObservedGeneration == e.Generation })
 }
 
-// TestRolloutsAreNotified once each: not when the Environment names the workload, nor for a restart, nor after all runs have expired and the
-// manager was restarted.
+// TestRolloutsAreNotified once each: not when the Environment names the workload, nor for a restart, nor after all runs have expired and
+// the manager was restarted.
 func TestRolloutsAreNotified(t *testing.T) {
 	t.Parallel()
 	w, staging, web := notifyingWorld(t)
@@ -108,8 +108,8 @@ func TestRolloutWhileTheManagerIsOff(t *testing.T) {
 	}
 }
 
-// TestNotificationIsRepeated with the same key until it succeeds: after failures, and by the next manager if one ends before the call has had
-// an effect, or before its success is stored.
+// TestNotificationIsRepeated with the same key until it succeeds: after failures, and by the next manager if one ends before the call has
+// had an effect, or before its success is stored.
 func TestNotificationIsRepeated(t *testing.T) {
 	t.Parallel()
 	// A call that waits ends when the manager does, or takes too long, which is a failure.

@@ -81,7 +81,8 @@ func (w *watches) begin(s workloads.Source, resource schema.GroupVersionResource
 }
 
 func (w *watches) start(running *watch) *watch {
-	running.informer = dynamicinformer.NewFilteredDynamicInformer(w.client, running.resource, running.source.Namespace, 0, cache.Indexers{}, nil).Informer()
+	running.informer = dynamicinformer.NewFilteredDynamicInformer(w.client, running.resource, running.source.Namespace, 0, cache.Indexers{},
+		nil).Informer()
 	_ = running.informer.SetTransform(running.keep) // it fails only if the informer has started
 	_ = running.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if running.failed(err, w.clock.Now()) {
@@ -167,8 +168,8 @@ func (r *watch) objects(selection workloads.Selection) []any {
 	return nil
 }
 
-// find returns the first objects that a selection has, by name, and the stub of one among them that is missing: it was not named when the watch
-// saw it, or there was no room.
+// find returns the first objects that a selection has, by name, and the stub of one among them that is missing: it was not named when the
+// watch saw it, or there was no room.
 func (r *watch) find(selection workloads.Selection) (all []*unstructured.Unstructured, missing *stub) {
 	var found []metav1.Object
 	_, byName := selection.Name()

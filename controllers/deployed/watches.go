@@ -84,7 +84,9 @@ type changed struct {
 	selections []workloads.Selection // before and now
 }
 
-func (w *watches) exchange(environment types.NamespacedName, wanted interests, resources map[workloads.Source]schema.GroupVersionResource) (all []changed) {
+func (w *watches) exchange(
+	environment types.NamespacedName, wanted interests, resources map[workloads.Source]schema.GroupVersionResource,
+) (all []changed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
@@ -256,12 +258,14 @@ func (w *watches) unknown(s workloads.Source) (problem string, err error) {
 // explain says how to give the manager a right that it lacks.
 func explain(s workloads.Source, err error) string {
 	if !apierrors.IsForbidden(err) {
-		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace, strings.TrimSuffix(err.Error(), "."))
+		return fmt.Sprintf("The watch of the kind %s in namespace %s fails, and is tried again: %s.", s.Kind, s.Namespace,
+			strings.TrimSuffix(err.Error(), "."))
 	}
 	return workloads.MayNotRead(s)
 }
 
 func tooLarge(s workloads.Source, o *stub, namespace string) string {
-	return fmt.Sprintf("The %s %s takes %d KiB of the manager's memory, and the workloads that Environments of the namespace %s name may take %d together. "+
+	return fmt.Sprintf("The %s %s takes %d KiB of the manager's memory, and the workloads that Environments of the namespace %s name may "+
+		"take %d together. "+
 		"Name fewer, or make them smaller.", s.Kind, o.Name, o.bytes>>10, namespace, roomBytes>>10)
 }

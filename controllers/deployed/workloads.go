@@ -44,8 +44,10 @@ type finder struct {
 	expressions *workloads.Expressions
 }
 
-// lookup returns the objects of a source that a selection has, and perhaps others. The problem is a sentence that says why not all are known.
-type lookup func(w v1alpha1.Workload, s workloads.Source, selection workloads.Selection) (all []*unstructured.Unstructured, problem string, err error)
+// lookup returns the objects of a source that a selection has, and perhaps others. The problem is a sentence that says why not all are
+// known.
+type lookup func(w v1alpha1.Workload, s workloads.Source, selection workloads.Selection) (all []*unstructured.Unstructured, problem string,
+	err error)
 
 // findAll returns what each workload of the Environment means.
 func (r finder) findAll(look lookup) (all []workloads.Found, err error) {
@@ -83,8 +85,8 @@ func (r finder) find(w v1alpha1.Workload, look lookup) (all []workloads.Found, e
 	return all, err
 }
 
-// expressionBytes bounds the expressions of a namespace that are kept compiled, which takes some 2.5 MiB: one Environment has 60 KiB at most,
-// and a hundred that people write have 20. The expressions of others are compiled whenever they are evaluated.
+// expressionBytes bounds the expressions of a namespace that are kept compiled, which takes some 2.5 MiB: one Environment has 60 KiB at
+// most, and a hundred that people write have 20. The expressions of others are compiled whenever they are evaluated.
 const expressionBytes = 64 << 10
 
 // keptExpressions are those of Environments, of their last generation.

@@ -16,8 +16,8 @@ import (
 )
 
 // BenchmarkWorkloads watches the Deployments of a namespace, of which an Environment names one, and prints by how much the heap grew, how
-// often they were listed, how many requests there are while nothing changes, and how long after its last status the rollout of that one is in the status of the Environment. That counts
-// the time in which the test asks for it, every tenth of a second.
+// often they were listed, how many requests there are while nothing changes, and how long after its last status the rollout of that one is
+// in the status of the Environment. That counts the time in which the test asks for it, every tenth of a second.
 func BenchmarkWorkloads(b *testing.B) {
 	const workloads = 1000
 	w := world.Empty(b)

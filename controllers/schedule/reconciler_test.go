@@ -37,8 +37,8 @@ func TestSchedule(t *testing.T) {
 	w.HasEvent(nightly, "Normal Scheduled: It is "+nightly.Status.Schedule.LastTime.UTC().Format(time.RFC3339)+". Started "+runsOf(w, nightly)[2].Name+".")
 }
 
-// TestScheduleAfterACrash: the manager ends after it has created the run, and before it has written that. The next one starts no second run,
-// although the first has ended.
+// TestScheduleAfterACrash: the manager ends after it has created the run, and before it has written that. The next one starts no second
+// run, although the first has ended.
 func TestScheduleAfterACrash(t *testing.T) {
 	t.Parallel()
 	w, nightly := scheduledWorld(t)

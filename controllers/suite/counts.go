@@ -23,7 +23,8 @@ var (
 	suitesByTeam = prometheus.NewDesc("postflight_team_suites",
 		"Suites that have not ended, by team and state.", []string{"team", "state"}, nil)
 	oldestQueued = prometheus.NewDesc("postflight_suites_oldest_queued_timestamp_seconds",
-		"Since when the oldest queued Suite waits, in seconds since 1970: the receipt of its notification, or the end of a hold or of settling; absent if all queued ones wait for that.", nil, nil)
+		"Since when the oldest queued Suite waits, in seconds since 1970: the receipt of its notification, or the end of a hold or of "+
+			"settling; absent if all queued ones wait for that.", nil, nil)
 )
 
 func (c suiteCounts) Describe(out chan<- *prometheus.Desc) {
@@ -67,7 +68,8 @@ func count(suites []v1alpha1.Suite) counts {
 		if !s.Finished() {
 			n.unfinished[ownerState{s.Namespace, state}]++
 		}
-		if since := waitsSince(s); state == v1alpha1.ReasonQueued && !s.OnHold() && !s.AwaitsDeployment() && (n.oldest.IsZero() || since.Before(n.oldest)) {
+		if since := waitsSince(s); state == v1alpha1.ReasonQueued && !s.OnHold() && !s.AwaitsDeployment() &&
+			(n.oldest.IsZero() || since.Before(n.oldest)) {
 			n.oldest = since
 		}
 	}

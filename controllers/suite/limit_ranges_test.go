@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
-// TestLimitRanges: a real API server takes the pods of runs in namespaces with LimitRanges, whose jobTemplate keeps to them. What cannot fit ends
-// as Error at once, with the numbers and the name of the container.
+// TestLimitRanges: a real API server takes the pods of runs in namespaces with LimitRanges, whose jobTemplate keeps to them. What cannot
+// fit ends as Error at once, with the numbers and the name of the container.
 func TestLimitRanges(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits string // of the LimitRange

@@ -25,13 +25,15 @@ func NewMetrics(registerer prometheus.Registerer, cache client.Reader, teams *fa
 	m := &Metrics{
 		teams: teams,
 		untilJob: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "postflight_suite_start_seconds",
-			Help:    "Seconds from the receipt of a notification, the end of a hold, of settling or of a rollout that it waited for, to the Job of its run.",
+			Name: "postflight_suite_start_seconds",
+			Help: "Seconds from the receipt of a notification, the end of a hold, of settling or of a rollout that it waited for, to the Job " +
+				"of its run.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800},
 		}),
 		untilEnd: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "postflight_suite_seconds",
-			Help:    "Seconds from the receipt of a notification, the end of a hold, of settling or of a rollout that it waited for, to the end of its run, by how it ended.",
+			Name: "postflight_suite_seconds",
+			Help: "Seconds from the receipt of a notification, the end of a hold, of settling or of a rollout that it waited for, to the end " +
+				"of its run, by how it ended.",
 			Buckets: []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400},
 		}, []string{"state"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{

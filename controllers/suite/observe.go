@@ -96,7 +96,8 @@ func (r *Reconciler) observeJob(ctx context.Context, o *lifecycle.Observation) e
 	state := r.observeStart(o)
 	o.SetJob(o.Job, state)
 	var pods []corev1.Pod
-	if ended := lifecycle.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) && (r.looksAtStart(*o) || lifecycle.TimeIsUp(*o, r.Clock.Now())) {
+	if ended := lifecycle.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) &&
+		(r.looksAtStart(*o) || lifecycle.TimeIsUp(*o, r.Clock.Now())) {
 		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
@@ -135,7 +136,8 @@ func (r *Reconciler) observeOthers(ctx context.Context, o *lifecycle.Observation
 func (r *Reconciler) observeStart(o *lifecycle.Observation) outcome.State {
 	state := outcome.Observe(o.Job, nil)
 	switch {
-	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" && state.Condition.Reason == v1alpha1.ReasonStarting:
+	case r.isNew(o.Job) && o.Suite.State() == v1alpha1.ReasonStarting && o.Suite.Status.PodProblem == "" &&
+		state.Condition.Reason == v1alpha1.ReasonStarting:
 		state.Condition = o.Suite.Succeeded()
 	case o.Suite.State() == v1alpha1.ReasonRunning && outcome.Completing(o.Job) && r.Clock.Since(o.Stopping.Since) < lookAfter:
 		state.Condition = o.Suite.Succeeded()

@@ -61,7 +61,8 @@ type Reconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1alpha1.Suite{}, builder.WithPredicates(ignoreCreate, predicate.Or(specOrAnnotationsChanged, reconcile.JustEnded, reconcile.JustArchived, reconcile.Replaced))).
+		For(&v1alpha1.Suite{}, builder.WithPredicates(ignoreCreate,
+			predicate.Or(specOrAnnotationsChanged, reconcile.JustEnded, reconcile.JustArchived, reconcile.Replaced))).
 		Owns(&batchv1.Job{}, builder.WithPredicates(ignoreCreate)).
 		Watches(&v1alpha1.Suite{}, r.enqueueStream()).
 		Watches(&v1alpha1.Trigger{}, handler.EnqueueRequestsFromMapFunc(r.suitesOf(index.Trigger)), moreThanLimitChanged).
@@ -74,7 +75,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Environment{}, r.queues.environments(r.runsOf)).
 		Watches(&v1alpha1.Team{}, r.queues.teams(r)).
 		WatchesRawSource(r.queues.source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: retry.Timeout, RateLimiter: retry.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: suiteWorkers, ReconciliationTimeout: retry.Timeout,
+			RateLimiter: retry.Backoff()}).
 		Complete(retry.Conflicts(r))
 }
 

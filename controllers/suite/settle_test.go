@@ -114,7 +114,8 @@ func TestSettles(t *testing.T) {
 	queueContinues(w)
 }
 
-// TestSettlesAtMost: a deployment after the other never lets the Environment be quiet. The times are less than the startTimeout of the runs.
+// TestSettlesAtMost: a deployment after the other never lets the Environment be quiet. The times are less than the startTimeout of the
+// runs.
 func TestSettlesAtMost(t *testing.T) {
 	t.Parallel()
 	w := settleWorld(t, 5*time.Minute, 7*time.Minute)
@@ -194,8 +195,8 @@ func TestRolloutHasToSettle(t *testing.T) {
 	w.Runs("again")
 }
 
-// TestSettlesAfterAnEndedRun: a deployment counts although its run has ended, and although it was before spec.settle was set, or before this
-// leader.
+// TestSettlesAfterAnEndedRun: a deployment counts although its run has ended, and although it was before spec.settle was set, or before
+// this leader.
 func TestSettlesAfterAnEndedRun(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// streams remember the newest run of each listed stream that may supersede others. Without them, each reconcile would list all ended runs of its stream: a branch
-// may have thousands.
+// streams remember the newest run of each listed stream that may supersede others. Without them, each reconcile would list all ended runs
+// of its stream: a branch may have thousands.
 type streams struct {
 	mu     sync.Mutex
 	newest map[streamID]*v1alpha1.Suite

@@ -16,8 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
-// TestStreamsRememberTheNewest: whatever happens to runs, and whenever somebody asks, the answer is what a list of all says, except for those
-// that a schedule started.
+// TestStreamsRememberTheNewest: whatever happens to runs, and whenever somebody asks, the answer is what a list of all says, except for
+// those that a schedule started.
 func TestStreamsRememberTheNewest(t *testing.T) {
 	tier.PinRapid(t)
 	rapid.Check(t, func(t *rapid.T) {

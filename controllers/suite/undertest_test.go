@@ -92,8 +92,8 @@ func restarts(w *world.World, d *appsv1.Deployment) {
 	w.Status(p, func() { p.Status.ContainerStatuses = image })
 }
 
-// TestRolloutUnderARun: the run has no verdict, whether its tests passed or failed, also after a restart of the manager, and is not repeated,
-// because its commit is gone.
+// TestRolloutUnderARun: the run has no verdict, whether its tests passed or failed, also after a restart of the manager, and is not
+// repeated, because its commit is gone.
 func TestRolloutUnderARun(t *testing.T) {
 	t.Parallel()
 	w, web := testingWorld(t)

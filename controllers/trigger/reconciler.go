@@ -47,7 +47,8 @@ type Reconciler struct {
 
 // Add registers the reconciler with a manager.
 func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
-	r := &Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("postflight"), pace: reconcile.NewPace(clock), turns: reconcile.NewTurns()}
+	r := &Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("postflight"), pace: reconcile.NewPace(clock),
+		turns: reconcile.NewTurns()}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Trigger{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Environment))).
@@ -109,7 +110,8 @@ type matchProblem struct {
 	message    string
 }
 
-// matchProblem compiles the conditions of a Trigger once for each generation: that may take 20 ms, and each run of a Trigger changes its counts.
+// matchProblem compiles the conditions of a Trigger once for each generation: that may take 20 ms, and each run of a Trigger changes its
+// counts.
 func (r *Reconciler) matchProblem(t *v1alpha1.Trigger) string {
 	name := client.ObjectKeyFromObject(t)
 	value, _ := r.problems.Load(name)
@@ -237,7 +239,8 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incompl
 		return reconcile.Ready("Scheduled", "The Trigger waits for the times of its schedule, and matches no notification.")
 	case lifecycle.WaitsForNothing(t, e):
 		return reconcile.Ready("Watching", fmt.Sprintf(
-			"The Trigger waits for notifications. Its spec.ready has no effect: name the workloads of the Environment %q in its spec, or set ready.http.", e.Name))
+			"The Trigger waits for notifications. Its spec.ready has no effect: name the workloads of the Environment %q in its spec, or set "+
+				"ready.http.", e.Name))
 	default:
 		return reconcile.Ready("Watching", "The Trigger waits for notifications.")
 	}
@@ -247,7 +250,8 @@ func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incompl
 func (r *Reconciler) triggersWith(field string) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		list := &v1alpha1.TriggerList{}
-		err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{field: obj.GetName()}, client.UnsafeDisableDeepCopy)
+		err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{field: obj.GetName()},
+			client.UnsafeDisableDeepCopy)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers that name an object", field, obj.GetName())
 			return nil

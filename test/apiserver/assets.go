@@ -36,7 +36,8 @@ func findAssets() (string, error) {
 	}
 	for _, binary := range []string{"etcd", "kube-apiserver", "kubectl"} {
 		if _, err := os.Stat(filepath.Join(dir, binary)); err != nil {
-			return "", fmt.Errorf("there is no API server to test against (no %s in %s); build one by `make assets`, or set KUBEBUILDER_ASSETS", binary, dir)
+			return "", fmt.Errorf("there is no API server to test against (no %s in %s); build one by `make assets`, or set KUBEBUILDER_ASSETS",
+				binary, dir)
 		}
 	}
 	return filepath.Abs(dir)

@@ -51,7 +51,9 @@ type Host struct {
 	beside
 }
 
-func start(t testing.TB, description []byte, routes map[string]http.HandlerFunc, more ...map[string]func(*Host, http.ResponseWriter, *http.Request)) *Host {
+func start(
+	t testing.TB, description []byte, routes map[string]http.HandlerFunc, more ...map[string]func(*Host, http.ResponseWriter, *http.Request),
+) *Host {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(description)
 	if err == nil {

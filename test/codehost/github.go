@@ -126,7 +126,8 @@ func (h *Host) createCheckRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := read(r)
-	c := &checkRun{id: h.id(), name: text(body, "name"), headSHA: text(body, "head_sha"), externalID: text(body, "external_id"), repository: repository(r)}
+	c := &checkRun{id: h.id(), name: text(body, "name"), headSHA: text(body, "head_sha"), externalID: text(body, "external_id"),
+		repository: repository(r)}
 	h.checks = append(h.checks, c)
 	h.change(w, http.StatusCreated, c, body)
 }
@@ -195,7 +196,8 @@ func (h *Host) createStatus(w http.ResponseWriter, r *http.Request) {
 	}
 	body := read(r)
 	s := &status{
-		id: h.id(), state: text(body, "state"), name: text(body, "context"), description: text(body, "description"), targetURL: text(body, "target_url"),
+		id: h.id(), state: text(body, "state"), name: text(body, "context"), description: text(body, "description"), targetURL: text(body,
+			"target_url"),
 		repository: repository(r), sha: r.PathValue("sha"), at: time.Now(),
 	}
 	kept := 0
@@ -211,7 +213,8 @@ func (h *Host) createStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.statuses = append(h.statuses, s)
-	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.name, State: s.state, Description: s.description, URL: s.targetURL, Body: body, id: s.id})
+	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.name, State: s.state, Description: s.description, URL: s.targetURL, Body: body,
+		id: s.id})
 	answer(w, http.StatusCreated, s.gitHubView())
 }
 

@@ -40,7 +40,8 @@ func (h *Host) createDeployment(w http.ResponseWriter, r *http.Request) {
 	if body["auto_merge"] != false || !given || len(contexts) > 0 {
 		h.t.Errorf("a deployment may merge, or waits for checks: %v", body)
 	}
-	d := &deployment{ID: h.id(), repository: repository(r), SHA: text(body, "ref"), Environment: text(body, "environment"), Ref: text(body, "ref")}
+	d := &deployment{ID: h.id(), repository: repository(r), SHA: text(body, "ref"), Environment: text(body, "environment"),
+		Ref: text(body, "ref")}
 	h.deployments = append(h.deployments, d)
 	h.add(Write{Repository: d.repository, Name: "deployment", State: "created", Body: body, id: d.ID})
 	answer(w, http.StatusCreated, map[string]any{"id": d.ID})

@@ -39,7 +39,8 @@ func deploymentEvent(repository, sha, environment string, s deploymentState, app
 		"action":     "created",
 		"deployment": map[string]any{"id": 1, "sha": sha, "ref": "main", "task": "deploy", "environment": environment},
 		"deployment_status": map[string]any{
-			"id": s.ID, "state": s.State, "environment": environment, "environment_url": s.EnvironmentURL, "log_url": s.LogURL, "target_url": s.LogURL,
+			"id": s.ID, "state": s.State, "environment": environment, "environment_url": s.EnvironmentURL,
+			"log_url": s.LogURL, "target_url": s.LogURL,
 			"description": s.Description, "created_at": time.Now().UTC().Format(time.RFC3339), "performed_via_github_app": appView(app),
 		},
 	})

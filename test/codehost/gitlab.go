@@ -58,7 +58,8 @@ func (h *Host) setStatus(w http.ResponseWriter, r *http.Request) {
 		h.statuses = append(h.statuses, s)
 	}
 	s.state, s.description, s.targetURL, s.at = state, text(body, "description"), text(body, "target_url"), time.Now()
-	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.name, State: s.state, Description: s.description, URL: s.targetURL, Body: body, id: s.id})
+	h.add(Write{Repository: s.repository, SHA: s.sha, Name: s.name, State: s.state, Description: s.description, URL: s.targetURL, Body: body,
+		id: s.id})
 	answer(w, http.StatusCreated, s.gitLabView())
 }
 
@@ -72,7 +73,8 @@ func (h *Host) statusOf(r *http.Request, body map[string]any) *status {
 		wanted.pipeline = int64(id)
 	}
 	for _, s := range h.statuses {
-		if s.goesOn() && s.repository == wanted.repository && s.sha == wanted.sha && s.name == wanted.name && s.ref == wanted.ref && s.pipeline == wanted.pipeline {
+		if s.goesOn() && s.repository == wanted.repository && s.sha == wanted.sha && s.name == wanted.name && s.ref == wanted.ref &&
+			s.pipeline == wanted.pipeline {
 			return s
 		}
 	}
@@ -90,7 +92,8 @@ func (h *Host) commitStatuses(w http.ResponseWriter, r *http.Request) {
 	is := func(parameter, value string) bool { return q.Get(parameter) == "" || q.Get(parameter) == value }
 	found, listed := []map[string]any{}, map[string]bool{}
 	for _, s := range slices.Backward(h.statuses) {
-		if s.repository != r.PathValue("id") || s.sha != r.PathValue("sha") || !is("name", s.name) || !is("ref", s.ref) || !is("pipeline_id", fmt.Sprint(s.pipeline)) {
+		if s.repository != r.PathValue("id") || s.sha != r.PathValue("sha") || !is("name", s.name) || !is("ref", s.ref) ||
+			!is("pipeline_id", fmt.Sprint(s.pipeline)) {
 			continue
 		}
 		key := fmt.Sprint(s.name, s.pipeline)

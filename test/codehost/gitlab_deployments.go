@@ -68,7 +68,8 @@ func (h *Host) createProjectDeployment(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := read(r)
-	d := &deployment{ID: h.id(), repository: r.PathValue("id"), SHA: text(body, "sha"), Environment: text(body, "environment"), Ref: text(body, "ref")}
+	d := &deployment{ID: h.id(), repository: r.PathValue("id"), SHA: text(body, "sha"), Environment: text(body, "environment"),
+		Ref: text(body, "ref")}
 	d.states = []deploymentState{{ID: h.id(), State: text(body, "status")}}
 	h.deployments = append(h.deployments, d)
 	h.add(Write{Repository: d.repository, Name: "deployment", State: d.state(), Body: body, id: d.ID})

@@ -114,7 +114,8 @@ func TestDrainedRunIsRepeated(t *testing.T) {
 	story(t, "%s, then %s", message(s), message(again))
 }
 
-// TestInjectedContainer: a container that admission adds to a pod, and that never ends, does not hold up the run. What the tests reported counts.
+// TestInjectedContainer: a container that admission adds to a pod, and that never ends, does not hold up the run. What the tests reported
+// counts.
 func TestInjectedContainer(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, useCluster(t))

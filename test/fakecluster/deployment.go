@@ -64,7 +64,8 @@ func (d *Deployment) Complete(ctx context.Context, commit string) error {
 		return err
 	}
 	p.Status.Phase = corev1.PodRunning
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", ImageID: "registry.example.com/shop@sha256:" + strings.Repeat(commit[:8], 8)}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web",
+		ImageID: "registry.example.com/shop@sha256:" + strings.Repeat(commit[:8], 8)}}
 	if err := d.Client.Status().Update(ctx, p); err != nil {
 		return err
 	}

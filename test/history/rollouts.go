@@ -57,7 +57,8 @@ func changedIfItSaysSo(v *view) (all []Violation) {
 		if r.State == v1alpha1.ReasonInconclusive && !v.changed(r) {
 			all = append(all, violation(r.ID, "is %s, and nothing was deployed: %s", r.State, r.Message))
 		}
-		if by, exists := v.run[r.Repeats]; r.Repeats != "" && (!exists || by.Repeats != "" || by.Commit != r.Commit || by.State != v1alpha1.ReasonInconclusive) {
+		if by, exists := v.run[r.Repeats]; r.Repeats != "" && (!exists || by.Repeats != "" || by.Commit != r.Commit ||
+			by.State != v1alpha1.ReasonInconclusive) {
 			all = append(all, violation(r.ID, "repeats %s, which is %q and repeats %q", r.Repeats, by.State, by.Repeats))
 		}
 	}

@@ -26,7 +26,8 @@ func Start(t testing.TB, binary, metrics string) (url string) {
 	}
 	dir, address := t.TempDir(), freeport.Address(t)
 	target := strings.TrimSuffix(strings.TrimPrefix(metrics, "http://"), "/metrics")
-	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: postflight, static_configs: [{targets: [%q]}]}]\n", target)
+	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: postflight, static_configs: [{targets: [%q]}]}]\n",
+		target)
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

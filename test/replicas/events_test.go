@@ -28,8 +28,8 @@ const (
 	ofTheTeam = "the secret of the webhook of a repository"
 )
 
-// TestEvents: two replicas get each event of GitHub many times at once. A deployment starts one run, the re-run button one more attempt, and
-// what the manager posts itself nothing.
+// TestEvents: two replicas get each event of GitHub many times at once. A deployment starts one run, the re-run button one more attempt,
+// and what the manager posts itself nothing.
 func TestEvents(t *testing.T) {
 	s := apiserver.Alone(t)
 	kubeconfig := newProxy(t, s.Manager(t)).kubeconfig()

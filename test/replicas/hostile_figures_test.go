@@ -47,8 +47,8 @@ func (s series) at(share float64) time.Duration {
 func (s series) median() time.Duration  { return s.at(0.5) }
 func (s series) slowest() time.Duration { return s.at(1) }
 
-// figures are what a team gets: the answers to its notifications and events, the first statuses of its Environments, its pages, and the answers
-// to tokens of its CI jobs.
+// figures are what a team gets: the answers to its notifications and events, the first statuses of its Environments, its pages, and the
+// answers to tokens of its CI jobs.
 type figures struct{ notifications, events, statuses, pages, tokens series }
 
 // String has times in milliseconds.

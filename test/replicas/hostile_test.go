@@ -19,9 +19,9 @@ const (
 	pageWithin   = 500 * time.Millisecond // half of them
 )
 
-// TestHostileTeam runs the manager with the memory limit of its container. A team does at once what its key and the role edit let it
-// do: costly expressions, a long history, large objects, events that stall, and a TrustPolicy for the jobs of the other team. Another team must not notice, and the process must
-// survive. In the gate, there are fewer large objects, and no times are compared.
+// TestHostileTeam runs the manager with the memory limit of its container. A team does at once what its key and the role edit let it do:
+// costly expressions, a long history, large objects, events that stall, and a TrustPolicy for the jobs of the other team. Another team must
+// not notice, and the process must survive. In the gate, there are fewer large objects, and no times are compared.
 func TestHostileTeam(t *testing.T) {
 	s := apiserver.Alone(t)
 	memory, bucket := newCgroup(t, containerMemory), hostileStore(t)

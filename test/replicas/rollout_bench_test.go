@@ -11,8 +11,8 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-// BenchmarkRollout prints how long after a rollout was complete the Job of its run exists, beside how long that takes after a notification of
-// the same Trigger. That counts the time in which the test asks for it, every hundredth of a second.
+// BenchmarkRollout prints how long after a rollout was complete the Job of its run exists, beside how long that takes after a notification
+// of the same Trigger. That counts the time in which the test asks for it, every hundredth of a second.
 func BenchmarkRollout(b *testing.B) {
 	const rollouts = 30
 	s := apiserver.Alone(b)

@@ -55,7 +55,7 @@ var mayList = map[string]string{
 	"api/v1alpha1/origin.go":              "the constants, and the origin of Suites of earlier versions",
 	"internal/core/state/rows.go":         "the table of states",
 	"internal/core/deployment/origin/":    "the table of origins",
-	"internal/core/run/suite/":            "it decides how a run ends, and whether another one is started",
+	"internal/core/run/rerun/":            "which requests start another attempt differs by who asks",
 	"internal/usecase/dispatch/origin.go": "each origin comes with other facts",
 }
 

@@ -72,7 +72,8 @@ func Credentials(t testing.TB) {
 
 // Options are those of a bucket in the store.
 func (s Server) Options() objectstore.Options {
-	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: cmp.Or(s.bucket, "postflight"), PathStyle: true, UploadLifetime: time.Minute}
+	return objectstore.Options{Endpoint: s.Address, Region: "us-east-1", Bucket: cmp.Or(s.bucket, "postflight"), PathStyle: true,
+		UploadLifetime: time.Minute}
 }
 
 // Bucket creates the bucket, and waits until it can be used.
@@ -200,10 +201,12 @@ func Ceph(t testing.TB) Server {
 	call("ceph", "-c", config, "--connect-timeout", "30", "osd", "create")
 	call("ceph-osd", "-c", config, "-i", "0", "--mkfs")
 	start(t, filepath.Join(dir, "osd.out"), "ceph-osd", "-c", config, "-i", "0", "-f")
-	start(t, filepath.Join(dir, "rgw.out"), "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends", "beast endpoint="+gateway)
+	start(t, filepath.Join(dir, "rgw.out"), "radosgw", "-c", config, "-n", "client.rgw", "-f", "--keyring="+keyring, "--rgw-frontends",
+		"beast endpoint="+gateway)
 	s := waitFor(t, Server{Name: "ceph", Address: "http://" + gateway, Expired: http.StatusForbidden, Policies: true})
 	for user, key := range map[string]string{"postflight": AccessKey, NarrowUser: NarrowAccessKey} {
-		call("radosgw-admin", "-c", config, "user", "create", "--uid="+user, "--display-name="+user, "--access-key="+key, "--secret-key="+SecretKey)
+		call("radosgw-admin", "-c", config, "user", "create", "--uid="+user, "--display-name="+user, "--access-key="+key,
+			"--secret-key="+SecretKey)
 	}
 	return s
 }

@@ -78,7 +78,8 @@ func Skips(s *v1alpha1.Suite, tests int32) *v1alpha1.Suite {
 func AFailedRequest(o Outcomes, change ...func(*rerun.FailedRequest)) rerun.FailedRequest {
 	root := FailedRun("r1", 0, o)
 	r := rerun.FailedRequest{
-		Suite: ASuite("r2", 60, WithCommit("a"), OnlyFailedOf(root)), Trigger: WithMinTests(4), Environment: AnEnvironment(), Ledger: ALedger(root), Digest: "d",
+		Suite: ASuite("r2", 60, WithCommit("a"), OnlyFailedOf(root)), Trigger: WithMinTests(4), Environment: AnEnvironment(), Ledger: ALedger(
+			root), Digest: "d",
 		Chain: []rerun.Link{{Suite: root, Documents: []results.Document{o.Document("")}, Digest: "d"}},
 	}
 	for _, c := range change {

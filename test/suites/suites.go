@@ -161,7 +161,8 @@ func Awaiting(at time.Time) func(*v1alpha1.Suite) {
 }
 
 // Shop is what an Environment has under test.
-var Shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Name: "shop", Start: &v1alpha1.WorkloadVersion{UID: "1", SHA: "a"}}}
+var Shop = []v1alpha1.TestedWorkload{{Kind: "Deployment", Namespace: "demo", Name: "shop",
+	Start: &v1alpha1.WorkloadVersion{UID: "1", SHA: "a"}}}
 
 // IsSuccessor follows a run without a result.
 func IsSuccessor(s *v1alpha1.Suite) {

@@ -106,7 +106,8 @@ func Empty(t testing.TB) *World {
 	t.Helper()
 	s := apiserver.New(t)
 	w := &World{
-		Server: s, T: t, NS: s.Namespace(t), Clock: &Clock{}, NodeName: "node", ManagerConfig: s.Manager(t), Began: longEnoughAgo(), Stop: func() {},
+		Server: s, T: t, NS: s.Namespace(t), Clock: &Clock{}, NodeName: "node", ManagerConfig: s.Manager(
+			t), Began: longEnoughAgo(), Stop: func() {},
 	}
 	w.Wire = &Wire{namespace: w.NS}
 	w.ManagerConfig.Wrap(w.Wire.wrap)

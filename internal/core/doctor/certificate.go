@@ -30,7 +30,8 @@ func Certificate(secret string, content []byte, now time.Time) Finding {
 	case left <= 0:
 		return failure(checkCertificates, renew, "The certificate in the Secret %s expired %s ago.", secret, plaintext.Duration(-left))
 	case now.Before(c.NotBefore):
-		return failure(checkCertificates, "See the clocks of the issuer and of the nodes.", "The certificate in the Secret %s is not valid before %s.", secret, c.NotBefore.UTC().Format(time.RFC3339))
+		return failure(checkCertificates, "See the clocks of the issuer and of the nodes.",
+			"The certificate in the Secret %s is not valid before %s.", secret, c.NotBefore.UTC().Format(time.RFC3339))
 	case left < renewedBefore:
 		return warning(checkCertificates, renew, "The certificate in the Secret %s expires in %s.", secret, plaintext.Duration(left))
 	default:

@@ -56,15 +56,18 @@ func crdFindings(crd *apiextensions.CustomResourceDefinition) (findings []Findin
 		return []Finding{failure(checkCRDs, applyCRDs, "The CRD %s does not serve %s.", crd.Name, v1alpha1.GroupVersion.Version)}
 	}
 	if !established(crd) {
-		return []Finding{failure(checkCRDs, "`kubectl describe crd "+crd.Name+"` says why.", "The API server does not accept the CRD %s.", crd.Name)}
+		return []Finding{failure(checkCRDs, "`kubectl describe crd "+crd.Name+"` says why.", "The API server does not accept the CRD %s.",
+			crd.Name)}
 	}
 	c := comparison{}
 	c.compare("", kinds[crd.Name], served.Schema.OpenAPIV3Schema)
 	if len(c.lacking) > 0 {
-		findings = append(findings, failure(checkCRDs, applyCRDs, "The CRD %s is older than this version: it lacks %s, which the API server drops.", crd.Name, list(c.lacking)))
+		findings = append(findings, failure(checkCRDs,
+			applyCRDs, "The CRD %s is older than this version: it lacks %s, which the API server drops.", crd.Name, list(c.lacking)))
 	}
 	if len(c.unknown) > 0 {
-		findings = append(findings, warning(checkCRDs, sameCLI, "The CRD %s is newer than this version: it also has %s.", crd.Name, list(c.unknown)))
+		findings = append(findings, warning(checkCRDs, sameCLI, "The CRD %s is newer than this version: it also has %s.", crd.Name,
+			list(c.unknown)))
 	}
 	if others := slices.DeleteFunc(slices.Clone(crd.Status.StoredVersions), isOurs); len(others) > 0 {
 		findings = append(findings, warning(checkCRDs, sameCLI, "Objects of the CRD %s are stored as %s, too.", crd.Name, list(others)))

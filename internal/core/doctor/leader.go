@@ -13,7 +13,8 @@ import (
 
 const (
 	checkLeader  = "leader"
-	nothingLeads = "No run starts or ends until a replica leads. See the logs of the manager, and `kubectl get lease postflight -o yaml` in its namespace."
+	nothingLeads = "No run starts or ends until a replica leads. See the logs of the manager, and `kubectl get lease postflight -o yaml` " +
+		"in its namespace."
 )
 
 // Leader says who reconciles. Lease is nil if there is none.
@@ -41,7 +42,8 @@ func Holder(lease *coordinationv1.Lease, now time.Time) (name, problem string) {
 	}
 	age, lasts := max(0, now.Sub(spec.RenewTime.Time)), time.Duration(*spec.LeaseDurationSeconds)*time.Second
 	if age > lasts {
-		return "", fmt.Sprintf("%s renewed the Lease %s ago, and it lasts %s.", *spec.HolderIdentity, plaintext.Duration(age), plaintext.Duration(lasts))
+		return "", fmt.Sprintf("%s renewed the Lease %s ago, and it lasts %s.", *spec.HolderIdentity, plaintext.Duration(age),
+			plaintext.Duration(lasts))
 	}
 	return *spec.HolderIdentity, ""
 }

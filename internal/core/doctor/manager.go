@@ -14,7 +14,8 @@ const checkManager = "manager"
 
 // NoManager is the finding for an installation without a Deployment.
 func NoManager(namespace string) Finding {
-	return failure(checkManager, "Install Postflight, or name its namespace with --namespace.", "There is no Deployment of the manager in the namespace %s.", namespace)
+	return failure(checkManager, "Install Postflight, or name its namespace with --namespace.",
+		"There is no Deployment of the manager in the namespace %s.", namespace)
 }
 
 // Manager checks the Deployment and its pods. version is the command line's.
@@ -36,7 +37,8 @@ func Manager(d *appsv1.Deployment, pods []corev1.Pod, version string) (findings 
 			}
 		}
 	}
-	if running := Version(d); release.MatchString(running) && release.MatchString(version) && strings.TrimPrefix(running, "v") != strings.TrimPrefix(version, "v") {
+	if running := Version(d); release.MatchString(running) && release.MatchString(version) &&
+		strings.TrimPrefix(running, "v") != strings.TrimPrefix(version, "v") {
 		findings = append(findings, warning(checkManager, sameCLI, "The manager is version %s, and this command line is %s.", running, version))
 	}
 	return findings
@@ -77,7 +79,10 @@ func podProblem(p *corev1.Pod) string {
 			return strings.TrimSuffix(w.Reason+": "+strings.TrimSuffix(w.Message, "."), ": ")
 		}
 	}
-	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Status == corev1.ConditionFalse && c.Message != "" })
+	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Status == corev1.ConditionFalse &&
+			c.Message != ""
+	})
 	if i < 0 {
 		return ""
 	}

@@ -35,17 +35,20 @@ func Queue(suites []v1alpha1.Suite, now time.Time) (findings []Finding) {
 			oldest = older(oldest, s)
 		}
 		for _, condition := range blocking {
-			if c := meta.FindStatusCondition(s.Status.Conditions, condition); c != nil && meta.IsStatusConditionFalse(s.Status.Conditions, condition) {
+			if c := meta.FindStatusCondition(s.Status.Conditions, condition); c != nil &&
+				meta.IsStatusConditionFalse(s.Status.Conditions, condition) {
 				blocked[condition] = blocked[condition].add(s, c.Message)
 			}
 		}
 	}
 	if unseen != nil && age(unseen, now) > unseenLong {
-		findings = append(findings, failure(checkQueue, nothingLeads, "The manager has not seen the run %s/%s in %s.", unseen.Namespace, unseen.Name, plaintext.Duration(age(unseen, now))))
+		findings = append(findings, failure(checkQueue, nothingLeads, "The manager has not seen the run %s/%s in %s.", unseen.Namespace,
+			unseen.Name, plaintext.Duration(age(unseen, now))))
 	}
 	if oldest != nil && age(oldest, now) > queuedLong {
 		findings = append(findings, warning(checkQueue, "Raise the limit that its message names, or cancel what is in its way.",
-			"The run %s/%s is queued for %s: %s", oldest.Namespace, oldest.Name, plaintext.Duration(age(oldest, now)), meta.FindStatusCondition(oldest.Status.Conditions, v1alpha1.ConditionSucceeded).Message))
+			"The run %s/%s is queued for %s: %s", oldest.Namespace, oldest.Name, plaintext.Duration(age(oldest, now)),
+			meta.FindStatusCondition(oldest.Status.Conditions, v1alpha1.ConditionSucceeded).Message))
 	}
 	for _, condition := range blocking {
 		if b := blocked[condition]; b != nil {

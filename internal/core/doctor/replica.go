@@ -13,7 +13,8 @@ type Check struct {
 // Checks lists the checks to ask a replica for.
 var Checks = []Check{
 	{"", "replicas", "is ready", "See its log."},
-	{"/store", "store", "reaches the object store", "docs/operations/failures.md says what Postflight does meanwhile. See the log of the pod."},
+	{"/store", "store", "reaches the object store",
+		"docs/operations/failures.md says what Postflight does meanwhile. See the log of the pod."},
 	{"/clock", "clock", "has the time of the API server", "Correct the clock of its node. Postflight corrects times meanwhile."},
 }
 

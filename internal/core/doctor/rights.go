@@ -42,7 +42,8 @@ var rights = []right{
 	{"postflight.dev", "triggers", "get list watch", "", teams},
 	{"postflight.dev", "triggerclasses", "get list watch", "", clustered},
 	{"postflight.dev", "eventsources quarantines trustpolicies", "list watch", "", teams},
-	{"postflight.dev", "apikeys/status environments/status eventsources/status quarantines/status suites/status triggers/status trustpolicies/status", "patch", "", teams},
+	{"postflight.dev", "apikeys/status environments/status eventsources/status quarantines/status suites/status triggers/status " +
+		"trustpolicies/status", "patch", "", teams},
 	{"postflight.dev", "environments suites", "create delete get list patch watch", "", teams},
 	{"postflight.dev", "environments/finalizers suites/finalizers", "update", "", teams},
 	{"coordination.k8s.io", "leases", "create", "", ownOnly},
@@ -91,7 +92,8 @@ func MissingRights(account string, asked int, denied []authorizationv1.ResourceA
 		names = append(names, sentenceOf(d))
 	}
 	slices.Sort(names)
-	return failure(checkRights, "Apply the roles of the manager's version: upgrade the chart with rbac.create=true, or `kubectl apply -k config/rbac`.",
+	return failure(checkRights,
+		"Apply the roles of the manager's version: upgrade the chart with rbac.create=true, or `kubectl apply -k config/rbac`.",
 		"%s may not %s.", account, list(slices.Compact(names)))
 }
 

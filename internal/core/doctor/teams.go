@@ -52,7 +52,8 @@ func Teams(teams []v1alpha1.Team, keys []v1alpha1.APIKey, triggers []v1alpha1.Tr
 	case len(findings) > 0:
 		return findings
 	case len(keyless) > 0:
-		return []Finding{ok(checkTeams, "All %d are ready. These have no key, so their senders need tokens of their own: %s.", len(teams), list(keyless))}
+		return []Finding{ok(checkTeams, "All %d are ready. These have no key, so their senders need tokens of their own: %s.", len(teams),
+			list(keyless))}
 	default:
 		return []Finding{ok(checkTeams, "All %d are ready, and have a key.", len(teams))}
 	}
@@ -99,8 +100,9 @@ func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 		switch {
 		case k.Spec.Suspended:
 		case k.Spec.ExpiresAt != nil && !now.Before(k.Spec.ExpiresAt.Time):
-			findings = append(findings, warning(checkKeys, "Make another one, or delete it if nothing uses it: kubectl delete apikey "+k.Name+" -n "+k.Namespace,
-				"The key %s/%s expired %s.", k.Namespace, k.Name, plaintext.Ago(k.Spec.ExpiresAt.Time, now)))
+			findings = append(findings,
+				warning(checkKeys, "Make another one, or delete it if nothing uses it: kubectl delete apikey "+k.Name+" -n "+k.Namespace,
+					"The key %s/%s expired %s.", k.Namespace, k.Name, plaintext.Ago(k.Spec.ExpiresAt.Time, now)))
 		case ready != nil && ready.Status == metav1.ConditionFalse:
 			findings = append(findings, warning(checkKeys, "", "The key %s/%s is refused: %s", k.Namespace, k.Name, ready.Message))
 		case k.Spec.ExpiresAt != nil && k.Spec.ExpiresAt.Sub(now) < ExpiresSoon:
@@ -119,7 +121,8 @@ func Environments(environments []v1alpha1.Environment) (findings []Finding) {
 	for i := range environments {
 		e := &environments[i]
 		if problem := v1alpha1.ReadyProblem(e.Status.Conditions); problem != "" {
-			findings = append(findings, warning(checkEnvironments, "", "The workloads of the Environment %s/%s are not known: %s", e.Namespace, e.Name, problem))
+			findings = append(findings, warning(checkEnvironments, "", "The workloads of the Environment %s/%s are not known: %s", e.Namespace,
+				e.Name, problem))
 		}
 	}
 	if len(findings) == 0 {
@@ -135,7 +138,8 @@ func Triggers(triggers []v1alpha1.Trigger) (findings []Finding) {
 		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, problem))
 		} else if s := t.Status.Schedule; s != nil && s.Message != "" {
-			findings = append(findings, warning(checkTriggers, "", "The schedule of the Trigger %s/%s did not start all runs the last time: %s", t.Namespace, t.Name, s.Message))
+			findings = append(findings, warning(checkTriggers, "", "The schedule of the Trigger %s/%s did not start all runs the last time: %s",
+				t.Namespace, t.Name, s.Message))
 		}
 	}
 	if len(findings) == 0 {

@@ -10,8 +10,8 @@ import (
 
 const checkTrust = "trustpolicies"
 
-// TrustPolicies names policies that trust no token, and policies whose senders have to name the Team, because the operator lists no repository for it
-// whose tokens they could trust. gitHub is the host of the manager's own GitHub.
+// TrustPolicies names policies that trust no token, and policies whose senders have to name the Team, because the operator lists no
+// repository for it whose tokens they could trust. gitHub is the host of the manager's own GitHub.
 func TrustPolicies(policies []v1alpha1.TrustPolicy, teams []v1alpha1.Team, gitHub string) (findings []Finding) {
 	for i := range policies {
 		p := &policies[i]
@@ -33,6 +33,7 @@ func TrustPolicies(policies []v1alpha1.TrustPolicy, teams []v1alpha1.Team, gitHu
 func unlisted(p *v1alpha1.TrustPolicy, t *v1alpha1.Team) Finding {
 	f := ok(checkTrust, "Senders that the TrustPolicy %s/%s trusts must name the Team: it lists no repository of theirs.", p.Namespace, p.Name)
 	f.Advice = fmt.Sprintf("Nothing, if their jobs set POSTFLIGHT_TEAM=%s, or send the header Postflight-Team. Otherwise let them do that, "+
-		"or list the repositories in spec.repositories of the Team, if the code host says in its tokens which one it is: docs/keyless.md.", t.Name)
+		"or list the repositories in spec.repositories of the Team, if the code host says in its tokens which one it is: docs/keyless.md.",
+		t.Name)
 	return f
 }

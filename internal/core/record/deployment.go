@@ -209,7 +209,8 @@ func (d Deployment) withoutTime() Deployment {
 	return d
 }
 
-// DeployedAt returns the line of each repository that was deployed at a time, by repository. Of two about one deployment, the second is newer.
+// DeployedAt returns the line of each repository that was deployed at a time, by repository. Of two about one deployment, the second is
+// newer.
 func DeployedAt(lines []Deployment, at time.Time) (all []Deployment) {
 	newest := map[string]Deployment{}
 	for _, d := range lines {

@@ -33,7 +33,8 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 		}
 		return at.UTC(), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2026-11-24T10:00Z, 2026-11-24 10:00 (in UTC), or how long ago it was, such as 3h or 7d", plaintext.Line(text, 64))
+	return time.Time{}, fmt.Errorf(
+		"%q is no time: write 2026-11-24T10:00Z, 2026-11-24 10:00 (in UTC), or how long ago it was, such as 3h or 7d", plaintext.Line(text, 64))
 }
 
 // maxDays is longer than anything is kept.

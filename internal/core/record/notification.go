@@ -53,7 +53,8 @@ func NotificationOf(at time.Time, n *notification.Notification, matched []*v1alp
 		At: at.UTC().Truncate(time.Millisecond), Way: origin.WayAPI,
 		Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL, HostingService: string(n.HostingService),
 		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
-		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey, EphemeralEnvironment: n.EphemeralEnvironment,
+		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
+		EphemeralEnvironment: n.EphemeralEnvironment,
 	}
 	kept.keepVariables(n.Variables)
 	size := 0
@@ -91,8 +92,9 @@ func (n *Notification) Notification() *notification.Notification {
 		Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL,
 		HostingService: v1alpha1.HostingService(n.HostingService),
 		CommitURL:      n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
-		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey, EphemeralEnvironment: n.EphemeralEnvironment,
-		Variables: n.Variables,
+		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
+		EphemeralEnvironment: n.EphemeralEnvironment,
+		Variables:            n.Variables,
 	}
 }
 

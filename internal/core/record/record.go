@@ -77,16 +77,19 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		State:  v1alpha1.ReasonQueued,
 		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.Type, DeploymentURL: d.URL, CommitURL: d.CommitURL,
 		CommitMessage: d.CommitMessage, CommitAuthor: d.CommitAuthor, Repository: d.Repository, PullRequestNumber: d.PullRequestNumber,
-		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(state.Of(s.State()).DecidedBy, string(s.Status.DecidedBy)),
+		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(state.Of(s.State()).DecidedBy,
+			string(s.Status.DecidedBy)),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
-		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
+		UnderTest: underTest(
+			s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
 		OnlyFailedOf: s.RepeatsFailedOf(), Origin: string(s.Origin()),
 		Archive: archiveState(s),
 	}
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
 		r.State, r.Message = c.Reason, c.Message
 	}
-	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected); c != nil && c.Status == metav1.ConditionFalse && s.Finished() {
+	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected); c != nil && c.Status == metav1.ConditionFalse &&
+		s.Finished() {
 		r.ResultsProblem = c.Message
 	}
 	if at := s.ScheduledFor(); !at.IsZero() {

@@ -36,7 +36,8 @@ func (l Log) Names(s Source) bool {
 func Sources(pods []corev1.Pod) []Source {
 	var all []Source
 	for _, p := range pods {
-		for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
+		for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses,
+			p.Status.EphemeralContainerStatuses} {
 			for _, c := range statuses {
 				all = append(all, sourcesOf(p, c)...)
 			}

@@ -23,7 +23,8 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 			},
 		},
 		Status: v1alpha1.SuiteStatus{
-			StartTime: timeOf(r.StartedAt), CompletionTime: timeOf(r.EndedAt), SupersededBy: r.SupersededBy, PodsKeptUntil: timeOf(r.PodsKeptUntil), Results: testResults(r.Results),
+			StartTime: timeOf(r.StartedAt), CompletionTime: timeOf(r.EndedAt), SupersededBy: r.SupersededBy, PodsKeptUntil: timeOf(
+				r.PodsKeptUntil), Results: testResults(r.Results),
 			DecidedBy:  decidedByTests(r),
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: succeeded(r.State), Reason: r.State, Message: r.Message}},
 		},

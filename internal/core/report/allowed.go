@@ -31,7 +31,8 @@ func HostOf(service v1alpha1.HostingService, apiURL string) string {
 // or a beginning and /*; without HOST, they are on GitHub.
 func Allowed(t Target, host string, entries []string) bool {
 	for _, entry := range entries {
-		if rest, found := strings.CutPrefix(commit.RepositoryKey(entry), host+"/"); found && host != "" && commit.RepositoryMatches(rest, t.Repository) {
+		if rest, found := strings.CutPrefix(commit.RepositoryKey(entry), host+"/"); found && host != "" &&
+			commit.RepositoryMatches(rest, t.Repository) {
 			return true
 		}
 	}

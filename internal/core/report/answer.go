@@ -28,7 +28,8 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 	case status == 401:
 		e.Message = fmt.Sprintf("%s does not accept the credentials (%s); replace them", host, said)
 	case status == 403:
-		e.Message = fmt.Sprintf("%s does not allow these credentials to write %ss in %s (%s); %s", host, r.Purpose, r.Repository, said, permission(host, r))
+		e.Message = fmt.Sprintf("%s does not allow these credentials to write %ss in %s (%s); %s", host, r.Purpose, r.Repository,
+			said, permission(host, r))
 	case status == 404 && r.Purpose == Comments:
 		e.Message = fmt.Sprintf("%s knows no such pull request in %s, or these credentials may not see it (%s)", host, r.Repository, said)
 	case status == 404:

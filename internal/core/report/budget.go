@@ -45,7 +45,8 @@ type Budget struct {
 	used     time.Time
 }
 
-// Take allows a write if less than share percent of the budget are used, or returns how long to wait. Call Done after an allowed write, or Return.
+// Take allows a write if less than share percent of the budget are used, or returns how long to wait. Call Done after an allowed write, or
+// Return.
 func (b *Budget) Take(share int, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -110,7 +110,8 @@ func row(s *v1alpha1.Suite, o Options) string {
 	if page := pageOf(s, o); page != "" {
 		name = fmt.Sprintf("[%s](<%s>)", name, page)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown), outcome(s))
+	sha := cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, outcome(s))
 }
 
 func outcome(s *v1alpha1.Suite) string {

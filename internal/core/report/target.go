@@ -39,7 +39,8 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 		return none(v1alpha1.ReasonNoCommit,
 			"Nothing is posted, because only the full SHA of a commit can have a check: 40 or 64 hexadecimal digits. Send it as sha.")
 	case !commit.MayBeSameRepository(d.Repository, t.Spec.Repository.Name):
-		return none(v1alpha1.ReasonOtherRepository, "Nothing is posted, because the notification is about the repository %s, and the Trigger's spec.repository is %s.",
+		return none(v1alpha1.ReasonOtherRepository,
+			"Nothing is posted, because the notification is about the repository %s, and the Trigger's spec.repository is %s.",
 			plaintext.Line(d.Repository, maxShown), t.Spec.Repository.Name)
 	}
 	target := Target{
@@ -48,7 +49,8 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 		PullRequest: d.PullRequestNumber,
 	}
 	if !target.valid() {
-		return none(v1alpha1.ReasonNotConfigured, "Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)
+		return none(v1alpha1.ReasonNotConfigured,
+			"Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)
 	}
 	return target, nil
 }

@@ -24,6 +24,7 @@ type Row struct {
 
 	// The rest is about ends.
 
+	Result       bool   // the run says whether its tests pass with what was deployed
 	Bad          bool   // people have to look at the run; those who canceled or superseded it know of it
 	NoVerdict    bool   // the run says nothing about its deployment, nor about its tests
 	NoResult     string // without a verdict: why, as a clause

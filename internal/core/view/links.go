@@ -77,7 +77,8 @@ func pullRequestOf(s *v1alpha1.Suite) *Link {
 	if r == nil || r.PullRequest == nil || r.PullRequest.Number == 0 {
 		return PullRequest(s.Spec.Deployment)
 	}
-	link := PullRequest(v1alpha1.Deployment{HostingService: r.HostingService, Repository: r.Repository, PullRequestNumber: r.PullRequest.Number})
+	link := PullRequest(v1alpha1.Deployment{HostingService: r.HostingService, Repository: r.Repository,
+		PullRequestNumber: r.PullRequest.Number})
 	if found := SafeURL(r.PullRequest.URL); found != "" {
 		link.URL = found
 	}

@@ -109,7 +109,8 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	return all
 }
 
-// LastDeployment returns the newest run that a deployment started, or nil. The others were started by a person or a schedule. The runs come newest first.
+// LastDeployment returns the newest run that a deployment started, or nil. The others were started by a person or a schedule. The runs come
+// newest first.
 func LastDeployment(runs []*v1alpha1.Suite) *v1alpha1.Suite {
 	i := slices.IndexFunc(runs, ledger.IsDeployment)
 	if i < 0 {

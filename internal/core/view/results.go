@@ -50,7 +50,8 @@ func TestsOf(s *v1alpha1.Suite) *Tests {
 	if r == nil {
 		return nil
 	}
-	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed, Quarantined: r.Quarantined, Expected: r.Expected}
+	t := &Tests{Total: r.Tests, Passed: r.Passed, Failed: r.Failed, Skipped: r.Skipped, Flaky: r.Flaky, Fixed: r.Fixed,
+		Quarantined: r.Quarantined, Expected: r.Expected}
 	if r.Tests > 0 {
 		t.PassedPercent = 100 * float64(r.Passed) / float64(r.Tests)
 		t.FailedPercent = 100 * float64(r.Failed) / float64(r.Tests)

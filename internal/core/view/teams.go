@@ -90,7 +90,8 @@ func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst 
 	}
 	for environment, s := range bad {
 		if since := s.Received().Time; worst.trigger == "" || since.Before(worst.since) {
-			worst = complaint{trigger, fmt.Sprintf("%s fails on %s since %s.", trigger, environment, since.UTC().Format("2 January, 15:04 UTC")), since}
+			worst = complaint{trigger, fmt.Sprintf("%s fails on %s since %s.", trigger, environment, since.UTC().Format("2 January, 15:04 UTC")),
+				since}
 			if ago := plaintext.Ago(since, now); now.Sub(since) < 2*day {
 				worst.text = fmt.Sprintf("%s fails on %s; it began %s.", trigger, environment, ago)
 			}

@@ -1,5 +1,5 @@
-// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so it
-// seems not to exist. Two things know better: its status says why, and a notification says which Triggers were left out.
+// Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so
+// it seems not to exist. Two things know better: its status says why, and a notification says which Triggers were left out.
 package bounded
 
 import (
@@ -47,8 +47,8 @@ const (
 	// readWithin bounds each of these reads.
 	readWithin = 30 * time.Second
 
-	// objectPageSize is how many objects are read at once. Memory is not text: a Trigger of 1.4 MB with 85,000 empty containers takes 40 MiB, and a
-	// page of such ones 400 MiB, unless the schema bounds the length of its lists.
+	// objectPageSize is how many objects are read at once. Memory is not text: a Trigger of 1.4 MB with 85,000 empty containers takes 40 MiB,
+	// and a page of such ones 400 MiB, unless the schema bounds the length of its lists.
 	objectPageSize = 10
 
 	// suitePageSize is the same of Suites, whose schema bounds what is large: 200 with 64 KiB of variables take some 15 MiB.

@@ -57,7 +57,8 @@ func (s *source) review(t *stream) {
 		for a := range s.reviews.take() {
 			err := s.reviewAccount(t, a)
 			if err != nil && t.ctx.Err() == nil {
-				ctrl.LoggerFrom(t.ctx).Info("cannot read objects that could be cached again", "kind", s.book.kind, "namespace", a.namespace, "reason", err.Error())
+				ctrl.LoggerFrom(t.ctx).Info("cannot read objects that could be cached again", "kind", s.book.kind, "namespace", a.namespace, "reason",
+					err.Error())
 			}
 			if err != nil || t.ctx.Err() != nil {
 				s.reviews.add(a) // for the next stream, if this one has ended

@@ -27,7 +27,8 @@ func (r *Roster) NewInformer(
 func (r *Roster) wrap(lw toolscache.ListerWatcher, kind runtime.Object) toolscache.ListerWatcher {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from := origin{ListerWatcherWithContext: toolscache.ToListerWatcherWithContext(lw), streams: !watchlist.DoesClientNotSupportWatchListSemantics(lw)}
+	from := origin{ListerWatcherWithContext: toolscache.ToListerWatcherWithContext(lw),
+		streams: !watchlist.DoesClientNotSupportWatchListSemantics(lw)}
 	switch kind := kind.(type) {
 	case *v1alpha1.Team:
 		if r.teams == nil {

@@ -119,7 +119,8 @@ func (t *stream) restored(obj client.Object, deletions uint64) []watch.Event {
 	return t.marked([]watch.Event{{Type: watch.Modified, Object: obj}})
 }
 
-// marked adds a bookmark to events that did not come by the stream: the reflector continues where that is, not at the version of their objects.
+// marked adds a bookmark to events that did not come by the stream: the reflector continues where that is, not at the version of their
+// objects.
 func (t *stream) marked(events []watch.Event) []watch.Event {
 	if len(events) == 0 || t.position == 0 {
 		return events

@@ -12,7 +12,9 @@ import (
 )
 
 // ReadSecret reads an uncached Secret, to which the team grants access. The problem is a sentence: why there is none.
-func ReadSecret(ctx context.Context, live client.Reader, key client.ObjectKey, namedBy string) (data map[string][]byte, problem string, err error) {
+func ReadSecret(
+	ctx context.Context, live client.Reader, key client.ObjectKey, namedBy string,
+) (data map[string][]byte, problem string, err error) {
 	secret := &corev1.Secret{}
 	err = live.Get(ctx, key, secret)
 	switch {

@@ -94,7 +94,8 @@ func (u *UI) serveFavicon(w http.ResponseWriter, r *http.Request) {
 }
 
 func stateFavicon(key string) []byte {
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" color="%s" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">%s</svg>`,
+	return fmt.Appendf(nil,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" color="%s" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">%s</svg>`,
 		looks[key].color, looks[key].icon)
 }
 

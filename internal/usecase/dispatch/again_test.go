@@ -42,8 +42,8 @@ func TestNotifiedAgain(t *testing.T) {
 	}
 }
 
-// TestDeployedAgain: the result of a run answers later deployments of its commit, and the run remembers the last one. Whether another commit came
-// in between may not be known yet. A notification that is sent again writes nothing.
+// TestDeployedAgain: the result of a run answers later deployments of its commit, and the run remembers the last one. Whether another
+// commit came in between may not be known yet. A notification that is sent again writes nothing.
 func TestDeployedAgain(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke"))})
 	notify := func(sha string) (id string) {

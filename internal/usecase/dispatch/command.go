@@ -28,7 +28,8 @@ type Command struct {
 
 // command returns an operation, whose retrier has to be released.
 func (d *Dispatcher) command(c Command) *operation {
-	return d.newOperation(Request{Team: c.Team, Grant: c.Grant, Notification: &notification.Notification{}, RequestID: c.RequestID, ReceivedAt: c.ReceivedAt})
+	return d.newOperation(Request{Team: c.Team, Grant: c.Grant, Notification: &notification.Notification{}, RequestID: c.RequestID,
+		ReceivedAt: c.ReceivedAt})
 }
 
 // run asks the API server, because the cache may lag, and lacks the variables of finished runs.
@@ -44,7 +45,8 @@ func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, erro
 	return s, o.checkReach(ctx, s)
 }
 
-// checkReach refuses a command on a run that the sender may not reach. An ephemeral Environment counts as the Environment that it derives from.
+// checkReach refuses a command on a run that the sender may not reach. An ephemeral Environment counts as the Environment that it derives
+// from.
 func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
 	env := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.Environment}}
 	if len(o.Grant.Acts.Environments) > 0 {
@@ -123,7 +125,8 @@ func (o *operation) cancel(ctx context.Context, run, by string) (*v1alpha1.Suite
 	case s.State() == v1alpha1.ReasonCanceled || !s.Finished() && s.Spec.Cancel:
 		return s, nil
 	case s.Finished():
-		return nil, &Error{Kind: RunFinished, Message: fmt.Sprintf("The run %s has ended already: %s. There is nothing to cancel.", run, s.State())}
+		return nil, &Error{Kind: RunFinished, Message: fmt.Sprintf("The run %s has ended already: %s. There is nothing to cancel.",
+			run, s.State())}
 	}
 	patch := client.MergeFrom(s.DeepCopy())
 	s.Spec.Cancel = true

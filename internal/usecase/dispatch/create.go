@@ -96,8 +96,8 @@ func (c *suiteCreation) get(ctx context.Context) error {
 	return errSuiteVanished
 }
 
-// terminating reports whether to wait for a deletion. What this call created, or another attempt replaces, needs no wait. What was deployed since
-// does not matter: the name will be free.
+// terminating reports whether to wait for a deletion. What this call created, or another attempt replaces, needs no wait. What was deployed
+// since does not matter: the name will be free.
 func (c *suiteCreation) terminating(existing *v1alpha1.Suite) bool {
 	r := c.duplicateOf(c.trigger)
 	r.Ledger = ledger.Of(&v1alpha1.Environment{}, nil)

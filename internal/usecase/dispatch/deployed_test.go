@@ -57,8 +57,8 @@ func (h *harness) refusesRerun(run, says string) {
 	}
 }
 
-// TestRerunAfterRollback: good passed, bad failed, good was deployed again, and its old result was the answer. Nothing tests bad again, because
-// good is there, and the status says so.
+// TestRerunAfterRollback: good passed, bad failed, good was deployed again, and its old result was the answer. Nothing tests bad again,
+// because good is there, and the status says so.
 func TestRerunAfterRollback(t *testing.T) {
 	for _, policy := range []v1alpha1.DuplicatePolicy{v1alpha1.DuplicatesCommit, v1alpha1.DuplicatesDeployment} {
 		h := start(t, setup{objects: acme(trigger("t", func(t *v1alpha1.Trigger) { t.Spec.Duplicates = policy }))})
@@ -138,8 +138,8 @@ func TestNamesOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// TestRerunRace: a newer commit is notified between the check of a rerun and its creation. Its run goes on, the rerun does not, and the gate of
-// the newer commit has the result of its own run.
+// TestRerunRace: a newer commit is notified between the check of a rerun and its creation. Its run goes on, the rerun does not, and the
+// gate of the newer commit has the result of its own run.
 func TestRerunRace(t *testing.T) {
 	var h *harness
 	newer := ""
@@ -208,7 +208,8 @@ func (h *harness) rebuild() {
 	h.clock.Step(time.Minute)
 }
 
-// TestSentAgainAfterRebuild: what was deployed to an earlier Environment is not there, also if its run has no result. What was deployed since is.
+// TestSentAgainAfterRebuild: what was deployed to an earlier Environment is not there, also if its run has no result. What was deployed
+// since is.
 func TestSentAgainAfterRebuild(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("t"))})
 	at, uid := h.clock.Now(), h.environments()["staging"].UID

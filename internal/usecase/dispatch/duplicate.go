@@ -29,8 +29,8 @@ type duplicate struct {
 	anew        bool // the desired attempt is to be created beside the existing run
 }
 
-// resolve decides whether another attempt runs, and writes the duplicate into the status of the existing run, so that no older run supersedes it.
-// If the run changed meanwhile, the write fails, and resolve decides again.
+// resolve decides whether another attempt runs, and writes the duplicate into the status of the existing run, so that no older run
+// supersedes it. If the run changed meanwhile, the write fails, and resolve decides again.
 func (d *duplicate) resolve(ctx context.Context) error {
 	return changeRejection(d.retrier.do(ctx, d.attempt), "change the status of the Suite")
 }

@@ -81,7 +81,8 @@ func (o *operation) explanations(ctx context.Context, matched []*v1alpha1.Trigge
 	}
 }
 
-// explanationsOfIndex release the slot between Triggers, so that a slow client delays no other. After the budget, they say only what matched.
+// explanationsOfIndex release the slot between Triggers, so that a slow client delays no other. After the budget, they say only what
+// matched.
 func (o *operation) explanationsOfIndex(ctx context.Context, matched []*v1alpha1.Trigger) iter.Seq[match.Explanation] {
 	return func(yield func(match.Explanation) bool) {
 		budget := o.newTimeBudget(ctx)
@@ -164,8 +165,8 @@ func (o *operation) leftOut() match.LeftOut {
 	return o.LeftOut(o.namespace)
 }
 
-// findLeftOut is called after matching, with what was left out before it: the index loses Triggers later, and gets them later, than the answer
-// of LeftOut changes.
+// findLeftOut is called after matching, with what was left out before it: the index loses Triggers later, and gets them later, than the
+// answer of LeftOut changes.
 func (o *operation) findLeftOut(before match.LeftOut) (match.LeftOut, error) {
 	left := before.Union(o.leftOut())
 	switch {

@@ -23,14 +23,14 @@ func FromRollout(environment string) Origin {
 	return Origin{kind: v1alpha1.OriginRollout, environment: environment}
 }
 
-// FromEvent is for what another service sent about a deployment, perhaps late, and perhaps not for the first time. A zero time means that the
-// event does not say when the deployment was.
+// FromEvent is for what another service sent about a deployment, perhaps late, and perhaps not for the first time. A zero time means that
+// the event does not say when the deployment was.
 func FromEvent(deployedAt time.Time) Origin {
 	return Origin{kind: v1alpha1.OriginEvent, deployedAt: deployedAt}
 }
 
-// FromSchedule is for a time of the schedule of a Trigger that has come. It alone is notified, and matches the notification. What is to be tested
-// was deployed before.
+// FromSchedule is for a time of the schedule of a Trigger that has come. It alone is notified, and matches the notification. What is to be
+// tested was deployed before.
 func FromSchedule(t *v1alpha1.Trigger, at, deployedAt time.Time) Origin {
 	return Origin{kind: v1alpha1.OriginSchedule, trigger: t, scheduledFor: at, deployedAt: deployedAt}
 }

@@ -16,7 +16,8 @@ import (
 // errOutcomeUnknown means that the request may have succeeded.
 var errOutcomeUnknown = errors.New("no answer in time")
 
-// retrier repeats calls of the API server up to a deadline. The Triggers of one notification share it, and count once among those that wait.
+// retrier repeats calls of the API server up to a deadline. The Triggers of one notification share it, and count once among those that
+// wait.
 type retrier struct {
 	d        *Dispatcher
 	team     string

@@ -16,7 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// rolledOut makes a notification that of a rollout of a commit, which completes now. The workloads had another one before, unless it was the first.
+// rolledOut makes a notification that of a rollout of a commit, which completes now. The workloads had another one before, unless it was
+// the first.
 func (h *harness) rolledOut(sha string) func(*Request) {
 	h.t.Helper()
 	key := v1alpha1.RolloutKeyPrefix + h.clock.Now().String()
@@ -55,8 +56,8 @@ const first, again, other, ci = "first", "again", "again, by another replica", "
 // step is a notification, and how its run ends before the next step.
 type step struct{ how, body, end string }
 
-// play makes notifications a minute after each other, for the Trigger smoke: those of CI, and of an origin that makes a new one of a body. It
-// returns a letter for each decision, as TestDuplicates has, and the runs.
+// play makes notifications a minute after each other, for the Trigger smoke: those of CI, and of an origin that makes a new one of a body.
+// It returns a letter for each decision, as TestDuplicates has, and the runs.
 func (h *harness) play(steps []step, newNotification func(body string) func(*Request)) (letters string, runs map[string]bool) {
 	h.t.Helper()
 	runs = map[string]bool{}
@@ -155,7 +156,8 @@ func TestRolloutOfAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestThroughAnOutage: the API server fails for a while, in each way, while a rollout or a schedule is notified again and again. It has one run.
+// TestThroughAnOutage: the API server fails for a while, in each way, while a rollout or a schedule is notified again and again. It has one
+// run.
 func TestThroughAnOutage(t *testing.T) {
 	for name, creates := range map[string][]fault{
 		"refused":         repeat(9, fault{err: refusedConnection}),

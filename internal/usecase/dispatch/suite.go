@@ -60,7 +60,9 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		"Delete its Suites, and send the notification again.", v1alpha1.MaxAttempt)
 }
 
-func (o *operation) desired(ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32, deployedAt time.Time) *v1alpha1.Suite {
+func (o *operation) desired(
+	ctx context.Context, t *v1alpha1.Trigger, environment *v1alpha1.Environment, attempt int32, deployedAt time.Time,
+) *v1alpha1.Suite {
 	return suite.New(suite.Request{
 		Trigger:        t,
 		Environment:    environment.Name,
@@ -96,8 +98,8 @@ func (o *operation) attempts(ctx context.Context, t *v1alpha1.Trigger, environme
 	return slices.DeleteFunc(known, func(s *v1alpha1.Suite) bool { return !of.Same(commit.Of(s.Spec.Deployment)) }), nil
 }
 
-// firstAttempt is the known attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins with
-// an attempt that has not ended: an earlier one may still be stopping.
+// firstAttempt is the known attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins
+// with an attempt that has not ended: an earlier one may still be stopping.
 func (o *operation) firstAttempt(known []*v1alpha1.Suite) int32 {
 	own, unfinished, latest := int32(0), int32(0), int32(1)
 	for _, s := range known {

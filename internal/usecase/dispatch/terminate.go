@@ -63,7 +63,8 @@ func (o *operation) terminated(ctx context.Context, t *notification.Termination)
 	}
 	if len(found) == 0 {
 		return nil, &Error{Kind: EnvironmentNotFound,
-			Message: "Environment not found: this team has no such ephemeral Environment. It may have been deleted already. If not, check its URL, id or alias."}
+			Message: "Environment not found: this team has no such ephemeral Environment. It may have been deleted already. If not, check its " +
+				"URL, id or alias."}
 	}
 	for _, env := range found {
 		if env.Spec.Ephemeral == nil {

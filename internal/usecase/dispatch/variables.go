@@ -29,9 +29,11 @@ func (o *operation) checkVariables(t *v1alpha1.Trigger) error {
 		return reject("The variables %s are reserved: they would change how the platform runs the tests. "+
 			"Rename them, or set them in the Trigger.", some(reserved))
 	case len(notAccepted) == 1:
-		return reject("The Trigger %s does not accept the variable %s: leave it out, or add it to allowVariables of the Trigger.", t.Name, notAccepted[0])
+		return reject("The Trigger %s does not accept the variable %s: leave it out, or add it to allowVariables of the Trigger.", t.Name,
+			notAccepted[0])
 	case len(notAccepted) > 1:
-		return reject("The Trigger %s does not accept the variables %s: leave them out, or add them to allowVariables of the Trigger.", t.Name, some(notAccepted))
+		return reject("The Trigger %s does not accept the variables %s: leave them out, or add them to allowVariables of the Trigger.", t.Name,
+			some(notAccepted))
 	default:
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// The ways in which one deployment arrives. A workload makes its notification again until all Triggers have theirs, and code hosts and people
-// repeat theirs, too.
+// The ways in which one deployment arrives. A workload makes its notification again until all Triggers have theirs, and code hosts and
+// people repeat theirs, too.
 const (
 	byCI       = "CI"
 	byEvent    = "event"
@@ -32,9 +32,9 @@ func orders(length int) [][]string {
 	return all
 }
 
-// TestEachWayOneRun plays a deployment of A, one of B and a rollback to A, each of which arrives in several ways, in every order, at this replica
-// or at one that knows no run yet, while runs continue or after they passed. A commit that is new gets one run. The rollback gets one if A has
-// no result, if the Trigger tests deployments, or if a workload reports it, and none else.
+// TestEachWayOneRun plays a deployment of A, one of B and a rollback to A, each of which arrives in several ways, in every order, at this
+// replica or at one that knows no run yet, while runs continue or after they passed. A commit that is new gets one run. The rollback gets
+// one if A has no result, if the Trigger tests deployments, or if a workload reports it, and none else.
 func TestEachWayOneRun(t *testing.T) {
 	for _, policy := range []v1alpha1.DuplicatePolicy{v1alpha1.DuplicatesCommit, v1alpha1.DuplicatesDeployment} {
 		for _, end := range []string{"", "Passed"} {

@@ -52,7 +52,9 @@ func (r *Reader) At(ctx context.Context, team *v1alpha1.Team, name string, at ti
 }
 
 // History returns what an Environment had after a time, newest first.
-func (r *Reader) History(ctx context.Context, team *v1alpha1.Team, name string, after time.Time, limit int) (httpapi.DeploymentHistory, error) {
+func (r *Reader) History(
+	ctx context.Context, team *v1alpha1.Team, name string, after time.Time, limit int,
+) (httpapi.DeploymentHistory, error) {
 	more := false
 	e, lines, err := r.known(ctx, team, name, func(ctx context.Context) (all []record.Deployment, err error) {
 		all, more, err = r.Archive.DeploymentHistory(ctx, team.Name, name, record.Span{After: after}, limit)

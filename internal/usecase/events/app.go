@@ -37,8 +37,8 @@ func (r *Receiver) DecodeApp(d Delivery) (event.Event, error) {
 	return r.Formats[v1alpha1.EventsOfGitHub].Decode(d.Header, d.Body, event.Options{OwnApp: r.App.ID})
 }
 
-// Covering returns the sources of the App's events of a repository, ordered by namespace and name: one of each Team that lists the repository
-// and is not suspended.
+// Covering returns the sources of the App's events of a repository, ordered by namespace and name: one of each Team that lists the
+// repository and is not suspended.
 func (r *Receiver) Covering(ctx context.Context, repository string) ([]Source, error) {
 	var list v1alpha1.EventSourceList
 	if err := r.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

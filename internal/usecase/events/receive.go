@@ -93,7 +93,8 @@ func (r *Receiver) problem(ctx context.Context, s Source, e event.Event) (string
 		return "", fmt.Errorf("look up the runs of the commit: %w", err)
 	}
 	for _, repository := range []string{n.Repository, ""} { // a notification need not name it
-		others, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Target, index.TargetKey(n.HostingService, repository, n.DeploymentType))
+		others, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Target,
+			index.TargetKey(n.HostingService, repository, n.DeploymentType))
 		if err != nil {
 			return "", fmt.Errorf("look up the runs of other deployments: %w", err)
 		}

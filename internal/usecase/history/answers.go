@@ -49,7 +49,8 @@ func (a *answer) sum(ctx context.Context, days []string, add func(day int, d *hi
 	})
 }
 
-// List returns the tests that failed or were repeated, the least reliable first; with a search, also others that the last day with tests has.
+// List returns the tests that failed or were repeated, the least reliable first; with a search, also others that the last day with tests
+// has.
 func (r *Reader) List(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.TestList, error) {
 	a, ctx, end, err := r.begin(ctx, team, q)
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 type Store interface {
 	// Stored are the files of a run. It ends with an error.
 	Stored(ctx context.Context, r record.Run) iter.Seq2[record.Artifact, error]
-	// SignCollect signs the upload of exactly so many bytes; so do SignResults for the results document, and SignTests for the log of all tests.
+	// SignCollect signs the upload of exactly so many bytes; so do SignResults for the results document, and SignTests for the log of all
+	// tests.
 	SignCollect(ctx context.Context, r record.Run, pod, path string, bytes int64) (string, error)
 	SignResults(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)
 	SignTests(ctx context.Context, r record.Run, pod string, bytes int64) (string, error)

@@ -32,7 +32,8 @@ type page struct {
 func (p *page) compare(ctx context.Context, t *v1alpha1.Trigger) error {
 	namespace := p.Team.NamespaceName()
 	if t.Namespace != "" && t.Namespace != namespace {
-		return &replay.InvalidError{Message: fmt.Sprintf("The Trigger %q is in the namespace %s, and your team has %s. Leave out metadata.namespace, or use the key of the other team.",
+		return &replay.InvalidError{Message: fmt.Sprintf(
+			"The Trigger %q is in the namespace %s, and your team has %s. Leave out metadata.namespace, or use the key of the other team.",
 			t.Name, t.Namespace, namespace)}
 	}
 	t = t.DeepCopy()
@@ -129,7 +130,8 @@ type batch struct {
 	objects []record.NotificationsObject
 }
 
-// batches splits the hours of a day that are asked for, the newest first, so that each has up to readsAtOnce objects, if an hour has no more.
+// batches splits the hours of a day that are asked for, the newest first, so that each has up to readsAtOnce objects, if an hour has no
+// more.
 func (p *page) batches(day time.Time, objects []record.NotificationsObject) (all []batch) {
 	byHour := map[time.Time][]record.NotificationsObject{}
 	for _, o := range objects {
@@ -217,7 +219,8 @@ func (p *page) answer() httpapi.Replay {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.SHA, b.SHA))
 	})
 	if p.damaged > 0 {
-		p.Problems = append(p.Problems, fmt.Sprintf("%d objects of the archive cannot be read as a whole. Their notifications are missing here.", p.damaged))
+		p.Problems = append(p.Problems, fmt.Sprintf("%d objects of the archive cannot be read as a whole. Their notifications are missing here.",
+			p.damaged))
 	}
 	return p.Replay
 }

@@ -83,7 +83,8 @@ func (r *Reader) Replay(ctx context.Context, q Query) (httpapi.Replay, error) {
 		return httpapi.Replay{}, ErrBusy
 	}
 	defer release()
-	p := &page{Reader: r, Query: q, began: r.clock.Now(), Replay: httpapi.Replay{From: q.Before, To: q.Before, Changes: []httpapi.ReplayChange{}}}
+	p := &page{Reader: r, Query: q, began: r.clock.Now(), Replay: httpapi.Replay{From: q.Before, To: q.Before,
+		Changes: []httpapi.ReplayChange{}}}
 	for _, t := range q.Triggers {
 		if err := p.compare(ctx, t); err != nil {
 			return httpapi.Replay{}, err

@@ -118,7 +118,8 @@ func (r *Reader) FindSuite(ctx context.Context, name types.NamespacedName) (*v1a
 	return s, err
 }
 
-// WithVariables adds the variables, which the cache drops at the end of a run, or if a namespace has too many. The error is ErrNotFound if it was deleted meanwhile.
+// WithVariables adds the variables, which the cache drops at the end of a run, or if a namespace has too many. The error is ErrNotFound if
+// it was deleted meanwhile.
 func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, error) {
 	if !s.Finished() && s.Annotations[v1alpha1.AnnotationVariablesOmitted] == "" {
 		return s, nil

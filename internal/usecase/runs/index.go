@@ -69,7 +69,9 @@ func (x *suiteIndex) newest(namespace string) []*v1alpha1.Suite {
 }
 
 // older returns at most limit matching Suites, newest first, and whether there may be more.
-func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int) (page []*v1alpha1.Suite, more bool) {
+func (x *suiteIndex) older(
+	namespace string, before *record.Run, matches func(*v1alpha1.Suite) bool, limit int,
+) (page []*v1alpha1.Suite, more bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := x.namespaces[namespace]
@@ -89,7 +91,8 @@ func (x *suiteIndex) older(namespace string, before *record.Run, matches func(*v
 	return page, false
 }
 
-// withResults leaves out runs that repeated only failed tests. It looks at all runs of the namespace: about 1 ms for 10,000, and a pod asks once.
+// withResults leaves out runs that repeated only failed tests. It looks at all runs of the namespace: about 1 ms for 10,000, and a pod asks
+// once.
 func (x *suiteIndex) withResults(namespace, trigger, environment string) (runs []*v1alpha1.Suite) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -60,7 +60,8 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 		return fmt.Sprintf("You may notify of the deployment types %s only, and this notification has %q. "+
 			"Send another deployment_type, or ask your team for a TrustPolicy that allows this one.", list(g.DeploymentTypes), n.DeploymentType)
 	case g.Commit != "" && n.SHA == "" && !commit.IsSHA(g.Commit):
-		return fmt.Sprintf("The notification names no commit, and %q, for which the token was issued, is none. Send its sha.", plaintext.Line(g.Commit, maxShown))
+		return fmt.Sprintf("The notification names no commit, and %q, for which the token was issued, is none. Send its sha.",
+			plaintext.Line(g.Commit, maxShown))
 	case g.Commit != "" && n.SHA != "" && !issuedFor(g.Commit, n.SHA):
 		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
 			"Notify from the pipeline of the commit that was deployed, or set commitClaim of the TrustPolicy: another claim, or \"\" for any "+
@@ -72,12 +73,14 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 
 // jobProblem is about the branch and the repository of the token's job. A notification need not name them.
 func (g Grant) jobProblem(n *notification.Notification) string {
-	const advice = "Notify from the pipeline of what was deployed, or set commitClaim of the TrustPolicy to \"\", which compares neither commit, " +
+	const advice = "Notify from the pipeline of what was deployed, or set commitClaim of the TrustPolicy to \"\", which compares neither " +
+		"commit, " +
 		"branch nor repository."
 	isRepository := func(r string) bool { return commit.SameRepository(r, n.Repository) }
 	switch {
 	case n.Repository != "" && len(g.Repositories) > 0 && !slices.ContainsFunc(g.Repositories, isRepository):
-		return fmt.Sprintf("The token was issued for a job of %s, and the notification names another repository. %s", shown(g.Repositories), advice)
+		return fmt.Sprintf("The token was issued for a job of %s, and the notification names another repository. %s", shown(g.Repositories),
+			advice)
 	case n.Branch != "" && len(g.Branches) > 0 && !slices.Contains(g.Branches, notification.BranchName(n.Branch)):
 		return fmt.Sprintf("The token was issued for the branch %s, and the notification names another one. %s", shown(g.Branches), advice)
 	default:

@@ -22,7 +22,8 @@ const (
 	maxSeconds = 253402300799
 )
 
-// Object is a JSON object, such as the header of a token or its claims. A member that is null says the same as a missing one, except to Has.
+// Object is a JSON object, such as the header of a token or its claims. A member that is null says the same as a missing one, except to
+// Has.
 type Object struct{ members map[string]jsontext.Value }
 
 // ReadObject returns an error unless the content is one JSON object.

@@ -91,7 +91,8 @@ func (d Decision) choose(c *Claims, matching []*v1alpha1.TrustPolicy, asked Aske
 	}
 	d.Policy, d.Grant = matching[0], grant.Grant{}
 	for _, action := range grant.Actions {
-		able := slices.DeleteFunc(slices.Clone(matching), func(p *v1alpha1.TrustPolicy) bool { return !slices.Contains(grantOf(p, c).Actions, action) })
+		able := slices.DeleteFunc(slices.Clone(matching),
+			func(p *v1alpha1.TrustPolicy) bool { return !slices.Contains(grantOf(p, c).Actions, action) })
 		only := slices.Equal(asked.Actions, []grant.Action{action})
 		switch {
 		case len(able) == 0:

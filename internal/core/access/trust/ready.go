@@ -16,7 +16,8 @@ import (
 // Ready is the condition of a policy. Teams are those that claim its namespace, and issuers the audiences by the URLs of those that the
 // operator lists.
 func Ready(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[string][]string) metav1.Condition {
-	is := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonTrusted, ObservedGeneration: p.Generation}
+	is := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonTrusted,
+		ObservedGeneration: p.Generation}
 	if reason, message := problemOf(p, teams, issuers); reason != "" {
 		is.Status, is.Reason, is.Message = metav1.ConditionFalse, reason, message
 		return is
@@ -37,7 +38,8 @@ func problemOf(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[strin
 	case v1alpha1.Owner(teams) == nil:
 		return ReasonNoTeam, fmt.Sprintf("It trusts nobody, because no Team owns the namespace %q.", p.Namespace)
 	case !isListed && len(issuers) == 0:
-		return ReasonIssuerNotListed, "It trusts nobody, because the operator of Postflight lists no issuers. Ask the operator to add this one (tokenIssuers of the chart)."
+		return ReasonIssuerNotListed, "It trusts nobody, because the operator of Postflight lists no issuers. Ask the operator to add this " +
+			"one (tokenIssuers of the chart)."
 	case !isListed:
 		return ReasonIssuerNotListed, fmt.Sprintf("It trusts nobody, because the operator of Postflight does not list this issuer, but only %s. "+
 			"Ask the operator to add it (tokenIssuers of the chart).", strings.Join(slices.Sorted(maps.Keys(issuers)), ", "))

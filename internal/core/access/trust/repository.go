@@ -36,8 +36,8 @@ func codeHost(issuer string) (host, claim string) {
 	}
 }
 
-// ListedFor reports whether the operator lists the repository of a token's job for a Team. gitHub is the manager's own host of GitHub, which
-// entries without a host mean. Tokens of issuers that are no code host have no repository.
+// ListedFor reports whether the operator lists the repository of a token's job for a Team. gitHub is the manager's own host of GitHub,
+// which entries without a host mean. Tokens of issuers that are no code host have no repository.
 func (c *Claims) ListedFor(t *v1alpha1.Team, gitHub string) bool {
 	host, claim := codeHost(c.String("iss"))
 	return c.isOfCodeHost(claim) && lists(t, host, claim, gitHub, c.String(claim))
@@ -88,8 +88,8 @@ func (c *Claims) branches() []string {
 	}
 }
 
-// repositories are the names that a sender may call the repository of the job's commit. For the merge request of a fork, GitLab names the fork
-// and the project in which its pipeline runs.
+// repositories are the names that a sender may call the repository of the job's commit. For the merge request of a fork, GitLab names the
+// fork and the project in which its pipeline runs.
 func (c *Claims) repositories() (names []string) {
 	for _, claim := range []string{repositoryOfGitHub, repositoryOfGitLab} {
 		if name := c.String(claim); name != "" && c.isOfCodeHost(claim) {

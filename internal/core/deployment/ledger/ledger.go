@@ -1,8 +1,8 @@
 // Package ledger lists what was deployed to an Environment, and when. It alone decides what is deployed, what came after what, and whether
 // the commit of a run is still there.
 //
-// Notifications, events and rollouts are deployments. What was started again without one is not: the origin of a Suite tells. A deployment that
-// found an earlier run, and was answered with it, counts as any other.
+// Notifications, events and rollouts are deployments. What was started again without one is not: the origin of a Suite tells. A deployment
+// that found an earlier run, and was answered with it, counts as any other.
 //
 // Where the workloads of an Environment are those of a repository, they alone say what is deployed of it. A notification only
 // announces.
@@ -46,7 +46,8 @@ func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
 		}
 		for _, h := range deployments(s) {
 			if l.isIn(s) || l.since(h.at) { // a deployment to this Environment may find a run of an earlier one
-				l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: h.at, Run: s, URL: l.urlOf(h.url), by: reporter(s, h.at), anywhere: !h.where})
+				l.all = append(l.all, Deployment{Commit: l.commitOf(s), At: h.at, Run: s, URL: l.urlOf(h.url), by: reporter(s, h.at),
+					anywhere: !h.where})
 			}
 		}
 	}
@@ -101,8 +102,8 @@ func (l *Ledger) has(c commit.Commit, second time.Time) bool {
 	})
 }
 
-// announced is when a rollout that is over counts as begun: CI may notify a commit, and the next one, before the first is rolled out, and then
-// the run of the next one is not of an earlier rollout.
+// announced is when a rollout that is over counts as begun: CI may notify a commit, and the next one, before the first is rolled out, and
+// then the run of the next one is not of an earlier rollout.
 func (l *Ledger) announced(c commit.Commit, rolledOut time.Time, suites []*v1alpha1.Suite) time.Time {
 	var last time.Time
 	for _, s := range suites {
@@ -150,8 +151,8 @@ func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads 
 // Replaced returns what was deployed to the place of a run after its commit; nil: the commit is still there, as far as is known.
 func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
 
-// Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. A zero
-// end is now. It is nil where workloads say what was under test, if they were compared.
+// Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. A
+// zero end is now. It is nil where workloads say what was under test, if they were compared.
 func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
 	if compared && l.hasWorkloads(l.commitOf(s).Repository) {
 		return nil

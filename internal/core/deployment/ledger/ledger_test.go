@@ -183,7 +183,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestRolloutsInBetween: CI may notify a commit, and the next one, before the first is rolled out. The run of the next one is of no earlier rollout.
+// TestRolloutsInBetween: CI may notify a commit, and the next one, before the first is rolled out. The run of the next one is of no earlier
+// rollout.
 func TestRolloutsInBetween(t *testing.T) {
 	rerun := from(v1alpha1.OriginRerun)
 	for name, tc := range map[string]struct {

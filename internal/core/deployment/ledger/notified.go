@@ -21,11 +21,14 @@ type Notified struct {
 
 // WasElsewhere reports whether a Suite shows that a commit was deployed in a second to another URL than the Environment has.
 func (n Notified) WasElsewhere(revision string, second time.Time) bool {
-	return slices.ContainsFunc(n.previews, func(d Deployment) bool { return d.Revision == revision && d.At.Truncate(time.Second).Equal(second) })
+	return slices.ContainsFunc(n.previews, func(d Deployment) bool {
+		return d.Revision == revision &&
+			d.At.Truncate(time.Second).Equal(second)
+	})
 }
 
-// Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left out.
-// A preview at a URL of its own does not replace what is at the URL of the Environment.
+// Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left
+// out. A preview at a URL of its own does not replace what is at the URL of the Environment.
 func (l *Ledger) Notified() map[string]Notified {
 	all := map[string]Notified{}
 	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }

@@ -82,8 +82,8 @@ func Compare(a, b *v1alpha1.Suite) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), Last(a).Compare(Last(b)), compareRequested(a, b), strings.Compare(a.Name, b.Name))
 }
 
-// Answers reports whether the tests of a run are later than those of s, and of what replaced its commit at the same place or is its commit, as far
-// as both say it. What counts for a gate must not be a guess.
+// Answers reports whether the tests of a run are later than those of s, and of what replaced its commit at the same place or is its commit,
+// as far as both say it. What counts for a gate must not be a guess.
 func Answers(other, s *v1alpha1.Suite) bool {
 	a, b := other.Spec.Deployment, s.Spec.Deployment
 	later := cmp.Or(Tested(other).Compare(Tested(s)), compareRequested(other, s), strings.Compare(other.Name, s.Name)) > 0
@@ -112,17 +112,19 @@ func Replaces(other, s *v1alpha1.Suite) bool {
 	return IsDeployment(other) && Compare(other, s) > 0 && !commit.Of(other.Spec.Deployment).Covers(commit.Of(s.Spec.Deployment))
 }
 
-// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, with the same type, of what may be the
-// same repository and at what may be the same URL, which happened after a time. Notifications may come up to a delay after their deployment,
-// events say when it was.
+// AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, with the same type, of what may be
+// the same repository and at what may be the same URL, which happened after a time. Notifications may come up to a delay after their
+// deployment, events say when it was.
 func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, suites []*v1alpha1.Suite) (newest *v1alpha1.Suite) {
 	for _, s := range suites {
 		is, late := s.Spec.Deployment, delay
 		if s.Origin() == v1alpha1.OriginEvent && Last(s).Equal(s.DeployedAt().Time) {
 			late = 0
 		}
-		same := is.Type == d.Type && is.HostingService == d.HostingService && (is.URL == "" || placeOf(is.URL) == placeOf(d.URL)) && commit.MayBeSameRepository(is.Repository, d.Repository)
-		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(is).Covers(commit.Of(d)) && (newest == nil || Compare(s, newest) > 0) {
+		same := is.Type == d.Type && is.HostingService == d.HostingService && (is.URL == "" || placeOf(is.URL) == placeOf(d.URL)) &&
+			commit.MayBeSameRepository(is.Repository, d.Repository)
+		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(is).Covers(commit.Of(d)) &&
+			(newest == nil || Compare(s, newest) > 0) {
 			newest = s
 		}
 	}

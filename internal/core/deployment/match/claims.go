@@ -61,7 +61,8 @@ func (c *Claims) Names(claims ...string) bool {
 	return slices.ContainsFunc(claims, func(name string) bool { return slices.Contains(c.named, name) })
 }
 
-// Evaluate returns nil if the expression is true, or an error that continues the sentence "The expression ...". A missing claim is an error.
+// Evaluate returns nil if the expression is true, or an error that continues the sentence "The expression ...". A missing claim is an
+// error.
 func (c *Claims) Evaluate(claims map[string]string) error {
 	value, _, err := c.program.Eval(map[string]any{claimsVariable: claims})
 	switch {

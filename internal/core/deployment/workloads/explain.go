@@ -85,7 +85,8 @@ type Problem struct {
 // Explain says what the manager would read now. The Suites may be missing: then a tag that is the beginning of a commit is not completed.
 func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environment) Explained {
 	e := o.Environment
-	x := Explained{Environment: e.Name, Namespace: e.Namespace, Workloads: []ExplainedWorkload{}, Repositories: []ExplainedRepository{}, Problems: []Problem{}}
+	x := Explained{Environment: e.Name, Namespace: e.Namespace, Workloads: []ExplainedWorkload{}, Repositories: []ExplainedRepository{},
+		Problems: []Problem{}}
 	if len(e.Spec.Workloads) == 0 {
 		x.Notes = append(x.Notes, "The Environment names no workloads: what is deployed there is known from notifications alone.")
 		return x
@@ -125,7 +126,8 @@ func explainWorkload(o Observed, w v1alpha1.Workload) ExplainedWorkload {
 		}
 		r := rolloutOf(f.Object)
 		object := ExplainedObject{
-			Kind: f.Object.GetKind(), Namespace: f.Object.GetNamespace(), Name: f.Object.GetName(), Revision: r.revision, Ready: r.ready, Message: r.message,
+			Kind: f.Object.GetKind(), Namespace: f.Object.GetNamespace(), Name: f.Object.GetName(),
+			Revision: r.revision, Ready: r.ready, Message: r.message,
 			Values: f.values(), Digests: f.Digests,
 		}
 		if was := Recorded(o.Environment, f.Object.GetUID()); was != nil && was.Revision == r.revision && f.Digests == nil {
@@ -176,7 +178,8 @@ func placeOf(where *v1alpha1.WorkloadValue, o *unstructured.Unstructured) string
 	}
 	switch {
 	case where == nil && annotation(o, AnnotationSHA) == "" && len(containers) > 0:
-		return fmt.Sprintf("the tag of the image of its first container, %s, because its pods have no annotation %s", containers[0].name, AnnotationSHA)
+		return fmt.Sprintf("the tag of the image of its first container, %s, because its pods have no annotation %s", containers[0].name,
+			AnnotationSHA)
 	case where == nil:
 		return "annotation " + AnnotationSHA + ofPods
 	case where.Annotation != "":

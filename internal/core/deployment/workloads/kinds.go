@@ -36,10 +36,11 @@ func SourceOf(e *v1alpha1.Environment, w v1alpha1.Workload) Source {
 
 // ownGroups have objects that the manager may read for its own task. Without this list, anyone who can edit an Environment could read them
 // through it, and an Environment that names itself would start runs without end.
-var ownGroups = []string{"", "authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io", v1alpha1.GroupVersion.Group}
+var ownGroups = []string{"", "authentication.k8s.io", "authorization.k8s.io", "batch", "coordination.k8s.io", "events.k8s.io",
+	v1alpha1.GroupVersion.Group}
 
-// Allowed returns why an Environment cannot name the workload, or "". Without it, anyone who can edit an Environment could learn about other
-// teams. Team is nil if the namespace has none.
+// Allowed returns why an Environment cannot name the workload, or "". Without it, anyone who can edit an Environment could learn about
+// other teams. Team is nil if the namespace has none.
 func Allowed(team *v1alpha1.Team, source Source, e *v1alpha1.Environment, name string) string {
 	if slices.Contains(ownGroups, source.Group) {
 		return fmt.Sprintf("Objects of kind %s in %s cannot be workloads.", source.Kind, source.GroupVersion())

@@ -65,7 +65,7 @@ func completeSHA(tag string, known ...string) string {
 func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	d.Workloads, d.Ready, d.Message, d.Notification = nil, nil, "", ""
 	switch {
-	case n.Elsewhere && d.SHA != "" && d.URL == "" && !n.WasElsewhere(d.SHA, since(d)): // a preview replaces nothing at the URL of the Environment
+	case n.Elsewhere && d.SHA != "" && d.URL == "" && !n.WasElsewhere(d.SHA, since(d)): // a preview replaces nothing here
 		return d
 	case n.Run != nil && !n.Elsewhere:
 		d = withoutPreview(d)

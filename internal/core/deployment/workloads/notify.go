@@ -108,7 +108,8 @@ func RolloutChanged(was, is []v1alpha1.Deployed) bool {
 	}
 	return !slices.EqualFunc(ofWorkloads(was), ofWorkloads(is), func(a, b v1alpha1.Deployed) bool {
 		ready := func(d v1alpha1.Deployed) bool { return d.Ready != nil && *d.Ready }
-		return commit.SameRepository(a.Repository, b.Repository) && a.SHA == b.SHA && a.Notification == b.Notification && since(a).Equal(since(b)) && ready(a) == ready(b) &&
+		return commit.SameRepository(a.Repository, b.Repository) && a.SHA == b.SHA && a.Notification == b.Notification &&
+			since(a).Equal(since(b)) && ready(a) == ready(b) &&
 			slices.EqualFunc(a.Workloads, b.Workloads, func(v, w v1alpha1.DeployedWorkload) bool { return v.UID == w.UID })
 	})
 }

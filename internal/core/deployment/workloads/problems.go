@@ -14,7 +14,8 @@ import (
 func Advice(s Source, managerAccount string) string {
 	namespace, account, _ := strings.Cut(managerAccount, "/")
 	role := "--clusterrole=" + cmp.Or(readerRole(s), "ROLE")
-	command := fmt.Sprintf("kubectl create rolebinding postflight-workloads -n %s %s --serviceaccount=%s:%s", s.Namespace, role, namespace, account)
+	command := fmt.Sprintf("kubectl create rolebinding postflight-workloads -n %s %s --serviceaccount=%s:%s", s.Namespace, role, namespace,
+		account)
 	if readerRole(s) == "" {
 		return command + ", with a ClusterRole that lists and watches " + s.Kind + " in " + cmp.Or(s.Group, "the core group")
 	}
@@ -29,7 +30,8 @@ const (
 
 	doCorrectExpression = "Correct the expression. docs/workloads.md has one for each kind."
 	doCheaperExpression = "Make the expression cheaper: read one field, and compare no whole lists or objects in loops."
-	doSayWhere          = "Write the annotation, or set sha of the workload: to an annotation, a container whose tag it is, an expression, or a value."
+	doSayWhere          = "Write the annotation, or set sha of the workload: to an annotation, a container whose tag it is, an expression, " +
+		"or a value."
 )
 
 // problemsOf returns what is wrong with each workload, with what to do.
@@ -73,7 +75,8 @@ func incomplete(o Observed) (notes []string) {
 			continue
 		}
 		if r := rolloutOf(f.Object); !r.ready && !r.failed {
-			notes = append(notes, r.message+" Until the rollout is complete, the commit before it counts as deployed. If it does not end: "+describe(f.Object))
+			notes = append(notes, r.message+" Until the rollout is complete, the commit before it counts as deployed. If it does not end: "+
+				describe(f.Object))
 		}
 	}
 	return notes
@@ -90,7 +93,8 @@ func invalidExpressions(o Observed) (all []Problem) {
 				continue
 			}
 			if _, err := f.Expressions.program(field.where.Expression); err != nil {
-				all = append(all, Problem{fmt.Sprintf("The %s of %s cannot be read: %s.", field.name, workloadTitle(f.Workload, f.Source), err), doCorrectExpression})
+				all = append(all, Problem{fmt.Sprintf("The %s of %s cannot be read: %s.", field.name, workloadTitle(f.Workload, f.Source), err),
+					doCorrectExpression})
 			}
 		}
 	}
@@ -105,8 +109,9 @@ func sharedWorkloads(o Observed, others []v1alpha1.Environment) (notes []string)
 			continue
 		}
 		if shared := firstShared(o, other); shared != "" {
-			notes = append(notes, fmt.Sprintf("The Environment %s in namespace %s names %s, too. A rollout counts for both, and notifies the Triggers of both.",
-				other.Name, other.Namespace, shared))
+			notes = append(notes,
+				fmt.Sprintf("The Environment %s in namespace %s names %s, too. A rollout counts for both, and notifies the Triggers of both.",
+					other.Name, other.Namespace, shared))
 		}
 	}
 	return notes
@@ -145,7 +150,8 @@ func MayNotRead(s Source) string {
 	if name := readerRole(s); name != "" {
 		role = "the ClusterRole " + name
 	}
-	return fmt.Sprintf("The manager may not read objects of kind %s in namespace %s. Allow it there with a RoleBinding to %s.", s.Kind, s.Namespace, role)
+	return fmt.Sprintf("The manager may not read objects of kind %s in namespace %s. Allow it there with a RoleBinding to %s.", s.Kind,
+		s.Namespace, role)
 }
 
 // readerRole returns the shipped role that lets the manager read a source, or "".

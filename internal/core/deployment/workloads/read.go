@@ -26,7 +26,8 @@ type names struct {
 // join returns what several workloads of a repository say together.
 func (n names) join(other names, w v1alpha1.Workload) names {
 	return names{
-		repository: cmp.Or(n.repository, w.Repository), branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType, other.deploymentType),
+		repository: cmp.Or(n.repository, w.Repository), branch: cmp.Or(n.branch, other.branch), deploymentType: cmp.Or(n.deploymentType,
+			other.deploymentType),
 		notify: n.notify || w.Notify, byTag: n.byTag || other.byTag,
 	}
 }
@@ -63,7 +64,8 @@ func (f Found) read() (n names, problem string) {
 		if len(containersOf(o)) > 0 {
 			annotated = "its pods"
 		}
-		return n, fmt.Sprintf("%s"+namesNoCommit+": annotate %s with %s, or say in sha where the commit is.", capital(title(o)), annotated, AnnotationSHA)
+		return n, fmt.Sprintf("%s"+namesNoCommit+": annotate %s with %s, or say in sha where the commit is.", capital(title(o)), annotated,
+			AnnotationSHA)
 	}
 	return n, ""
 }

@@ -138,7 +138,8 @@ func argoRollout(o *unstructured.Unstructured) rollout {
 	case phase == "Degraded":
 		r.failed, r.message = true, fmt.Sprintf("The rollout of %s failed: %s.", title(o), clause(cmp.Or(text(o, "status", "message"), phase)))
 	default:
-		r.message = fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)), clause(cmp.Or(text(o, "status", "message"), phase, "it has no status")))
+		r.message = fmt.Sprintf("%s is being rolled out: %s.", capital(title(o)),
+			clause(cmp.Or(text(o, "status", "message"), phase, "it has no status")))
 	}
 	return r
 }

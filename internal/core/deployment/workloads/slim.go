@@ -19,7 +19,7 @@ func Slim(u *unstructured.Unstructured) {
 		_ = unstructured.SetNestedStringMap(u.Object, slimAnnotations(annotations), ofPods...) // it was read from there
 	}
 	dropVariables(u.Object)
-	for _, inventory := range [][]string{{"status", "resources"}, {"status", "operationState", "syncResult", "resources"}} { // of an Application
+	for _, inventory := range [][]string{{"status", "resources"}, {"status", "operationState", "syncResult", "resources"}} {
 		unstructured.RemoveNestedField(u.Object, inventory...)
 	}
 	pod, found, err := unstructured.NestedMap(u.Object, "spec", "template", "spec")

@@ -51,15 +51,16 @@ type Observed struct {
 	Now         time.Time
 }
 
-// Status returns what the Environment has. The problems are sentences about its workloads. What cannot be seen at the moment stays as it was,
-// because runs are deleted and watches break.
+// Status returns what the Environment has. The problems are sentences about its workloads. What cannot be seen at the moment stays as it
+// was, because runs are deleted and watches break.
 func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
 	was, is := byRepository(o.Environment.Status.Deployed), map[string]v1alpha1.Deployed{}
 	notified := ledger.Of(o.Environment, o.Suites).Notified()
 	workloads, says, problems := observe(o, func(repository, sha string) string {
 		return completeSHA(sha, append(notified[repository].Revisions, was[repository].SHA)...)
 	})
-	for _, repository := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(workloads)), slices.Collect(maps.Keys(notified))) {
+	for _, repository := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(workloads)),
+		slices.Collect(maps.Keys(notified))) {
 		d := was[repository]
 		if seen := workloads[repository]; len(seen) > 0 {
 			d.Repository = says[repository].repository
@@ -88,7 +89,9 @@ func Counted(found []Found) (counted []Found) {
 }
 
 // observe returns the workloads and their names by commit.RepositoryKey, in a stable order.
-func observe(o Observed, complete func(repository, sha string) string) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
+func observe(
+	o Observed, complete func(repository, sha string) string,
+) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
 	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
 	for _, f := range sorted(o.Found) {
 		repository := commit.RepositoryKey(f.Workload.Repository)
@@ -110,14 +113,16 @@ func observe(o Observed, complete func(repository, sha string) string) (workload
 }
 
 func tooMany(repository string) string {
-	return fmt.Sprintf("More than %d objects have the repository %q. Only the first are looked at: name fewer, or give them several repositories.", MaxWorkloads, repository)
+	return fmt.Sprintf("More than %d objects have the repository %q. Only the first are looked at: name fewer, or give them several "+
+		"repositories.", MaxWorkloads, repository)
 }
 
 // sorted orders objects as they are shown, because caches list them in no order, and only the first count.
 func sorted(found []Found) []Found {
 	return slices.SortedStableFunc(slices.Values(found), func(a, b Found) int {
 		return cmp.Or(
-			strings.Compare(a.Source.Kind, b.Source.Kind), strings.Compare(a.Source.Namespace, b.Source.Namespace), strings.Compare(a.name(), b.name()),
+			strings.Compare(a.Source.Kind, b.Source.Kind), strings.Compare(a.Source.Namespace, b.Source.Namespace), strings.Compare(a.name(),
+				b.name()),
 		)
 	})
 }
@@ -224,7 +229,8 @@ func severalCommits(shas map[string][]string) string {
 func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
 	if len(all) > maxRepositories {
 		slices.SortFunc(all, func(a, b v1alpha1.Deployed) int {
-			return cmp.Or(cmp.Compare(min(1, len(b.Workloads)), min(1, len(a.Workloads))), since(b).Compare(since(a)), strings.Compare(a.Repository, b.Repository))
+			return cmp.Or(cmp.Compare(min(1, len(b.Workloads)), min(1, len(a.Workloads))), since(b).Compare(since(a)),
+				strings.Compare(a.Repository, b.Repository))
 		})
 		all = all[:maxRepositories]
 	}

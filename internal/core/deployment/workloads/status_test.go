@@ -136,7 +136,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestStatusAfterRollback: b, then a, then b again, which its old result answered. The status is right, whether or not it was written in between.
+// TestStatusAfterRollback: b, then a, then b again, which its old result answered. The status is right, whether or not it was written in
+// between.
 func TestStatusAfterRollback(t *testing.T) {
 	again := func(at int) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) { s.Status.AnsweredAgainAt = new(metav1.NewMicroTime(minutes(at))) }

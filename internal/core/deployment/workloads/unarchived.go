@@ -37,7 +37,8 @@ func Unarchived(was, is *v1alpha1.Environment, archived func(v1alpha1.EarlierDep
 func earlierOf(d v1alpha1.Deployed) (v1alpha1.EarlierDeployment, bool) {
 	since, begun := ledger.Begun(d)
 	return v1alpha1.EarlierDeployment{
-		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: metav1.NewTime(since), ReportedBy: d.ReportedBy,
+		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: metav1.NewTime(
+			since), ReportedBy: d.ReportedBy,
 	}, begun
 }
 

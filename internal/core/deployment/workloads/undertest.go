@@ -47,7 +47,8 @@ func (f Found) version() *v1alpha1.WorkloadVersion {
 		return &v1alpha1.WorkloadVersion{Message: plaintext.Line(r.message, maxWorkloadText)}
 	}
 	return &v1alpha1.WorkloadVersion{
-		UID: f.Object.GetUID(), Generation: f.Object.GetGeneration(), Revision: plaintext.Line(r.revision, maxRevision), SHA: n.sha, Digests: f.Digests, RolledOut: r.ready,
+		UID: f.Object.GetUID(), Generation: f.Object.GetGeneration(), Revision: plaintext.Line(r.revision,
+			maxRevision), SHA: n.sha, Digests: f.Digests, RolledOut: r.ready,
 		Message: plaintext.Line(cmp.Or(r.message, problem), maxWorkloadText),
 	}
 }
@@ -130,8 +131,8 @@ func version(v *v1alpha1.WorkloadVersion) v1alpha1.WorkloadVersion {
 
 func named(sha string) string { return cmp.Or(commit.ShortSHA(sha), "no commit") }
 
-// steps returns how many rollouts are between two versions, as far as their kind counts them: two may have brought another image and taken it
-// back. A StatefulSet has the same revision again then, so that its changes count, whatever they are.
+// steps returns how many rollouts are between two versions, as far as their kind counts them: two may have brought another image and taken
+// it back. A StatefulSet has the same revision again then, so that its changes count, whatever they are.
 func steps(kind string, was, is v1alpha1.WorkloadVersion) int64 {
 	if kind == "StatefulSet" {
 		changes := is.Generation - was.Generation
@@ -175,9 +176,9 @@ func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 	})
 }
 
-// Another returns a sentence that says which commits were under test from start to end if none of them is the notified one, or "". Only commits
-// are compared, no tags such as v1.2. A notification without a repository may be of any repository that the workloads name. Workloads without a
-// repository may run other code, so they are not compared.
+// Another returns a sentence that says which commits were under test from start to end if none of them is the notified one, or "". Only
+// commits are compared, no tags such as v1.2. A notification without a repository may be of any repository that the workloads name.
+// Workloads without a repository may run other code, so they are not compared.
 func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 	if u == nil || len(u.Workloads) == 0 || !commit.IsSHA(d.SHA) {
 		return ""
@@ -190,7 +191,8 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {
 			return ""
 		}
-		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(w.Start.SHA), commit.ShortSHA(d.SHA)))
+		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(w.Start.SHA),
+			commit.ShortSHA(d.SHA)))
 	}
 	return had
 }

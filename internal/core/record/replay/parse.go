@@ -64,7 +64,8 @@ func Parse(content []byte) (triggers []*v1alpha1.Trigger, ignored []string, err 
 	}
 	switch {
 	case len(triggers) == 0:
-		return nil, nil, invalid("There is no Trigger in it. Send the manifest of one, with apiVersion: postflight.dev/v1alpha1 and kind: Trigger.")
+		return nil, nil, invalid(
+			"There is no Trigger in it. Send the manifest of one, with apiVersion: postflight.dev/v1alpha1 and kind: Trigger.")
 	case len(triggers) > MaxTriggers:
 		return nil, nil, invalid("There are %d Triggers in it, and at most %d are replayed at once.", len(triggers), MaxTriggers)
 	}
@@ -100,7 +101,8 @@ func parseDocument(document []byte) (t *v1alpha1.Trigger, other string, err erro
 		return nil, plaintext.Line(kind.Kind+"/"+head.Metadata.Name, maxCause), nil
 	}
 	if kind.Version != v1alpha1.GroupVersion.Version {
-		return nil, "", invalid("its apiVersion is %s, and this server knows %s.", plaintext.Line(head.APIVersion, maxCause), v1alpha1.GroupVersion)
+		return nil, "", invalid("its apiVersion is %s, and this server knows %s.", plaintext.Line(head.APIVersion, maxCause),
+			v1alpha1.GroupVersion)
 	}
 	t = &v1alpha1.Trigger{}
 	if _, _, err := strict.Decode(document, nil, t); err != nil {

@@ -122,7 +122,8 @@ func code(text string, limit int) string {
 	return "`" + text + "`"
 }
 
-// untrusted mentions no person and no group, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link around it.
+// untrusted mentions no person and no group, neither as <!channel> in Slack nor as @channel elsewhere, and cannot end the code or link
+// around it.
 func untrusted(text string, limit int) string {
 	return strings.NewReplacer("@", "@\u200b", "`", "'", "|", "¦").Replace(escape(plaintext.Line(text, limit)))
 }

@@ -68,7 +68,8 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 	}
 	if t != nil && t.Spec.Notify != nil {
 		slack := t.Spec.Notify.Slack
-		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Since: ptr.Deref(t.Status.NotifiedSince, metav1.Time{}).Time, on: slack.When})
+		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name,
+			Since: ptr.Deref(t.Status.NotifiedSince, metav1.Time{}).Time, on: slack.When})
 	}
 	return all
 }

@@ -46,7 +46,8 @@ func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 // isRepetition reports whether a run counts for another one because it repeats it, and not as a newer deployment.
 func isRepetition(relevant, root *v1alpha1.Suite) bool {
 	request := root.Annotations[v1alpha1.AnnotationRequestID]
-	same := commit.Of(root.Spec.Deployment).Same(commit.Of(relevant.Spec.Deployment)) || request != "" && request == relevant.Annotations[v1alpha1.AnnotationRequestID]
+	same := commit.Of(root.Spec.Deployment).Same(commit.Of(relevant.Spec.Deployment)) || request != "" &&
+		request == relevant.Annotations[v1alpha1.AnnotationRequestID]
 	return root.Status.RepeatedBy != "" && relevant != root && (relevant.Name == root.Status.RepeatedBy || same)
 }
 

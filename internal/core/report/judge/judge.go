@@ -38,7 +38,8 @@ func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.T
 		return fmt.Sprintf("Postflight has posted this state itself, for the run %s.", s.Name)
 	}
 	n := e.Notification
-	of := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService}
+	of := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL,
+		HostingService: n.HostingService}
 	if s := ledger.AnnouncedAfter(of, e.At, receiptDelay, runs); s != nil && !e.At.IsZero() {
 		return fmt.Sprintf("%s was deployed later than %s, and its run is %s.",
 			shown(s.Spec.Deployment.SHA), shown(e.Notification.SHA), s.Name)
@@ -56,7 +57,8 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 		return nil
 	}
 	return find(runs, func(s *v1alpha1.Suite) bool {
-		same := commit.Of(s.Spec.Deployment).Same(commit.Commit{Repository: e.Notification.Repository, Revision: e.Notification.SHA}) && s.Spec.Environment == e.Post.Environment
+		same := commit.Of(s.Spec.Deployment).Same(commit.Commit{Repository: e.Notification.Repository, Revision: e.Notification.SHA}) &&
+			s.Spec.Environment == e.Post.Environment
 		if !same || s.Finished() && !s.Passed() {
 			return false
 		}
@@ -97,7 +99,8 @@ func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) 
 // reportedOn reports whether the code host shows the check of a run on the commit.
 func reportedOn(s *v1alpha1.Suite, r *event.Rerun) bool {
 	shown := s.Status.Report
-	return shown != nil && shown.CheckID != 0 && shown.HostingService == v1alpha1.GitHub && commit.SameRepository(shown.Repository, r.Repository) &&
+	return shown != nil && shown.CheckID != 0 && shown.HostingService == v1alpha1.GitHub &&
+		commit.SameRepository(shown.Repository, r.Repository) &&
 		s.Spec.Deployment.SHA == commit.NormalSHA(r.Commit)
 }
 

@@ -44,7 +44,8 @@ func StopRequested(j *batchv1.Job) time.Time {
 
 // GracePeriod is how long the pods of a Job may take to stop.
 func GracePeriod(j *batchv1.Job) time.Duration {
-	return time.Duration(ptr.Deref(j.Spec.Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+	return time.Duration(ptr.Deref(j.Spec.Template.Spec.TerminationGracePeriodSeconds,
+		corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 }
 
 const podStopMargin = 5 * time.Minute // for the grace periods of pods, and a slow kubelet

@@ -157,6 +157,7 @@ func CheckPrepared(t *v1alpha1.Trigger, image string) string {
 }
 
 func toolsClash(t *v1alpha1.Trigger, field, directory string) string {
-	return fmt.Sprintf("In Trigger %q, %s %s and %s, where Postflight puts files for the tests, are inside one another. Change %s and notify again.",
+	return fmt.Sprintf("In Trigger %q, %s %s and %s, where Postflight puts files for the tests, are inside one another. Change %s and "+
+		"notify again.",
 		t.Name, field, directory, toolsDirectory, field)
 }

@@ -62,7 +62,8 @@ func CheckProbe(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment,
 		return "The run would ask for its version first, and the manager does not know the image for that. " +
 			"Ask the operator of Postflight to set --image, and notify again."
 	case t.Spec.JobTemplate.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
-		return fmt.Sprintf("The spec.ready.http of Trigger %q needs a jobTemplate whose restartPolicy is Never: otherwise, Kubernetes restarts what has given up. "+
+		return fmt.Sprintf("The spec.ready.http of Trigger %q needs a jobTemplate whose restartPolicy is Never: otherwise, Kubernetes "+
+			"restarts what has given up. "+
 			"Correct that and notify again.", t.Name)
 	case base == "":
 		return fmt.Sprintf("The spec.ready.http of Trigger %q has only a path, and the run has no URL. "+
@@ -83,7 +84,10 @@ func probeBase(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) 
 func WithProbe(j *batchv1.Job, s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, image string) *batchv1.Job {
 	j = j.DeepCopy()
 	pod := &j.Spec.Template.Spec
-	first := slices.IndexFunc(pod.InitContainers, func(c corev1.Container) bool { return c.Name != CollectContainer && c.Name != FetchContainer })
+	first := slices.IndexFunc(pod.InitContainers, func(c corev1.Container) bool {
+		return c.Name != CollectContainer &&
+			c.Name != FetchContainer
+	})
 	if first < 0 {
 		first = len(pod.InitContainers)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
 )
 
-// annotateQuarantines leaves out the names of tests, to keep the cache small: the collector has them. Annotations of a template do not count.
+// annotateQuarantines leaves out the names of tests, to keep the cache small: the collector has them. Annotations of a template do not
+// count.
 func annotateQuarantines(j *batchv1.Job, a quarantine.Applied) {
 	delete(j.Annotations, v1alpha1.AnnotationQuarantines)
 	if text := a.WithoutTests().Text(); text != "" {

@@ -37,14 +37,17 @@ func ResolveInputs(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environme
 		}
 		file, err := inputpath.Resolve(team, value)
 		if err != nil {
-			return required, fmt.Sprintf("The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name, plaintext.Line(value, maxName), err)
+			return required, fmt.Sprintf(
+				"The variable %s does not name an input file: %q %s. Give it the fileLocation or the playgroundFileLocation of an upload.", name,
+				plaintext.Line(value, maxName), err)
 		}
 		required.add(file)
 		required.Rewritten[name] = path.Join(required.Directory, file)
 	}
 	for _, file := range spec.Paths {
 		if err := inputpath.CheckFile(file); err != nil {
-			return required, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.", plaintext.Line(file, maxName), t.Name, err)
+			return required, fmt.Sprintf("The path %q in spec.inputs.paths of Trigger %q %s. Correct it and notify again.",
+				plaintext.Line(file, maxName), t.Name, err)
 		}
 		required.add(file)
 	}
@@ -66,7 +69,8 @@ func (r *RequiredInputs) clash() string {
 	for _, file := range r.Paths {
 		for _, other := range r.Paths {
 			if strings.HasPrefix(other, file+"/") {
-				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them to another path.", plaintext.Line(file, maxName), plaintext.Line(other, maxName))
+				return fmt.Sprintf("The input files %q and %q cannot be in one directory: the first would have to be a folder. Upload one of them "+
+					"to another path.", plaintext.Line(file, maxName), plaintext.Line(other, maxName))
 			}
 		}
 	}

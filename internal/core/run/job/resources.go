@@ -39,7 +39,9 @@ func WithinLimits(j *batchv1.Job, ranges []corev1.LimitRange) (fit *batchv1.Job,
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			a := allowance{name: name, request: c.Resources.Requests[name], limit: c.Resources.Limits[name]}
 			if problem := a.fit(pod, ranges); problem != "" {
-				return nil, fmt.Sprintf("The pod cannot start: the container %s of Postflight needs %s. Raise that limit, or lower the limits in the jobTemplate of the Trigger, and notify again.",
+				return nil, fmt.Sprintf(
+					"The pod cannot start: the container %s of Postflight needs %s. Raise that limit, or lower the limits in the jobTemplate of the "+
+						"Trigger, and notify again.",
 					c.Name, problem)
 			}
 			c.Resources.Requests[name], c.Resources.Limits[name] = a.request, a.limit

@@ -19,12 +19,14 @@ func CheckTemplate(t *v1alpha1.Trigger) string {
 	pod := &t.Spec.JobTemplate.Spec.Template.Spec
 	for c := range Containers(pod) {
 		if IsOwn(c.Name) {
-			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, c.Name)
+			return fmt.Sprintf("The jobTemplate of Trigger %q has a container named %s, which is the name of Postflight's own. Rename it and "+
+				"notify again.", t.Name, c.Name)
 		}
 	}
 	for _, v := range pod.Volumes {
 		if slices.Contains(ownVolumes(t), v.Name) {
-			return fmt.Sprintf("The jobTemplate of Trigger %q has a volume named %s, which is the name of Postflight's own. Rename it and notify again.", t.Name, v.Name)
+			return fmt.Sprintf("The jobTemplate of Trigger %q has a volume named %s, which is the name of Postflight's own. Rename it and notify "+
+				"again.", t.Name, v.Name)
 		}
 	}
 	if t.Spec.Results == nil {
@@ -55,13 +57,15 @@ func resultsClash(t *v1alpha1.Trigger, pod *corev1.PodSpec) string {
 	for c := range Containers(pod) {
 		for _, m := range c.VolumeMounts {
 			if path.Clean(m.MountPath) == directory {
-				return fmt.Sprintf("The container %q in the jobTemplate of Trigger %q mounts the volume %q at %s, which is spec.results.directory. Change one of the two paths and notify again.",
+				return fmt.Sprintf("The container %q in the jobTemplate of Trigger %q mounts the volume %q at %s, which is spec.results.directory. "+
+					"Change one of the two paths and notify again.",
 					plaintext.Line(c.Name, maxName), t.Name, plaintext.Line(m.Name, maxName), directory)
 			}
 		}
 	}
 	if t.Spec.Inputs != nil && nested(directory, inputsDirectory(t)) {
-		return fmt.Sprintf("In Trigger %q, spec.results.directory %s and spec.inputs.directory %s are inside one another. Change one of them and notify again.",
+		return fmt.Sprintf("In Trigger %q, spec.results.directory %s and spec.inputs.directory %s are inside one another. Change one of them "+
+			"and notify again.",
 			t.Name, directory, inputsDirectory(t))
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -25,7 +26,8 @@ func failedTestsPassed(o Observation, end Decision, _ time.Time) *Decision {
 	first, p := o.Suite.Spec.OnlyFailedOf.Name, o.Plan
 	switch {
 	case p == nil || p.Of != first || o.Collected == nil || o.DecidedBy == v1alpha1.DecidedByExitCode:
-		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first, rerun.AllTestsAdvice(o.Suite))))
+		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first,
+			rerun.AllTestsAdvice(o.Suite))))
 	case p.Unshown(o.Collected.Summary.RepeatedPassed) != "":
 		return end.ending(v1alpha1.Failed(p.Unshown(o.Collected.Summary.RepeatedPassed)))
 	default:
@@ -42,15 +44,19 @@ func allTestsRan(o Observation, end Decision, now time.Time) *Decision {
 	n := expected(o)
 	switch {
 	case o.Killed != "" && o.PassedBefore == nil:
-		return end.ending(v1alpha1.Failed(o.Killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed."))
+		return end.ending(v1alpha1.Failed(
+			o.Killed + " Nothing shows that all tests ran: no run of this Trigger, Environment and variables has passed."))
 	case o.Killed != "" && o.Tests.Unavailable != "":
-		return retryComparison(o, now, fmt.Sprintf("%s The store is asked whether all tests ran, and cannot be used: %s.", o.Killed, o.Tests.Unavailable))
+		return retryComparison(o, now, fmt.Sprintf("%s The store is asked whether all tests ran, and cannot be used: %s.", o.Killed,
+			o.Tests.Unavailable))
 	case o.Killed != "" && !o.Tests.Done:
 		return &Decision{Action: CompareTests, Condition: v1alpha1.Running(endedMessage)}
 	case o.Killed != "" && o.Tests.Missing != "":
-		return end.ending(v1alpha1.Failed(fmt.Sprintf("%s Some tests of %s, the last run that passed, may not have run: %s.", o.Killed, o.PassedBefore.Name, o.Tests.Missing)))
+		return end.ending(v1alpha1.Failed(fmt.Sprintf("%s Some tests of %s, the last run that passed, may not have run: %s.", o.Killed,
+			o.PassedBefore.Name, o.Tests.Missing)))
 	case o.Killed != "":
-		return end.ending(v1alpha1.Passed(fmt.Sprintf("%s %s All tests of %s, the last run that passed, ran.", end.Condition.Message, o.Killed, o.PassedBefore.Name)))
+		return end.ending(v1alpha1.Passed(fmt.Sprintf("%s %s All tests of %s, the last run that passed, ran.", end.Condition.Message, o.Killed,
+			o.PassedBefore.Name)))
 	case n > 0 && o.Required.Fewer.Policy == v1alpha1.FewerTestsFail:
 		return end.ending(v1alpha1.Failed("Far fewer tests ran than before, and results.fewerTests of the Trigger is Fail. " + farFewer(o, n) +
 			" If fewer are intended, set it to Report for one run."))
@@ -76,8 +82,9 @@ func nothingElseDeployed(o Observation, end Decision, _ time.Time) *Decision {
 	case o.Ledger == nil:
 		return readLedger()
 	case o.Ledger.Removed(o.Suite):
-		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but the Environment %s was deleted and created again before they ended. "+
-			"Notify what is deployed there now.", o.Suite.Spec.Environment)))
+		return end.ending(v1alpha1.Inconclusive(
+			fmt.Sprintf("The tests passed, but the Environment %s was deleted and created again before they ended. "+
+				"Notify what is deployed there now.", o.Suite.Spec.Environment)))
 	}
 	from, to := o.Suite.DeployedAt().Time, jobEnd(o)
 	if at := startTime(o); at != nil {
@@ -90,8 +97,9 @@ func nothingElseDeployed(o Observation, end Decision, _ time.Time) *Decision {
 	if other == nil {
 		return nil
 	}
-	return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("The tests passed, but %s was deployed to %s before they ended, so that they may have tested that. %s",
-		suite.CommitName(other.Commit), o.Suite.Spec.Environment, rerun.Advice(o.Suite, other))))
+	return end.ending(v1alpha1.Inconclusive(
+		fmt.Sprintf("The tests passed, but %s was deployed to %s before they ended, so that they may have tested that. %s",
+			suite.CommitName(other.Commit), o.Suite.Spec.Environment, rerun.Advice(o.Suite, other))))
 }
 
 func readLedger() *Decision {
@@ -100,7 +108,7 @@ func readLedger() *Decision {
 
 // workloadsUnchanged makes a run Inconclusive if what it tested changed, or never was what was notified.
 func workloadsUnchanged(o Observation, end Decision, now time.Time) *Decision {
-	verdict := end.Condition.Reason == v1alpha1.ReasonPassed || end.Condition.Reason == v1alpha1.ReasonFailed || end.Condition.Reason == v1alpha1.ReasonTimedOut
+	verdict := state.Of(end.Condition.Reason).Result
 	switch {
 	case !verdict || len(o.UnderTest.Start) == 0:
 		return nil

@@ -29,7 +29,8 @@ func notCreated(o Observation, now time.Time) Decision {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"The API server refused the Job: %s. Fix the jobTemplate of %s and notify again.", o.Creation.Detail, sources(o.Trigger)))}
 	case NameInUse:
-		return Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."), RequeueAfter: nameInUseEvery}
+		return Decision{Condition: v1alpha1.Queued("Waiting for the Job of an earlier Suite of this name to be deleted."),
+			RequeueAfter: nameInUseEvery}
 	case NameTaken:
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
 			"A Job %q that belongs to something else is in the way. Delete it and notify again.", o.Suite.Name))}
@@ -52,11 +53,13 @@ func notAccepted(o Observation, now time.Time) Decision {
 	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionJobAccepted, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The API server did not accept the Job for %s: %s. Correct that, or the jobTemplate of %s, and notify again.", plaintext.Duration(patience), why, sources(o.Trigger)))}
+			"The API server did not accept the Job for %s: %s. Correct that, or the jobTemplate of %s, and notify again.",
+			plaintext.Duration(patience), why, sources(o.Trigger)))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for the API server to accept the Job: %s. The run ends as Error if that takes longer than %s.", why, plaintext.Duration(patience))),
+			"Waiting for the API server to accept the Job: %s. The run ends as Error if that takes longer than %s.", why,
+			plaintext.Duration(patience))),
 		RequeueAfter: min(max(waited/4, createRetryMin), createRetryMax, patience-waited),
 	}
 }

@@ -53,7 +53,8 @@ type Decision struct {
 //   - A run that has not ended waits for something that its message names.
 //   - A run has no verdict if what it tested changed meanwhile, and does not pass if something else was deployed there.
 //   - A run does not pass if something in it was killed, and nothing shows that all its tests ran.
-//   - A run is repeated only if it has no verdict and its commit is still deployed, once because what it tested changed, and as often as its Trigger says because of errors.
+//   - A run gets a successor only if it has no verdict and its commit is still deployed: once because what it tested changed, and as
+//     often as its Trigger says because of errors.
 //   - A run that repeats only failed tests passes only if all of these passed.
 func Decide(o Observation, now time.Time) Decision {
 	if o.Stopping.Requested.After(now.Add(time.Minute)) { // a person wrote that, no manager did

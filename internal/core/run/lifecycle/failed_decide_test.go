@@ -13,8 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
-// TestTogether: whatever the tests of two and three runs in a row do, the last one is green only if every test passed in one of them, and the
-// last result of none is a failure.
+// TestTogether: whatever the tests of two and three runs in a row do, the last one is green only if every test passed in one of them, and
+// the last result of none is a failure.
 func TestTogether(t *testing.T) {
 	all := func(letters string, n int) (list []outcomes) {
 		list = []outcomes{""}

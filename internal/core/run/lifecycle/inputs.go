@@ -29,13 +29,15 @@ type Inputs struct {
 func (found *Inputs) problem(team *v1alpha1.Team) string {
 	switch {
 	case found.NoStore:
-		return "The run needs input files, and no store for files is configured. Ask the operator of Postflight to set --store-bucket and --store-endpoint, and notify again."
+		return "The run needs input files, and no store for files is configured. Ask the operator of Postflight to set --store-bucket and " +
+			"--store-endpoint, and notify again."
 	case len(found.Missing) > 0:
 		quoted := make([]string, len(found.Missing))
 		for i, path := range found.Missing {
 			quoted[i] = fmt.Sprintf("%q", path)
 		}
-		return fmt.Sprintf("These input files are not among those of team %q: %s. Upload them before the notification, and notify again.", team.Name, strings.Join(quoted, ", "))
+		return fmt.Sprintf("These input files are not among those of team %q: %s. Upload them before the notification, and notify again.",
+			team.Name, strings.Join(quoted, ", "))
 	case found.Invalid != "":
 		return found.Invalid
 	default:
@@ -47,7 +49,8 @@ func (found *Inputs) problem(team *v1alpha1.Team) string {
 func (found *Inputs) tooLarge() string {
 	for _, f := range found.Found {
 		if found.Limit > 0 && f.Size > found.Limit {
-			return fmt.Sprintf("The input file %q has %s, and at most %s are accepted. Upload a smaller one, or ask the operator of Postflight for a larger "+
+			return fmt.Sprintf("The input file %q has %s, and at most %s are accepted. Upload a smaller one, or ask the operator of Postflight "+
+				"for a larger "+
 				"--max-input-size, and notify again.", f.Path, plaintext.Bytes(f.Size), plaintext.Bytes(found.Limit))
 		}
 	}
@@ -70,11 +73,13 @@ func waitForStore(o Observation, now time.Time) Decision {
 	waited, patience := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout()
 	if waited >= patience {
 		return Decision{Condition: v1alpha1.Error(fmt.Sprintf(
-			"The input files could not be looked up for %s, because the store cannot be used: %s. Notify again once it can.", plaintext.Duration(patience), o.Inputs.Unavailable))}
+			"The input files could not be looked up for %s, because the store cannot be used: %s. Notify again once it can.",
+			plaintext.Duration(patience), o.Inputs.Unavailable))}
 	}
 	return Decision{
 		Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for the store of the input files: %s. The run starts as soon as the store can be used, and ends as Error if that takes longer than %s.", o.Inputs.Unavailable, plaintext.Duration(patience))),
+			"Waiting for the store of the input files: %s. The run starts as soon as the store can be used, and ends as Error if that takes "+
+				"longer than %s.", o.Inputs.Unavailable, plaintext.Duration(patience))),
 		RequeueAfter: min(max(waited/4, storeRetryMin), storeRetryMax, patience-waited),
 	}
 }
@@ -106,14 +111,17 @@ func rerunsFailed(o Observation) bool { return o.Suite.Spec.OnlyFailedOf != nil 
 
 // waitForFailed waits for the store as for input files.
 func waitForFailed(o Observation, now time.Time) Decision {
-	waited, patience, run := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady, now)), o.Trigger.RunTimeout(), o.Suite.Spec.OnlyFailedOf.Name
+	waited, patience, run := now.Sub(since(o.Suite, v1alpha1.ConditionInputsReady,
+		now)), o.Trigger.RunTimeout(), o.Suite.Spec.OnlyFailedOf.Name
 	if waited >= patience {
-		return Decision{Condition: v1alpha1.Error(fmt.Sprintf("The failed tests of the run %s could not be read for %s, because the store cannot be used: %s.%s",
-			run, plaintext.Duration(patience), o.Failed.Unavailable, rerun.AllTestsAdvice(o.Suite)))}
+		return Decision{Condition: v1alpha1.Error(
+			fmt.Sprintf("The failed tests of the run %s could not be read for %s, because the store cannot be used: %s.%s",
+				run, plaintext.Duration(patience), o.Failed.Unavailable, rerun.AllTestsAdvice(o.Suite)))}
 	}
 	return Decision{
-		Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the store, which has the failed tests of the run %s: %s. The run starts as soon as the store can be used, "+
-			"and ends as Error if that takes longer than %s.", run, o.Failed.Unavailable, plaintext.Duration(patience))),
+		Condition: v1alpha1.Queued(
+			fmt.Sprintf("Waiting for the store, which has the failed tests of the run %s: %s. The run starts as soon as the store can be used, "+
+				"and ends as Error if that takes longer than %s.", run, o.Failed.Unavailable, plaintext.Duration(patience))),
 		RequeueAfter: min(max(waited/4, storeRetryMin), storeRetryMax, patience-waited),
 	}
 }

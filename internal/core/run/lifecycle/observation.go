@@ -121,7 +121,7 @@ const (
 	Impossible  CreationResult = "Impossible"  // no Job can be built; Detail is a sentence
 	NotAccepted CreationResult = "NotAccepted" // the API server may accept the Job later; Detail is a clause
 	Rejected    CreationResult = "Rejected"    // the API server would reject the Job again; Detail is a clause
-	NotWhole    CreationResult = "NotWhole"    // the run cannot be taken together with the one whose failed tests it repeats; Detail is a sentence
+	NotWhole    CreationResult = "NotWhole"    // it and the run whose failed tests it reruns are no whole; Detail is a sentence
 	NameTaken   CreationResult = "NameTaken"   // a Job of the name belongs to something else
 	NameInUse   CreationResult = "NameInUse"   // a Job of the name belongs to an earlier Suite, and is about to be deleted
 )

@@ -43,8 +43,9 @@ func environmentRecreated(o Observation, _ time.Time) *Decision {
 	if notified == "" || o.Environment.UID == "" || notified == o.Environment.UID {
 		return nil
 	}
-	return condition(v1alpha1.Error(fmt.Sprintf("The Environment %q was deleted and created again after this notification. Notify what is deployed there now.",
-		o.Environment.Name)))
+	return condition(v1alpha1.Error(
+		fmt.Sprintf("The Environment %q was deleted and created again after this notification. Notify what is deployed there now.",
+			o.Environment.Name)))
 }
 
 func teamUnknown(o Observation, _ time.Time) *Decision {
@@ -52,7 +53,8 @@ func teamUnknown(o Observation, _ time.Time) *Decision {
 		return nil
 	}
 	return condition(v1alpha1.Queued(fmt.Sprintf(
-		"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.", o.Suite.Namespace)))
+		"Waiting for the namespace %q to belong to exactly one Team. Create the Team, or delete those that claim it wrongly.",
+		o.Suite.Namespace)))
 }
 
 func teamSuspended(o Observation, _ time.Time) *Decision {
@@ -118,9 +120,11 @@ func missing(o Observation, now time.Time, what string) *Decision {
 	switch {
 	case mayAppear(o, now) && o.Recreated:
 		return &Decision{Missing: what, RequeueAfter: appearEvery, Condition: v1alpha1.Queued(fmt.Sprintf(
-			"The %s was deleted and recreated after this notification, so the run ends as Error within %s. Then notify again.", what, plaintext.Duration(appearWithin)))}
+			"The %s was deleted and recreated after this notification, so the run ends as Error within %s. Then notify again.", what,
+			plaintext.Duration(appearWithin)))}
 	case mayAppear(o, now):
-		return &Decision{Missing: what, RequeueAfter: appearEvery, Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what))}
+		return &Decision{Missing: what, RequeueAfter: appearEvery,
+			Condition: v1alpha1.Queued(fmt.Sprintf("Waiting for the %s, which does not exist.", what))}
 	case o.Recreated:
 		return condition(v1alpha1.Error(fmt.Sprintf("The %s was deleted and recreated after this notification. Notify again.", what)))
 	default:

@@ -98,8 +98,9 @@ func restored(o Observation, _ time.Time) *Decision {
 	if o.Job != nil || !o.Suite.Restored() {
 		return nil
 	}
-	return condition(v1alpha1.Canceled("Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
-		"Notify again, or create a Suite without receivedAt, to test the deployment."))
+	return condition(v1alpha1.Canceled(
+		"Received long before this Suite was created, as after a restore from a backup: it does not run again. " +
+			"Notify again, or create a Suite without receivedAt, to test the deployment."))
 }
 
 func deleted(o Observation, now time.Time) *Decision {
@@ -253,8 +254,9 @@ func stop(o Observation, end metav1.Condition, now time.Time) *Decision {
 	case o.Stopping.PodsLeft:
 		waited := now.Sub(since(o.Suite, v1alpha1.ConditionObjectsFound, now))
 		if waited >= o.Stopping.GiveUp+orphanGrace {
-			return condition(v1alpha1.Error(fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
-				end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)))
+			return condition(v1alpha1.Error(
+				fmt.Sprintf("%s Its Job is gone, and its pods still run, and nothing stops them. Stop them: kubectl delete pods -n %s -l %s=%s",
+					end.Message, o.Suite.Namespace, v1alpha1.LabelSuite, o.Suite.Name)))
 		}
 		return &Decision{
 			Missing: fmt.Sprintf("Job %q", o.Suite.Name),

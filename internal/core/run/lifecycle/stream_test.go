@@ -141,8 +141,8 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestScheduleRunsAgain: a schedule tests a commit again that has a result, whatever its Trigger says about duplicates, but never beside a run
-// of it, and once for each of its times.
+// TestScheduleRunsAgain: a schedule tests a commit again that has a result, whatever its Trigger says about duplicates, but never beside a
+// run of it, and once for each of its times.
 func TestScheduleRunsAgain(t *testing.T) {
 	key := func(k string) func(*v1alpha1.Suite) {
 		return func(s *v1alpha1.Suite) { s.Annotations = map[string]string{v1alpha1.AnnotationIdempotencyKey: k} }

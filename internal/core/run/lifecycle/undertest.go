@@ -30,7 +30,8 @@ func (o *Observation) Compared(tested *v1alpha1.UnderTest) {
 	o.UnderTest.Tested = tested
 }
 
-// readWithin outlasts an outage of the API server, or of a webhook that converts objects. Then nobody knows what was tested, and the run ends.
+// readWithin outlasts an outage of the API server, or of a webhook that converts objects. Then nobody knows what was tested, and the run
+// ends.
 const readWithin = 10 * time.Minute
 
 // NotCompared takes why the Environment cannot be read, as a sentence.

@@ -22,7 +22,8 @@ func willContinue(s *v1alpha1.Suite) {
 	s.Status.RepeatedBy = next.Name
 }
 
-// TestUnderTest: a run has no verdict if what it tested changed, whatever its tests said, and is repeated once if its commit is still there.
+// TestUnderTest: a run has no verdict if what it tested changed, whatever its tests said, and is repeated once if its commit is still
+// there.
 func TestUnderTest(t *testing.T) {
 	const changed = "The Deployment shop had a, and has b."
 	same, other := &v1alpha1.UnderTest{Workloads: shop}, &v1alpha1.UnderTest{Workloads: shop, Changed: changed}

@@ -44,7 +44,8 @@ func (v version) unnamed() string {
 	if v.repository != "" {
 		notified = "The notification names the repository " + suite.ShownRepository(v.repository)
 	}
-	return fmt.Sprintf("%s, and the workloads of %s are of %s, so nothing shows when its version is there, for which ready of the Trigger waits. "+
+	return fmt.Sprintf("%s, and the workloads of %s are of %s, so nothing shows when its version is there, for which ready of the Trigger "+
+		"waits. "+
 		"Correct the repository in the Environment, or in the notification, and notify again.",
 		notified, v.environment.Name, suite.ShownRepository(strings.Join(ledger.Repositories(v.environment), ", ")))
 }
@@ -88,7 +89,8 @@ func awaitDeployment(o Observation, v version, progress string, now time.Time) *
 	return &Decision{
 		NotRolledOut: progress,
 		Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for %s in %s: %s The run ends as Error if that takes longer than %s.", v, o.Environment.Name, progress, plaintext.Duration(limit))),
+			"Waiting for %s in %s: %s The run ends as Error if that takes longer than %s.", v, o.Environment.Name, progress,
+			plaintext.Duration(limit))),
 		RequeueAfter: limit - waited,
 	}
 }
@@ -122,7 +124,8 @@ func (v version) deployed() *v1alpha1.Deployed {
 func (v version) progress() string {
 	d := v.deployed()
 	if d == nil {
-		return strings.TrimRight(cmp.Or(v1alpha1.ReadyProblem(v.environment.Status.Conditions), "Its workloads have not been read yet"), ".") + "."
+		return strings.TrimRight(cmp.Or(v1alpha1.ReadyProblem(v.environment.Status.Conditions), "Its workloads have not been read yet"),
+			".") + "."
 	}
 	if d.Ready != nil && *d.Ready && v.is(d.SHA) {
 		return ""
@@ -165,7 +168,8 @@ func (v version) late(progress string, limit time.Duration) string {
 	}
 	has := v
 	has.sha = d.SHA
-	return fmt.Sprintf("%s has %s, not %s: the rollout did not happen within %s. %s%s", e, has, suite.ShownSHA(v.sha), plaintext.Duration(limit), progress, check)
+	return fmt.Sprintf("%s has %s, not %s: the rollout did not happen within %s. %s%s", e, has, suite.ShownSHA(v.sha),
+		plaintext.Duration(limit), progress, check)
 }
 
 // is reports whether a text means the commit: either may be the beginning of the other, as Git shortens it.

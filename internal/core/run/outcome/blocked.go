@@ -130,7 +130,8 @@ func waiting(p *corev1.Pod, cs corev1.ContainerStatus) string {
 
 func imageHint(container string) string {
 	if job.IsOwn(container) {
-		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit its registry."
+		return "It is Postflight's own image: its operator chooses it with --image, and the imagePullSecrets of the jobTemplate have to fit " +
+			"its registry."
 	}
 	return "Check its name and tag, and the imagePullSecrets."
 }

@@ -65,7 +65,8 @@ func collected(j *batchv1.Job, pods []corev1.Pod) *results.Collected {
 	c.Summary.Apply(job.QuarantinesOf(j))
 	passes, failures := endedPods(j)
 	if gone := passes + failures - count(pods, func(p *corev1.Pod) bool { return ended(*p) }); gone > 0 {
-		c.Missing = append(c.Missing, fmt.Sprintf("%d of the %d pods that ended are gone, and what they reported with them.", gone, passes+failures))
+		c.Missing = append(c.Missing, fmt.Sprintf("%d of the %d pods that ended are gone, and what they reported with them.", gone,
+			passes+failures))
 	}
 	if gone := passes - count(pods, succeeded); gone > 0 {
 		c.Lost = append(c.Lost, fmt.Sprintf("%d of the %d pods that succeeded are gone.", gone, passes))
@@ -122,7 +123,8 @@ func notReported(p *corev1.Pod, cs corev1.ContainerStatus) string {
 
 func reportOf(p *corev1.Pod, s results.Summary) results.Pod {
 	r := results.Pod{
-		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: ended(*p) && !succeeded(p), Ignored: endedBadly(p), Summary: s,
+		Name: p.Name, Started: p.CreationTimestamp.Time, Ended: finishedAt(p), Failed: ended(*p) &&
+			!succeeded(p), Ignored: endedBadly(p), Summary: s,
 	}
 	if i, err := strconv.Atoi(p.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
 		r.Index = &i

@@ -22,7 +22,8 @@ func containerFailed(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.Conta
 	case name == job.ReadyContainer:
 		return State{Condition: v1alpha1.Error(notReady(t))}
 	case t.Reason == "StartError" || t.Reason == "ContainerCannotRun":
-		return State{Condition: v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name), quoted(t.Message, ".")))}
+		return State{Condition: v1alpha1.Error(fmt.Sprintf("The %s could not be started, so check its command and its image%s", title(p, name),
+			quoted(t.Message, ".")))}
 	case t.Reason == lostWithNode:
 		return noResult(fmt.Sprintf("The end of the %s was lost with its node.", title(p, name)))
 	case t.Reason == outOfMemoryReason:
@@ -40,10 +41,12 @@ func exited(j *batchv1.Job, p *corev1.Pod, name string, t *corev1.ContainerState
 func outOfMemory(p *corev1.Pod, name, what string) string {
 	limit := memoryLimit(p, name)
 	if limit == "" {
-		return fmt.Sprintf("%s %s was killed because its node ran out of memory. Set resources.requests.memory in the jobTemplate of the Trigger to what the tests need.",
+		return fmt.Sprintf("%s %s was killed because its node ran out of memory. Set resources.requests.memory in the jobTemplate of the "+
+			"Trigger to what the tests need.",
 			what, title(p, name))
 	}
-	return fmt.Sprintf("%s %s was killed because it needed more memory than its limit of %s. Raise resources.limits.memory in the jobTemplate of the Trigger.",
+	return fmt.Sprintf("%s %s was killed because it needed more memory than its limit of %s. Raise resources.limits.memory in the "+
+		"jobTemplate of the Trigger.",
 		what, title(p, name), limit)
 }
 

@@ -89,7 +89,8 @@ const (
 	apiServerTime
 )
 
-// clockSkew bounds how far the clocks of a node and of the API server are apart. If a pod may have been stopped, exit code 0 proves nothing.
+// clockSkew bounds how far the clocks of a node and of the API server are apart. If a pod may have been stopped, exit code 0 proves
+// nothing.
 const clockSkew = 10 * time.Second
 
 // stops returns what stopped a pod, the most exact first.
@@ -103,7 +104,8 @@ func stops(p *corev1.Pod) (all []stop) {
 	case reason != "":
 		all = append(all, stop{ending: ending{cause: causeCluster, why: disruption(p)}, explainsFailure: true})
 	case c != nil:
-		all = append(all, stop{ending: ending{cause: causeCluster, why: disruption(p)}, at: c.LastTransitionTime.Time, source: apiServerTime, explainsFailure: true})
+		all = append(all, stop{ending: ending{cause: causeCluster, why: disruption(p)}, at: c.LastTransitionTime.Time, source: apiServerTime,
+			explainsFailure: true})
 	}
 	if p.DeletionTimestamp != nil {
 		confirmed := ptr.Deref(p.DeletionGracePeriodSeconds, 0) == 0
@@ -112,8 +114,8 @@ func stops(p *corev1.Pod) (all []stop) {
 	return all
 }
 
-// wasStopped reports whether something may have stopped a pod before its tests ended. Quarantines can turn a failed pod green, so only times
-// of the pod's own node are trusted here: the clock of the API server may differ.
+// wasStopped reports whether something may have stopped a pod before its tests ended. Quarantines can turn a failed pod green, so only
+// times of the pod's own node are trusted here: the clock of the API server may differ.
 func wasStopped(p *corev1.Pod) bool {
 	return slices.ContainsFunc(stops(p), func(s stop) bool { return s.source != nodeTime || !s.afterTests(p, failedContainer(p)) })
 }

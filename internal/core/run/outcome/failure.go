@@ -106,7 +106,8 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) State {
 	case cs == nil && failedInjected(p) != "":
 		return noResult(fmt.Sprintf("The %s, which is not in the jobTemplate, failed.", failedInjected(p)))
 	case cs == nil:
-		return State{Condition: v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace, p.Name))}
+		return State{Condition: v1alpha1.Error(fmt.Sprintf("The pod failed, and does not say why: kubectl describe pod -n %s %s", p.Namespace,
+			p.Name))}
 	default:
 		return containerFailed(j, p, cs.Name, termination(p, *cs))
 	}
@@ -115,9 +116,11 @@ func podFailed(j *batchv1.Job, p *corev1.Pod) State {
 func tooMuchStorage(p *corev1.Pod) string {
 	said := strings.TrimSpace(plaintext.Line(p.Status.Message, maxQuote))
 	if strings.Contains(said, strconv.Quote(job.ResultsVolume)) {
-		return fmt.Sprintf("The pod was stopped because its tests wrote too much into the results directory. %s Write less, or raise spec.results.sizeLimit of the Trigger.", said)
+		return fmt.Sprintf("The pod was stopped because its tests wrote too much into the results directory. %s Write less, or raise "+
+			"spec.results.sizeLimit of the Trigger.", said)
 	}
-	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the Trigger.", said)
+	return fmt.Sprintf("The pod was stopped because it needed more disk than its limit. %s Raise that limit in the jobTemplate of the "+
+		"Trigger.", said)
 }
 
 // podDeadline is for a pod stopped by its template's deadline, or at the run's timeout while the manager was unavailable.

@@ -43,7 +43,8 @@ func heldOpen(p *corev1.Pod) string {
 	holds := func(cs corev1.ContainerStatus) bool {
 		return cs.Name == name && (cs.State.Terminated == nil || restarts(p, cs))
 	}
-	if name == "" || ended(*p) || p.DeletionTimestamp != nil || testsEnded(p).IsZero() || !slices.ContainsFunc(p.Status.ContainerStatuses, holds) {
+	if name == "" || ended(*p) || p.DeletionTimestamp != nil || testsEnded(p).IsZero() ||
+		!slices.ContainsFunc(p.Status.ContainerStatuses, holds) {
 		return ""
 	}
 	return name
@@ -59,8 +60,8 @@ func anyHeldOpen(pods []corev1.Pod) string {
 	return ""
 }
 
-// EndDeadline returns the activeDeadlineSeconds with which a pod ends that is held open, or nil for others. It lies just after the end of the
-// tests, so that endingOf knows that they had ended.
+// EndDeadline returns the activeDeadlineSeconds with which a pod ends that is held open, or nil for others. It lies just after the end of
+// the tests, so that endingOf knows that they had ended.
 func EndDeadline(p *corev1.Pod) *int64 {
 	if heldOpen(p) == "" || p.Status.StartTime == nil {
 		return nil
@@ -100,7 +101,8 @@ func workLeft(j *batchv1.Job) int32 {
 // onlyInjectedFailed reports whether a Job failed only because of containers that are not in its template: in the last pod of each part of
 // the work, all others exited with 0.
 func onlyInjectedFailed(j *batchv1.Job, end *batchv1.JobCondition, pods []corev1.Pod) bool {
-	if !slices.Contains([]string{batchv1.JobReasonBackoffLimitExceeded, batchv1.JobReasonFailedIndexes, batchv1.JobReasonPodFailurePolicy}, end.Reason) {
+	if !slices.Contains([]string{batchv1.JobReasonBackoffLimitExceeded, batchv1.JobReasonFailedIndexes, batchv1.JobReasonPodFailurePolicy},
+		end.Reason) {
 		return false
 	}
 	if all := ptr.Deref(j.Spec.Completions, 1); all > 1 && !job.IsIndexed(&j.Spec) {
@@ -131,5 +133,6 @@ func ignored(pods []corev1.Pod) string {
 
 // gaveUp is for a Job that ended for such a container before all of its work was done.
 func gaveUp(container string) string {
-	return fmt.Sprintf(injectedEnd+" So the Job gave up before all its work was done. Inject it as a native sidecar, or leave it out of these pods.", container)
+	return fmt.Sprintf(injectedEnd+
+		" So the Job gave up before all its work was done. Inject it as a native sidecar, or leave it out of these pods.", container)
 }

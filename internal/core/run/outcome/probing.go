@@ -14,7 +14,8 @@ import (
 
 // notReady is how a run ends whose version did not answer. The container says what was seen instead.
 func notReady(t *corev1.ContainerStateTerminated) string {
-	return strings.TrimRight("The right version did not answer"+quoted(t.Message, ": the init container "+job.ReadyContainer+" exited with "+exitCode(t)), ". ") +
+	return strings.TrimRight("The right version did not answer"+quoted(t.Message,
+		": the init container "+job.ReadyContainer+" exited with "+exitCode(t)), ". ") +
 		". Check what is deployed, or spec.ready.http of the Trigger, and notify again."
 }
 

@@ -71,7 +71,8 @@ func lastPods(j *batchv1.Job, pods []corev1.Pod) (last []corev1.Pod, problem str
 	for i := range int(ptr.Deref(j.Spec.Completions, 1)) {
 		p, exists := byIndex[fmt.Sprint(i)]
 		if !exists {
-			return nil, fmt.Sprintf("nothing is known of shard %d; leave backoffLimit out of the jobTemplate, so that a shard does not stop others", i)
+			return nil, fmt.Sprintf("nothing is known of shard %d; leave backoffLimit out of the jobTemplate, so that a shard does not stop others",
+				i)
 		}
 		last = append(last, p)
 	}
@@ -124,11 +125,13 @@ func countsAgain(j *batchv1.Job, c *results.Collected) string {
 	for _, r := range applied.Rules {
 		names := func(f v1alpha1.TestFailure) bool { return f.ExpiredQuarantine == r.Name }
 		if i := slices.IndexFunc(c.Summary.Failures, names); r.Expired && i >= 0 && len(notes) < maxNotes {
-			notes = append(notes, fmt.Sprintf("The Quarantine %s has expired: since %s, %q counts again. ", r.Name, r.Until, c.Summary.Failures[i].Name))
+			notes = append(notes, fmt.Sprintf("The Quarantine %s has expired: since %s, %q counts again. ", r.Name, r.Until,
+				c.Summary.Failures[i].Name))
 		}
 	}
 	if applied.Omitted > 0 {
-		notes = append(notes, fmt.Sprintf("Quarantines that were left out: %d. A run applies at most 20 of them, with 200 tests. ", applied.Omitted))
+		notes = append(notes, fmt.Sprintf("Quarantines that were left out: %d. A run applies at most 20 of them, with 200 tests. ",
+			applied.Omitted))
 	}
 	return strings.Join(notes, "")
 }

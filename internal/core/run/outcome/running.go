@@ -127,9 +127,13 @@ func countedState(j *batchv1.Job) State {
 	case failed > 0:
 		return doing("A pod failed, and the Job starts another, as its backoffLimit allows.")
 	case j.Spec.ManagedBy != nil && *j.Spec.ManagedBy != batchv1.JobControllerName:
-		return doing(fmt.Sprintf("Waiting for %q, which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, correct spec.managedBy in the jobTemplate of the Trigger.", plaintext.Line(*j.Spec.ManagedBy, maxName)))
+		return doing(fmt.Sprintf(
+			"Waiting for %q, which manages the Job, to start it; if it does not, the run ends by its startTimeout. If it is not installed, "+
+				"correct spec.managedBy in the jobTemplate of the Trigger.", plaintext.Line(*j.Spec.ManagedBy, maxName)))
 	default:
-		return doing(fmt.Sprintf("Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s", j.Namespace, j.Name))
+		return doing(fmt.Sprintf(
+			"Waiting for the pod to be created. If that takes long, a quota or an admission policy refuses it: kubectl describe job -n %s %s",
+			j.Namespace, j.Name))
 	}
 }
 
@@ -156,7 +160,8 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 	case init != "":
 		return doing(fmt.Sprintf("The init container %q is running. Follow it: %s", init, logCommands(j, p.Name, "-c "+init+" -f")))
 	case held != "":
-		return doing(fmt.Sprintf("The tests have ended. The container %q, which is not in the jobTemplate, still runs, and is stopped if it does not end.",
+		return doing(fmt.Sprintf(
+			"The tests have ended. The container %q, which is not in the jobTemplate, still runs, and is stopped if it does not end.",
 			plaintext.Line(held, maxName)))
 	case !testsEnded(p).IsZero():
 		return doing("The tests have ended; what they wrote is being collected, and the pod is stopping.")
@@ -165,7 +170,8 @@ func podState(j *batchv1.Job, p *corev1.Pod) State {
 	case p.Status.Phase == corev1.PodRunning:
 		return testsRunning(j)
 	default:
-		return doing(fmt.Sprintf("The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n %s %s", p.Namespace, p.Name))
+		return doing(fmt.Sprintf("The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n %s %s",
+			p.Namespace, p.Name))
 	}
 }
 
@@ -181,7 +187,8 @@ func initializing(p *corev1.Pod) string {
 
 // testStatuses returns the status of each container of the tests: sidecars are none, nor is what was injected.
 func testStatuses(p *corev1.Pod) []corev1.ContainerStatus {
-	return slices.DeleteFunc(slices.Clone(p.Status.ContainerStatuses), func(cs corev1.ContainerStatus) bool { return !job.InTemplate(&p.Spec, cs.Name) })
+	return slices.DeleteFunc(slices.Clone(p.Status.ContainerStatuses),
+		func(cs corev1.ContainerStatus) bool { return !job.InTemplate(&p.Spec, cs.Name) })
 }
 
 // testsEnded is zero while a container of the tests runs or will be restarted. Others may still be stopping.

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestStopped reads Jobs and pods as Kubernetes 1.36 with containerd wrote them: what stopped the pod, the policy of its Job, and the exit code
-// with which the tests answered SIGTERM. Whatever the code, a pod that was stopped makes no run green. A kubelet removes deleted pods at
-// once, so that they may be gone when their Job ends.
+// TestStopped reads Jobs and pods as Kubernetes 1.36 with containerd wrote them: what stopped the pod, the policy of its Job, and the exit
+// code with which the tests answered SIGTERM. Whatever the code, a pod that was stopped makes no run green. A kubelet removes deleted pods
+// at once, so that they may be gone when their Job ends.
 func TestStopped(t *testing.T) {
 	const (
 		drained  = "Error, interrupted: The cluster stopped the pod"

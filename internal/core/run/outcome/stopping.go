@@ -49,7 +49,8 @@ func Lost(pods []corev1.Pod, now time.Time, after time.Duration) string {
 		return ""
 	}
 	p := left[0]
-	return fmt.Sprintf("The pod %s was deleted, and its node %q did not confirm within %s that it has stopped: the node is unreachable, or its kubelet hangs. "+
+	return fmt.Sprintf("The pod %s was deleted, and its node %q did not confirm within %s that it has stopped: the node is unreachable, or "+
+		"its kubelet hangs. "+
 		"The pod may still be running. Check the node; if it is gone for good: kubectl delete pod -n %s %s --force",
 		p.Name, plaintext.Line(p.Spec.NodeName, maxName), plaintext.Duration(after), p.Namespace, p.Name)
 }
@@ -61,5 +62,6 @@ func suspendedMessage(j *batchv1.Job) string {
 		return fmt.Sprintf("Waiting in the queue %q of Kueue, which starts the Job when it has room: kubectl describe job -n %s %s",
 			plaintext.Line(queue, maxName), j.Namespace, j.Name)
 	}
-	return fmt.Sprintf("The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n %s %s", j.Namespace, j.Name)
+	return fmt.Sprintf("The Job is suspended, and starts when its owner, such as a queueing system, resumes it: kubectl describe job -n %s %s",
+		j.Namespace, j.Name)
 }

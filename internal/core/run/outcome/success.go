@@ -110,7 +110,8 @@ func summary(pods []corev1.Pod) string {
 	return ""
 }
 
-// stoppedSuccess decides about a run if something stopped one of its pods whose containers exited with 0: then their exit code proves nothing.
+// stoppedSuccess decides about a run if something stopped one of its pods whose containers exited with 0: then their exit code proves
+// nothing.
 func stoppedSuccess(pods []corev1.Pod) (s State, stopped bool) {
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {
 		if !succeeded(&p) {

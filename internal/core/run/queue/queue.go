@@ -76,7 +76,8 @@ func sortKeyOf(s *v1alpha1.Suite) sortKey {
 	received, unclamped := s.ReceivedTimes()
 	return sortKey{
 		uid: s.UID, received: received.UnixMicro(), unclamped: unclamped.UnixMicro(), deployed: ledger.Last(s).UnixMicro(), name: s.Name,
-		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: suite.StreamOf(s), request: s.Annotations[v1alpha1.AnnotationRequestID],
+		trigger: s.Spec.Trigger.Name, environment: s.Spec.Environment, stream: suite.StreamOf(
+			s), request: s.Annotations[v1alpha1.AnnotationRequestID],
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// QueuePosition is the position of s in the queue, from 1, and 0 where s may start now. It is what a Queue must agree
-// with, and replays the queue from its beginning: active runs hold their slots, then the waiting ones take the rest, first come, first served. A run needs a
-// slot of the team, of its Trigger and of its Environment. While it waits for one of these it holds none of
-// the others, and a run that is blocked, or whose Environment is on hold, has none at all.
+// QueuePosition is the position of s in the queue, from 1, and 0 where s may start now. It is what a Queue must agree with, and replays the
+// queue from its beginning: active runs hold their slots, then the waiting ones take the rest, first come, first served. A run needs a slot
+// of the team, of its Trigger and of its Environment. While it waits for one of these it holds none of the others, and a run that is
+// blocked, or whose Environment is on hold, has none at all.
 func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits, held func(*v1alpha1.Suite) bool) int {
 	slots := replayed{limits: limits, trigger: map[string]int32{}, environment: map[string]int32{}}
 	var waiting []*v1alpha1.Suite

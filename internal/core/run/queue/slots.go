@@ -60,5 +60,6 @@ func full(taken, limit int32) bool { return limit > 0 && taken >= limit }
 // YieldsSlot reports whether others may overtake a waiting run, which could not have started when that was last tried.
 func YieldsSlot(s *v1alpha1.Suite) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionJobAccepted)
-	return s.AwaitsDeployment() || meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady) || (c != nil && c.Reason == v1alpha1.ReasonJobRefused)
+	return s.AwaitsDeployment() || meta.IsStatusConditionFalse(s.Status.Conditions, v1alpha1.ConditionInputsReady) ||
+		(c != nil && c.Reason == v1alpha1.ReasonJobRefused)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Duplicate is a notification of a commit that has a run, and what is known of that run.
@@ -32,7 +33,8 @@ type Duplicate struct {
 // but a result after superseding has begun changes no answer.
 // A notification that is sent again for lack of an answer has the same Idempotency-Key, and is not newer: its own run is the answer.
 func StartsAttempt(existing, desired *v1alpha1.Suite, d Duplicate) bool {
-	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" || suite.NewerDeployment(existing, d.Stream) != nil
+	superseded := existing.State() == v1alpha1.ReasonSuperseded || existing.Status.SupersededBy != "" || existing.Status.RepeatedBy != "" ||
+		suite.NewerDeployment(existing, d.Stream) != nil
 	gone := existing.Restored() || existing.DeletionTimestamp != nil
 	own := d.isOwn(existing, desired)
 	switch {
@@ -55,8 +57,8 @@ func StartsAttempt(existing, desired *v1alpha1.Suite, d Duplicate) bool {
 	}
 }
 
-// isOwn reports whether the notification is the one that created the existing run, or continued it, and was sent again. A key means one only
-// until something else is deployed: an event of a controller that goes back to an earlier version has the same one.
+// isOwn reports whether the notification is the one that created the existing run, or continued it, and was sent again. A key means one
+// only until something else is deployed: an event of a controller that goes back to an earlier version has the same one.
 func (d Duplicate) isOwn(existing, desired *v1alpha1.Suite) bool {
 	if !NotifiedBy(existing, desired.Annotations[v1alpha1.AnnotationIdempotencyKey]) {
 		return false
@@ -75,7 +77,8 @@ func (d Duplicate) isKnown(existing, desired *v1alpha1.Suite) bool {
 
 // collected reports whether the run belongs to a deleted ephemeral Environment, and is about to be deleted.
 func collected(existing, desired *v1alpha1.Suite) bool {
-	return len(existing.OwnerReferences) > 0 && len(desired.OwnerReferences) > 0 && existing.OwnerReferences[0].UID != desired.OwnerReferences[0].UID
+	return len(existing.OwnerReferences) > 0 && len(desired.OwnerReferences) > 0 &&
+		existing.OwnerReferences[0].UID != desired.OwnerReferences[0].UID
 }
 
 func (d Duplicate) resultOutdated(existing *v1alpha1.Suite) bool {
@@ -96,20 +99,14 @@ func (d Duplicate) tooOld(s *v1alpha1.Suite) bool {
 	return d.MaxAge > 0 && (end == nil || d.ReceivedAt.Sub(end.Time) > d.MaxAge)
 }
 
-func hasResult(s *v1alpha1.Suite) bool {
-	switch s.State() {
-	case v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut:
-		return s.Finished()
-	default:
-		return false
-	}
-}
+func hasResult(s *v1alpha1.Suite) bool { return state.Of(s.State()).Result && s.Finished() }
 
-// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 are 5 KiB without URLs.
+// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 are 5 KiB
+// without URLs.
 const maxFoundBy = 64
 
-// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last 64 are known.
-// Earlier versions noted one, without a digest.
+// NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last 64 are
+// known. Earlier versions noted one, without a digest.
 func NotifiedBy(s *v1alpha1.Suite, key string) bool {
 	created := s.Annotations[v1alpha1.AnnotationIdempotencyKey] == key
 	return key != "" && (created || s.Status.NotifiedAgainBy == key || slices.ContainsFunc(s.Status.FoundBy, hasKey(key)))
@@ -157,7 +154,8 @@ func placeDifferences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Differe
 	return all
 }
 
-// SaidDifferences is Differences for a notification that may lack the URL, and that never has variables: what it does not say is no difference.
+// SaidDifferences is Differences for a notification that may lack the URL, and that never has variables: what it does not say is no
+// difference.
 func SaidDifferences(existing, desired *v1alpha1.Suite) []v1alpha1.Difference {
 	all := placeDifferences(existing, desired)
 	if had, has := existing.Spec.Deployment.URL, desired.Spec.Deployment.URL; had != "" && has != "" && had != has {
@@ -172,8 +170,8 @@ func NoteDuplicate(existing, desired *v1alpha1.Suite, d Duplicate) bool {
 	return notified || other
 }
 
-// NoteRedeployed records that the commit of a run that has ended was deployed again. It reports whether the status changed. Another commit may
-// have been deployed in between without being known yet: its notification may still wait for the API server.
+// NoteRedeployed records that the commit of a run that has ended was deployed again. It reports whether the status changed. Another commit
+// may have been deployed in between without being known yet: its notification may still wait for the API server.
 func NoteRedeployed(existing, desired *v1alpha1.Suite, d Duplicate) bool {
 	if !existing.Finished() || d.isKnown(existing, desired) {
 		return false
@@ -225,6 +223,7 @@ func noteOther(existing, desired *v1alpha1.Suite, differences []v1alpha1.Differe
 	if len(differences) == 0 || last != nil && last.URL == url && slices.Equal(last.Differs, differences) {
 		return false
 	}
-	existing.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(desired.Received().Time), URL: url, Differs: differences}
+	existing.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(desired.Received().Time), URL: url,
+		Differs: differences}
 	return true
 }

@@ -28,7 +28,8 @@ func NextFailed(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alph
 		return nil, problem
 	}
 	if s.Spec.Trigger.UID != t.UID {
-		return nil, fmt.Sprintf("The Trigger %q may have been deleted and created again after the run, so its tests may be others.%s", t.Name, AllTestsAdvice(s))
+		return nil, fmt.Sprintf("The Trigger %q may have been deleted and created again after the run, so its tests may be others.%s", t.Name,
+			AllTestsAdvice(s))
 	}
 	next.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: s.Name, UID: s.UID}
 	return next, ""
@@ -43,13 +44,15 @@ func FailedProblem(s *v1alpha1.Suite) string {
 	case s.Passed():
 		return fmt.Sprintf("No test of the run %s is to be repeated: it passed.", s.Name)
 	case state != v1alpha1.ReasonFailed:
-		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name, state, AllTestsAdvice(s))
+		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name,
+			state, AllTestsAdvice(s))
 	case s.Spec.Deployment.SHA == "":
 		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, AllTestsAdvice(s))
 	case r == nil || r.Failed == 0:
 		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, AllTestsAdvice(s))
 	case r.Failed > results.MaxRepeated:
-		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated, AllTestsAdvice(s))
+		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated,
+			AllTestsAdvice(s))
 	case !r.OnlyTestsFailed:
 		return fmt.Sprintf("More than tests failed in the run %s, or its pods did not all run to their end and report whole, "+
 			"so that tests may be missing.%s", s.Name, AllTestsAdvice(s))
@@ -91,18 +94,21 @@ type FailedRequest struct {
 	Runs        []*v1alpha1.Suite // of the Trigger
 }
 
-// ClaimProblem returns why a run cannot repeat the failed tests of those that it names, as a sentence, or "". The first of the chain is the one
-// that it names, each next the one that that names, and so on, as far as they exist. Anyone who creates Suites may write the name.
+// ClaimProblem returns why a run cannot repeat the failed tests of those that it names, as a sentence, or "". The first of the chain is the
+// one that it names, each next the one that that names, and so on, as far as they exist. Anyone who creates Suites may write the name.
 func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 	for i := 0; s.Spec.OnlyFailedOf != nil; i++ {
 		ref := s.Spec.OnlyFailedOf
 		switch {
 		case i == MaxFailedChain:
-			return fmt.Sprintf("%d runs in a row repeated only the failed tests of the one before. Repeat all tests: notify again, and request a rerun.", MaxFailedChain)
+			return fmt.Sprintf("%d runs in a row repeated only the failed tests of the one before. Repeat all tests: notify again, and request a "+
+				"rerun.", MaxFailedChain)
 		case i == len(chain) || chain[i].Name != ref.Name || chain[i].UID != ref.UID || chain[i].DeletionTimestamp != nil:
-			return fmt.Sprintf("The run %s, whose failed tests were to be repeated, does not exist any more. Notify again, and request a rerun, to repeat all.", ref.Name)
+			return fmt.Sprintf("The run %s, whose failed tests were to be repeated, does not exist any more. Notify again, and request a rerun, "+
+				"to repeat all.", ref.Name)
 		case !isAttemptAfter(s, chain[i]):
-			return fmt.Sprintf("The run %s is not the attempt before this one of the same commit, Trigger and Environment, with the same variables and URL. "+
+			return fmt.Sprintf("The run %s is not the attempt before this one of the same commit, Trigger and Environment, with the same "+
+				"variables and URL. "+
 				"Create such runs with: postflight runs rerun %s --failed", ref.Name, ref.Name)
 		case FailedProblem(chain[i]) != "":
 			return FailedProblem(chain[i])
@@ -125,9 +131,12 @@ func PlanFailed(r FailedRequest) *FailedTests {
 	tests, problem := remaining(r.Chain)
 	switch {
 	case problem != "":
-		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", last.Name, problem, AllTestsAdvice(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf("The failed tests of the run %s are not known: %s.%s", last.Name, problem,
+			AllTestsAdvice(r.Suite))}
 	case r.Trigger.Spec.Results == nil || r.Trigger.Spec.Results.Require == v1alpha1.RequireNothing:
-		return &FailedTests{Impossible: fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name, AllTestsAdvice(r.Suite))}
+		return &FailedTests{Impossible: fmt.Sprintf(
+			"The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.%s", r.Trigger.Name,
+			AllTestsAdvice(r.Suite))}
 	}
 	for _, problem := range []string{r.otherTests(), r.otherDeployment(root), r.unseenDeployments(), r.tooFew(root)} {
 		if problem != "" {
@@ -180,7 +189,8 @@ func (r FailedRequest) otherTests() string {
 			return fmt.Sprintf("The Job of the run %s is gone, so nobody knows whether its tests were those of the Trigger now.", link.Suite.Name)
 		case link.Digest != r.Digest:
 			return fmt.Sprintf("The Trigger or the Environment was changed after the run %s, so its tests may be others.", link.Suite.Name)
-		case len(link.Suite.Status.Inputs) != len(r.Inputs) || len(r.Inputs) > 0 && !equality.Semantic.DeepEqual(link.Suite.Status.Inputs, r.Inputs):
+		case len(link.Suite.Status.Inputs) != len(r.Inputs) || len(r.Inputs) > 0 &&
+			!equality.Semantic.DeepEqual(link.Suite.Status.Inputs, r.Inputs):
 			return fmt.Sprintf("An input file was uploaded again after the run %s.", link.Suite.Name)
 		}
 	}
@@ -206,7 +216,8 @@ func (r FailedRequest) unseenDeployments() string {
 	case ledger.HasWorkloads(r.Environment, ledger.RepositoryOf(r.Environment, d.Repository)):
 		return ""
 	case r.Trigger.Spec.Paused:
-		return fmt.Sprintf("The Trigger %q is paused, so nobody knows what was deployed since. Name the workloads of the Environment, which say it.", r.Trigger.Name)
+		return fmt.Sprintf("The Trigger %q is paused, so nobody knows what was deployed since. Name the workloads of the Environment, which "+
+			"say it.", r.Trigger.Name)
 	case len(m.Branches) > 0 || m.PullRequest != "" || m.Expression != "" || r.Trigger.Spec.Schedule != nil && r.Trigger.Spec.Schedule.Only:
 		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. "+
 			"Name the workloads of the Environment, which say what is deployed.", r.Trigger.Name)
@@ -221,29 +232,36 @@ func (r FailedRequest) tooFew(root *v1alpha1.Suite) string {
 	before := suite.LastPassed(root, r.Runs)
 	switch {
 	case least > 0 && ran < least:
-		return fmt.Sprintf("Only %s of the run %s ran, and results.minTests of the Trigger is %d.", plaintext.Count(ran, "test"), root.Name, least)
+		return fmt.Sprintf("Only %s of the run %s ran, and results.minTests of the Trigger is %d.", plaintext.Count(ran, "test"), root.Name,
+			least)
 	case before == nil && least == 0:
-		return fmt.Sprintf("Nothing says that the %s of the run %s are all, because no run of the Trigger has passed. Set results.minTests of the Trigger to their number.",
+		return fmt.Sprintf("Nothing says that the %s of the run %s are all, because no run of the Trigger has passed. Set results.minTests of "+
+			"the Trigger to their number.",
 			plaintext.Count(ran, "test"), root.Name)
 	case before == nil && root.Status.Results.Skipped > 0:
-		return fmt.Sprintf("The run %s skipped %s, and no run of the Trigger has passed that shows whether these are always skipped, or were because another one failed.",
+		return fmt.Sprintf("The run %s skipped %s, and no run of the Trigger has passed that shows whether these are always skipped, or were "+
+			"because another one failed.",
 			root.Name, plaintext.Count(root.Status.Results.Skipped, "test"))
 	case before == nil:
 		return ""
 	case root.Status.Results.Skipped > before.Status.Results.Skipped:
-		return fmt.Sprintf("The run %s skipped %s, and %s, which passed before, skipped %d: some may have been skipped because another one failed.",
+		return fmt.Sprintf("The run %s skipped %s, and %s, which passed before, skipped %d: some may have been skipped because another one "+
+			"failed.",
 			root.Name, plaintext.Count(root.Status.Results.Skipped, "test"), before.Name, before.Status.Results.Skipped)
 	}
 	then := results.Ran(before.Status.Results)
 	if least == 0 && ran < then || results.FewerOf(r.Trigger.Spec.Results).Far(ran, then) {
-		return fmt.Sprintf("Only %s of the run %s ran, and %d of %s, which passed before: it may have stopped early.", plaintext.Count(ran, "test"), root.Name, then, before.Name)
+		return fmt.Sprintf("Only %s of the run %s ran, and %d of %s, which passed before: it may have stopped early.",
+			plaintext.Count(ran, "test"), root.Name, then, before.Name)
 	}
 	return ""
 }
 
-// NoVersion is a sentence: why a run cannot be taken together with those of a chain, whose versions under test are compared with what there is
-// now. changed compares two, and returns a sentence or "".
-func NoVersion(s *v1alpha1.Suite, chain []*v1alpha1.Suite, tested []v1alpha1.TestedWorkload, changed func(before, now []v1alpha1.TestedWorkload) string) string {
+// NoVersion is a sentence: why a run cannot be taken together with those of a chain, whose versions under test are compared with what there
+// is now. changed compares two, and returns a sentence or "".
+func NoVersion(
+	s *v1alpha1.Suite, chain []*v1alpha1.Suite, tested []v1alpha1.TestedWorkload, changed func(before, now []v1alpha1.TestedWorkload) string,
+) string {
 	for _, link := range chain {
 		known := link.Status.UnderTest != nil && len(link.Status.UnderTest.Workloads) > 0
 		switch {

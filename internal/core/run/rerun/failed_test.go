@@ -198,7 +198,8 @@ func TestPlanFailed(t *testing.T) {
 	}
 }
 
-// TestNoteRedeployed: a notification that a result answers counts as a deployment, whether or not another commit is known to have come before.
+// TestNoteRedeployed: a notification that a result answers counts as a deployment, whether or not another commit is known to have come
+// before.
 func TestNoteRedeployed(t *testing.T) {
 	ended := func(seconds int) *v1alpha1.Suite {
 		return aSuite("b1", seconds, commit("b"), inState(v1alpha1.Passed("")))

@@ -15,15 +15,16 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// NextAttempt returns the requested next attempt of a run that has ended, or a sentence why there can be none. t may be nil. Whether the commit
-// is still deployed has to be asked with SetDeployed before it is created.
+// NextAttempt returns the requested next attempt of a run that has ended, or a sentence why there can be none. t may be nil. Whether the
+// commit is still deployed has to be asked with SetDeployed before it is created.
 func NextAttempt(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string) {
 	attempt := max(s.Spec.Attempt, 1)
 	switch {
 	case attempt >= v1alpha1.MaxAttempt:
 		return nil, fmt.Sprintf("The run %s is attempt %d, and there can be no more. Deploy again, and notify.", s.Name, attempt)
 	case t == nil || t.DeletionTimestamp != nil:
-		return nil, fmt.Sprintf("The Trigger %q of the run does not exist any more. Create it again, or rerun a run of another Trigger.", s.Spec.Trigger.Name)
+		return nil, fmt.Sprintf("The Trigger %q of the run does not exist any more. Create it again, or rerun a run of another Trigger.",
+			s.Spec.Trigger.Name)
 	}
 	// Without a SHA the request is part of the name: all requests to rerun this run share one.
 	next = suite.Rerun(s, t.UID, attempt+1, "rerun."+s.Name)
@@ -44,13 +45,15 @@ func UnfinishedProblem(s *v1alpha1.Suite) string {
 func NextProblem(existing, desired *v1alpha1.Suite) string {
 	switch {
 	case !suite.SameRun(existing, desired):
-		return fmt.Sprintf("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.", existing.Name)
+		return fmt.Sprintf("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.",
+			existing.Name)
 	case existing.DeletionTimestamp != nil:
 		return fmt.Sprintf("The next attempt, %s, is being deleted, and is not gone yet. Send the request again in a minute.", existing.Name)
 	case equality.Semantic.DeepEqual(existing.Spec.OnlyFailedOf, desired.Spec.OnlyFailedOf):
 		return ""
 	case !existing.Finished():
-		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name, whichTests(existing))
+		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name,
+			whichTests(existing))
 	default:
 		return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun that one: postflight runs rerun %s",
 			existing.Name, whichTests(existing), existing.State(), existing.Name)
@@ -64,7 +67,8 @@ func whichTests(s *v1alpha1.Suite) string {
 	return "all tests"
 }
 
-// SetDeployed records when the commit was deployed that the next attempt of a run tests, or returns why it is not there any more, as a sentence.
+// SetDeployed records when the commit was deployed that the next attempt of a run tests, or returns why it is not there any more, as a
+// sentence.
 func SetDeployed(next, run *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (problem string) {
 	if clause := Obstacle(run, l); clause != "" {
 		return fmt.Sprintf("The run %s is not repeated, because %s. %s", run.Name, clause, Advice(run, l.Replaced(run)))
@@ -73,8 +77,8 @@ func SetDeployed(next, run *v1alpha1.Suite, l *ledger.Ledger, now time.Time) (pr
 	return ""
 }
 
-// deployedBy is when the commit of a run was deployed last. The status of an Environment has whole seconds, the end of which may be to come: a
-// rollout that follows in the same second is newer. Clocks may differ by more.
+// deployedBy is when the commit of a run was deployed last. The status of an Environment has whole seconds, the end of which may be to
+// come: a rollout that follows in the same second is newer. Clocks may differ by more.
 func deployedBy(s *v1alpha1.Suite, l *ledger.Ledger, now time.Time) *metav1.MicroTime {
 	last := l.LastOf(s)
 	if last.After(now) {
@@ -89,7 +93,8 @@ func Obstacle(s *v1alpha1.Suite, l *ledger.Ledger) string {
 		return fmt.Sprintf("the Environment %s was deleted and created again after it", s.Spec.Environment)
 	}
 	if d := l.Replaced(s); d != nil {
-		return fmt.Sprintf("%s was deployed to %s after %s", suite.CommitName(d.Commit), s.Spec.Environment, cmp.Or(suite.ShownSHA(s.Spec.Deployment.SHA), "it"))
+		return fmt.Sprintf("%s was deployed to %s after %s", suite.CommitName(d.Commit), s.Spec.Environment,
+			cmp.Or(suite.ShownSHA(s.Spec.Deployment.SHA), "it"))
 	}
 	return ""
 }

@@ -9,13 +9,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// backdated is how much earlier than its creation a successor counts as received, so that it keeps the place of its run in the queue. It is less
-// than MaxReceiptAge, beyond which the creation counts.
+// backdated is how much earlier than its creation a successor counts as received, so that it keeps the place of its run in the queue. It is
+// less than MaxReceiptAge, beyond which the creation counts.
 const backdated = v1alpha1.MaxReceiptAge - 5*time.Second
 
-// SuccessorOf returns the attempt that repeats a run without a result, or why there can be none, as a sentence. It belongs to the same notification,
-// so that it supersedes none of its siblings, and to the same deployment, so that each later one supersedes it.
-func SuccessorOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger, now time.Time) (next *v1alpha1.Suite, problem string) {
+// SuccessorOf returns the attempt that repeats a run without a result, or why there can be none, as a sentence. It belongs to the same
+// notification, so that it supersedes none of its siblings, and to the same deployment, so that each later one supersedes it.
+func SuccessorOf(
+	s *v1alpha1.Suite, t *v1alpha1.Trigger, origin v1alpha1.Origin, l *ledger.Ledger, now time.Time,
+) (next *v1alpha1.Suite, problem string) {
 	next, problem = NextAttempt(s, t, "")
 	if problem != "" {
 		return nil, problem
@@ -46,8 +48,8 @@ func countRetries(next, s *v1alpha1.Suite) {
 	}
 }
 
-// SuccessorProblem returns why an existing Suite is not the desired successor of a run, as a sentence, or "". A notification may have created
-// the attempt meanwhile. It must not answer for the run if it ended before, or tested another deployment of the commit.
+// SuccessorProblem returns why an existing Suite is not the desired successor of a run, as a sentence, or "". A notification may have
+// created the attempt meanwhile. It must not answer for the run if it ended before, or tested another deployment of the commit.
 func SuccessorProblem(existing, desired, run *v1alpha1.Suite) string {
 	ours := existing.Annotations[v1alpha1.AnnotationRepeats] == run.Name
 	switch {

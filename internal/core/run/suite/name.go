@@ -36,8 +36,8 @@ type identity struct {
 	attempt     int32
 }
 
-// identityOf omits the Trigger, the Environment and the attempt. A whole SHA is one commit in every repository; another revision, such as a tag,
-// is of its own. Without a revision, the request identifies the run.
+// identityOf omits the Trigger, the Environment and the attempt. A whole SHA is one commit in every repository; another revision, such as a
+// tag, is of its own. Without a revision, the request identifies the run.
 func identityOf(c commit.Commit, request string) identity {
 	switch {
 	case c.Revision == "":

@@ -46,10 +46,11 @@ func New(r Request) *v1alpha1.Suite {
 	s := &v1alpha1.Suite{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        id.name(r.Trigger.Name),
-			Namespace:   r.Trigger.Namespace,
-			Labels:      r.labels(),
-			Annotations: map[string]string{v1alpha1.AnnotationRequestID: r.RequestID, v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
+			Name:      id.name(r.Trigger.Name),
+			Namespace: r.Trigger.Namespace,
+			Labels:    r.labels(),
+			Annotations: map[string]string{v1alpha1.AnnotationRequestID: r.RequestID,
+				v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
 		},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: r.Trigger.Name, UID: r.Trigger.UID},
@@ -68,7 +69,8 @@ func New(r Request) *v1alpha1.Suite {
 		},
 	}
 	if r.Ephemeral {
-		owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment, UID: r.EnvironmentUID}
+		owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment", Name: r.Environment,
+			UID: r.EnvironmentUID}
 		s.OwnerReferences = []metav1.OwnerReference{owner}
 	}
 	if r.IdempotencyKey != "" {
@@ -94,8 +96,8 @@ func SameRun(existing, desired *v1alpha1.Suite) bool {
 		(commit.Of(existing.Spec.Deployment).Same(commit.Of(desired.Spec.Deployment)) || sameKey(existing, desired))
 }
 
-// OtherRevision reports whether a Suite with the desired one's name tests the same text of another repository: earlier versions did not include
-// the repository in names.
+// OtherRevision reports whether a Suite with the desired one's name tests the same text of another repository: earlier versions did not
+// include the repository in names.
 func OtherRevision(existing, desired *v1alpha1.Suite) bool {
 	a, b := commit.Of(existing.Spec.Deployment), commit.Of(desired.Spec.Deployment)
 	return a.Revision != "" && a.Revision == b.Revision && !a.Same(b)
@@ -156,10 +158,11 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	next := &v1alpha1.Suite{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Suite"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        id.name(s.Spec.Trigger.Name),
-			Namespace:   s.Namespace,
-			Labels:      labelsOfRun(s),
-			Annotations: map[string]string{v1alpha1.AnnotationRequestID: request, v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
+			Name:      id.name(s.Spec.Trigger.Name),
+			Namespace: s.Namespace,
+			Labels:    labelsOfRun(s),
+			Annotations: map[string]string{v1alpha1.AnnotationRequestID: request,
+				v1alpha1.AnnotationVariablesDigest: VariablesDigest(s.Spec.Variables)},
 
 			OwnerReferences: slices.Clone(s.OwnerReferences),
 		},

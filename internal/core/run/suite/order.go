@@ -65,8 +65,8 @@ func newest(stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	return slices.MaxFunc(stream, ledger.Compare)
 }
 
-// NewerDeployment returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What was
-// started again is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
+// NewerDeployment returns the newest Suite of another deployment if it is newer than s, and nil if s answers the newest notification. What
+// was started again is no deployment, and supersedes nothing; nor does the run that repeats s, which exists before the end of s is written.
 func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suite {
 	newer := slices.DeleteFunc(others(s, stream), func(other *v1alpha1.Suite) bool {
 		return !ledger.IsDeployment(other) || isSuccessor(other, s) || ledger.Compare(other, s) <= 0
@@ -89,8 +89,8 @@ func UnfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Sui
 	}))
 }
 
-// LastPassed returns the other run of the same Trigger, Environment and variables that passed last and whose tests were counted, or nil. One
-// that repeated only failed tests has not run all.
+// LastPassed returns the other run of the same Trigger, Environment and variables that passed last and whose tests were counted, or nil.
+// One that repeated only failed tests has not run all.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
 		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil

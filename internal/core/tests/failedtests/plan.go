@@ -55,6 +55,7 @@ func (p *Plan) Unshown(passed results.NameSet) string {
 	if left == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %s of %s, %d did not run here or did not pass: nothing shows that the whole run passes. Let the tests of the Trigger run those of $%s, "+
+	return fmt.Sprintf("Of %s of %s, %d did not run here or did not pass: nothing shows that the whole run passes. Let the tests of the "+
+		"Trigger run those of $%s, "+
 		"under the same names, or repeat all.", plaintext.Count(int32(p.Names.Len()), "failed test"), p.Of, left, FileVariable)
 }

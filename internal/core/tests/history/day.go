@@ -37,7 +37,8 @@ func NewDay(team, day string, runs []Run, places []PlaceDay) Day {
 
 // ComparePlaces orders them by name.
 func ComparePlaces(a, b httpapi.Place) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Environment, b.Environment))
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Trigger, b.Trigger),
+		strings.Compare(a.Environment, b.Environment))
 }
 
 // RunsOf returns the runs of a place whose tests are all known, the oldest first.

@@ -41,7 +41,8 @@ func ReadParts(in io.Reader, parts Parts) (*IndexedDay, error) {
 	return r.index, nil
 }
 
-// dayReader decodes a day piece by piece, so that a large day needs no more memory than what is kept of it, even if it was made to be large.
+// dayReader decodes a day piece by piece, so that a large day needs no more memory than what is kept of it, even if it was made to be
+// large.
 type dayReader struct {
 	parts  Parts
 	room   int

@@ -110,7 +110,8 @@ func NewPlaceBuilder(place httpapi.Place, runs []Run) (b *PlaceBuilder, chosen [
 		first--
 		room -= int(runs[first].Tests)
 	}
-	b = &PlaceBuilder{place: PlaceDay{Place: place, Omitted: first, Runs: []string{}, Blocks: []Block{}}, tests: map[string]*building{}, texts: map[string]string{}}
+	b = &PlaceBuilder{place: PlaceDay{Place: place, Omitted: first, Runs: []string{}, Blocks: []Block{}}, tests: map[string]*building{},
+		texts: map[string]string{}}
 	return b, runs[first:]
 }
 
@@ -132,7 +133,8 @@ func (b *PlaceBuilder) Add(t httpapi.Test) {
 	if len(known.outcomes) > run {
 		return // the name is there twice
 	}
-	known.Suite, known.File, known.Line = b.intern(cmp.Or(t.Suite, known.Suite)), b.intern(cmp.Or(t.File, known.File)), cmp.Or(t.Line, known.Line)
+	known.Suite, known.File, known.Line = b.intern(cmp.Or(t.Suite, known.Suite)), b.intern(cmp.Or(t.File, known.File)), cmp.Or(t.Line,
+		known.Line)
 	known.pad(run)
 	known.outcomes = append(known.outcomes, outcomes[t.State])
 	if t.State != httpapi.TestSkipped {

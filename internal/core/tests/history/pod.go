@@ -46,7 +46,8 @@ func (r *Room) fits(t *httpapi.Test) bool {
 	return true
 }
 
-// ReadPod reads a log that a container of the team may have written: it is bounded and cleaned. Of a log that breaks off, the beginning counts.
+// ReadPod reads a log that a container of the team may have written: it is bounded and cleaned. Of a log that breaks off, the beginning
+// counts.
 func ReadPod(pod string, in io.Reader, room *Room) (PodTests, error) {
 	p := PodTests{Pod: pod}
 	var err error

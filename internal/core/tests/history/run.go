@@ -175,7 +175,8 @@ func RunOf(r httpapi.Run) Run {
 	h := Run{
 		ID: r.ID, Place: httpapi.Place{Namespace: r.Namespace, Trigger: r.Trigger, Environment: r.Environment},
 		CreatedAt: r.CreatedAt.UTC().Format(timeLayout), State: r.State, Reason: reason(r),
-		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL, DurationSeconds: tenth(r.DurationSeconds), Partial: r.OnlyFailedOf != "",
+		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL, DurationSeconds: tenth(
+			r.DurationSeconds), Partial: r.OnlyFailedOf != "",
 	}
 	h.bound()
 	received := r.CreatedAt

@@ -18,7 +18,8 @@ var declared = regexp.MustCompile(`(?i)^\s*<\?xml[^>]{0,100}encoding=["']([a-z0-
 
 // codePages are names of Python and Oracle for encodings that the web calls otherwise.
 var codePages = map[string]string{
-	"cp932": "shift_jis", "ms932": "shift_jis", "cp936": "gbk", "ms936": "gbk", "cp949": "euc-kr", "ms949": "euc-kr", "cp950": "big5", "ms950": "big5",
+	"cp932": "shift_jis", "ms932": "shift_jis", "cp936": "gbk", "ms936": "gbk", "cp949": "euc-kr",
+	"ms949": "euc-kr", "cp950": "big5", "ms950": "big5",
 	"ansi_x3.4-1968": "windows-1252", "646": "windows-1252",
 }
 

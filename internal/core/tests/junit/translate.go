@@ -28,7 +28,8 @@ func (r *Reader) translate(t *Token) {
 }
 
 // reasons are what CTest says of a test that it could not start.
-var reasons = []string{"Unable to find ", "Fixture dependency failed", "Required Files Missing", "Missing Configuration", "Insufficient resources", "Failed to start"}
+var reasons = []string{"Unable to find ", "Fixture dependency failed", "Required Files Missing", "Missing Configuration",
+	"Insufficient resources", "Failed to start"}
 
 // notStarted reports whether CTest could not start a test, which it writes as skipped, as it does with a test that skipped itself.
 func notStarted(status, why string) bool {

@@ -80,7 +80,8 @@ func usesOf(name string, runs []*v1alpha1.Suite) (uses []use) {
 func ready(q *v1alpha1.Quarantine, uses []use, triggers []string, now time.Time) metav1.Condition {
 	switch StateOf(q, now) {
 	case Invalid:
-		return notReady(ReasonInvalid, fmt.Sprintf("It quarantines nothing: until must be a day after since, and at most %d days later.", MaxDays))
+		return notReady(ReasonInvalid, fmt.Sprintf("It quarantines nothing: until must be a day after since, and at most %d days later.",
+			MaxDays))
 	case Later:
 		return isReady(ReasonNotYet, fmt.Sprintf("It quarantines nothing before %s.", q.Spec.Since))
 	case Expired:
@@ -90,7 +91,8 @@ func ready(q *v1alpha1.Quarantine, uses []use, triggers []string, now time.Time)
 	}
 	missing := missingTriggers(q, triggers)
 	if len(missing) > 0 && len(missing) == len(q.Spec.Triggers) {
-		return notReady(ReasonTriggerMissing, fmt.Sprintf("It quarantines nothing, because the namespace has no such Trigger: %s.", strings.Join(missing, ", ")))
+		return notReady(ReasonTriggerMissing, fmt.Sprintf("It quarantines nothing, because the namespace has no such Trigger: %s.",
+			strings.Join(missing, ", ")))
 	}
 	message := fmt.Sprintf("Failures of its tests do not fail the runs of %s until %s.", triggersOf(q), q.Spec.Until)
 	if len(missing) > 0 {

@@ -37,7 +37,8 @@ func ParseDocument(content []byte) (Document, error) {
 	s := clean(Summary{
 		Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests, NamesDigest: d.NamesDigest, RepeatedPassed: d.RepeatedPassed,
 	})
-	d.Counts, d.FlakyTests, d.PassedTests, d.NamesDigest, d.RepeatedPassed = s.Counts, s.FlakyTests, s.PassedTests, s.NamesDigest, s.RepeatedPassed
+	d.Counts, d.FlakyTests, d.PassedTests = s.Counts, s.FlakyTests, s.PassedTests
+	d.NamesDigest, d.RepeatedPassed = s.NamesDigest, s.RepeatedPassed
 	d.Failures = d.Failures[:min(len(d.Failures), maxFailures, int(d.Failed))]
 	for i, f := range d.Failures {
 		d.Failures[i] = cleanDetails(f)

@@ -132,8 +132,8 @@ func (e *element) outcome() outcome {
 	}
 }
 
-// identity tells tests apart whose names look alike: of several suites, or with several classes. It has the names of the report, before they are
-// shortened and masked.
+// identity tells tests apart whose names look alike: of several suites, or with several classes. It has the names of the report, before
+// they are shortened and masked.
 func (e *element) identity() nameHash {
 	if e.attrs["name"] == "" {
 		return 0

@@ -62,17 +62,20 @@ func (c *Collected) reportProblem() Judgment {
 	case c == nil:
 		return Judgment{Lost: true, Problem: lost + "Its pods are gone: evicted, drained or deleted.", Advice: RerunAdvice}
 	case c.NoStore:
-		return Judgment{Lost: true, Problem: "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
-			"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing."}
+		return Judgment{Lost: true,
+			Problem: "nothing reads its reports, because no store for files is configured. Ask the operator of Postflight to set " +
+				"--store-bucket and --store-endpoint, or set results.require of the Trigger to Nothing."}
 	case len(c.Lost) > 0:
 		return Judgment{Lost: true, Problem: lost + strings.Join(c.Lost[:min(len(c.Lost), maxMissing)], " "), Advice: RerunAdvice}
 	case c.Summary.Older && c.Summary.Problem != "":
-		return Judgment{Lost: true, Problem: "the collector in its pod is of an earlier version of Postflight, which does not say whether all reports could be read " +
-			"whole. It says: " + c.Summary.Problem, Advice: RerunAdvice}
+		return Judgment{Lost: true,
+			Problem: "the collector in its pod is of an earlier version of Postflight, which does not say whether all reports could be read " +
+				"whole. It says: " + c.Summary.Problem, Advice: RerunAdvice}
 	case c.Summary.Unread == 1:
 		return Judgment{Problem: strings.TrimSpace("a report could not be read whole. "+c.Summary.Problem) + wholeReport}
 	case c.Summary.Unread > 1:
-		return Judgment{Problem: strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)) + wholeReport}
+		return Judgment{Problem: strings.TrimSpace(fmt.Sprintf("%d reports could not be read whole. %s", c.Summary.Unread, c.Summary.Problem)) +
+			wholeReport}
 	default:
 		return Judgment{Problem: silent(c.Summary)}
 	}
@@ -112,7 +115,8 @@ func tooFew(c Counts, least int32) string {
 		return fmt.Sprintf("all of its tests were skipped (%d). Check which tests it selects; "+
 			"results.require: Report of the Trigger accepts that.", c.Skipped)
 	default:
-		return fmt.Sprintf("only %s ran, and results.minTests of the Trigger is %d. Check which tests it selects, or lower minTests.", tests(ran), least)
+		return fmt.Sprintf("only %s ran, and results.minTests of the Trigger is %d. Check which tests it selects, or lower minTests.", tests(ran),
+			least)
 	}
 }
 

@@ -1,7 +1,8 @@
 package results
 
-// lastAttempts keeps the last test of each identity, with what became of those before. If one of them failed and the last one passed, it is flaky.
-// A test that was skipped in the end has failed: no attempt shows that it works. A failure outside of tests is never an attempt at a test.
+// lastAttempts keeps the last test of each identity, with what became of those before. If one of them failed and the last one passed, it is
+// flaky. A test that was skipped in the end has failed: no attempt shows that it works. A failure outside of tests is never an attempt at a
+// test.
 func lastAttempts(all []found) (last []found) {
 	newest := map[nameHash]int{} // the index in last
 	for i := range all {

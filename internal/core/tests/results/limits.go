@@ -11,7 +11,7 @@ const (
 	maxCount                     = junit.MaxTests         // bounds each count of a pod: no more tests are read
 	maxText                      = 8 << 10                // bounds each text and value of an attribute, in bytes: more than is shown of any
 	maxBody                      = 4 << 10                // bounds the text of a failure in a document, in bytes
-	maxDetails                   = 1 << 20                // bounds the texts and attachments of all failures of a document, in bytes, before JSON escapes them
+	maxDetails                   = 1 << 20                // bounds texts and attachments of the failures of a document, before JSON escapes
 	maxAttachments               = 8                      // bounds the attachments of a failure
 	maxFlaky, maxStatusFlaky     = 20, 5                  // bound the names in a document and in a status
 	maxSet                       = 400                    // bounds the names in a set, so that it fits into a message beside the counts
@@ -21,7 +21,7 @@ const (
 	maxQuarantine                = 63                     // bounds the name of a Quarantine, in bytes, as its schema does
 	maxQuarantines               = 20                     // of a run, from the schema of the status
 	maxBytes                     = 1 << 40                // bounds the size of all files of a pod: far more than is ever kept
-	messageBytes                 = 4 << 10                // what Kubernetes keeps of a container's termination message; more than three containers share 12 KiB
+	messageBytes                 = 4 << 10                // what Kubernetes keeps of a termination message; several share 12 KiB
 	leastMessage                 = 16                     // too short to be shortened, in bytes
 	sentenceName                 = 200                    // bounds the name of a test in the message of a run, in bytes, for people to read
 )

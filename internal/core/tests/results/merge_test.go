@@ -14,8 +14,8 @@ import (
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// ran is a pod that started and ended so many seconds after the first, with these failures. The first of x, y, z, 0, 1 and so on that did not
-// fail have passed.
+// ran is a pod that started and ended so many seconds after the first, with these failures. The first of x, y, z, 0, 1 and so on that did
+// not fail have passed.
 func ran(name string, from, to int, passed int, failures ...string) results.Pod {
 	var tests []string
 	for _, test := range append([]string{"x", "y", "z"}, numbered("", passed)...) {

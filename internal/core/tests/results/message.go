@@ -39,7 +39,8 @@ func setLines(s Summary, room int) (text string) {
 	if len(s.Failures) > 0 {
 		room /= 2
 	}
-	for _, list := range [][]string{{repeatedList, string(s.RepeatedPassed)}, {failedList, string(s.FailedTests)}, {passedList, string(s.PassedTests)}} {
+	for _, list := range [][]string{{repeatedList, string(s.RepeatedPassed)}, {failedList, string(s.FailedTests)},
+		{passedList, string(s.PassedTests)}} {
 		if next := line(list); list[1] != "" && len(text)+len(next) <= room {
 			text += next
 		}

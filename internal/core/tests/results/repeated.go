@@ -74,7 +74,8 @@ func FailedIn(documents []Document, ran, failed int32) (all []FailedTest, proble
 	}
 	switch {
 	case merged.Tests != ran || merged.Failed != failed || merged.Unread > 0:
-		return nil, fmt.Sprintf("the store has the reports of %s, %d failed, and the run had %d, %d failed", tests(merged.Tests), merged.Failed, ran, failed)
+		return nil, fmt.Sprintf("the store has the reports of %s, %d failed, and the run had %d, %d failed", tests(merged.Tests), merged.Failed,
+			ran, failed)
 	case len(merged.Failures) < int(failed):
 		return nil, fmt.Sprintf("its reports name %d of its %d failed tests", len(merged.Failures), failed)
 	case len(byName) < len(merged.Failures):

@@ -103,7 +103,8 @@ func firstNames(all []string, room int) (some []string) {
 // clean makes an untrusted summary safe: values are in bounds, and counts agree with each other.
 func clean(s Summary) Summary {
 	for _, count := range []*int32{
-		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.Quarantined, &s.QuarantinedRan, &s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
+		&s.Reports, &s.Unread, &s.Passed, &s.Failed, &s.Skipped, &s.Flaky, &s.Outside, &s.Quarantined, &s.QuarantinedRan,
+		&s.NewFailures, &s.KnownFailures, &s.Fixed, &s.Files, &s.Unkept,
 	} {
 		*count = min(max(*count, 0), maxCount)
 	}

@@ -67,7 +67,8 @@ func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 	}
 	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
-		f := found{hash: hashOf(test.name), identity: test.identity, outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test), milliseconds: test.milliseconds}
+		f := found{hash: hashOf(test.name), identity: test.identity, outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test),
+			milliseconds: test.milliseconds}
 		if test.outcome == failed {
 			t.markQuarantine(&test.failure, f.rule)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
-// TestToolsOwnWays reads reports whose tools say in ways of their own what failed. Where we read something else than the tool printed, its report
-// does not tell.
+// TestToolsOwnWays reads reports whose tools say in ways of their own what failed. Where we read something else than the tool printed, its
+// report does not tell.
 func TestToolsOwnWays(t *testing.T) {
 	type counts struct{ passed, failed, skipped, flaky int32 }
 	for name, tc := range map[string]struct {

@@ -68,8 +68,8 @@ func (m *matcher) times(names []string) map[string]int64 {
 	return times
 }
 
-// similar returns the key whose path ends with the path of the name, or the reverse: runners write paths below a folder of theirs, or absolute
-// ones. It returns "" if several fit equally well.
+// similar returns the key whose path ends with the path of the name, or the reverse: runners write paths below a folder of theirs, or
+// absolute ones. It returns "" if several fit equally well.
 func (m *matcher) similar(name string) string {
 	name = path.Clean(name)
 	if key, known := m.ending[name]; known {

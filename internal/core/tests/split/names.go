@@ -23,7 +23,8 @@ func Names(input []byte, nul bool) ([]string, error) {
 	return Sorted(names)
 }
 
-// Sorted returns names sorted, without duplicates and empty ones. They are sorted by their bytes, so that the language of the pod does not matter.
+// Sorted returns names sorted, without duplicates and empty ones. They are sorted by their bytes, so that the language of the pod does not
+// matter.
 func Sorted(names []string) ([]string, error) {
 	all := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 	slices.Sort(all)
@@ -32,7 +33,8 @@ func Sorted(names []string) ([]string, error) {
 		return nil, fmt.Errorf("there are %d names, and at most %d can be split", len(all), maxFiles)
 	}
 	if i := slices.IndexFunc(all, func(name string) bool { return len(name) > maxName }); i >= 0 {
-		return nil, fmt.Errorf("the name that begins with %q has %d bytes, and no file can have more than %d", strings.ToValidUTF8(all[i][:80], ""), len(all[i]), maxName)
+		return nil, fmt.Errorf("the name that begins with %q has %d bytes, and no file can have more than %d",
+			strings.ToValidUTF8(all[i][:80], ""), len(all[i]), maxName)
 	}
 	return all, nil
 }

@@ -72,7 +72,8 @@ const maxCandidates = 3 * maxRuns
 // others may be slower, and then those that ended last. An Environment of a pull request has none of its own.
 func Candidates(s *v1alpha1.Suite, runs []*v1alpha1.Suite) []*v1alpha1.Suite {
 	all := slices.DeleteFunc(slices.Clone(runs), func(r *v1alpha1.Suite) bool {
-		return r.Spec.Trigger.Name != s.Spec.Trigger.Name || r.UID == s.UID || r.Status.Results == nil || r.Status.CompletionTime == nil || !r.Finished() ||
+		return r.Spec.Trigger.Name != s.Spec.Trigger.Name || r.UID == s.UID || r.Status.Results == nil || r.Status.CompletionTime == nil ||
+			!r.Finished() ||
 			r.Spec.OnlyFailedOf != nil // it ran few files
 	})
 	slices.SortFunc(all, func(a, b *v1alpha1.Suite) int {

@@ -74,7 +74,8 @@ func Parse(content []byte) (Timings, error) {
 	if len(d.Seconds) > maxFiles {
 		return Timings{}, fmt.Errorf("it has more than %d files", maxFiles)
 	}
-	t := Timings{Runs: d.Runs, Files: make(map[string]int64, len(d.Seconds)), Omitted: max(0, d.Omitted), Other: int64(d.Other), Problem: d.Problem}
+	t := Timings{Runs: d.Runs, Files: make(map[string]int64, len(d.Seconds)), Omitted: max(0, d.Omitted), Other: int64(d.Other),
+		Problem: d.Problem}
 	for name, s := range d.Seconds {
 		t.Files[name] = int64(s)
 	}
@@ -122,7 +123,8 @@ func (t Timings) Fit(fits func([]byte) bool) Timings {
 	if len(t.Files) <= maxKept && fits(t.Encode()) {
 		return t
 	}
-	slowest := slices.SortedFunc(maps.Keys(t.Files), func(a, b string) int { return cmp.Or(cmp.Compare(t.Files[b], t.Files[a]), cmp.Compare(a, b)) })
+	slowest := slices.SortedFunc(maps.Keys(t.Files),
+		func(a, b string) int { return cmp.Or(cmp.Compare(t.Files[b], t.Files[a]), cmp.Compare(a, b)) })
 	least, most := 0, min(len(slowest), maxKept+1) // how many are kept: least fit, most do not
 	for least+1 < most {
 		if middle := (least + most) / 2; fits(t.keep(slowest, middle).Encode()) {

@@ -103,7 +103,8 @@ func Message(err error) string {
 	}
 	switch text := err.Error(); { // of a policy that cannot say so itself
 	case missingKey.MatchString(text):
-		return "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the manager's version"
+		return "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the " +
+			"manager's version"
 	case missingTrigger.MatchString(text):
 		return "it knows neither a Trigger nor an APIKey in the namespace of the run"
 	case kindUnknown.MatchString(text):

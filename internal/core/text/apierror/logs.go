@@ -19,8 +19,10 @@ var (
 // These are texts of the kubelet. It has no codes for them.
 var (
 	notStarted = regexp.MustCompile(`is waiting to start|is not available`)
-	logGone    = regexp.MustCompile(`cannot be found - no logs available|previous terminated container .* not found|in pod .* is terminated|is not valid for pod`)
-	logFailed  = regexp.MustCompile(`^(unable to retrieve container logs for [a-z-]+://[0-9a-f]+|failed to try resolving symlinks in path "[^"]*": .*)$`)
+	logGone    = regexp.MustCompile(
+		`cannot be found - no logs available|previous terminated container .* not found|in pod .* is terminated|is not valid for pod`)
+	logFailed = regexp.MustCompile(
+		`^(unable to retrieve container logs for [a-z-]+://[0-9a-f]+|failed to try resolving symlinks in path "[^"]*": .*)$`)
 )
 
 // OfLog wraps the error of reading a pod's log in the error above that it means. A missing answer or right means none.

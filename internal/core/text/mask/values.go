@@ -78,7 +78,8 @@ func parts(value string) (all []string) {
 func NewValues(texts []string) Values {
 	var all Values
 	for _, text := range texts {
-		if len(text) >= minValue && len(text) <= maxValue && !strings.ContainsAny(text, "\r\n") && !slices.Contains(all, text) && len(all) < maxValues {
+		if len(text) >= minValue && len(text) <= maxValue && !strings.ContainsAny(text, "\r\n") && !slices.Contains(all, text) &&
+			len(all) < maxValues {
 			all = append(all, text)
 		}
 	}

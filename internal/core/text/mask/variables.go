@@ -8,11 +8,13 @@ import (
 
 var (
 	// secretName matches names of variables whose values people expect to be secret.
-	secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth($|[^o]|oriz)|cookie|session|signature`)
+	secretName = regexp.MustCompile(
+		`(?i)token|secret|passw|pwd|credential|private|api_?key|access_?key|auth($|[^o]|oriz)|cookie|session|signature`)
 
 	// secretValue matches credentials of GitHub, GitLab, Slack, AWS, Google, Stripe, npm and Postflight, JSON Web Tokens, and private keys.
-	secretValue = regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,6}-[\w-]{20,}|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}` +
-		`|AIza[\w-]{35}|[sr]k_live_\w{16,}|npm_\w{36}|pf_([a-z0-9][-a-z0-9]{0,62}_)?[0-9A-Za-z]{38,40}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+	secretValue = regexp.MustCompile(
+		`\b(gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,6}-[\w-]{20,}|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}` +
+			`|AIza[\w-]{35}|[sr]k_live_\w{16,}|npm_\w{36}|pf_([a-z0-9][-a-z0-9]{0,62}_)?[0-9A-Za-z]{38,40}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 
 	password = regexp.MustCompile(`(://[^\s/?#:@]*:)[^\s/?#]+@`)
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Check returns what is wrong with the URL of a server that needs TLS. It completes "must be an https URL, because". Only this machine needs
-// no TLS.
+// Check returns what is wrong with the URL of a server that needs TLS. It completes "must be an https URL, because". Only this machine
+// needs no TLS.
 func Check(text, because string) error {
 	u, err := url.Parse(text)
 	switch {

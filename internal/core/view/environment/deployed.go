@@ -105,7 +105,8 @@ func shortDigest(digest string) string {
 // testsOf returns the runs that tested what is deployed.
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
 	for _, s := range runs {
-		if commit.SameRepository(ledger.RepositoryOf(e, s.Spec.Deployment.Repository), d.Repository) && d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
+		if commit.SameRepository(ledger.RepositoryOf(e, s.Spec.Deployment.Repository), d.Repository) && d.SHA != "" &&
+			commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
 			of = append(of, s)
 		}
 	}

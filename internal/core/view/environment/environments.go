@@ -78,7 +78,8 @@ func settlingOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) s
 func summaryOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Summary {
 	v := Summary{
 		Name: e.Name, Namespace: e.Namespace, URL: view.DeployedAt(e.Spec.URL),
-		Hold: holdOf(e, now), Settling: settlingOf(e, own, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e, own, now),
+		Hold: holdOf(e, now), Settling: settlingOf(e, own, now), Problem: v1alpha1.ReadyProblem(e.Status.Conditions), Deployed: DeployedIn(e,
+			own, now),
 	}
 	if e.Spec.Ephemeral != nil {
 		v.Ephemeral, v.URL = true, view.DeployedAt(e.Spec.Ephemeral.DeploymentURL)

@@ -52,7 +52,8 @@ func deploymentLanes(deployments []deployment, window stretch, now time.Time) (l
 		if i == 0 || !commit.SameRepository(p.repository, deployments[i-1].repository) {
 			lanes = append(lanes, Lane{Name: p.repository, Height: deploymentPitch})
 		}
-		bar := LaneBar{Key: "present", Label: cmp.Or(commit.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2, Height: deploymentHeight}
+		bar := LaneBar{Key: "present", Label: cmp.Or(commit.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2,
+			Height: deploymentHeight}
 		bar.Title = cmp.Or(commit.ShortSHA(p.sha), "several commits")
 		if p.branch != "" {
 			bar.Title += " on " + p.branch

@@ -73,7 +73,8 @@ func deployedSentence(all []Deployed, now time.Time) string {
 	last := slices.MaxFunc(all, func(a, b Deployed) int { return since(a).Compare(since(b)) })
 	switch {
 	case len(all) > 1 && last.Since != nil:
-		return fmt.Sprintf("%d repositories are deployed; %s changed last, %s.", len(all), cmp.Or(last.Repository, last.what()), plaintext.Ago(last.Since.At, now))
+		return fmt.Sprintf("%d repositories are deployed; %s changed last, %s.", len(all), cmp.Or(last.Repository, last.what()),
+			plaintext.Ago(last.Since.At, now))
 	case len(all) > 1:
 		return fmt.Sprintf("%d repositories are deployed.", len(all))
 	case last.Since != nil:

@@ -59,7 +59,8 @@ func dayBarsOf(days []httpapi.InsightsDay, p httpapi.InsightsPeriod) DayBars {
 	for _, d := range days {
 		stacks = append(stacks, plot.Stack{Up: []int{d.Passed}, Down: []int{d.Failed, d.TimedOut, d.Error}})
 	}
-	b := DayBars{Bars: plot.BarsOf(barsHeight, stacks), Labels: dayLabels(days), Legend: []LegendEntry{{"passed", "passed"}}, NoVerdict: p.NoVerdict}
+	b := DayBars{Bars: plot.BarsOf(barsHeight, stacks), Labels: dayLabels(days), Legend: []LegendEntry{{"passed", "passed"}},
+		NoVerdict: p.NoVerdict}
 	for i, segments := range b.Bars.Bars {
 		bar := dayBarOf(days[i])
 		bar.X = float64(i) * b.Slot
@@ -88,7 +89,8 @@ func barsWords(days []httpapi.InsightsDay, p httpapi.InsightsPeriod) string {
 			most, n = dayName(d.Day), all
 		}
 	}
-	text := fmt.Sprintf("Runs a day over %s: %s.", plaintext.Count(len(days), "day"), countsOf(p.Passed, p.Failed, p.TimedOut, p.Error, p.NoVerdict))
+	text := fmt.Sprintf("Runs a day over %s: %s.", plaintext.Count(len(days), "day"),
+		countsOf(p.Passed, p.Failed, p.TimedOut, p.Error, p.NoVerdict))
 	if n > 0 {
 		text += fmt.Sprintf(" Most were on %s: %d.", most, n)
 	}
@@ -113,7 +115,8 @@ func countsOf(passed, failed, timedOut, errors, noVerdict int) string {
 }
 
 func dayBarOf(d httpapi.InsightsDay) DayBar {
-	bar := DayBar{Day: dayName(d.Day), Passed: d.Passed, Failed: d.Failed, TimedOut: d.TimedOut, Error: d.Error, NoVerdict: d.NoVerdict, Median: "–", P95: "–"}
+	bar := DayBar{Day: dayName(d.Day), Passed: d.Passed, Failed: d.Failed, TimedOut: d.TimedOut, Error: d.Error, NoVerdict: d.NoVerdict,
+		Median: "–", P95: "–"}
 	bar.Title = bar.Day + ": " + countsOf(d.Passed, d.Failed, d.TimedOut, d.Error, d.NoVerdict)
 	if d.Duration.Count > 0 {
 		bar.Median, bar.P95 = seconds(d.Duration.Median), seconds(d.Duration.P95)

@@ -79,7 +79,8 @@ func leadOf(in httpapi.Insights) view.Lead {
 	case p.Runs == 0:
 		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("No run ended in the last %d days.", in.Days)}
 	case all == 0:
-		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("%s ended in the last %d days, none of them with a verdict.", plaintext.Count(p.Runs, "run"), in.Days)}
+		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("%s ended in the last %d days, none of them with a verdict.",
+			plaintext.Count(p.Runs, "run"), in.Days)}
 	}
 	lead := view.Lead{Key: "passed", Text: fmt.Sprintf("All %d runs passed", p.Passed)}
 	switch {

@@ -80,7 +80,8 @@ func dotsWords(runs []httpapi.TestRun, in httpapi.TestInPlace) string {
 			failed++
 		}
 	}
-	text := fmt.Sprintf("The last %s of the test in %s by how long it took, the oldest on the left: %d failed.", plaintext.Count(len(runs), "run"), placeName(in.Place), failed)
+	text := fmt.Sprintf("The last %s of the test in %s by how long it took, the oldest on the left: %d failed.",
+		plaintext.Count(len(runs), "run"), placeName(in.Place), failed)
 	if in.Failing != nil {
 		text += fmt.Sprintf(" The last %s.", plaintext.Count(in.Failing.Runs, "run")+" failed")
 	}

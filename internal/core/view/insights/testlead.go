@@ -92,7 +92,8 @@ func notFailing(t httpapi.TestHistory, in httpapi.TestInPlace, now time.Time) st
 	case flips >= comesAndGoes:
 		return fmt.Sprintf("Comes and goes: %d flips in %d days%s. It passed in the last run, %s.", flips, t.Days, in0, lastRan(in, now))
 	case failed == 0 && flaky > 0:
-		return fmt.Sprintf("It never failed in %s of the last %d days, but passed only when it was repeated in %d of them.", plaintext.Count(runs, "run"), t.Days, flaky)
+		return fmt.Sprintf("It never failed in %s of the last %d days, but passed only when it was repeated in %d of them.",
+			plaintext.Count(runs, "run"), t.Days, flaky)
 	case failed == 0 && runs == 1:
 		return fmt.Sprintf("It passed in its only run of the last %d days.", t.Days)
 	case failed == 0:

@@ -80,7 +80,8 @@ const (
 
 // TestPageOf returns the page of a test. The period's Trigger and Environment choose the place that it shows; else the first is shown.
 func TestPageOf(t httpapi.TestHistory, p Period, namespace string, now time.Time) TestPage {
-	page := TestPage{Period: p, Name: t.Name, Title: testName(t.Name), Suite: testName(t.Suite), Location: testName(t.File), Known: len(t.Places) > 0,
+	page := TestPage{Period: p, Name: t.Name, Title: testName(t.Name), Suite: testName(t.Suite), Location: testName(t.File),
+		Known:   len(t.Places) > 0,
 		Command: "postflight tests show " + quoted(testName(t.Name)), Problem: Line(t.Problem)}
 	if t.Line > 0 && t.File != "" {
 		page.Location += fmt.Sprintf(":%d", t.Line)
@@ -159,8 +160,10 @@ func (page *TestPage) addPlaces(t httpapi.TestHistory, chosen int, now time.Time
 			page.MorePlaces = len(t.Places) - maxPlaces
 			break
 		}
-		row := PlaceRow{Name: placeName(in.Place), Query: page.TestQuery(t.Name, in.Place), Current: i == chosen, State: stateOfTest([]httpapi.TestInPlace{in}),
-			Strip: StripOf(outcomesOf(in.Last)), Failed: fmt.Sprintf("%d of %d failed", in.Failed, in.Runs), Median: milliseconds(in.MedianMilliseconds)}
+		row := PlaceRow{Name: placeName(in.Place), Query: page.TestQuery(t.Name, in.Place), Current: i == chosen,
+			State: stateOfTest([]httpapi.TestInPlace{in}),
+			Strip: StripOf(outcomesOf(in.Last)), Failed: fmt.Sprintf("%d of %d failed", in.Failed, in.Runs),
+			Median: milliseconds(in.MedianMilliseconds)}
 		if in.Failing != nil {
 			row.Since = view.TimeOf(in.Failing.First.CreatedAt, now)
 		}
@@ -194,8 +197,10 @@ func testSaysOf(f httpapi.FailureText, in httpapi.TestInPlace, now time.Time) Te
 }
 
 func testRunRowOf(r httpapi.TestRun, now time.Time) TestRunRow {
-	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State), Commit: plaintext.Line(commit.ShortSHA(r.SHA), logtext.MaxTestName),
-		Branch: plaintext.Line(r.Branch, logtext.MaxTestName), Took: milliseconds(r.Milliseconds), Message: plaintext.Line(r.Message, maxTestText), At: view.TimeOf(r.CreatedAt, now)}
+	row := TestRunRow{ID: r.ID, Namespace: r.Namespace, State: runStateOf(r.State),
+		Commit: plaintext.Line(commit.ShortSHA(r.SHA), logtext.MaxTestName),
+		Branch: plaintext.Line(r.Branch, logtext.MaxTestName), Took: milliseconds(r.Milliseconds),
+		Message: plaintext.Line(r.Message, maxTestText), At: view.TimeOf(r.CreatedAt, now)}
 	if r.State == httpapi.TestSkipped {
 		row.Took = ""
 	}

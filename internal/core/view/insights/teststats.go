@@ -103,7 +103,8 @@ func slowRowsOf(tests []httpapi.SlowTest, p Period) (rows []SlowRow) {
 		longest = max(longest, t.MedianMilliseconds)
 	}
 	for _, t := range tests {
-		row := SlowRow{Name: testName(t.Name), Place: placeName(t.Place), Query: p.TestQuery(t.Name, t.Place), Took: milliseconds(t.MedianMilliseconds),
+		row := SlowRow{Name: testName(t.Name), Place: placeName(t.Place), Query: p.TestQuery(t.Name, t.Place),
+			Took:  milliseconds(t.MedianMilliseconds),
 			Width: 100 * float64(max(0, t.MedianMilliseconds)) / float64(longest)}
 		if c := t.Change; c != nil && math.Abs(*c) >= leastChange && math.Abs(*c) <= 100 {
 			if row.Change = (&Change{fmt.Sprintf("%.0f%% faster", -100**c), "better"}); *c > 0 {
@@ -134,7 +135,8 @@ func endRowsOf(ends []httpapi.InsightsEnd, p Period) (rows []EndRow) {
 		most, all = max(most, e.Runs), all+max(0, e.Runs)
 	}
 	for _, e := range ends {
-		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most), Query: p.RunsQuery(e.State)}
+		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most),
+			Query: p.RunsQuery(e.State)}
 		if e.Reason != e.State {
 			row.Why = plaintext.Line(e.Reason, logtext.MaxTestName)
 		}

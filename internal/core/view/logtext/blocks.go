@@ -26,7 +26,8 @@ var (
 	groupStart = regexp.MustCompile(`^(?:::group::|##\[group\])(.*)|section_start:\d+:[\w.-]+(?:\[[^\]]*\])?[\r]?(?:\x1b\[0K)?(.*)`)
 	groupEnd   = regexp.MustCompile(`^(?:::endgroup::|##\[endgroup\])|section_end:\d+:`)
 
-	failureLine = regexp.MustCompile(`(?i)^\s*(?:error|fail(?:ed|ure)?|fatal|panic|exception|assertionerror|✗|✘|×)\b|^\s*(?:✗|✘|×|❌) |^##\[error\]|^::error`)
+	failureLine = regexp.MustCompile(
+		`(?i)^\s*(?:error|fail(?:ed|ure)?|fatal|panic|exception|assertionerror|✗|✘|×)\b|^\s*(?:✗|✘|×|❌) |^##\[error\]|^::error`)
 )
 
 // Blocks returns lines of a log in their groups; the first line has the number first.
@@ -100,5 +101,6 @@ func Mark(line []byte, lower string) (before, match, after string, ok bool) {
 	}
 	const around = 200
 	start, end := max(0, i-around), min(len(text), i+len(lower)+around)
-	return strings.ToValidUTF8(text[start:i], ""), strings.ToValidUTF8(text[i:i+len(lower)], ""), strings.ToValidUTF8(text[i+len(lower):end], ""), true
+	return strings.ToValidUTF8(text[start:i], ""), strings.ToValidUTF8(text[i:i+len(lower)], ""), strings.ToValidUTF8(text[i+len(lower):end],
+		""), true
 }

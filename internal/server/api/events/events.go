@@ -23,7 +23,8 @@ var errNoEvents = &exchange.Failure{Code: "not_found",
 		"The events of the GitHub App of the whole installation need --github-webhook-secret-file."}
 
 var errNotVerified = &exchange.Failure{Code: "invalid_signature",
-	Message: "The signature of this event is missing or not valid. Enter the same secret at the sender and in the Secret of the EventSource, " +
+	Message: "The signature of this event is missing or not valid. Enter the same secret at the sender and in the Secret of the " +
+		"EventSource, " +
 		"and send the event as application/json, unchanged."}
 
 // SourceEvent takes an event of an EventSource with a secret.

@@ -140,8 +140,8 @@ func sourcesOf(name string, sources int, change ...func(*v1alpha1.EventSource)) 
 	return objects
 }
 
-// TestStalledEvents: bodies of strangers that never come whole take a bounded amount of memory, and stop no event that is signed: neither one
-// of another source or team, nor of the same source. No body is read for a source that cannot verify it.
+// TestStalledEvents: bodies of strangers that never come whole take a bounded amount of memory, and stop no event that is signed: neither
+// one of another source or team, nor of the same source. No body is read for a source that cannot verify it.
 func TestStalledEvents(t *testing.T) {
 	const many, size = 40, 400_000
 	withoutSecret := func(s *v1alpha1.EventSource) { s.Spec.Secret.Name = "missing" }

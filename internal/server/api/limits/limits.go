@@ -136,7 +136,8 @@ const (
 	DefaultEnvironments = 50
 	MaxEnvironments     = 100
 	MaxPageWorkloads    = 2000
-	// DefaultTests and MaxTests bound a page of tests: each needs a request or two to the store. MaxTestName is the bound of reports, in bytes.
+	// DefaultTests and MaxTests bound a page of tests: each needs a request or two to the store. MaxTestName is the bound of reports, in
+	// bytes.
 	DefaultTests = 20
 	MaxTests     = 100
 	MaxTestName  = 512

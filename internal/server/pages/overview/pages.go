@@ -36,7 +36,8 @@ type Tests interface {
 type Config struct {
 	// Explain returns for each Trigger of the team why it matches a notification or not.
 	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
-	// Lease returns the Lease of the leader; nil without an election. StoreProblem returns why the store cannot be used, or ""; nil without one.
+	// Lease returns the Lease of the leader; nil without an election. StoreProblem returns why the store cannot be used, or ""; nil without
+	// one.
 	Lease        func(context.Context) (*coordinationv1.Lease, error)
 	StoreProblem func() string
 	// Deployments returns what the archive has of a span, newest first; nil without one.
