@@ -130,7 +130,7 @@ func (c *Client) Artifacts(ctx context.Context, id, pod string) iter.Seq2[Artifa
 	})
 }
 
-var errRepeats = errors.New("the server sends the same page of a list again and again. Report this as a bug")
+var errSamePage = errors.New("the server sends the same page of a list again and again. Report this as a bug")
 
 // pages returns the items of all pages of a list, each page when it is needed.
 func pages[P, T any](ctx context.Context, c *Client, path string, query url.Values, items func(*P) ([]T, string)) iter.Seq2[T, error] {
@@ -152,7 +152,7 @@ func pages[P, T any](ctx context.Context, c *Client, path string, query url.Valu
 			case "":
 				return
 			case query.Get("cursor"):
-				yield(none, errRepeats)
+				yield(none, errSamePage)
 				return
 			}
 			query.Set("cursor", next)

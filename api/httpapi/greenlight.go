@@ -66,12 +66,12 @@ type Bug struct {
 	Priority       string `json:"priority"`
 }
 
-// Repeated reports whether the answer is about the run that repeats the root.
-func (g Greenlight) Repeated() bool { return g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != "" }
+// HasSuccessor reports whether the answer is about the run that repeats the root.
+func (g Greenlight) HasSuccessor() bool { return g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != "" }
 
 // Counting returns the id of the run that the answer is about.
 func (g Greenlight) Counting() string {
-	if g.Repeated() {
+	if g.HasSuccessor() {
 		return g.RepeatedByRunID
 	}
 	return g.RelevantRunID

@@ -270,8 +270,8 @@ func (s *Suite) Finished() bool {
 	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
 }
 
-// RepeatsFailedOf names the run whose failed tests this one repeats, and only these; "" for others.
-func (s *Suite) RepeatsFailedOf() string {
+// FailedTestsOf names the run whose failed tests this one repeats, and only these; "" for others.
+func (s *Suite) FailedTestsOf() string {
 	if s.Spec.OnlyFailedOf == nil {
 		return ""
 	}

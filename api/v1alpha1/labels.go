@@ -65,8 +65,8 @@ const (
 	// AnnotationUnderTest holds what the Environment had when the Job of a run was created, on the Job.
 	AnnotationUnderTest = "postflight.dev/under-test"
 
-	// AnnotationRepeatsFailed holds which failed tests a run repeats, and together with which runs it is a whole, on its Job.
-	AnnotationRepeatsFailed = "postflight.dev/repeats-failed"
+	// AnnotationFailedPlan holds which failed tests a run repeats, and together with which runs it is a whole, on its Job.
+	AnnotationFailedPlan = "postflight.dev/repeats-failed"
 
 	// AnnotationTestsDigest holds the digest of what defines the tests of a run, on its Job: a run that repeats only the failed tests has to
 	// run the same ones.
@@ -78,8 +78,8 @@ const (
 	// AnnotationRetries holds how many of the runs that a run repeats, directly or not, ended as Error.
 	AnnotationRetries = "postflight.dev/retries"
 
-	// AnnotationRepeatsInconclusive is on a run that repeats an Inconclusive one, directly or not.
-	AnnotationRepeatsInconclusive = "postflight.dev/repeats-inconclusive"
+	// AnnotationAfterInconclusive is on a run that repeats an Inconclusive one, directly or not.
+	AnnotationAfterInconclusive = "postflight.dev/repeats-inconclusive"
 
 	// AnnotationStopRequested holds when the manager began to stop the pods of a Job, in RFC 3339.
 	AnnotationStopRequested = "postflight.dev/stop-requested"

@@ -28,7 +28,7 @@ func (s *Suite) Origin() Origin {
 	switch {
 	case s.Spec.Origin != "":
 		return s.Spec.Origin
-	case has(AnnotationRepeats) && has(AnnotationRetries) && !has(AnnotationRepeatsInconclusive):
+	case has(AnnotationRepeats) && has(AnnotationRetries) && !has(AnnotationAfterInconclusive):
 		return OriginRetry
 	case has(AnnotationRepeats):
 		return OriginRepetition

@@ -39,11 +39,11 @@ func (s *Suite) Retries() int32 {
 	return int32(n)
 }
 
-// RepeatsInconclusive reports whether one of the runs that this one repeats, directly or not, was Inconclusive. Earlier versions repeated
+// FollowsInconclusive reports whether one of the runs that this one repeats, directly or not, was Inconclusive. Earlier versions repeated
 // no others, and wrote only which.
-func (s *Suite) RepeatsInconclusive() bool {
+func (s *Suite) FollowsInconclusive() bool {
 	onlyWhich := s.Annotations[AnnotationRepeats] != "" && s.Annotations[AnnotationRetries] == ""
-	return onlyWhich || s.Annotations[AnnotationRepeatsInconclusive] != ""
+	return onlyWhich || s.Annotations[AnnotationAfterInconclusive] != ""
 }
 
 // Retried reports whether the run ended as Error, and another one repeats it, whose result counts.

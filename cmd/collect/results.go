@@ -83,7 +83,7 @@ func collector(getenv func(string) string) (*collect.Collector, error) {
 	c.Secrets = mask.NewValues(strings.Split(getenv(job.CollectMaskVariable), "\n"))
 	c.Quarantines = quarantine.Compile(quarantine.Parse(getenv(job.CollectQuarantine)).Rules)
 	c.Attempts = v1alpha1.AttemptsPolicy(getenv(job.CollectAttempts))
-	c.Repeats = results.NameSet(getenv(job.CollectRepeatsVariable))
+	c.Rerun = results.NameSet(getenv(job.CollectRerunVariable))
 	c.Client, err = fetch.NewClient(getenv(job.CollectCAVariable))
 	return c, err
 }

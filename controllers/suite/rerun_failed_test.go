@@ -73,11 +73,11 @@ func ranTests(w *world.World, name string, numbers []int, failed ...int) {
 		fmt.Fprintf(&report, `<testcase name="test %d" classname="cart.spec.ts" time="1">%s</testcase>`, n, said)
 	}
 	p := w.PodOf(name)
-	tests := results.Tests{Repeats: results.NameSet(environmentOf(initContainer(p, job.CollectContainer))[job.CollectRepeatsVariable])}
+	tests := results.Tests{Rerun: results.NameSet(environmentOf(initContainer(p, job.CollectContainer))[job.CollectRerunVariable])}
 	tests.Add("junit.xml", strings.NewReader("<testsuites><testsuite>"+report.String()+"</testsuite></testsuites>"))
 	summary := tests.Summary()
 	w.Reports.Mu.Lock()
-	w.Reports.ByRun[name] = results.Document{Run: name, Counts: tests.Counts, Failures: tests.Failures, RepeatedPassed: summary.RepeatedPassed}
+	w.Reports.ByRun[name] = results.Document{Run: name, Counts: tests.Counts, Failures: tests.Failures, RerunPassed: summary.RerunPassed}
 	w.Reports.Mu.Unlock()
 	code := int32(min(len(failed), 1))
 	w.Status(p, func() {
@@ -154,10 +154,7 @@ func TestOnlyFailedUnseen(t *testing.T) {
 	t.Parallel()
 	w := failedWorld(t)
 	of := ran120(w, "run")
-	trigger := build.Trigger("smoke")
-	w.Read(trigger)
-	trigger.Spec.Match.Branches = []string{"main"}
-	w.Must(w.Client.Update(context.Background(), trigger))
+	w.Change(build.Trigger("smoke"), func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Match.Branches = []string{"main"} })
 	next := repeatsFailed(w, of)
 	s := w.Reaches(next, v1alpha1.ReasonInconclusive, "does not match all deployments to the Environment")
 	if want := "postflight runs rerun " + next; !strings.Contains(s.Succeeded().Message, want) {

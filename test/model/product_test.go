@@ -156,7 +156,7 @@ func (w *world) findFailed(o *lifecycle.Observation) {
 		if report := w.reports[s.UID]; report != nil {
 			summary := report.Summary()
 			link.Digest = "tests"
-			link.Documents = []results.Document{{Counts: report.Counts, Failures: report.Failures, RepeatedPassed: summary.RepeatedPassed}}
+			link.Documents = []results.Document{{Counts: report.Counts, Failures: report.Failures, RerunPassed: summary.RerunPassed}}
 		}
 		r.Chain = append(r.Chain, link)
 	}

@@ -217,7 +217,7 @@ var written = sync.OnceValue(func() map[[2]bool]*results.Tests {
 		for _, repeats := range []bool{true, false} {
 			t, others, failure := &results.Tests{}, `<testcase name="home"/>`, ""
 			if repeats {
-				t.Repeats, others = results.SetOf([]string{checkout}), ""
+				t.Rerun, others = results.SetOf([]string{checkout}), ""
 			}
 			if !passes {
 				failure = `<failure message="no"/>`

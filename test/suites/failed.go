@@ -23,7 +23,7 @@ func (o Outcomes) Tests(plan results.NameSet) results.Tests {
 			fmt.Fprintf(&b, `<testcase name="%c" classname="cart.spec.ts" time="1">%s</testcase>`, 'a'+i, said)
 		}
 	}
-	t := results.Tests{Repeats: plan}
+	t := results.Tests{Rerun: plan}
 	t.Add("junit.xml", strings.NewReader("<testsuites><testsuite>"+b.String()+"</testsuite></testsuites>"))
 	return t
 }
@@ -31,7 +31,7 @@ func (o Outcomes) Tests(plan results.NameSet) results.Tests {
 // Document returns what a pod reports.
 func (o Outcomes) Document(plan results.NameSet) results.Document {
 	t := o.Tests(plan)
-	return results.Document{Counts: t.Counts, Failures: t.Failures, RepeatedPassed: t.Summary().RepeatedPassed}
+	return results.Document{Counts: t.Counts, Failures: t.Failures, RerunPassed: t.Summary().RerunPassed}
 }
 
 // FailedRun ran tests, some of which failed.

@@ -336,13 +336,35 @@ func (w *World) Touch(name string) {
 	w.Change(build.Suite(name, 0), func(o client.Object) { o.SetAnnotations(map[string]string{"touched": time.Now().String()}) })
 }
 
-// Change updates an object, as kubectl edit does.
+// Change updates an object, as kubectl edit does, and waits until a running manager has read what users configure: what the test does next
+// would otherwise race with that.
 func (w *World) Change(o client.Object, change func(client.Object)) {
 	w.T.Helper()
 	w.Read(o)
 	was := o.DeepCopyObject().(client.Object)
 	change(o)
 	w.Must(w.Client.Patch(context.Background(), o, client.MergeFrom(was)))
+	switch o.(type) {
+	case *v1alpha1.Trigger, *v1alpha1.Environment, *v1alpha1.Team:
+		w.read(o)
+	}
+}
+
+func (w *World) read(o client.Object) {
+	w.T.Helper()
+	if w.cached == nil {
+		return
+	}
+	w.Eventually(fmt.Sprintf("the manager has read %T %s", o, o.GetName()), func() string {
+		known := o.DeepCopyObject().(client.Object)
+		if err := w.cached.Get(context.Background(), client.ObjectKeyFromObject(o), known); err != nil {
+			return err.Error()
+		}
+		if known.GetGeneration() < o.GetGeneration() {
+			return fmt.Sprintf("generation %d", known.GetGeneration())
+		}
+		return ""
+	})
 }
 
 // Ready waits for the Ready condition of an object that exists.

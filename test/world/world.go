@@ -84,6 +84,7 @@ type World struct {
 	Bounds      *bounded.Roster          // of the last manager's cache
 	Began       time.Time                // when the first Suite of this test was received
 	Stop        func()                   // the manager
+	cached      client.Reader            // what the running manager has read; nil: none runs
 }
 
 // New has a Team, an Environment "staging", a Trigger "smoke", and a manager.
@@ -204,6 +205,7 @@ func (w *World) Run(mgr ctrl.Manager) {
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.Stop = sync.OnceFunc(func() {
+		w.cached = nil
 		cancel()
 		if err := <-ended; err != nil {
 			w.T.Errorf("the manager ended with %v", err)
@@ -212,6 +214,7 @@ func (w *World) Run(mgr ctrl.Manager) {
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
 		w.T.Fatal("the caches of the manager did not fill")
 	}
+	w.cached = mgr.GetCache()
 }
 
 // logger is silent by default, because failures of these tests are easier to explain from the objects.

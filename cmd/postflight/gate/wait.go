@@ -198,7 +198,7 @@ func (o *WaitOptions) awaitOne(ctx context.Context, run string, update func(func
 		update(func(r *RunStatus) {
 			r.Verdict, r.Relevant, r.URL, r.state = v, answer.Counting(), answer.RelevantRunURL, answer.RunState
 			r.Reason = reasonOf(answer, v)
-			r.Retried = answer.Repeated()
+			r.Retried = answer.HasSuccessor()
 			r.Followed = v != superseded && answer.RelevantRunID != answer.RootRunID
 		})
 		if v != waiting {

@@ -77,7 +77,7 @@ func TestRunsRerunFailed(t *testing.T) {
 			next := &v1alpha1.Suite{}
 			if err == nil {
 				if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "acme", Name: strings.TrimSpace(out.String())}, next); err != nil ||
-					next.RepeatsFailedOf() != "a" {
+					next.FailedTestsOf() != "a" {
 					t.Errorf("%v %+v", err, next.Spec)
 				}
 			}

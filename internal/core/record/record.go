@@ -82,7 +82,7 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
 		UnderTest: underTest(
 			s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy, Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(),
-		OnlyFailedOf: s.RepeatsFailedOf(), Origin: string(s.Origin()),
+		OnlyFailedOf: s.FailedTestsOf(), Origin: string(s.Origin()),
 		Archive: archiveState(s),
 	}
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {

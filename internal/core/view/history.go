@@ -25,9 +25,9 @@ type History struct {
 	Typical  time.Duration
 	Failing  []FailingTest
 
-	Flaky     int   // runs in which tests passed only when they were repeated
-	Repeated  int32 // tests that did, counted once for each run
-	Sometimes int   // tests that failed, passed and failed again
+	Flaky      int   // runs in which tests passed only when they were repeated
+	FlakyTests int32 // tests that did, counted once for each run
+	Sometimes  int   // tests that failed, passed and failed again
 }
 
 // Bar is a run in a history: its height is its duration. Runs that passed go up, others down.
@@ -65,7 +65,7 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		}
 		if r := s.Status.Results; r != nil && r.Flaky > 0 {
 			h.Flaky++
-			h.Repeated += r.Flaky
+			h.FlakyTests += r.Flaky
 		}
 	}
 	if h.Runs > 0 {

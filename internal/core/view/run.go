@@ -81,7 +81,7 @@ func RunOf(o Subject, now time.Time) Run {
 		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], StartedBy: origin.StartedBy(s.Origin(), s.ScheduledFor(),
 			s.Annotations[v1alpha1.AnnotationRerunBy]),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
-		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.RepeatsFailedOf(),
+		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.FailedTestsOf(),
 		Timeline: Timeline(s, o.Job, now), Job: s.Status.JobName, Pod: v1alpha1.LabelSuite + "=" + s.Name,
 		Stopping: !s.Finished() && (s.Spec.Cancel || s.Status.SupersededBy != ""), Artifacts: s.Status.Artifacts,
 	}

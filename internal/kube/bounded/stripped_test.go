@@ -25,12 +25,12 @@ import (
 var readFrom = map[string]string{
 	"LabelTrigger": "Suite", "LabelEnvironment": "Suite", "LabelShortSHA": "Suite", // a repetition has them, too
 	"LabelRestored": "Suite", "LabelRestoredByVelero": "Suite",
-	"AnnotationVariablesDigest": "Suite", "AnnotationRepeats": "Suite", "AnnotationRetries": "Suite", "AnnotationRepeatsInconclusive": "Suite",
+	"AnnotationVariablesDigest": "Suite", "AnnotationRepeats": "Suite", "AnnotationRetries": "Suite", "AnnotationAfterInconclusive": "Suite",
 	"AnnotationCanceledBy": "Suite", "AnnotationIdempotencyKey": "Suite", "AnnotationRequestID": "Suite", "AnnotationRerunBy": "Suite",
 	"AnnotationScheduledFor": "Suite", "AnnotationDeployedAt": "Suite", "AnnotationTraceparent": "Suite",
 
 	"AnnotationStopRequested": "Job", "AnnotationRequire": "Job", "AnnotationMinTests": "Job", "AnnotationFewerTests": "Job",
-	"AnnotationUnderTest": "Job", "AnnotationQuarantines": "Job", "AnnotationRepeatsFailed": "Job", "AnnotationMemoryOmitted": "Job",
+	"AnnotationUnderTest": "Job", "AnnotationQuarantines": "Job", "AnnotationFailedPlan": "Job", "AnnotationMemoryOmitted": "Job",
 
 	"LabelRotation": "", "AnnotationHeldBy": "", "AnnotationTerminatedBy": "", "AnnotationRecordsSince": "", // of other kinds
 	"LabelDebug": "", "AnnotationDebugContainer": "", "LabelNotBackedUp": "", "LabelAllowedBy": "", // of pods, or for others to read

@@ -27,7 +27,7 @@ type Collector struct {
 	Directory string          // into which the tests wrote
 	Index     *int            // completion index of the pod; nil if its Job has none
 	Secrets   mask.Values     // of secret variables, which are masked in what is read of reports
-	Repeats   results.NameSet // failed tests that the run is to repeat; "" if it runs all
+	Rerun   results.NameSet // failed tests that the run is to repeat; "" if it runs all
 	Attempts  v1alpha1.AttemptsPolicy
 	Started   time.Time
 	Budget    time.Duration // for everything
@@ -60,7 +60,7 @@ func (c *Collector) Collect(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.Budget)
 	defer cancel()
 	w := &collection{Collector: c, tests: results.Tests{
-		Secrets: c.Secrets, Quarantines: c.Quarantines, Repeats: c.Repeats, LastAttempt: c.Attempts == v1alpha1.AttemptsLast,
+		Secrets: c.Secrets, Quarantines: c.Quarantines, Rerun: c.Rerun, LastAttempt: c.Attempts == v1alpha1.AttemptsLast,
 	}}
 	w.collect(ctx)
 	s := w.summary()
@@ -179,7 +179,7 @@ func (w *collection) document(run string) results.Document {
 	return results.Document{
 		Run: run, Index: w.Index, Started: w.Started.UTC(), Ended: time.Now().UTC(),
 		Counts: w.tests.Counts, Failures: notNil(results.Detailed(w.tests.Failures, w.uploaded)),
-		FlakyTests: w.tests.Flaky, PassedTests: tests.PassedTests, NamesDigest: tests.NamesDigest, RepeatedPassed: tests.RepeatedPassed,
+		FlakyTests: w.tests.Flaky, PassedTests: tests.PassedTests, NamesDigest: tests.NamesDigest, RerunPassed: tests.RerunPassed,
 		Files: notNil(w.uploaded), Problems: notNil(problems),
 	}
 }

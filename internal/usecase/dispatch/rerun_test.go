@@ -104,7 +104,7 @@ func TestRerunFailed(t *testing.T) {
 			if (err != nil) != (tc.says != "") || !strings.Contains(message(err), tc.says) {
 				t.Fatalf("%s: %v %s", tc.reason, err, message(err))
 			}
-			if err == nil && (got.RepeatsFailedOf() != "r" || got.Spec.OnlyFailedOf.UID != tc.run.UID) {
+			if err == nil && (got.FailedTestsOf() != "r" || got.Spec.OnlyFailedOf.UID != tc.run.UID) {
 				t.Errorf("%s: %+v", tc.reason, got.Spec)
 			}
 		})

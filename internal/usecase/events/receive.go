@@ -109,7 +109,7 @@ func (r *Receiver) rerun(ctx context.Context, s Source, d Delivery, a *Answer) e
 	if err != nil {
 		return fmt.Errorf("look up the runs of the commit: %w", err)
 	}
-	posted := judge.Repeats(a.Event, runs)
+	posted := judge.Reruns(a.Event, runs)
 	if len(posted) == 0 {
 		a.Ignored = "No run of the team posted this check: its Suite was deleted, or belongs to another team. To test the commit again, notify."
 		return nil

@@ -134,27 +134,27 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 
 // Successors returns the runs that may count instead of a run that was superseded or is repeated. Other runs need none.
 func (r *Reader) Successors(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
-	var repetitions []*v1alpha1.Suite
-	for range maxRepetitions {
+	var successors []*v1alpha1.Suite
+	for range maxSuccessors {
 		if s.Status.RepeatedBy == "" {
 			break
 		}
 		next, err := r.FindSuite(ctx, types.NamespacedName{Namespace: s.Namespace, Name: s.Status.RepeatedBy})
 		if errors.Is(err, ErrNotFound) {
-			return repetitions, nil // one that was deleted has no result
+			return successors, nil // one that was deleted has no result
 		}
 		if err != nil {
 			return nil, err
 		}
-		repetitions, s = append(repetitions, next), next
+		successors, s = append(successors, next), next
 	}
 	later, err := r.superseding(ctx, s)
-	return append(later, repetitions...), err
+	return append(later, successors...), err
 }
 
-// maxRepetitions is more than there are: a run is repeated up to five times because of errors, and once because what it tested changed, but
+// maxSuccessors is more than there are: a run is repeated up to five times because of errors, and once because what it tested changed, but
 // a notification may have created the repetition. Anyone who can edit the status of Suites can write a circle.
-const maxRepetitions = 16
+const maxSuccessors = 16
 
 func (r *Reader) superseding(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
 	if s.State() != v1alpha1.ReasonSuperseded {

@@ -41,8 +41,8 @@ func TestSuccessorsOfRepeatedRuns(t *testing.T) {
 		"twice":          {suites{"a": inconclusive("a", "b"), "b": inconclusive("b", "c"), "c": inconclusive("c", "")}, []string{"b", "c"}},
 		"gone":           {suites{"a": inconclusive("a", "b")}, nil},
 		"the next, gone": {suites{"a": inconclusive("a", "b"), "b": inconclusive("b", "c")}, []string{"b"}},
-		"itself":         {suites{"a": inconclusive("a", "a")}, slices.Repeat([]string{"a"}, maxRepetitions)},
-		"a circle":       {suites{"a": inconclusive("a", "b"), "b": inconclusive("b", "a")}, slices.Repeat([]string{"b", "a"}, maxRepetitions/2)},
+		"itself":         {suites{"a": inconclusive("a", "a")}, slices.Repeat([]string{"a"}, maxSuccessors)},
+		"a circle":       {suites{"a": inconclusive("a", "b"), "b": inconclusive("b", "a")}, slices.Repeat([]string{"b", "a"}, maxSuccessors/2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reader{Config: Config{Cache: tc.all, Live: tc.all, Limits: DefaultLimits()}}

@@ -17,7 +17,7 @@ import (
 // Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. What a schedule
 // started supersedes none.
 func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
-	root = repeated(root, successors)
+	root = lastSuccessor(root, successors)
 	if root.State() != v1alpha1.ReasonSuperseded {
 		return root
 	}
@@ -31,8 +31,8 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 	return relevant
 }
 
-// repeated returns the last repetition of a run, or the run. A deleted repetition has no result.
-func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
+// lastSuccessor returns the last run that follows a run without a result, or the run. A deleted one has no result.
+func lastSuccessor(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
 	for range successors { // the repetition may be repeated, too, if a notification created it
 		i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
 		if root.Status.RepeatedBy == "" || i < 0 {
@@ -43,8 +43,8 @@ func repeated(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 	return root
 }
 
-// isRepetition reports whether a run counts for another one because it repeats it, and not as a newer deployment.
-func isRepetition(relevant, root *v1alpha1.Suite) bool {
+// isSuccessor reports whether a run counts for another one because it repeats it, and not as a newer deployment.
+func isSuccessor(relevant, root *v1alpha1.Suite) bool {
 	request := root.Annotations[v1alpha1.AnnotationRequestID]
 	same := commit.Of(root.Spec.Deployment).Same(commit.Of(relevant.Spec.Deployment)) || request != "" &&
 		request == relevant.Annotations[v1alpha1.AnnotationRequestID]
@@ -69,7 +69,7 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 	if relevant == root && !root.Finished() { // the repetition is about to be created, perhaps
 		answer.RepeatedByRunID = ""
 	}
-	if isRepetition(relevant, root) { // clients must not take it for a newer deployment
+	if isSuccessor(relevant, root) { // clients must not take it for a newer deployment
 		answer.RepeatedByRunID, answer.RelevantRunID = relevant.Name, root.Name
 	}
 	condition := meta.FindStatusCondition(relevant.Status.Conditions, v1alpha1.ConditionSucceeded)

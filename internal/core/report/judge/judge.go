@@ -24,7 +24,7 @@ const (
 	// than that after another deployment is surely newer.
 	receiptDelay = time.Minute
 
-	maxShown = 64 // of a value that a sentence repeats, in bytes
+	maxShown = 64 // of a value that a sentence quotes, in bytes
 )
 
 // Problem returns why a deployment starts nothing, as a sentence, or "". The runs are the team's runs of the same commit,
@@ -70,9 +70,9 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 	})
 }
 
-// Repeats returns the runs that the event asks to run again. Each is a function of the event, so that it starts the same attempts
+// Reruns returns the runs that the event asks to run again. Each is a function of the event, so that it starts the same attempts
 // however often it is delivered.
-func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) {
+func Reruns(e event.Event, runs []*v1alpha1.Suite) (reruns []*v1alpha1.Suite) {
 	newest := map[[2]string]*v1alpha1.Suite{}
 	for _, s := range runs {
 		if !reportedOn(s, e.Rerun) {
@@ -80,7 +80,7 @@ func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) 
 		}
 		if len(e.Rerun.Runs) > 0 {
 			if slices.Contains(e.Rerun.Runs, string(s.UID)) {
-				repeats = append(repeats, s)
+				reruns = append(reruns, s)
 			}
 			continue
 		}
@@ -90,10 +90,10 @@ func Repeats(e event.Event, runs []*v1alpha1.Suite) (repeats []*v1alpha1.Suite) 
 		}
 	}
 	for _, s := range newest {
-		repeats = append(repeats, s)
+		reruns = append(reruns, s)
 	}
-	slices.SortFunc(repeats, func(a, b *v1alpha1.Suite) int { return cmp.Compare(a.Name, b.Name) })
-	return repeats
+	slices.SortFunc(reruns, func(a, b *v1alpha1.Suite) int { return cmp.Compare(a.Name, b.Name) })
+	return reruns
 }
 
 // reportedOn reports whether the code host shows the check of a run on the commit.

@@ -153,7 +153,7 @@ func TestRepeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := event.Event{At: noon, Rerun: &event.Rerun{Runs: tc.of, Repository: "Acme/shop", Commit: strings.ToUpper(commit)}}
 			var got []string
-			for _, s := range judge.Repeats(e, runs) {
+			for _, s := range judge.Reruns(e, runs) {
 				got = append(got, s.Name)
 			}
 			if !slices.Equal(got, tc.want) {

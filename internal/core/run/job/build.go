@@ -79,7 +79,7 @@ func withTimeout(template map[string]string, timeout time.Duration) map[string]s
 	delete(all, v1alpha1.AnnotationStopRequested)
 	delete(all, v1alpha1.AnnotationUnderTest)
 	delete(all, v1alpha1.AnnotationQuarantines)
-	delete(all, v1alpha1.AnnotationRepeatsFailed)
+	delete(all, v1alpha1.AnnotationFailedPlan)
 	delete(all, v1alpha1.AnnotationTestsDigest)
 	all[v1alpha1.AnnotationTimeout] = timeout.String()
 	return all

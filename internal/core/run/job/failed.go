@@ -18,7 +18,7 @@ func WithFailed(j *batchv1.Job, p *failedtests.Plan) *batchv1.Job {
 		return j
 	}
 	j = j.DeepCopy()
-	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationRepeatsFailed, p.Encode())
+	metav1.SetMetaDataAnnotation(&j.ObjectMeta, v1alpha1.AnnotationFailedPlan, p.Encode())
 	variables := failedtests.Variables(p.Tests)
 	for c := range Containers(&j.Spec.Template.Spec) {
 		c.Env = withVariables(c.Env, variables)
@@ -28,7 +28,7 @@ func WithFailed(j *batchv1.Job, p *failedtests.Plan) *batchv1.Job {
 
 // PlanOf returns which failed tests a Job repeats; nil if it runs all tests, or if somebody else wrote it.
 func PlanOf(j *batchv1.Job) *failedtests.Plan {
-	return failedtests.Decode(j.Annotations[v1alpha1.AnnotationRepeatsFailed])
+	return failedtests.Decode(j.Annotations[v1alpha1.AnnotationFailedPlan])
 }
 
 // WithTestsDigest lets a Job that keeps the results of its tests remember which tests it runs, for a run that repeats only the failed ones.

@@ -12,7 +12,7 @@ func TestWithFailed(t *testing.T) {
 	tests := []results.FailedTest{{Name: "example.com/cart > TestA/$x"}}
 	plan := &failedtests.Plan{Of: "r1", Ran: 9, Names: results.SetOf([]string{tests[0].Name}), Tests: tests}
 	trigger := newTrigger(wantsResults, func(t *v1alpha1.Trigger) {
-		t.Spec.JobTemplate.Annotations = map[string]string{v1alpha1.AnnotationRepeatsFailed: plan.Encode(), v1alpha1.AnnotationTestsDigest: "mine"}
+		t.Spec.JobTemplate.Annotations = map[string]string{v1alpha1.AnnotationFailedPlan: plan.Encode(), v1alpha1.AnnotationTestsDigest: "mine"}
 	})
 	built := Build(newSuite(), trigger, newEnvironment())
 	if PlanOf(built) != nil || built.Annotations[v1alpha1.AnnotationTestsDigest] != "" {

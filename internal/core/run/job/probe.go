@@ -128,9 +128,9 @@ func probeArgs(r *v1alpha1.Ready) (args []string) {
 // failAtOnce lets the Job fail if the right version does not come: pods that its backoffLimit allows would wait for it as long again. Some
 // templates have no room for the rule, or exclude it; their pods wait.
 func failAtOnce(spec *batchv1.JobSpec) {
-	repeats := spec.BackoffLimitPerIndex != nil || spec.BackoffLimit == nil || *spec.BackoffLimit > 0
+	severalPods := spec.BackoffLimitPerIndex != nil || spec.BackoffLimit == nil || *spec.BackoffLimit > 0
 	excluded := spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy != batchv1.Failed
-	if !repeats || excluded || spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
+	if !severalPods || excluded || spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		return
 	}
 	if spec.PodFailurePolicy == nil {

@@ -25,7 +25,7 @@ const (
 	CollectBudgetVariable    = "POSTFLIGHT_COLLECT_BUDGET"     // how long the sidecar may take, as a Go duration
 	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"         // PEM for the TLS of store and manager, in addition to the image's
 	CollectQuarantine        = "POSTFLIGHT_COLLECT_QUARANTINE" // the Quarantines of the run, as JSON
-	CollectRepeatsVariable   = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
+	CollectRerunVariable   = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
 	CollectAttempts          = "POSTFLIGHT_COLLECT_ATTEMPTS"   // results.attempts of the Trigger, unless it is All
 	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"       // texts, each on a line, that are masked in what is read of reports
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it
@@ -85,7 +85,7 @@ func ResultsOf(t *v1alpha1.Trigger, c *Collector) Results {
 // RequirementOf returns what a Job requires of its results.
 func RequirementOf(j *batchv1.Job) results.Requirement {
 	least, err := strconv.ParseInt(j.Annotations[v1alpha1.AnnotationMinTests], 10, 32)
-	if err != nil || j.Annotations[v1alpha1.AnnotationRepeatsFailed] != "" { // there is none, or it is that of all tests
+	if err != nil || j.Annotations[v1alpha1.AnnotationFailedPlan] != "" { // there is none, or it is that of all tests
 		least = 0
 	}
 	return results.Requirement{
@@ -187,7 +187,7 @@ func collectEnv(r Results, graceSeconds int64) []corev1.EnvVar {
 		variables[CollectAttempts] = string(r.Attempts)
 	}
 	if r.OnlyFailed != "" {
-		variables[CollectRepeatsVariable] = string(r.OnlyFailed)
+		variables[CollectRerunVariable] = string(r.OnlyFailed)
 	}
 	if len(r.Secrets) > 0 {
 		variables[CollectMaskVariable] = strings.Join(r.Secrets, "\n")

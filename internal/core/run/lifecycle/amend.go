@@ -28,8 +28,8 @@ func failedTestsPassed(o Observation, end Decision, _ time.Time) *Decision {
 	case p == nil || p.Of != first || o.Collected == nil || o.DecidedBy == v1alpha1.DecidedByExitCode:
 		return end.ending(v1alpha1.Inconclusive(fmt.Sprintf("Nobody knows any more which failed tests of the run %s were repeated.%s", first,
 			rerun.AllTestsAdvice(o.Suite))))
-	case p.Unshown(o.Collected.Summary.RepeatedPassed) != "":
-		return end.ending(v1alpha1.Failed(p.Unshown(o.Collected.Summary.RepeatedPassed)))
+	case p.Unshown(o.Collected.Summary.RerunPassed) != "":
+		return end.ending(v1alpha1.Failed(p.Unshown(o.Collected.Summary.RerunPassed)))
 	default:
 		return end.ending(v1alpha1.Passed(p.Whole() + " " + end.Condition.Message))
 	}
@@ -155,7 +155,7 @@ func noSuccessor(o Observation) string {
 		return "It is not repeated, because another commit was deployed: the run of that one counts, if it was notified."
 	case there != "":
 		return "It is not repeated, because " + there + "."
-	case o.Suite.RepeatsInconclusive():
+	case o.Suite.FollowsInconclusive():
 		return "It repeated a run already. Wait until the deployments have settled, and notify again."
 	default:
 		return ""

@@ -500,7 +500,7 @@ func (w *world) checkAtRest(t *rapid.T) {
 		if !w.deleted[name] {
 			t.Fatalf("%s is archived, its time is up, and it was not deleted", name)
 		}
-		again := s.State() == v1alpha1.ReasonInconclusive && (w.suites[s.Status.RepeatedBy] != nil || s.RepeatsInconclusive()) ||
+		again := s.State() == v1alpha1.ReasonInconclusive && (w.suites[s.Status.RepeatedBy] != nil || s.FollowsInconclusive()) ||
 			s.State() == v1alpha1.ReasonError && (w.suites[s.Status.RepeatedBy] != nil || s.Retries() == w.onError)
 		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed && !again {
 			t.Fatalf("the newest, %s, ended as %s", name, s.State())

@@ -207,7 +207,7 @@ func TestNeverExcused(t *testing.T) {
 func TestQuarantinedRerun(t *testing.T) {
 	plan := failedtests.Plan{Of: "r1", Ran: 10, Names: results.SetOf([]string{"cart"})}
 	shard := func(i int, tests string) corev1.Pod {
-		read := results.Tests{Repeats: plan.Names, Quarantines: quarantine.Compile(flakyCart.Rules)}
+		read := results.Tests{Rerun: plan.Names, Quarantines: quarantine.Compile(flakyCart.Rules)}
 		read.Add("junit.xml", strings.NewReader("<testsuite>"+tests+"</testsuite>"))
 		return newPod(corev1.PodSucceeded, named(fmt.Sprint("s", i)), index(fmt.Sprint(i)), passes, left(read.Summary()))
 	}
@@ -222,7 +222,7 @@ func TestQuarantinedRerun(t *testing.T) {
 	} {
 		j := newJob(quarantining, complete, indexed(2), func(j *batchv1.Job) { j.Status.Succeeded = 2 })
 		got := Observe(j, []corev1.Pod{shard(0, tc.shards[0]), shard(1, tc.shards[1])})
-		unshown := plan.Unshown(got.Collected.Summary.RepeatedPassed)
+		unshown := plan.Unshown(got.Collected.Summary.RerunPassed)
 		if got.Condition.Reason != v1alpha1.ReasonPassed || (unshown == "") != tc.shown {
 			t.Errorf("%s: %s: %s %q", name, got.Condition.Reason, got.Condition.Message, unshown)
 		}

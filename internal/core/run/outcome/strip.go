@@ -67,7 +67,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 }
 
 // LargeAnnotations hold what a Job remembers of its start.
-var LargeAnnotations = []string{v1alpha1.AnnotationUnderTest, v1alpha1.AnnotationQuarantines, v1alpha1.AnnotationRepeatsFailed}
+var LargeAnnotations = []string{v1alpha1.AnnotationUnderTest, v1alpha1.AnnotationQuarantines, v1alpha1.AnnotationFailedPlan}
 
 // smallAnnotations hold a word, a number or a time.
 var smallAnnotations = []string{
@@ -80,7 +80,7 @@ const maxSmall = 64
 
 // maxLarge bounds each of LargeAnnotations, in bytes: 20 Quarantines take 3 KiB, and 400 failed tests 4 KiB.
 var maxLarge = map[string]int{
-	v1alpha1.AnnotationUnderTest: job.MaxAnnotation, v1alpha1.AnnotationQuarantines: 8 << 10, v1alpha1.AnnotationRepeatsFailed: 8 << 10,
+	v1alpha1.AnnotationUnderTest: job.MaxAnnotation, v1alpha1.AnnotationQuarantines: 8 << 10, v1alpha1.AnnotationFailedPlan: 8 << 10,
 }
 
 // keptAnnotations returns nil for most Jobs: a map for each would be a twentieth of the cache. What is longer than anything that Postflight

@@ -50,8 +50,8 @@ func FailedProblem(s *v1alpha1.Suite) string {
 		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, AllTestsAdvice(s))
 	case r == nil || r.Failed == 0:
 		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, AllTestsAdvice(s))
-	case r.Failed > results.MaxRepeated:
-		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRepeated,
+	case r.Failed > results.MaxRerun:
+		return fmt.Sprintf("%d tests of the run %s failed, and at most %d are repeated on their own.%s", r.Failed, s.Name, results.MaxRerun,
 			AllTestsAdvice(s))
 	case !r.OnlyTestsFailed:
 		return fmt.Sprintf("More than tests failed in the run %s, or its pods did not all run to their end and report whole, "+
@@ -172,8 +172,8 @@ func remaining(chain []Link) (left []results.FailedTest, problem string) {
 			byName[t.Name] = t
 		}
 	}
-	if len(byName) > results.MaxRepeated {
-		return nil, fmt.Sprintf("they are %d, and at most %d are repeated on their own", len(byName), results.MaxRepeated)
+	if len(byName) > results.MaxRerun {
+		return nil, fmt.Sprintf("they are %d, and at most %d are repeated on their own", len(byName), results.MaxRerun)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		left = append(left, byName[name])

@@ -43,8 +43,8 @@ func countRetries(next, s *v1alpha1.Suite) {
 	if retries > 0 {
 		next.Annotations[v1alpha1.AnnotationRetries] = strconv.Itoa(int(retries))
 	}
-	if next.Spec.Origin == v1alpha1.OriginRepetition || s.RepeatsInconclusive() {
-		next.Annotations[v1alpha1.AnnotationRepeatsInconclusive] = "true"
+	if next.Spec.Origin == v1alpha1.OriginRepetition || s.FollowsInconclusive() {
+		next.Annotations[v1alpha1.AnnotationAfterInconclusive] = "true"
 	}
 }
 

@@ -56,7 +56,7 @@ func MergePods(run string, pods []PodTests) RunTests {
 		for _, attempt := range attempts {
 			p := byName[attempt.Name]
 			r.Omitted += int(max(p.Omitted, 0))
-			all = repeat(all, numbered(p.Tests, map[string]int{}))
+			all = mergeAttempt(all, numbered(p.Tests, map[string]int{}))
 		}
 		r.Lines = append(r.Lines, numbered(all, numbers)...)
 	}
@@ -78,19 +78,19 @@ func numbered(tests []httpapi.Test, seen map[string]int) []httpapi.Test {
 	return tests
 }
 
-// repeat returns the tests after another attempt: it repeats those that it names, and the others stay as they were.
-func repeat(before, again []httpapi.Test) []httpapi.Test {
+// mergeAttempt returns the tests after another attempt: it repeats those that it names, and the others stay as they were.
+func mergeAttempt(before, again []httpapi.Test) []httpapi.Test {
 	if len(before) == 0 || len(again) == 0 {
 		return slices.Concat(before, again)
 	}
-	was := make(map[string]httpapi.Test, len(before))
+	left := make(map[string]httpapi.Test, len(before))
 	for _, t := range before {
-		was[t.Name] = t
+		left[t.Name] = t
 	}
 	for i := range again {
 		t := &again[i]
-		earlier, known := was[t.Name]
-		delete(was, t.Name)
+		earlier, known := left[t.Name]
+		delete(left, t.Name)
 		if !known || !failedBefore(earlier) {
 			continue
 		}
@@ -103,7 +103,7 @@ func repeat(before, again []httpapi.Test) []httpapi.Test {
 		}
 	}
 	for _, t := range before {
-		if _, left := was[t.Name]; left {
+		if _, found := left[t.Name]; found {
 			again = append(again, t)
 		}
 	}

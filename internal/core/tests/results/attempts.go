@@ -28,7 +28,7 @@ func together(attempts, pods []Pod) Summary {
 		e.failed, e.unnamed = failedIn(p.Summary)
 		for _, later := range pods {
 			if later.Summary.Reports > 0 && replaces(later, p) {
-				e.repeat(later.Summary)
+				e.undo(later.Summary)
 			}
 		}
 		maps.Copy(flaky, e.recovered)
@@ -49,9 +49,9 @@ type earlier struct {
 	again     int32                           // tests that recovered, without a known hash
 }
 
-// repeat drops what a later pod undoes: a failed test if it passed there by its name, or if exactly the same tests ran there. A failure
+// undo drops what a later pod undoes: a failed test if it passed there by its name, or if exactly the same tests ran there. A failure
 // outside of tests has no test that could pass.
-func (e *earlier) repeat(s Summary) {
+func (e *earlier) undo(s Summary) {
 	now, unnamed := failedIn(s)
 	same := s.NamesDigest != "" && s.NamesDigest == e.Summary.NamesDigest
 	before, passes := int32(len(e.failed))+e.unnamed, s.PassedTests.set()
@@ -83,7 +83,7 @@ func (s Summary) ranAllOf(earlier Summary) bool {
 // addFailures adds what no later pod has undone.
 func (s *Summary) addFailures(e earlier) {
 	n := int32(len(e.failed)) + e.unnamed
-	for _, count := range []*int32{&s.Unrepeated, &s.Failed, &s.Tests} {
+	for _, count := range []*int32{&s.Unrecovered, &s.Failed, &s.Tests} {
 		increase(count, n)
 	}
 	increase(&s.Unread, e.unread)

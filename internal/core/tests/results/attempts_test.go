@@ -93,8 +93,8 @@ func TestRepeatedWithFewerTests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := results.Merge(tc.attempts)
 			want := results.Counts{Reports: 1, Unread: tc.unread, Tests: tc.passed + tc.failed + tc.skipped, Passed: tc.passed, Failed: tc.failed, Skipped: tc.skipped, Flaky: tc.flaky}
-			if diff := cmp.Diff(want, got.Counts); diff != "" || got.Unrepeated != tc.unrepeated {
-				t.Errorf("%s\n%s\n%d of them were not repeated", tc.reason, diff, got.Unrepeated)
+			if diff := cmp.Diff(want, got.Counts); diff != "" || got.Unrecovered != tc.unrepeated {
+				t.Errorf("%s\n%s\n%d of them were not repeated", tc.reason, diff, got.Unrecovered)
 			}
 			if failures := names(got.Failures); tc.failures != "" && failures != tc.failures || tc.failures == "" && tc.unrepeatedWithoutNames < tc.unrepeated-int32(len(got.Failures)) {
 				t.Errorf("%s\n%s failed", tc.reason, failures)

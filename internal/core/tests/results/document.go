@@ -17,7 +17,7 @@ type Document struct {
 	FlakyTests     []string  `json:"flakyTests,omitempty"`     // names of the first 20
 	PassedTests    NameSet   `json:"passedTests,omitempty"`    // of at most 400; empty: they are too many
 	NamesDigest    string    `json:"namesDigest,omitempty"`    // of all tests that ran, as of a Summary
-	RepeatedPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed and did not fail
+	RerunPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed and did not fail
 	Files          []File    `json:"files"`                    // that were uploaded
 	Problems       []string  `json:"problems"`                 // sentences: which files and reports were lost, and why
 }
@@ -35,10 +35,10 @@ func ParseDocument(content []byte) (Document, error) {
 		return Document{}, fmt.Errorf("the results document is not valid: %w", err)
 	}
 	s := clean(Summary{
-		Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests, NamesDigest: d.NamesDigest, RepeatedPassed: d.RepeatedPassed,
+		Counts: d.Counts, FlakyTests: d.FlakyTests, PassedTests: d.PassedTests, NamesDigest: d.NamesDigest, RerunPassed: d.RerunPassed,
 	})
 	d.Counts, d.FlakyTests, d.PassedTests = s.Counts, s.FlakyTests, s.PassedTests
-	d.NamesDigest, d.RepeatedPassed = s.NamesDigest, s.RepeatedPassed
+	d.NamesDigest, d.RerunPassed = s.NamesDigest, s.RerunPassed
 	d.Failures = d.Failures[:min(len(d.Failures), maxFailures, int(d.Failed))]
 	for i, f := range d.Failures {
 		d.Failures[i] = cleanDetails(f)
@@ -74,7 +74,7 @@ func (d Document) pod() Pod {
 		Index: d.Index, Started: d.Started, Ended: d.Ended, Failed: d.Failed > 0,
 		Summary: Summary{
 			Counts: d.Counts, Failures: Brief(d.Failures), FlakyTests: d.FlakyTests, PassedTests: d.PassedTests,
-			FailedTests: SetOf(failures).known(d.Failed), NamesDigest: d.NamesDigest, RepeatedPassed: d.RepeatedPassed,
+			FailedTests: SetOf(failures).known(d.Failed), NamesDigest: d.NamesDigest, RerunPassed: d.RerunPassed,
 		},
 	}
 }

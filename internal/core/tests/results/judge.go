@@ -40,7 +40,7 @@ func (c *Collected) Judge(r Requirement) Judgment {
 	}
 	if c != nil && c.Summary.counting() > 0 {
 		problem := cmp.Or(Sentence(Status(c.Summary)), tests(c.Summary.Failed)+" failed.")
-		return Judgment{By: v1alpha1.DecidedByTests, Problem: problem + unrepeated(c.Summary)}
+		return Judgment{By: v1alpha1.DecidedByTests, Problem: problem + unrecovered(c.Summary)}
 	}
 	if j := c.reportProblem(); j.Problem != "" {
 		j.By, j.Gone = v1alpha1.DecidedByReport, j.Lost && c.gone()
@@ -81,12 +81,12 @@ func (c *Collected) reportProblem() Judgment {
 	}
 }
 
-func unrepeated(s Summary) string {
-	if s.Unrepeated == 0 {
+func unrecovered(s Summary) string {
+	if s.Unrecovered == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" Of them, %d failed in an earlier pod, and no later one shows that they pass. "+
-		"Repeat all tests, or only the failed ones, under the same names.", s.Unrepeated)
+		"Repeat all tests, or only the failed ones, under the same names.", s.Unrecovered)
 }
 
 func silent(s Summary) string {

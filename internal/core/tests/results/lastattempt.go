@@ -8,8 +8,8 @@ func lastAttempts(all []found) (last []found) {
 	for i := range all {
 		f := &all[i]
 		f.index = i
-		at, repeated := newest[f.identity]
-		if f.identity == 0 || !repeated {
+		at, known := newest[f.identity]
+		if f.identity == 0 || !known {
 			newest[f.identity] = len(last)
 			last = append(last, *f)
 			continue

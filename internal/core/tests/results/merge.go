@@ -36,14 +36,14 @@ func Merge(pods []Pod) Summary {
 		increase(&all.Files, p.Summary.Files)
 		increase(&all.Unkept, p.Summary.Unkept)
 		all.Bytes += p.Summary.Bytes
-		all.RepeatedPassed = all.RepeatedPassed.union(p.Summary.RepeatedPassed)
+		all.RerunPassed = all.RerunPassed.union(p.Summary.RerunPassed)
 		if p.Summary.Problem != "" && !slices.Contains(problems, p.Summary.Problem) {
 			problems = append(problems, p.Summary.Problem)
 		}
 	}
-	all.RepeatedPassed = all.RepeatedPassed.Without(namesOf(all.Failures))
+	all.RerunPassed = all.RerunPassed.Without(namesOf(all.Failures))
 	if len(all.Failures) < int(all.Failed) { // it may be one of those without a name
-		all.RepeatedPassed = ""
+		all.RerunPassed = ""
 	}
 	all.Problem = Join(problems)
 	slices.SortStableFunc(all.Failures, newFirst)
@@ -63,7 +63,7 @@ func (s *Summary) add(o Summary) {
 	increase(&s.QuarantinedRan, o.QuarantinedRan)
 	s.addMatched(o.Matched)
 	s.Milliseconds += o.Milliseconds
-	increase(&s.Unrepeated, o.Unrepeated)
+	increase(&s.Unrecovered, o.Unrecovered)
 	s.Older = s.Older || o.Older
 	s.Failures = append(s.Failures, o.Failures...)
 	s.FlakyTests = append(s.FlakyTests, o.FlakyTests[:min(len(o.FlakyTests), maxFlaky-len(s.FlakyTests))]...)

@@ -32,14 +32,14 @@ func Message(s Summary) string {
 	return text + sets
 }
 
-const flakyList, failedList, passedList, repeatedList = "flaky", "failed", "passed", "repeated"
+const flakyList, failedList, passedList, rerunList = "flaky", "failed", "passed", "repeated"
 
 // setLines leaves named failures half of the room, because people read them.
 func setLines(s Summary, room int) (text string) {
 	if len(s.Failures) > 0 {
 		room /= 2
 	}
-	for _, list := range [][]string{{repeatedList, string(s.RepeatedPassed)}, {failedList, string(s.FailedTests)},
+	for _, list := range [][]string{{rerunList, string(s.RerunPassed)}, {failedList, string(s.FailedTests)},
 		{passedList, string(s.PassedTests)}} {
 		if next := line(list); list[1] != "" && len(text)+len(next) <= room {
 			text += next
@@ -94,8 +94,8 @@ func (s *Summary) addName(list, name string) {
 		s.FlakyTests = append(s.FlakyTests, name)
 	case failedList:
 		s.FailedTests = NameSet(name)
-	case repeatedList:
-		s.RepeatedPassed = NameSet(name)
+	case rerunList:
+		s.RerunPassed = NameSet(name)
 	case passedList:
 		s.PassedTests = NameSet(name)
 	}

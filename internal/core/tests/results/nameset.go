@@ -102,6 +102,6 @@ func (t *Tests) Summary() Summary {
 	if _, nameless := t.outcomes[hashOf(junit.Unnamed)]; nameless { // it may be another test than in an earlier pod
 		s.PassedTests, s.NamesDigest = "", ""
 	}
-	s.RepeatedPassed = t.passedOf(t.Repeats)
+	s.RerunPassed = t.passedOf(t.Rerun)
 	return s
 }

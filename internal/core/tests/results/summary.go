@@ -57,9 +57,9 @@ type Summary struct {
 	// Matched is how many tests that ran each Quarantine of the run names, in their order.
 	Matched []int32 `json:"matched,omitempty"`
 
-	RepeatedPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed and did not fail; "" for runs that repeat none
+	RerunPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed and did not fail; "" for runs that repeat none
 
-	Unrepeated int32 `json:"-"` // failed tests of earlier attempts, which no later one shows to pass
+	Unrecovered int32 `json:"-"` // failed tests of earlier attempts, which no later one shows to pass
 	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
 }
 
@@ -136,7 +136,7 @@ func clean(s Summary) Summary {
 	if len(s.NamesDigest) != digestBytes {
 		s.NamesDigest = ""
 	}
-	s.RepeatedPassed = repeatedPassed(s.RepeatedPassed, s.Passed)
+	s.RerunPassed = rerunPassed(s.RerunPassed, s.Passed)
 	return s
 }
 

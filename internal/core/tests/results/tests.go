@@ -16,7 +16,7 @@ import (
 type Tests struct {
 	Secrets     mask.Values        // that are masked in names and texts
 	Quarantines quarantine.Matcher // finds the Quarantine of a test
-	Repeats     NameSet            // tests that the run is to repeat; "" if it runs all
+	Rerun     NameSet            // tests that the run is to repeat; "" if it runs all
 	LastAttempt bool               // of several tests of one name in a report, or in reports of the same tests, the last one counts
 
 	Counts   Counts
@@ -27,7 +27,7 @@ type Tests struct {
 
 	// outcomes by the hash of the name, because 200,000 names would need too much memory.
 	outcomes map[nameHash]outcome
-	repeated map[nameHash]int  // how many tests have the name, if more than one
+	sameName map[nameHash]int  // how many tests have the name, if more than one
 	failed   map[nameHash]bool // names of failed tests, without numbers; only of a run that repeats some
 	digests  map[[sha256.Size]byte]bool
 	matched  []int32 // how many tests that ran each Quarantine names
@@ -135,12 +135,12 @@ func (t *Tests) isCopy(digest [sha256.Size]byte) bool {
 // count numbers tests with the same name, such as the cases of a table, so that they do not count as attempts at one test.
 func (t *Tests) count(tests []found) {
 	if t.outcomes == nil {
-		t.outcomes, t.repeated, t.failed = map[nameHash]outcome{}, map[nameHash]int{}, map[nameHash]bool{}
+		t.outcomes, t.sameName, t.failed = map[nameHash]outcome{}, map[nameHash]int{}, map[nameHash]bool{}
 	}
 	for _, f := range tests {
 		number := t.numberOf(f.hash)
 		t.outcomes[f.hash.and(number)] = f.outcome
-		if f.outcome == failed && t.Repeats != "" {
+		if f.outcome == failed && t.Rerun != "" {
 			t.failed[f.hash] = true
 		}
 		if f.failure != nil && len(t.Failures) < maxFailures {
@@ -165,8 +165,8 @@ func (t *Tests) numberOf(name nameHash) (number string) {
 		if _, exists := t.outcomes[name.and(number)]; !exists {
 			return number
 		}
-		t.repeated[name]++
-		number = fmt.Sprintf(" (%d)", t.repeated[name]+1)
+		t.sameName[name]++
+		number = fmt.Sprintf(" (%d)", t.sameName[name]+1)
 	}
 }
 

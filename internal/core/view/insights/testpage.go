@@ -45,7 +45,7 @@ type TestRunRow struct {
 	Branch        string
 	Took          string
 	Message       string
-	Repeated      bool // the run after it said the same
+	SameMessage   bool // the run after it said the same
 	Omitted       int  // newer ones that are not listed
 	First         bool // of the row of failures
 	At            *view.Time
@@ -104,7 +104,7 @@ func TestPageOf(t httpapi.TestHistory, p Period, namespace string, now time.Time
 	for _, r := range chosen.Last {
 		row := testRunRowOf(r, now)
 		row.First = chosen.Failing != nil && chosen.Failing.First.ID == r.ID
-		row.Repeated = len(page.Runs) > 0 && page.Runs[len(page.Runs)-1].Message == row.Message
+		row.SameMessage = len(page.Runs) > 0 && page.Runs[len(page.Runs)-1].Message == row.Message
 		page.Runs = append(page.Runs, row)
 	}
 	if chosen.Failing != nil {
@@ -176,14 +176,14 @@ func testFigures(t httpapi.TestHistory, in httpapi.TestInPlace) []Figure {
 	if in.Flips >= comesAndGoes {
 		goes.Value = "yes"
 	}
-	repeated := Figure{Name: "Passed when repeated", Value: fmt.Sprint(in.Flaky), Note: "of " + plaintext.Count(in.Runs, "run")}
+	retried := Figure{Name: "Passed when repeated", Value: fmt.Sprint(in.Flaky), Note: "of " + plaintext.Count(in.Runs, "run")}
 	seen := Figure{Name: "Seen in", Value: fmt.Sprint(len(t.Places)), Note: "places"}
 	if len(t.Places) == 1 {
 		seen.Note = "place"
 	}
 	return []Figure{
 		{Name: fmt.Sprintf("Passed, %d days", t.Days), Value: percentOf(in.Passed, in.Runs), Note: fmt.Sprintf("%d of %d", in.Passed, in.Runs)},
-		goes, repeated,
+		goes, retried,
 		{Name: "Takes, median", Value: milliseconds(in.MedianMilliseconds)},
 		seen,
 	}

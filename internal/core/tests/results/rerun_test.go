@@ -17,16 +17,16 @@ func reportOf(cases string) string {
 // TestRepeatedPassed: a pod says which of the tests that it was to repeat passed, whatever else it ran.
 func TestRepeatedPassed(t *testing.T) {
 	names := []string{"c > a", "c > b", "c > s", "c > missing"}
-	tests := results.Tests{Repeats: results.SetOf(names)}
+	tests := results.Tests{Rerun: results.SetOf(names)}
 	tests.Add("junit.xml", strings.NewReader(reportOf(`<testcase classname="c" name="a"/><testcase classname="c" name="b"><failure/></testcase>`+
 		`<testcase classname="c" name="s"><skipped/></testcase><testcase classname="c" name="other"/>`)))
 	parsed, ok := results.ParseMessage(results.Message(tests.Summary()))
-	if !ok || !parsed.RepeatedPassed.Has("c > a") || parsed.RepeatedPassed.Len() != 1 {
+	if !ok || !parsed.RerunPassed.Has("c > a") || parsed.RerunPassed.Len() != 1 {
 		t.Fatalf("%+v", parsed)
 	}
-	other := results.Tests{Repeats: results.SetOf(names)}
+	other := results.Tests{Rerun: results.SetOf(names)}
 	other.Add("junit.xml", strings.NewReader(reportOf(`<testcase classname="c" name="a"/><testcase classname="c" name="missing"/>`)))
-	merged := results.Merge([]results.Pod{{Name: "x", Summary: parsed}, {Name: "y", Summary: other.Summary()}}).RepeatedPassed
+	merged := results.Merge([]results.Pod{{Name: "x", Summary: parsed}, {Name: "y", Summary: other.Summary()}}).RerunPassed
 	if merged.Len() != 2 || !merged.Has("c > missing") || results.SetOf(names).Without(merged).Len() != 2 {
 		t.Errorf("%q", merged)
 	}
@@ -61,7 +61,7 @@ func TestRepeatedOncePassed(t *testing.T) {
 			var pods []results.Pod
 			var documents []results.Document
 			for i, report := range []string{tc.first, tc.end} {
-				tests := results.Tests{Repeats: results.SetOf([]string{"c > a"})}
+				tests := results.Tests{Rerun: results.SetOf([]string{"c > a"})}
 				tests.Add("junit.xml", strings.NewReader(reportOf(report)))
 				parsed, _ := results.ParseMessage(results.Message(tests.Summary()))
 				from := start.Add(time.Duration(10*i) * time.Second)
@@ -71,12 +71,12 @@ func TestRepeatedOncePassed(t *testing.T) {
 				}
 				pods = append(pods, p)
 				documents = append(documents, results.Document{Index: p.Index, Started: p.Started, Ended: p.Ended, Counts: tests.Counts,
-					Failures: tests.Failures, PassedTests: tests.Summary().PassedTests, RepeatedPassed: tests.Summary().RepeatedPassed})
+					Failures: tests.Failures, PassedTests: tests.Summary().PassedTests, RerunPassed: tests.Summary().RerunPassed})
 			}
 			if tc.replaced { // only one that failed is replaced
 				pods[0].Failed = true
 			}
-			if got := results.Merge(pods).RepeatedPassed.Len(); got != tc.want {
+			if got := results.Merge(pods).RerunPassed.Len(); got != tc.want {
 				t.Errorf("%s pods: %d", tc.reason, got)
 			}
 			if got := results.PassedAgain(documents).Len(); got != tc.want && name != "failures without names" {
@@ -90,17 +90,17 @@ func TestRepeatedOncePassed(t *testing.T) {
 func TestFullMessage(t *testing.T) {
 	var b strings.Builder
 	var names []string
-	for i := range results.MaxRepeated {
+	for i := range results.MaxRerun {
 		name := strings.Repeat("x", i+1)
 		names = append(names, "c > "+name)
 		b.WriteString(`<testcase classname="c" name="` + name + `"/>`)
 	}
 	set := results.SetOf(names)
-	tests := results.Tests{Repeats: set}
+	tests := results.Tests{Rerun: set}
 	tests.Add("junit.xml", strings.NewReader(reportOf(b.String())))
 	message := results.Message(tests.Summary())
 	parsed, _ := results.ParseMessage(message)
-	if left := set.Without(parsed.RepeatedPassed).Len(); left != 0 || len(message) > 4<<10 {
+	if left := set.Without(parsed.RerunPassed).Len(); left != 0 || len(message) > 4<<10 {
 		t.Errorf("%d are missing of a message of %d bytes", left, len(message))
 	}
 }
@@ -112,8 +112,8 @@ func TestHostileRepeated(t *testing.T) {
 		`{"reports":1,"unread":0,"tests":900,"passed":900}` + "\n" + `["repeated","` + strings.Repeat("AAAAAAAA", 401) + `"]` + "\n",
 		`{"reports":1,"unread":0,"tests":1,"passed":1,"namesDigest":"short"}` + "\n",
 	} {
-		if s, ok := results.ParseMessage(text); !ok || s.RepeatedPassed != "" || s.NamesDigest != "" {
-			t.Errorf("%t %q %q", ok, s.RepeatedPassed, s.NamesDigest)
+		if s, ok := results.ParseMessage(text); !ok || s.RerunPassed != "" || s.NamesDigest != "" {
+			t.Errorf("%t %q %q", ok, s.RerunPassed, s.NamesDigest)
 		}
 	}
 }

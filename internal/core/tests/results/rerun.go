@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/junit"
 )
 
-// MaxRepeated bounds the failed tests that a run repeats: the message of a pod has no room to say of more that they passed.
-const MaxRepeated = maxSet
+// MaxRerun bounds the failed tests that a run repeats: the message of a pod has no room to say of more that they passed.
+const MaxRerun = maxSet
 
 // SetOf returns the set of the names of tests, as reports have them.
 func SetOf(names []string) NameSet {
@@ -40,8 +40,8 @@ func (s NameSet) Without(other NameSet) NameSet {
 
 func (s NameSet) union(other NameSet) NameSet { return s + other.Without(s) }
 
-// repeatedPassed bounds what a pod says: it names tests that were to be repeated.
-func repeatedPassed(s NameSet, passed int32) NameSet {
+// rerunPassed bounds what a pod says: it names tests that were to be repeated.
+func rerunPassed(s NameSet, passed int32) NameSet {
 	if !s.Valid() || s.Len() > int(passed) {
 		return ""
 	}
@@ -134,4 +134,4 @@ var number = regexp.MustCompile(` \(([2-9]|[1-9][0-9]+)\)$`)
 func unnumbered(name string) string { return number.ReplaceAllString(name, "") }
 
 // PassedAgain returns the tests that a run was to repeat and that passed and did not fail, from the documents of its pods.
-func PassedAgain(documents []Document) NameSet { return Merge(podsOf(documents)).RepeatedPassed }
+func PassedAgain(documents []Document) NameSet { return Merge(podsOf(documents)).RerunPassed }
