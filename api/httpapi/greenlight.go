@@ -67,7 +67,9 @@ type Bug struct {
 }
 
 // HasSuccessor reports whether the answer is about the run that repeats the root.
-func (g Greenlight) HasSuccessor() bool { return g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != "" }
+func (g Greenlight) HasSuccessor() bool {
+	return g.RelevantRunID == g.RootRunID && g.RepeatedByRunID != ""
+}
 
 // Counting returns the id of the run that the answer is about.
 func (g Greenlight) Counting() string {

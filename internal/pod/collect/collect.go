@@ -27,7 +27,7 @@ type Collector struct {
 	Directory string          // into which the tests wrote
 	Index     *int            // completion index of the pod; nil if its Job has none
 	Secrets   mask.Values     // of secret variables, which are masked in what is read of reports
-	Rerun   results.NameSet // failed tests that the run is to repeat; "" if it runs all
+	Rerun     results.NameSet // failed tests that the run is to repeat; "" if it runs all
 	Attempts  v1alpha1.AttemptsPolicy
 	Started   time.Time
 	Budget    time.Duration // for everything

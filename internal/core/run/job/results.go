@@ -25,7 +25,7 @@ const (
 	CollectBudgetVariable    = "POSTFLIGHT_COLLECT_BUDGET"     // how long the sidecar may take, as a Go duration
 	CollectCAVariable        = "POSTFLIGHT_COLLECT_CA"         // PEM for the TLS of store and manager, in addition to the image's
 	CollectQuarantine        = "POSTFLIGHT_COLLECT_QUARANTINE" // the Quarantines of the run, as JSON
-	CollectRerunVariable   = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
+	CollectRerunVariable     = "POSTFLIGHT_COLLECT_REPEATS"    // results.NameSet of the failed tests that the run repeats
 	CollectAttempts          = "POSTFLIGHT_COLLECT_ATTEMPTS"   // results.attempts of the Trigger, unless it is All
 	CollectMaskVariable      = "POSTFLIGHT_COLLECT_MASK"       // texts, each on a line, that are masked in what is read of reports
 	ResultsDirectoryVariable = "POSTFLIGHT_RESULTS_DIR"        // into which the tests write, as each container sees it

@@ -13,13 +13,13 @@ type Document struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	Counts
-	Failures       []Failure `json:"failures"`                 // the first 1,000, new ones first
-	FlakyTests     []string  `json:"flakyTests,omitempty"`     // names of the first 20
-	PassedTests    NameSet   `json:"passedTests,omitempty"`    // of at most 400; empty: they are too many
-	NamesDigest    string    `json:"namesDigest,omitempty"`    // of all tests that ran, as of a Summary
+	Failures    []Failure `json:"failures"`                 // the first 1,000, new ones first
+	FlakyTests  []string  `json:"flakyTests,omitempty"`     // names of the first 20
+	PassedTests NameSet   `json:"passedTests,omitempty"`    // of at most 400; empty: they are too many
+	NamesDigest string    `json:"namesDigest,omitempty"`    // of all tests that ran, as of a Summary
 	RerunPassed NameSet   `json:"repeatedPassed,omitempty"` // tests that the run was to repeat, and that passed and did not fail
-	Files          []File    `json:"files"`                    // that were uploaded
-	Problems       []string  `json:"problems"`                 // sentences: which files and reports were lost, and why
+	Files       []File    `json:"files"`                    // that were uploaded
+	Problems    []string  `json:"problems"`                 // sentences: which files and reports were lost, and why
 }
 
 // File is an artifact.

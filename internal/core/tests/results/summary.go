@@ -60,7 +60,7 @@ type Summary struct {
 	RerunPassed NameSet `json:"-"` // tests that the run was to repeat, and that passed and did not fail; "" for runs that repeat none
 
 	Unrecovered int32 `json:"-"` // failed tests of earlier attempts, which no later one shows to pass
-	Older      bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
+	Older       bool  `json:"-"` // a collector of an earlier version wrote it, which does not count unread reports
 }
 
 // Status returns the summary for the status of a Suite, or nil if no report was read.

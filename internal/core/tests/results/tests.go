@@ -16,7 +16,7 @@ import (
 type Tests struct {
 	Secrets     mask.Values        // that are masked in names and texts
 	Quarantines quarantine.Matcher // finds the Quarantine of a test
-	Rerun     NameSet            // tests that the run is to repeat; "" if it runs all
+	Rerun       NameSet            // tests that the run is to repeat; "" if it runs all
 	LastAttempt bool               // of several tests of one name in a report, or in reports of the same tests, the last one counts
 
 	Counts   Counts
