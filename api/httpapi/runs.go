@@ -11,7 +11,7 @@ type Run struct {
 	Trigger     string `json:"trigger"`
 	Environment string `json:"environment"`
 
-	State   string `json:"state"` // Queued, Starting, Running, Passed, Failed, TimedOut, Canceled, Superseded or Error
+	State   string `json:"state"` // Queued, Starting, Running, Passed, Failed, TimedOut, Inconclusive, Canceled, Superseded or Error
 	Message string `json:"message,omitempty"`
 
 	Branch            string `json:"branch,omitempty"`

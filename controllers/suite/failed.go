@@ -97,8 +97,8 @@ func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.
 	return link, unavailable, nil
 }
 
-// ambiguous returns a failed test of a run of which the name is that of several tests, such as of two shards: then nobody knows which one a
-// repetition repeats. It reads all tests of the run, which are in the store once its record is.
+// ambiguous returns the name of a failed test that several tests of the run have, such as in two shards: then it is unknown which of them
+// to rerun. It reads all tests of the run, which are in the store once its record is.
 func (r *Reconciler) ambiguous(ctx context.Context, team *v1alpha1.Team, link rerun.Link) (name string, unavailable error) {
 	if r.Tests == nil {
 		return "", nil

@@ -91,7 +91,7 @@ func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job
 // observeJob reads pods and events only if the Job's status is not enough: reads are costly when a thousand runs start.
 func (r *Reconciler) observeJob(ctx context.Context, o *lifecycle.Observation) error {
 	o.Inputs = inputsOf(o.Suite, o.Job)
-	o.Stopping = lifecycle.Stopping{Since: outcome.StoppingSince(o.Job), Requested: job.StopRequested(o.Job), Grace: job.GracePeriod(o.Job)}
+	o.Stopping.Since, o.Stopping.Requested, o.Stopping.Grace = outcome.StoppingSince(o.Job), job.StopRequested(o.Job), job.GracePeriod(o.Job)
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= lifecycle.StopCheckAfter
 	state := r.observeStart(o)
 	o.SetJob(o.Job, state)
@@ -199,7 +199,7 @@ func (r *Reconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	if newest != nil && suite.SameCommit(newest, s) && !suite.Siblings(newest, s) {
+	if newest != nil && suite.SameCommitOfOtherTrigger(newest, s) && !suite.Siblings(newest, s) {
 		return all() // the newest of another commit counts
 	}
 	stream, err := r.suites(ctx, id.namespace, client.MatchingFields{index.UnfinishedStream: id.key})

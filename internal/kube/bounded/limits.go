@@ -1,5 +1,5 @@
 // Package bounded bounds the memory that the objects of one namespace take in a manager's cache. An object beyond a bound is not cached, so
-// it seems not to exist. Two things know better: its status says why, and a notification says which Triggers were left out.
+// it seems not to exist. Only its status, and the answer to a notification, show that it exists.
 package bounded
 
 import (

@@ -266,8 +266,8 @@ func successor(o Observation, refusal string, now time.Time) (step *Decision, se
 	}
 }
 
-// NextSuccessor returns the attempt that repeats a run which is about to end, or why there can be none, as a sentence. Only runs of which
-// something was compared are repeated because that changed.
+// NextSuccessor returns the attempt that repeats a run which is about to end, or why there can be none, as a sentence. If its
+// workloads were compared, it is repeated because they changed; otherwise it is a retry.
 func NextSuccessor(o Observation, now time.Time) (next *v1alpha1.Suite, problem string) {
 	if o.UnderTest.Tested != nil {
 		return rerun.SuccessorOf(o.Suite, o.Trigger, v1alpha1.OriginRepetition, o.Ledger, now)

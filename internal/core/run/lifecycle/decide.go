@@ -129,7 +129,7 @@ type amendment func(o Observation, end Decision, now time.Time) *Decision
 var amendments = []amendment{
 	// These look at runs that passed on their own.
 	failedTestsPassed, // first, because its sentence about all tests begins the message
-	allTestsRan,       // before the next two, which say that the tests passed
+	allTestsRan,       // before the next, which says that the tests passed
 	nothingElseDeployed,
 
 	workloadsUnchanged, // after these, because it takes every verdict, whatever the tests said

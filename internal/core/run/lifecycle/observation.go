@@ -90,7 +90,7 @@ const (
 	Report      Action = ""            // nothing is left to do but to write the status
 	RequestSlot Action = "RequestSlot" // find the position in the queue
 	StopPods    Action = "StopPods"    // with their grace period, and keep them for their logs
-	EndPods     Action = "EndPods"     // of which the tests have ended
+	EndPods     Action = "EndPods"     // whose tests have ended
 	FindInputs  Action = "FindInputs"  // look for the files of the run. It makes a Position stale
 	FindFailed  Action = "FindFailed"  // look for the failed tests that the run repeats. It makes a Position stale, too
 	CreateJob   Action = "CreateJob"

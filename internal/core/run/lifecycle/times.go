@@ -54,7 +54,7 @@ func timeLimit(o Observation) time.Duration {
 	}
 }
 
-// jobPollInterval is for Jobs of which no event may come: stuck or late ones, and those that the cache does not have.
+// jobPollInterval is for Jobs that may cause no event: stuck or late ones, and those that the cache does not have.
 func jobPollInterval(o Observation, now time.Time) time.Duration {
 	if o.Unlabeled {
 		return unlabeledEvery

@@ -127,13 +127,13 @@ func (v version) progress() string {
 		return strings.TrimRight(cmp.Or(v1alpha1.ReadyProblem(v.environment.Status.Conditions), "Its workloads have not been read yet"),
 			".") + "."
 	}
-	if d.Ready != nil && *d.Ready && v.is(d.SHA) {
+	if d.Ready != nil && *d.Ready && v.matches(d.SHA) {
 		return ""
 	}
 	var says []string
 	for _, w := range d.Workloads {
-		if !w.Ready || !v.is(w.SHA) {
-			says = append(says, v.of(w))
+		if !w.Ready || !v.matches(w.SHA) {
+			says = append(says, v.missingIn(w))
 		}
 	}
 	if more := len(says) - maxProgress; more > 0 {
@@ -142,11 +142,11 @@ func (v version) progress() string {
 	return cmp.Or(strings.Join(says, " "), d.Message, "Its workloads are being rolled out.")
 }
 
-// of says what one workload has instead.
-func (v version) of(w v1alpha1.DeployedWorkload) string {
+// missingIn says what one workload has instead.
+func (v version) missingIn(w v1alpha1.DeployedWorkload) string {
 	object := "The " + w.Kind + " " + w.Name
 	switch {
-	case w.SHA != "" && !v.is(w.SHA):
+	case w.SHA != "" && !v.matches(w.SHA):
 		return strings.TrimSpace(fmt.Sprintf("%s has %s. %s", object, suite.ShownSHA(w.SHA), w.Message))
 	case w.Message != "":
 		return w.Message
@@ -162,8 +162,8 @@ func (v version) late(progress string, limit time.Duration) string {
 	what := v.String()
 	d, e := v.deployed(), v.environment.Name
 	check := fmt.Sprintf(" Check what deploys it, which \"postflight environments show %s\" shows, then notify again.", e)
-	coming := func(w v1alpha1.DeployedWorkload) bool { return v.is(w.SHA) }
-	if d == nil || d.SHA == "" || v.is(d.SHA) || slices.ContainsFunc(d.Workloads, coming) {
+	coming := func(w v1alpha1.DeployedWorkload) bool { return v.matches(w.SHA) }
+	if d == nil || d.SHA == "" || v.matches(d.SHA) || slices.ContainsFunc(d.Workloads, coming) {
 		return fmt.Sprintf("In %s, %s was not complete within %s: %s%s", e, what, plaintext.Duration(limit), progress, check)
 	}
 	has := v
@@ -172,8 +172,8 @@ func (v version) late(progress string, limit time.Duration) string {
 		plaintext.Duration(limit), progress, check)
 }
 
-// is reports whether a text means the commit: either may be the beginning of the other, as Git shortens it.
-func (v version) is(sha string) bool {
+// matches reports whether a text means the commit: either may be the beginning of the other, as Git shortens it.
+func (v version) matches(sha string) bool {
 	return v.sha == "" || commit.SameSHA(v.sha, sha)
 }
 

@@ -66,7 +66,7 @@ func (l *group) after(m *member) (next *member) {
 func (q *Queue) arrived(m *member) {
 	p := q.pass
 	switch {
-	case p == nil || q.limits.of(m.group.need) == 0:
+	case p == nil || q.limits.smallest(m.group.need) == 0:
 	case p.last != nil && before(m, p.last):
 		q.pass = nil
 	case !p.parked[m.group.need]:
@@ -76,7 +76,7 @@ func (q *Queue) arrived(m *member) {
 
 // left drops the pass if it has seen a run that waits no longer.
 func (q *Queue) left(m *member) {
-	if p := q.pass; p != nil && q.limits.of(m.group.need) != 0 && p.last != nil && !before(p.last, m) {
+	if p := q.pass; p != nil && q.limits.smallest(m.group.need) != 0 && p.last != nil && !before(p.last, m) {
 		q.pass = nil
 	}
 }

@@ -94,7 +94,7 @@ func moment(t, now time.Time, layout string) string {
 	return t.Format(layout + " on 2 January 2006")
 }
 
-// HoldWhy says why an Environment is on hold, and who put it there, as far as somebody has said so.
+// HoldWhy says why an Environment is on hold, and who put it there, as far as it is known.
 func HoldWhy(e *v1alpha1.Environment) string {
 	var why []string
 	if reason := plaintext.Line(e.Spec.Hold.Reason, maxHoldReason); reason != "" {

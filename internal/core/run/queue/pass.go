@@ -48,7 +48,7 @@ func (q *Queue) current() *pass {
 		ahead: counts{trigger: map[string]int{}, environment: map[string]int{}, both: map[need]int{}},
 	}
 	for _, l := range q.groups {
-		if q.limits.of(l.need) == 0 {
+		if q.limits.smallest(l.need) == 0 {
 			continue
 		}
 		if first, ok := l.members.Min(); ok {
@@ -92,7 +92,7 @@ func (p *pass) see(m *member) {
 		return
 	}
 	p.refused++
-	if position := p.ahead.of(m.group.need) + 1; position <= exactPositions {
+	if position := p.ahead.waiting(m.group.need) + 1; position <= exactPositions {
 		p.positions[m] = Position{Number: position, Wait: p.queue.wait(m.group.need, full, position)}
 		p.fresh = append(p.fresh, m)
 	}
@@ -141,7 +141,7 @@ func (p *pass) unpark(m *member, full fullness) {
 	}
 }
 
-func (c *counts) of(n need) int {
+func (c *counts) waiting(n need) int {
 	return c.team + c.trigger[n.trigger] + c.environment[n.environment] - c.both[n]
 }
 
@@ -179,7 +179,7 @@ func (q *Queue) Position(name string) (position Position, known bool) {
 	if m == nil {
 		return Position{}, false
 	}
-	if !m.active && q.limits.of(q.limits.needs(m.trigger, m.environment)) != 0 {
+	if !m.active && q.limits.smallest(q.limits.needs(m.trigger, m.environment)) != 0 {
 		position = q.positionOf(m)
 	}
 	m.reported, m.noted = position.Number, false
@@ -229,21 +229,21 @@ func (q *Queue) MayStart(name string) bool {
 		return m != nil && m.active
 	}
 	position, near := q.current().positions[m]
-	return q.limits.of(m.group.need) == 0 || near && position.Number == 0
+	return q.limits.smallest(m.group.need) == 0 || near && position.Number == 0
 }
 
 // ready returns how many of the waiting runs may start.
 func (q *Queue) ready() int {
 	ready := int(q.current().granted.team)
 	for n, l := range q.groups {
-		if q.limits.of(n) == 0 {
+		if q.limits.smallest(n) == 0 {
 			ready += l.members.Len()
 		}
 	}
 	return ready
 }
 
-// LastPriority is that of status messages, which come after every Job that can be created. Higher priorities are reconciled earlier:
+// LastPriority is the priority of status messages, which come after every Job that can be created. Higher priorities are reconciled earlier:
 // changed objects have 0, and those that a manager finds when it starts -100.
 const LastPriority = -200
 

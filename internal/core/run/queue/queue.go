@@ -213,7 +213,7 @@ func (q *Queue) start(m *member) {
 	case m.group == nil:
 		q.pass = nil
 		return
-	case q.pass != nil && q.limits.of(m.group.need) != 0 && !q.pass.started(m):
+	case q.pass != nil && q.limits.smallest(m.group.need) != 0 && !q.pass.started(m):
 		q.pass = nil
 	}
 	m.group.remove(q, m)
@@ -221,7 +221,7 @@ func (q *Queue) start(m *member) {
 
 // freed drops the pass if a run may wait for the slots of m.
 func (q *Queue) freed(m *member) {
-	if q.pass != nil && q.pass.refused > 0 && q.limits.of(q.limits.needs(m.trigger, m.environment)) != 0 {
+	if q.pass != nil && q.pass.refused > 0 && q.limits.smallest(q.limits.needs(m.trigger, m.environment)) != 0 {
 		q.pass = nil
 	}
 }

@@ -34,7 +34,8 @@ func newSettling() *settling {
 }
 
 // SetSettle takes spec.settle of an Environment, and what its status says of deployments. The queue keeps those of its runs only for
-// Environments that have it: list returns all of its Suites, also those that have ended, and is called when it gets it.
+// Environments that have it: list returns all of its Suites, also those that have ended, and is called when the
+// Environment gets spec.settle.
 func (q *Queue) SetSettle(e *v1alpha1.Environment, list func() []*v1alpha1.Suite) {
 	if e.Spec.Settle == nil {
 		q.RemoveSettle(e.Name)

@@ -25,8 +25,8 @@ func (l Limits) needs(trigger, environment string) need {
 	return need{trigger, environment}
 }
 
-// of returns how many runs with a need can be active at once; 0 means no limit.
-func (l Limits) of(n need) int32 {
+// smallest returns how many runs with a need can be active at once; 0 means no limit.
+func (l Limits) smallest(n need) int32 {
 	least := int32(0)
 	for _, limit := range [...]int32{l.Team, l.Trigger[n.trigger], l.Environment[n.environment]} {
 		if limit != 0 && (least == 0 || limit < least) {

@@ -101,8 +101,8 @@ func (d Duplicate) tooOld(s *v1alpha1.Suite) bool {
 
 func hasResult(s *v1alpha1.Suite) bool { return state.Of(s.State()).Result && s.Finished() }
 
-// maxFoundBy is that of status.foundBy. One commit is hardly deployed as often while a sender still repeats its requests, and 64 are 5 KiB
-// without URLs.
+// maxFoundBy is the limit of status.foundBy. A commit is hardly deployed 64 times while a sender still sends its requests again, and 64
+// entries take 5 KiB without URLs.
 const maxFoundBy = 64
 
 // NotifiedBy reports whether the notification with an Idempotency-Key created the run, or found it. Of those that found it, the last 64 are

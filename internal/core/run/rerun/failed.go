@@ -74,7 +74,7 @@ type FailedTests struct {
 	NotWhole    string // a sentence: why the two cannot be taken together
 }
 
-// Link is a run of which another one repeats the failed tests.
+// Link is a run whose failed tests another run repeats.
 type Link struct {
 	Suite     *v1alpha1.Suite
 	Documents []results.Document
@@ -94,8 +94,8 @@ type FailedRequest struct {
 	Runs        []*v1alpha1.Suite // of the Trigger
 }
 
-// ClaimProblem returns why a run cannot repeat the failed tests of those that it names, as a sentence, or "". The first of the chain is the
-// one that it names, each next the one that that names, and so on, as far as they exist. Anyone who creates Suites may write the name.
+// ClaimProblem returns why a run cannot repeat the failed tests of those that it names, as a sentence, or "". It names the first of
+// the chain, that one names the second, and so on, as far as they exist. Anyone who creates Suites may write the name.
 func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 	for i := 0; s.Spec.OnlyFailedOf != nil; i++ {
 		ref := s.Spec.OnlyFailedOf

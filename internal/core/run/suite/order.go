@@ -42,8 +42,8 @@ func StreamKey(s *v1alpha1.Suite) string {
 	return Hash(x.Trigger, x.Environment, x.Key)
 }
 
-// SameCommit reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
-func SameCommit(a, b *v1alpha1.Suite) bool {
+// SameCommitOfOtherTrigger reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
+func SameCommitOfOtherTrigger(a, b *v1alpha1.Suite) bool {
 	return a.Spec.Trigger.Name != b.Spec.Trigger.Name && commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment))
 }
 
@@ -74,7 +74,7 @@ func NewerDeployment(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Suit
 	if n := newest(newer); n == nil || Siblings(n, s) {
 		return nil
 	}
-	return newest(slices.DeleteFunc(newer, func(other *v1alpha1.Suite) bool { return SameCommit(other, s) }))
+	return newest(slices.DeleteFunc(newer, func(other *v1alpha1.Suite) bool { return SameCommitOfOtherTrigger(other, s) }))
 }
 
 // isSuccessor does not trust the annotation alone, which anyone can write who creates Suites.
