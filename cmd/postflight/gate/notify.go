@@ -27,12 +27,7 @@ type NotifyOptions struct {
 	terminated         bool // the deployment is gone
 }
 
-func NewNotify() *cobra.Command {
-	o := &NotifyOptions{}
-	cmd := cli.WithTroubleExit(&cobra.Command{
-		Use:   "notify",
-		Short: "Report a deployment, which starts the runs of all Triggers that match it",
-		Long: `Reports a deployment. Every Trigger that matches it starts a run, unless the Trigger has a run of the
+const notifyLong = `Reports a deployment. Every Trigger that matches it starts a run, unless the Trigger has a run of the
 same commit that continues or has a result; --rerun starts another attempt of those that have a result.
 With --wait, the command waits for the runs and shows which tests failed, and its exit code gates the pipeline. A run
 that tests another deployment of the commit, with another URL, other variables or other input files, is no result of this
@@ -46,8 +41,9 @@ If $TRACEPARENT is set, as tools for OpenTelemetry do, the runs continue that tr
 ` + detection + `
 
 ` + cli.ExitCodes + `
-Without --wait, 0 means that every run was started.`,
-		Example: `  # In CI: report what was deployed, and stop the pipeline unless the runs pass
+Without --wait, 0 means that every run was started.`
+
+const notifyExample = `  # In CI: report what was deployed, and stop the pipeline unless the runs pass
   postflight notify --type staging --deployment-url https://staging.example.com --wait
 
   # The same, with a report of all tests for the CI system to show
@@ -63,7 +59,15 @@ Without --wait, 0 means that every run was started.`,
   postflight notify --branch main --sha "$(git rev-parse HEAD)" -v REGION=eu
 
   # The ids of the runs, for a script
-  postflight notify --type staging -o json | jq -r '.results[].created_suite_id'`,
+  postflight notify --type staging -o json | jq -r '.results[].created_suite_id'`
+
+func NewNotify() *cobra.Command {
+	o := &NotifyOptions{}
+	cmd := cli.WithTroubleExit(&cobra.Command{
+		Use:     "notify",
+		Short:   "Report a deployment, which starts the runs of all Triggers that match it",
+		Long:    notifyLong,
+		Example: notifyExample,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE: o.Command(func(ctx context.Context, _ []string) error {

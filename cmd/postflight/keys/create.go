@@ -29,14 +29,7 @@ type CreateOptions struct {
 	KeyFile     string        // where to write a new key; empty: print it
 }
 
-func newCreate() *cobra.Command {
-	o := &CreateOptions{}
-	var expires string
-	var stdin bool
-	cmd := &cobra.Command{
-		Use:   "create NAME",
-		Short: "Make an API key, and print it once",
-		Long: `Makes an API key for the team that owns the namespace, and prints it on standard output. The cluster
+const createLong = `Makes an API key for the team that owns the namespace, and prints it on standard output. The cluster
 stores only its hash: a lost key cannot be shown again, only replaced.
 
 A key starts with pf_ and its namespace, the only one where it is accepted, and ends in a checksum, so that
@@ -44,8 +37,9 @@ secret scanners recognize it. If your pipelines have keys already, keep them wit
 their form.
 
 With --dry-run, nothing is created and no cluster is needed: the APIKey is printed as YAML, for Git, and the key goes
-to the file of --key-file.`,
-		Example: `  postflight keys create github -n acme --description "GitHub Actions of acme/shop" --expires 90d
+to the file of --key-file.`
+
+const createExample = `  postflight keys create github -n acme --description "GitHub Actions of acme/shop" --expires 90d
 
   # Straight into the secrets of a repository
   postflight keys create github -n acme | gh secret set POSTFLIGHT_API_KEY
@@ -55,8 +49,18 @@ to the file of --key-file.`,
   gh secret set POSTFLIGHT_API_KEY --repo acme/shop < ci.key && rm ci.key
 
   # Keep the key that the pipelines have already
-  printf %s "$OLD_KEY" | postflight keys create legacy -n acme --from-stdin`,
-		Args: cobra.ExactArgs(1),
+  printf %s "$OLD_KEY" | postflight keys create legacy -n acme --from-stdin`
+
+func newCreate() *cobra.Command {
+	o := &CreateOptions{}
+	var expires string
+	var stdin bool
+	cmd := &cobra.Command{
+		Use:     "create NAME",
+		Short:   "Make an API key, and print it once",
+		Long:    createLong,
+		Example: createExample,
+		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			if expires != "" {
 				o.Expires, err = duration("--expires", expires)
