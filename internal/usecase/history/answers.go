@@ -101,14 +101,7 @@ func (a *answer) search(ctx context.Context, days []string, known places, failin
 	for _, t := range failing {
 		listed[key{t.Place, t.Name}] = true
 	}
-	last := map[string]map[httpapi.Place]bool{}
-	for _, p := range known {
-		day := days[p.lastWhole()]
-		if last[day] == nil {
-			last[day] = map[httpapi.Place]bool{}
-		}
-		last[day][p.Place] = true
-	}
+	last := known.lastWhole(days)
 	found := map[httpapi.Place][]httpapi.TestStats{}
 	err := a.each(ctx, only(days, last), history.Parts{}, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
 		here := make([][]httpapi.TestStats, len(d.Places))

@@ -53,6 +53,19 @@ func (all places) sorted() []*place {
 	return sorted
 }
 
+// lastWhole returns the places by the last day that has a run of all their tests.
+func (all places) lastWhole(days []string) map[string]map[httpapi.Place]bool {
+	last := map[string]map[httpapi.Place]bool{}
+	for _, p := range all {
+		day := days[p.lastWhole()]
+		if last[day] == nil {
+			last[day] = map[httpapi.Place]bool{}
+		}
+		last[day][p.Place] = true
+	}
+	return last
+}
+
 // lastWhole returns the last day on which the place ran all tests, or else the last day.
 func (p *place) lastWhole() int {
 	for _, d := range p.days {

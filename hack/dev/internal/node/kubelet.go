@@ -12,10 +12,8 @@ import (
 // Name is the node's name in the cluster.
 const Name = "local"
 
-// writeKubelet writes the KubeletConfiguration. JSON is YAML.
-func writeKubelet(l layout.Layout, p layout.Plan) error {
-	root := l.Path("node", "kubelet")
-	config := map[string]any{
+func kubeletConfig(l layout.Layout, p layout.Plan) map[string]any {
+	return map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
 
@@ -38,7 +36,7 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 		"failCgroupV1":             false,
 		"failSwapOn":               false,
 		"podLogsDir":               l.Path("node", "pods"),
-		"volumePluginDir":          root + "/volume-plugins",
+		"volumePluginDir":          l.Path("node", "kubelet") + "/volume-plugins",
 
 		"clusterDNS":    []string{p.DNSIP()},
 		"clusterDomain": ClusterDomain,
@@ -57,11 +55,15 @@ func writeKubelet(l layout.Layout, p layout.Plan) error {
 		"maxPods":             250,
 		"serializeImagePulls": false,
 	}
-	content, err := json.MarshalIndent(config, "", "  ")
+}
+
+// writeKubelet writes the KubeletConfiguration. JSON is YAML.
+func writeKubelet(l layout.Layout, p layout.Plan) error {
+	content, err := json.MarshalIndent(kubeletConfig(l, p), "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
+	if err := os.MkdirAll(l.Path("node", "kubelet"), 0o755); err != nil {
 		return err
 	}
 	return errors.Join(writeResolvConf(l), layout.WriteFile(l.Path("node", "kubelet.json"), content, 0o644))
