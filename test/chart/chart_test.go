@@ -193,7 +193,6 @@ func TestValues(t *testing.T) {
 		"a duration without unit":      {"holdBudget=45", "holdBudget"},
 		"a version of TLS":             {"tls.minVersion=1.1", "minVersion"},
 		"an unknown level":             {"logLevel=TRACE", "logLevel"},
-		"an unknown unit of memory":    {"resources.limits.memory=1GB", "resources.limits.memory"},
 		"TLS without a certificate":    {"tls.enabled=true", "tls.existingSecret"},
 		"a bucket without a store":     {"store.bucket=a", "store.endpoint"},
 		"a store without a bucket":     {"store.endpoint=https://example.com", "store.bucket"},
