@@ -118,7 +118,8 @@ func TestRoomForTriggers(t *testing.T) {
 // TestTriggersBeforeTheirTeam: Triggers without a Team share a bound, and have their own as soon as they have a Team.
 func TestTriggersBeforeTheirTeam(t *testing.T) {
 	w := world.Empty(t)
-	full := w.Namespace(t)
+	full := "0-" + w.NS // objects of the same second are ordered by their namespaces
+	w.Must(w.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: full}}))
 	w.StartManager(full)
 	hasTriggers(w, "large", 24, createdIn(full), withBytes(400<<10))
 	w.HasCondition(build.Trigger("large-23", createdIn(full)), v1alpha1.ConditionReady, v1alpha1.ReasonTooLarge, "")
