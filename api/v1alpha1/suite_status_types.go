@@ -16,8 +16,9 @@ type SuiteStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions of the run. Succeeded is its state: Unknown (Queued, Starting, Running), True (Passed), or False (any other
-	// end, such as Failed). True and False never change. For tools that use kstatus, Reconciling is True until the end, and Stalled after an end that is not Passed.
+	// conditions of the run. Succeeded is its state: Unknown (Queued, Starting, Running), True (Passed), or False (any other end, such as
+	// Failed). True and False never change. For tools that use kstatus, Reconciling is True until the end, and Stalled after an end that is
+	// not Passed.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -243,8 +243,8 @@ func (q *Queue) ready() int {
 	return ready
 }
 
-// LastPriority is the priority of status messages, which come after every Job that can be created. Higher priorities are reconciled earlier:
-// changed objects have 0, and those that a manager finds when it starts -100.
+// LastPriority is the priority of status messages, which come after every Job that can be created. Higher priorities are reconciled
+// earlier: changed objects have 0, and those that a manager finds when it starts -100.
 const LastPriority = -200
 
 // Priority is that of a run that has changed: whether it may start, or only its message can change.
