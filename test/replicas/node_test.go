@@ -65,7 +65,7 @@ func TestNodeLost(t *testing.T) {
 		t.Logf("NODE_LOST how=%q ended_after_seconds=%.0f", how, ended.Status.CompletionTime.Sub(began).Seconds())
 		want := "may still be running"
 		if how == "forced" {
-			want = "by hand or with its node"
+			want = "by hand, by a drain, or with its node"
 		}
 		if m := meta.FindStatusCondition(ended.Status.Conditions, v1alpha1.ConditionSucceeded).Message; !strings.Contains(m, want) {
 			t.Errorf("%s: %q, want %q", how, m, want)

@@ -84,7 +84,7 @@ func (c *Candidate) stand(ctx context.Context) error {
 	return err
 }
 
-// errStillWorking ends the process: no other replica may begin before the work has stopped, so the lease has to expire.
+// errStillWorking ends the process: nobody else may begin before the work has stopped, so the lease has to expire.
 var errStillWorking = errors.New("the leader's work did not stop")
 
 // The end of a term is no error unless it ends by itself.

@@ -89,7 +89,7 @@ func (c *conn) CloseWrite() error {
 
 var errTooManyHeaders = errors.New("too many header fields")
 
-// head counts the lines of the head of an HTTP/1 request, up to the empty line that ends it.
+// head counts the lines of the head of an HTTP/1 request, up to the empty one that ends it.
 type head struct {
 	max, lines int
 	bytes      int
