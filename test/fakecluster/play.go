@@ -42,6 +42,11 @@ func (c *Cluster) watchSuite(ctx context.Context, r ctrl.Request) (time.Duration
 	if err := c.client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
 		return 0, err
 	}
+	if c.Pods && s.Finished() { // the Job is gone already, so nothing else collects its pod
+		if err := c.deletePod(ctx, j, 0); err != nil {
+			return 0, err
+		}
+	}
 	return 0, c.finalize(ctx, s)
 }
 

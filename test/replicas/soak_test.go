@@ -56,7 +56,7 @@ func TestSoak(t *testing.T) {
 	s.tm.unbind()
 	trigger := s.tm.trigger("smoke")
 	s.tm.update(trigger, func() { trigger.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: s.ttl} })
-	s.f = &fakecluster.Cluster{Tests: soakTests}
+	s.f = &fakecluster.Cluster{Tests: soakTests, Pods: true} // without a pod that passed, a run ends as Error
 	s.f.Start(t, server)
 	systemNamespace(t, server)
 	freeLead(t, server)
