@@ -60,7 +60,7 @@ func runSplit(args []string, in io.Reader, out, stderr io.Writer) int {
 	flags.Usage = func() { fmt.Fprint(stderr, splitUsage); flags.PrintDefaults() }
 	s := splitter{}
 	fromVariable := func(value *string, flag, variable, usage string) {
-		flags.StringVar(value, flag, os.Getenv(variable), usage+"; otherwise that of the variable "+variable)
+		flags.StringVar(value, flag, os.Getenv(variable), usage+"; default: $"+variable)
 	}
 	fromVariable(&s.index, "index", job.ShardIndexVariable, "number of this shard, from 0")
 	fromVariable(&s.count, "count", job.ShardCountVariable, "number of all shards")

@@ -53,7 +53,7 @@ func TestSplit(t *testing.T) {
 			"the times of the last runs cannot be read, so that each file counts the same: open "},
 		"cut": {"It says so, and still splits.", "0", "2", timingsFile(t, `{"seconds": {"tests/a": 9`), nil,
 			list, 0, "tests/a\ntests/c\n", "cannot be read, so that each file counts the same: unexpected end of JSON input"},
-		"down": {"Whoever looks into the log learns why.", "0", "2", timingsFile(t, slow), nil, list, 0, "tests/a\ntests/c\n",
+		"down": {"The log says why.", "0", "2", timingsFile(t, slow), nil, list, 0, "tests/a\ntests/c\n",
 			"could not be read when the run started: it is down."},
 		"no index": {"Both flags are needed.", "", "2", known, nil, list, 2,
 			"", `the number of this shard is "", from --index or $POSTFLIGHT_SHARD_INDEX, and must be from 0 to 1. In a run, ` +

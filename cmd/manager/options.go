@@ -88,13 +88,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 		"URL under which people and CI reach the HTTP API and the run pages, for links; it may have a path")
 	f.StringVar(&o.podURL, "pod-url", os.Getenv("POSTFLIGHT_POD_URL"),
 		"URL under which pods reach the HTTP API, to upload what tests wrote; "+
-			"default: $POSTFLIGHT_POD_URL, or that of the Service in the manager's namespace")
+			"default: $POSTFLIGHT_POD_URL, or the Service in the manager's namespace")
 	f.StringVar(&o.podCAFile, "pod-ca-file", "",
 		"PEM of the certificate authority of --pod-url, for pods, unless a public one signed its certificate")
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
-		"file that says who may sign in to the run pages other than with an API key: "+
+		"file that says who may sign in to the run pages without an API key: "+
 			"through an OpenID Connect provider or an authenticating proxy; "+
 			"changes count within a second")
 	f.StringVar(&o.tokenIssuers, "token-issuers", "",

@@ -79,7 +79,7 @@ func (o *storeOptions) addFlags(f *pflag.FlagSet) {
 			"otherwise only the run refuses a file that is too large")
 	f.StringVar(&o.image, "image", os.Getenv("POSTFLIGHT_IMAGE"),
 		"image of Postflight that downloads run inputs in pods, waits for the version under test, and uploads results; "+
-			"default: $POSTFLIGHT_IMAGE, or that of the manager's own pod")
+			"default: $POSTFLIGHT_IMAGE, or the image of the manager's own pod")
 }
 
 // boolVariable reads the default of a flag.

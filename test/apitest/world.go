@@ -149,40 +149,13 @@ func Start(t testing.TB, s Setup) *World {
 	t.Helper()
 	h := &World{T: t, Clock: &FakeClock{Time: Noon}, index: &match.Index{}, Registry: prometheus.NewRegistry(),
 		Audit: &LockedBuffer{}, Log: &LockedBuffer{}, Validate: true}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(t.Context(), indexes); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range s.Objects {
-		if o.GetUID() == "" {
-			o.SetUID(types.UID("uid-" + o.GetName()))
-		}
-		if trigger, ok := o.(*v1alpha1.Trigger); ok {
-			h.index.Set(trigger)
-		}
-	}
-	h.Cluster = indexes.builder.WithObjects(s.Objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
+	h.fill(s.Objects)
 	faulty := interceptor.NewClient(h.Cluster, s.Faults)
 
 	keys := &auth.Keys{
 		Reader: h.Cluster, Staleness: func() time.Duration { return 0 }, Used: func(*v1alpha1.APIKey) {}, Clock: h.Clock,
 	}
-	dispatching := dispatch.Config{
-		Cache: h.Cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.Triggers, h.index), Budget: Budget,
-		Limits: dispatch.DefaultLimits(), Clock: h.Clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.Clock.Sleep,
-		Jitter: func() float64 { return 1 },
-	}
-	if s.Dispatch != nil {
-		s.Dispatch(&dispatching)
-	}
-	dispatcher, err := dispatch.New(dispatching)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dispatcher := h.dispatcher(s, faulty)
 	limits := limits.Default()
 	if s.Limits != nil {
 		s.Limits(&limits)
@@ -216,6 +189,45 @@ func Start(t testing.TB, s Setup) *World {
 		}
 	}
 	return h
+}
+
+// fill makes the cluster of the objects.
+func (h *World) fill(objects []client.Object) {
+	h.T.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		h.T.Fatal(err)
+	}
+	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
+	if err := index.Setup(h.T.Context(), indexes); err != nil {
+		h.T.Fatal(err)
+	}
+	for _, o := range objects {
+		if o.GetUID() == "" {
+			o.SetUID(types.UID("uid-" + o.GetName()))
+		}
+		if trigger, ok := o.(*v1alpha1.Trigger); ok {
+			h.index.Set(trigger)
+		}
+	}
+	h.Cluster = indexes.builder.WithObjects(objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
+}
+
+func (h *World) dispatcher(s Setup, faulty client.WithWatch) *dispatch.Dispatcher {
+	h.T.Helper()
+	dispatching := dispatch.Config{
+		Cache: h.Cluster, Live: faulty, Writer: faulty, Triggers: cmp.Or[dispatch.Matcher](s.Triggers, h.index), Budget: Budget,
+		Limits: dispatch.DefaultLimits(), Clock: h.Clock, ServerTime: func(t time.Time) time.Time { return t }, Sleep: h.Clock.Sleep,
+		Jitter: func() float64 { return 1 },
+	}
+	if s.Dispatch != nil {
+		s.Dispatch(&dispatching)
+	}
+	dispatcher, err := dispatch.New(dispatching)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return dispatcher
 }
 
 // SuiteChanged is what the watch of the cache reports.
