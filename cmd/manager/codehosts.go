@@ -13,13 +13,14 @@ import (
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	"github.com/postflight-dev/postflight/internal/codehost/gitlab"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/text/serverurl"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
 
-const defaultGitHubURL = "https://api.github.com"
+var defaultGitHubURL, defaultGitLabURL = codehost.Of(v1alpha1.GitHub).URL, codehost.Of(v1alpha1.GitLab).URL
 
 // No request goes to another host, whatever a notification says.
 type codeHostOptions struct {
@@ -45,7 +46,7 @@ func (o *codeHostOptions) addFlags(f *pflag.FlagSet) {
 		"file with the secret of the webhook of a GitHub App, whose events then start runs of the teams that list the repository; "+
 			"read again for each event")
 	f.StringVar(&o.gitHubTokenFile, "github-token-file", "", "file with a token, instead of an App: commit statuses, no check runs")
-	f.StringVar(&o.gitLabURL, "gitlab-url", "https://gitlab.com", "URL of GitLab")
+	f.StringVar(&o.gitLabURL, "gitlab-url", defaultGitLabURL, "URL of GitLab")
 	f.StringVar(&o.gitLabTokenFile, "gitlab-token-file", "", "file with a token of the manager itself; read again for each check")
 }
 
@@ -141,7 +142,7 @@ func (o *codeHostOptions) gitHubHost() string {
 // config connects the code hosts. The defaults of the flags are for options that tests make without them.
 func (o *codeHostOptions) config(publicURL string) reportcontroller.Config {
 	client := outbound.New()
-	gitHubURL, gitLabURL := cmp.Or(o.gitHubURL, defaultGitHubURL), cmp.Or(o.gitLabURL, "https://gitlab.com")
+	gitHubURL, gitLabURL := cmp.Or(o.gitHubURL, defaultGitHubURL), cmp.Or(o.gitLabURL, defaultGitLabURL)
 	return reportcontroller.Config{
 		Options: report.Options{PublicURL: publicURL, ClusterName: o.clusterName},
 		Hosts: map[v1alpha1.HostingService]reportcontroller.CodeHostConfig{

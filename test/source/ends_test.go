@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
@@ -96,10 +97,11 @@ func TestOneTable(t *testing.T) {
 	}
 }
 
-// TestEnums: clients may ask for all states, webhooks may be told of all ends, and the API lists them.
+// TestEnums: clients may ask for all states, webhooks may be told of all ends, and the API lists them. Each code host has a row.
 func TestEnums(t *testing.T) {
 	for path, enum := range map[string]string{
 		"api/v1alpha1/conditions.go":       "validation:Enum=Queued;Started;" + strings.Join(v1alpha1.Ends(), ";") + "\n",
+		"api/v1alpha1/repository_types.go": "validation:Enum=" + strings.ReplaceAll(codehost.Names(), " or ", ";") + "\n",
 		"internal/server/api/openapi.yaml": "enum: [" + strings.Join(v1alpha1.States(), ", ") + "]\n",
 	} {
 		if !strings.Contains(read(t, path), enum) {
@@ -111,11 +113,13 @@ func TestEnums(t *testing.T) {
 // TestEndsInDocs: docs/suites.md says what each end means, and what others show of it.
 func TestEndsInDocs(t *testing.T) {
 	page := read(t, "docs/suites.md")
+	gitHub, gitLab := codehost.Of(v1alpha1.GitHub), codehost.Of(v1alpha1.GitLab)
 	for _, r := range state.All() {
 		if !strings.Contains(page, "\n| "+r.Reason+" | ") {
 			t.Errorf("docs/suites.md does not say what %s means", r.Reason)
 		}
-		shown := fmt.Sprintf("\n| %s | %s | %s | %s | %s |\n", r.Reason, r.CheckRun, r.CommitStatus, r.GitLab, r.CDEvent)
+		shown := fmt.Sprintf("\n| %s | %s | %s | %s | %s |\n", r.Reason,
+			gitHub.CheckRuns.Of(r.Reason), gitHub.Statuses.Of(r.Reason), gitLab.Statuses.Of(r.Reason), r.CDEvent)
 		if r.Ended() && !strings.Contains(page, shown) {
 			t.Errorf("docs/suites.md does not have the row %s", shown)
 		}

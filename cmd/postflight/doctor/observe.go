@@ -21,6 +21,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/text/version"
@@ -230,10 +231,15 @@ func (o *Options) trustPolicies(ctx context.Context, in installation) ([]doctor.
 	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, teams)); err != nil {
 		return nil, err
 	}
-	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHubURL(in.deployment))), nil
+	gitHub := hostURL(in.deployment, codehost.Of(v1alpha1.GitHub))
+	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHub)), nil
 }
 
-// gitHubURL returns the API of GitHub that the manager uses.
-func gitHubURL(d *appsv1.Deployment) string {
-	return cmp.Or(doctor.Flag(d, "github-url"), "https://api.github.com")
+// hostURL returns the API of a code host that the manager uses.
+func hostURL(d *appsv1.Deployment, host codehost.Host) string {
+	return cmp.Or(hostFlag(d, host, "url"), host.URL)
+}
+
+func hostFlag(d *appsv1.Deployment, host codehost.Host, name string) string {
+	return doctor.Flag(d, strings.ToLower(string(host.Name))+"-"+name)
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/internal/core/doctor/reach"
 )
@@ -65,11 +66,10 @@ func (o *Options) reach(ctx context.Context, in installation) ([]doctor.Finding,
 // addresses are those of Postflight, its store, its code host and the webhooks, as far as flags and objects show them.
 func (o *Options) addresses(ctx context.Context, d *appsv1.Deployment) ([]string, error) {
 	urls := []string{cmp.Or(doctor.Flag(d, "pod-url"), "http://postflight."+o.Namespace+".svc"), doctor.Flag(d, "store-endpoint")}
-	if cmp.Or(doctor.Flag(d, "github-app-id"), doctor.Flag(d, "github-token-file")) != "" {
-		urls = append(urls, gitHubURL(d))
-	}
-	if doctor.Flag(d, "gitlab-token-file") != "" {
-		urls = append(urls, cmp.Or(doctor.Flag(d, "gitlab-url"), "https://gitlab.com"))
+	for _, host := range codehost.All() {
+		if cmp.Or(hostFlag(d, host, "app-id"), hostFlag(d, host, "token-file")) != "" {
+			urls = append(urls, hostURL(d, host))
+		}
 	}
 	webhooks, err := o.webhooks(ctx, d)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ci"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
@@ -48,7 +49,7 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
 	f.StringArrayVarP(&d.Variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
 	f.StringVar(&d.repository, "repository", "", "owner/name")
-	f.StringVar(&d.hostingService, "hosting-service", "", "GitHub or GitLab")
+	f.StringVar(&d.hostingService, "hosting-service", "", codehost.Names())
 	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
 	f.IntVar(&d.pipeline, "pipeline", 0, "id of the GitLab pipeline that the check belongs to; default: the newest of the commit and branch")
 	f.StringVar(&d.commitURL, "commit-url", "", "link to the commit")

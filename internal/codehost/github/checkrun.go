@@ -8,7 +8,7 @@ import (
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 )
 
 var statuses = map[v1alpha1.ReportPhase]string{
@@ -90,7 +90,7 @@ func (p poster) conclusion() *string {
 	if p.Check.State == v1alpha1.ReasonPassed && p.Check.Quarantined {
 		return new("neutral")
 	}
-	return new(state.Of(p.Check.State).CheckRun)
+	return new(codehost.Of(v1alpha1.GitHub).CheckRuns.Of(p.Check.State))
 }
 
 func (p poster) completedAt() *gh.Timestamp { return timestamp(p.Check.CompletedAt) }

@@ -5,8 +5,9 @@ import (
 
 	gh "github.com/google/go-github/v88/github"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/report"
-	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Deploy shows a deployment with at most one write. It returns its id, or 0, and if another call is needed. The error is a *report.Error.
@@ -58,7 +59,7 @@ func (d deployer) findDeployment(ctx context.Context) (int64, error) {
 }
 
 func (d deployer) setState(ctx context.Context, id int64) error {
-	desired := state.Of(d.State).GitHubDeployment
+	desired := codehost.Of(v1alpha1.GitHub).Deployments.Of(d.State)
 	shown, _, err := d.client.Repositories.ListDeploymentStatuses(ctx, d.owner, d.name, id, &gh.ListOptions{PerPage: 100})
 	if err != nil {
 		return err

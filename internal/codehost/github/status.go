@@ -6,7 +6,7 @@ import (
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 )
 
 const pending = "pending"
@@ -30,7 +30,7 @@ func (p poster) status(ctx context.Context) (v1alpha1.SuiteReport, error) {
 func (p poster) newStatus() gh.RepoStatus {
 	shown := pending
 	if p.Check.Phase == v1alpha1.ReportCompleted {
-		shown = state.Of(p.Check.State).CommitStatus
+		shown = codehost.Of(v1alpha1.GitHub).Statuses.Of(p.Check.State)
 	}
 	return gh.RepoStatus{State: &shown, Context: &p.Check.Name, Description: &p.Check.Title, TargetURL: optional(p.Check.DetailsURL)}
 }

@@ -6,8 +6,9 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/report"
-	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Deploy shows a deployment with at most one write, and returns its id, or 0. No further call is needed. The error is a *report.Error.
@@ -77,5 +78,5 @@ func (d deployer) setState(ctx context.Context, shown *gl.Deployment) error {
 }
 
 func (d deployer) state() gl.DeploymentStatusValue {
-	return gl.DeploymentStatusValue(state.Of(d.State).GitLab)
+	return gl.DeploymentStatusValue(codehost.Of(v1alpha1.GitLab).Deployments.Of(d.State))
 }

@@ -11,8 +11,8 @@ import (
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/report"
-	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/version"
 )
 
@@ -106,7 +106,7 @@ func (p poster) state() gl.BuildStateValue {
 	case v1alpha1.ReportInProgress:
 		return gl.Running
 	}
-	return gl.BuildStateValue(state.Of(p.Check.State).GitLab)
+	return gl.BuildStateValue(codehost.Of(v1alpha1.GitLab).Statuses.Of(p.Check.State))
 }
 
 // isShown reports whether the newest status of the check's name shows this run's state. GitLab lists one per pipeline.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -29,7 +30,7 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 		e.Message = fmt.Sprintf("%s does not accept the credentials (%s); replace them", host, said)
 	case status == 403:
 		e.Message = fmt.Sprintf("%s does not allow these credentials to write %ss in %s (%s); %s", host, r.Purpose, r.Repository,
-			said, permission(host, r))
+			said, permission(r))
 	case status == 404 && r.Purpose == Comments:
 		e.Message = fmt.Sprintf("%s knows no such pull request in %s, or these credentials may not see it (%s)", host, r.Repository, said)
 	case status == 404:
@@ -42,11 +43,12 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 
 func (p Purpose) String() string { return []string{"check", "deployment", "comment"}[p] }
 
-func permission(host string, r Request) string {
+func permission(r Request) string {
 	needs := []string{"commit statuses", "deployments", "pull requests"}[r.Purpose]
+	special := codehost.Of(r.Service).Permission
 	switch {
-	case host == "GitLab":
-		return "the token needs the scope api and at least the role Developer there"
+	case special != "":
+		return "the token needs " + special + " there"
 	case !r.Credentials.IsApp():
 		return "the token needs the permission to read and write " + needs + " there"
 	case r.Purpose == Checks:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 )
 
 // The bounds of a check. Lengths are in bytes.
@@ -41,12 +42,10 @@ type Limits struct {
 	InFlight           int // at once
 }
 
-// LimitsOf follows GitHub's documentation. GitLab.com allows 2,000 requests a minute; the limits for GitLab protect small servers.
+// LimitsOf returns the limits of a code host.
 func LimitsOf(service v1alpha1.HostingService) Limits {
-	if service == v1alpha1.GitLab {
-		return Limits{PerMinute: 300, PerHour: 6000, InFlight: 4}
-	}
-	return Limits{PerMinute: 80, PerHour: 500, InFlight: 4}
+	host := codehost.Of(service)
+	return Limits{PerMinute: host.PerMinute, PerHour: host.PerHour, InFlight: 4}
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -66,10 +67,7 @@ func pullRequestLink(s *v1alpha1.Suite) string {
 	if s.Status.Report != nil {
 		r = *s.Status.Report
 	}
-	text := fmt.Sprintf("#%d", number)
-	if r.HostingService == v1alpha1.GitLab {
-		text = fmt.Sprintf("!%d", number)
-	}
+	text := fmt.Sprint(codehost.Of(r.HostingService).Sign, number)
 	if link := PullRequestURL(PullRequestOn(r).URL); link != "" {
 		return fmt.Sprintf("[%s](<%s>)", text, link)
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -66,7 +67,7 @@ func service(r *v1alpha1.Repository) v1alpha1.HostingService {
 // valid repeats the schema's check, because the name becomes a part of URLs that are requested with a token.
 func (t Target) valid() bool {
 	parts := strings.Split(t.Repository, "/")
-	if len(parts) < 2 || t.Service == v1alpha1.GitHub && len(parts) != 2 {
+	if len(parts) < 2 || codehost.Of(t.Service).OwnerAndName && len(parts) != 2 {
 		return false
 	}
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "." || part == ".." || !segment.MatchString(part) })

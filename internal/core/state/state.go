@@ -18,9 +18,7 @@ type Row struct {
 	Icon   string               // SVG in a box of 20 by 20; each has its own shape, so that colour is never the only sign
 	Colors Colors
 
-	GitHubDeployment string // the state of GitHub's deployment
-	GitLab           string // the state of GitLab's commit status and deployment
-	Weight           int    // the heaviest run of a deployment decides what code hosts show
+	Weight int // the heaviest run of a deployment decides what code hosts show
 
 	// The rest is about ends.
 
@@ -33,12 +31,11 @@ type Row struct {
 	EndShown     Shown  // by the command line, after the wait for a run
 	GroupedByWhy bool   // the figures of a team tell these runs apart by the beginning of their message
 
-	Outcome      string // in checks; chats and figures write it in lower case
-	CheckRun     string // the conclusion of GitHub's check run
-	CommitStatus string // the state of GitHub's commit status
-	CDEvent      string // the outcome of a testSuiteRun
-	Trace        string // the result of the pipeline in the span of the run
-	DecidedBy    string // in the HTTP API; empty: the status of the Suite says it
+	Outcome    string     // in checks; chats and figures write it in lower case
+	Conclusion Conclusion // of which each code host has its own word
+	CDEvent    string     // the outcome of a testSuiteRun
+	Trace      string     // the result of the pipeline in the span of the run
+	DecidedBy  string     // in the HTTP API; empty: the status of the Suite says it
 
 	Figure func(*httpapi.InsightsPeriod) *int // counts these runs of a team; nil: they are counted as without a verdict
 }
@@ -56,15 +53,26 @@ const (
 	MessageAndTests
 )
 
+// Conclusion is what code hosts tell apart. Those of states that have not ended are Pending.
+type Conclusion int
+
+// The conclusions.
+const (
+	Pending Conclusion = iota
+	Success
+	Failure
+	Timeout
+	Canceled
+	Superseded
+	Error
+)
+
 // Of returns the row of a reason. A state that only a later version knows is never green.
 func Of(reason string) Row {
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Reason == reason }); i >= 0 {
 		return rows[i]
 	}
-	return Row{
-		Reason: reason, Label: reason, Key: "none", Weight: 3,
-		CheckRun: "failure", CommitStatus: "error", GitHubDeployment: "error", GitLab: "failed",
-	}
+	return Row{Reason: reason, Label: reason, Key: "none", Weight: 3, Conclusion: Error}
 }
 
 // All returns the rows in the order in which a run may have the states.

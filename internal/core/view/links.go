@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
@@ -52,7 +53,7 @@ func CommitURL(d v1alpha1.Deployment, sha string) string {
 	if base == "" || !commit.IsSHA(sha) {
 		return ""
 	}
-	return base + separator(d) + "/commit/" + sha
+	return base + codehost.Of(d.HostingService).CommitPath + sha
 }
 
 // PullRequest links to the pull or merge request of a deployment; nil without one.
@@ -60,13 +61,10 @@ func PullRequest(d v1alpha1.Deployment) *Link {
 	if d.PullRequestNumber == 0 {
 		return nil
 	}
-	link, sign, path := &Link{}, "#", "/pull/"
-	if d.HostingService == v1alpha1.GitLab {
-		sign, path = "!", "/merge_requests/"
-	}
-	link.Text = fmt.Sprintf("%s%d", sign, d.PullRequestNumber)
+	host := codehost.Of(d.HostingService)
+	link := &Link{Text: fmt.Sprint(host.Sign, d.PullRequestNumber)}
 	if base := repositoryURL(d); base != "" {
-		link.URL = fmt.Sprintf("%s%s%s%d", base, separator(d), path, d.PullRequestNumber)
+		link.URL = fmt.Sprint(base, host.PullRequestPath, d.PullRequestNumber)
 	}
 	return link
 }
@@ -89,25 +87,12 @@ var repository = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
 
 // repositoryURL cuts the URL of the commit, so that self-hosted code hosts work, too, or assumes the public service.
 func repositoryURL(d v1alpha1.Deployment) string {
-	if base, _, found := strings.Cut(SafeURL(d.CommitURL), separator(d)+"/commit/"); found {
+	host := codehost.Of(d.HostingService)
+	if base, _, found := strings.Cut(SafeURL(d.CommitURL), host.CommitPath); found {
 		return base
 	}
-	if !repository.MatchString(d.Repository) || strings.Contains(d.Repository, "..") {
+	if host.Site == "" || !repository.MatchString(d.Repository) || strings.Contains(d.Repository, "..") {
 		return ""
 	}
-	public, known := publicServices[cmp.Or(d.HostingService, v1alpha1.GitHub)]
-	if !known { // of a later version
-		return ""
-	}
-	return public + d.Repository
-}
-
-var publicServices = map[v1alpha1.HostingService]string{v1alpha1.GitHub: "https://github.com/", v1alpha1.GitLab: "https://gitlab.com/"}
-
-// separator is what GitLab writes between a repository and what belongs to it.
-func separator(d v1alpha1.Deployment) string {
-	if d.HostingService == v1alpha1.GitLab {
-		return "/-"
-	}
-	return ""
+	return host.Site + d.Repository
 }

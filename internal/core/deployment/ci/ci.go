@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
@@ -196,11 +197,10 @@ func fromRemote(remote string) Context {
 		return Context{}
 	}
 	c := Context{Repository: path}
-	switch {
-	case strings.Contains(host, "gitlab"):
-		c.HostingService = "GitLab"
-	case strings.Contains(host, "github"):
-		c.HostingService = "GitHub"
+	for _, known := range codehost.All() {
+		if strings.Contains(host, strings.ToLower(string(known.Name))) {
+			c.HostingService = string(known.Name)
+		}
 	}
 	return c
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
@@ -57,12 +57,12 @@ func commitAuthor(value string) (string, string) {
 }
 
 func hostingService(value string) (string, string) {
-	for _, service := range []v1alpha1.HostingService{v1alpha1.GitHub, v1alpha1.GitLab} {
-		if strings.EqualFold(value, string(service)) {
-			return string(service), ""
+	for _, host := range codehost.All() {
+		if strings.EqualFold(value, string(host.Name)) {
+			return string(host.Name), ""
 		}
 	}
-	return "", "must be GitHub or GitLab, not " + quote(value)
+	return "", "must be " + codehost.Names() + ", not " + quote(value)
 }
 
 const urlShape = "must be an absolute http or https URL, such as https://staging.example.com/shop"

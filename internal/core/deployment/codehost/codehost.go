@@ -1,0 +1,76 @@
+// Package codehost has one row for each code host: what Postflight knows of it without asking it.
+package codehost
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
+)
+
+// Host is the row of a code host. Flags of the manager begin with its name in lower case.
+type Host struct {
+	Name v1alpha1.HostingService
+	URL  string // of the API of the public service
+	Site string // ends in a slash; the repositories of the public service are below it
+
+	OwnerAndName    bool   // these two name a repository: there are no groups
+	CommitPath      string // between the URL of a repository and a SHA
+	PullRequestPath string // between the URL of a repository and a number
+	Sign            string // before the number of a pull request, in text
+
+	PerMinute, PerHour int    // content-creating requests that one credential may send
+	Permission         string // what a refused token needs; empty: the permission to write what was refused
+
+	CheckRuns, Statuses, Deployments Words
+}
+
+// Words are what a code host calls the conclusions.
+type Words [state.Error + 1]string
+
+// Of returns the word for a state.
+func (w Words) Of(reason string) string { return w[state.Of(reason).Conclusion] }
+
+// Code hosts let a required check pass that was skipped or is neutral, so a run without a verdict is neither. GitHub's deployment of a
+// superseded run is inactive, because its commit was replaced; the commit of a canceled run is still deployed, with an unknown result.
+//
+// GitHub's documentation has its limits. GitLab.com allows 2,000 requests a minute; the limits for GitLab protect small servers.
+var hosts = []Host{
+	{
+		Name: v1alpha1.GitHub, URL: "https://api.github.com", Site: "https://github.com/",
+		OwnerAndName: true, CommitPath: "/commit/", PullRequestPath: "/pull/", Sign: "#",
+		PerMinute: 80, PerHour: 500,
+		CheckRuns:   Words{"", "success", "failure", "timed_out", "cancelled", "cancelled", "failure"},
+		Statuses:    Words{"pending", "success", "failure", "failure", "error", "error", "error"},
+		Deployments: Words{"in_progress", "success", "failure", "failure", "error", "inactive", "error"},
+	},
+	{
+		Name: v1alpha1.GitLab, URL: "https://gitlab.com", Site: "https://gitlab.com/",
+		CommitPath: "/-/commit/", PullRequestPath: "/-/merge_requests/", Sign: "!",
+		PerMinute: 300, PerHour: 6000, Permission: "the scope api and at least the role Developer",
+		Statuses:    Words{"running", "success", "failed", "failed", "canceled", "canceled", "failed"},
+		Deployments: Words{"running", "success", "failed", "failed", "canceled", "canceled", "failed"},
+	},
+}
+
+// Of returns the row of a code host; "" is GitHub. Links of a host that only a later version knows are like those of GitHub.
+func Of(name v1alpha1.HostingService) Host {
+	if i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == cmp.Or(name, v1alpha1.GitHub) }); i >= 0 {
+		return hosts[i]
+	}
+	return Host{Name: name, CommitPath: "/commit/", PullRequestPath: "/pull/", Sign: "#"}
+}
+
+// All returns the rows.
+func All() []Host { return slices.Clone(hosts) }
+
+// Names returns the names as a choice in a sentence.
+func Names() string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, string(h.Name))
+	}
+	return strings.Join(names, " or ")
+}
