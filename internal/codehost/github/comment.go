@@ -14,12 +14,8 @@ import (
 )
 
 // PullRequest returns the pull request of a commit, or nil. The error is a *report.Error.
-func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
-	err = h.with(ctx, r, func(p poster) (err error) {
-		found, err = p.pullRequest(ctx)
-		return err
-	})
-	return found, err
+func (h *Host) PullRequest(ctx context.Context, r report.Request) (*report.PullRequest, error) {
+	return with(ctx, h, r, func(p poster) (*report.PullRequest, error) { return p.pullRequest(ctx) })
 }
 
 func (p poster) pullRequest(ctx context.Context) (*report.PullRequest, error) {
@@ -52,11 +48,7 @@ func pullRequestOf(p *gh.PullRequest) report.PullRequest {
 
 // Comment makes a pull request show a comment, and returns its id. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
-	err = h.with(ctx, r.Request, func(p poster) (err error) {
-		id, err = thread.Show(ctx, r, comments{p, r.Number})
-		return err
-	})
-	return id, err
+	return with(ctx, h, r.Request, func(p poster) (int64, error) { return thread.Show(ctx, r, comments{p, r.Number}) })
 }
 
 type comments struct {

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/bradleyfalzon/ghinstallation/v2"
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
@@ -69,12 +67,10 @@ func (h *Host) Redeliver(ctx context.Context, c report.Credentials, attempt int6
 	}
 }
 
-// appClient acts as the App itself, not as one of its installations.
 func (h *Host) appClient(c report.Credentials) (*gh.Client, error) {
-	app, err := ghinstallation.NewAppsTransport(h.client.Transport, c.AppID, c.PrivateKey)
+	app, err := h.app(c)
 	if err != nil {
-		return nil, errors.New("the private key of the GitHub App cannot be read; it must be an RSA key as PEM")
+		return nil, err
 	}
-	app.BaseURL = strings.TrimRight(h.url, "/")
 	return h.newClient(gh.WithTransport(app))
 }

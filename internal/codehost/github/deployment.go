@@ -12,9 +12,9 @@ import (
 
 // Deploy shows a deployment with at most one write. It returns its id, or 0, and if another call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
-	err = h.with(ctx, r.Request, func(p poster) (err error) {
-		id, more, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
-		return err
+	id, err = with(ctx, h, r.Request, func(p poster) (created int64, err error) {
+		created, more, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
+		return created, err
 	})
 	return id, more, err
 }

@@ -15,7 +15,7 @@ import (
 
 const secondaryWait = time.Minute // if GitHub does not say how long to wait after its secondary limit
 
-func (h *Host) explain(err error, r report.Request) error {
+func explain(err error, r report.Request) error {
 	var (
 		own       *report.Error
 		primary   *gh.RateLimitError

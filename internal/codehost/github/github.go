@@ -34,30 +34,26 @@ func New(apiURL string, client *http.Client) *Host {
 }
 
 // Post makes the host show a check, and returns what it shows. The error is a *report.Error.
-func (h *Host) Post(ctx context.Context, r report.Request) (shown v1alpha1.SuiteReport, err error) {
-	err = h.with(ctx, r, func(p poster) (err error) {
-		post := p.status
+func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
+	return with(ctx, h, r, func(p poster) (v1alpha1.SuiteReport, error) {
 		if r.Credentials.IsApp() {
-			post = p.checkRun
+			return p.checkRun(ctx)
 		}
-		shown, err = post(ctx)
-		return err
+		return p.status(ctx)
 	})
-	return shown, err
 }
 
-func (h *Host) with(ctx context.Context, r report.Request, send func(poster) error) error {
+func with[T any](ctx context.Context, h *Host, r report.Request, send func(poster) (T, error)) (result T, err error) {
 	client, err := h.clientFor(ctx, r)
 	if err != nil {
-		return h.explain(err, r)
+		return result, explain(err, r)
 	}
 	owner, name, _ := strings.Cut(r.Repository, "/")
-	if err := send(poster{client: client, owner: url.PathEscape(owner), name: url.PathEscape(name), Request: r}); err != nil {
-		err = h.explain(err, r)
+	if result, err = send(poster{client: client, owner: url.PathEscape(owner), name: url.PathEscape(name), Request: r}); err != nil {
+		err = explain(err, r)
 		h.forget(r, err)
-		return err
 	}
-	return nil
+	return result, err
 }
 
 // forget drops the client of a refused App: its token or installation may have been replaced.
@@ -106,13 +102,10 @@ func (h *Host) newClient(options ...gh.ClientOptionsFunc) (*gh.Client, error) {
 // clientOfApp has a token that is restricted to the repository.
 func (h *Host) clientOfApp(ctx context.Context, r report.Request) (*gh.Client, error) {
 	c := r.Credentials
-	app, err := ghinstallation.NewAppsTransport(h.client.Transport, c.AppID, c.PrivateKey)
+	app, err := h.app(c)
 	if err != nil {
-		return nil, &report.Error{
-			Kind: report.Rejected, Message: "the private key of the GitHub App cannot be read; it must be an RSA key as PEM",
-		}
+		return nil, err
 	}
-	app.BaseURL = strings.TrimRight(h.url, "/")
 	owner, name, _ := strings.Cut(r.Repository, "/")
 	id := c.InstallationID
 	if id == 0 {
@@ -123,6 +116,18 @@ func (h *Host) clientOfApp(ctx context.Context, r report.Request) (*gh.Client, e
 	installation := ghinstallation.NewFromAppsTransport(app, id)
 	installation.InstallationTokenOptions = &gh.InstallationTokenOptions{Repositories: []string{name}}
 	return h.newClient(gh.WithTransport(installation))
+}
+
+// app acts as the App itself, not as one of its installations.
+func (h *Host) app(c report.Credentials) (*ghinstallation.AppsTransport, error) {
+	app, err := ghinstallation.NewAppsTransport(h.client.Transport, c.AppID, c.PrivateKey)
+	if err != nil {
+		return nil, &report.Error{
+			Kind: report.Rejected, Message: "the private key of the GitHub App cannot be read; it must be an RSA key as PEM",
+		}
+	}
+	app.BaseURL = strings.TrimRight(h.url, "/")
+	return app, nil
 }
 
 func (h *Host) installationOf(ctx context.Context, app *ghinstallation.AppsTransport, owner, name string) (int64, error) {

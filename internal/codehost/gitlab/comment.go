@@ -11,12 +11,8 @@ import (
 )
 
 // PullRequest returns the merge request of a commit, or nil. The error is a *report.Error.
-func (h *Host) PullRequest(ctx context.Context, r report.Request) (found *report.PullRequest, err error) {
-	err = h.with(r, func(p poster) (err error) {
-		found, err = p.mergeRequest(ctx)
-		return err
-	})
-	return found, err
+func (h *Host) PullRequest(ctx context.Context, r report.Request) (*report.PullRequest, error) {
+	return with(h, r, func(p poster) (*report.PullRequest, error) { return p.mergeRequest(ctx) })
 }
 
 func (p poster) mergeRequest(ctx context.Context) (*report.PullRequest, error) {
@@ -44,11 +40,7 @@ func pullRequestOf(m *gl.BasicMergeRequest) report.PullRequest {
 
 // Comment makes a merge request show a comment, and returns its id. The error is a *report.Error.
 func (h *Host) Comment(ctx context.Context, r report.CommentRequest) (id int64, err error) {
-	err = h.with(r.Request, func(p poster) (err error) {
-		id, err = thread.Show(ctx, r, comments{p, r.Number})
-		return err
-	})
-	return id, err
+	return with(h, r.Request, func(p poster) (int64, error) { return thread.Show(ctx, r, comments{p, r.Number}) })
 }
 
 type comments struct {

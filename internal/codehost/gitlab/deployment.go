@@ -13,10 +13,7 @@ import (
 
 // Deploy shows a deployment with at most one write, and returns its id, or 0. No further call is needed. The error is a *report.Error.
 func (h *Host) Deploy(ctx context.Context, r report.DeploymentRequest) (id int64, more bool, err error) {
-	err = h.with(r.Request, func(p poster) (err error) {
-		id, err = deployer{p, r.Deployment}.deploy(ctx, r.ID)
-		return err
-	})
+	id, err = with(h, r.Request, func(p poster) (int64, error) { return deployer{p, r.Deployment}.deploy(ctx, r.ID) })
 	return id, false, err
 }
 

@@ -26,25 +26,21 @@ type Host struct {
 func New(url string, client *http.Client) *Host { return &Host{url: url, client: client} }
 
 // Post makes the host show a check, and returns what it shows. The error is a *report.Error.
-func (h *Host) Post(ctx context.Context, r report.Request) (shown v1alpha1.SuiteReport, err error) {
-	err = h.with(r, func(p poster) (err error) {
-		shown, err = p.post(ctx)
-		return err
-	})
-	return shown, err
+func (h *Host) Post(ctx context.Context, r report.Request) (v1alpha1.SuiteReport, error) {
+	return with(h, r, func(p poster) (v1alpha1.SuiteReport, error) { return p.post(ctx) })
 }
 
-func (h *Host) with(r report.Request, send func(poster) error) error {
+func with[T any](h *Host, r report.Request, send func(poster) (T, error)) (result T, err error) {
 	client, err := gl.NewClient(r.Credentials.Token,
 		gl.WithBaseURL(h.url), gl.WithHTTPClient(h.client), gl.WithoutRetries(), gl.WithUserAgent(version.UserAgent("postflight")),
 		gl.WithCustomLimiter(unlimited{})) // report.Budget counts, across requests
 	if err != nil {
-		return &report.Error{Kind: report.Unavailable, Message: "GitLab cannot be reached", Cause: err}
+		return result, &report.Error{Kind: report.Unavailable, Message: "GitLab cannot be reached", Cause: err}
 	}
-	if err := send(poster{Request: r, client: client}); err != nil {
-		return explain(err, r)
+	if result, err = send(poster{Request: r, client: client}); err != nil {
+		err = explain(err, r)
 	}
-	return nil
+	return result, err
 }
 
 type unlimited struct{}
@@ -123,7 +119,7 @@ func (p poster) isShown(ctx context.Context) (bool, error) {
 	return newest != nil && newest.Status == string(p.state()) && newest.TargetURL == p.Check.DetailsURL, err
 }
 
-// repeated reports whether GitLab refused a transition of a status.
+// alreadyShown reports whether GitLab refused a transition of a status.
 func alreadyShown(err error) bool {
 	var answer *gl.ErrorResponse
 	return errors.As(err, &answer) && answer.HasStatusCode(http.StatusBadRequest) &&
