@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -44,29 +42,7 @@ func eventsOfApp(o options) eventsource.Config {
 	c := eventsource.Config{Formats: formats, TakesApp: o.codeHosts.gitHubWebhookSecretFile != ""}
 	if c.TakesApp && o.codeHosts.gitHubAppID != 0 {
 		host := githubhost.New(cmp.Or(o.codeHosts.gitHubURL, defaultGitHubURL), outbound.New())
-		c.Hook = &appHook{host: host, credentials: o.codeHosts.ownGitHub()}
+		c.Hook = &githubhost.Hook{Host: host, Credentials: o.codeHosts.ownGitHub()}
 	}
 	return c
-}
-
-// appHook implements eventsource.Hook with the credentials of the manager, which it reads again each time.
-type appHook struct {
-	host        *githubhost.Host
-	credentials func() (report.Credentials, error)
-}
-
-func (h *appHook) Deliveries(ctx context.Context, since time.Time) ([]github.Attempt, error) {
-	c, err := h.credentials()
-	if err != nil {
-		return nil, err
-	}
-	return h.host.Deliveries(ctx, c, since)
-}
-
-func (h *appHook) Redeliver(ctx context.Context, attempt int64) error {
-	c, err := h.credentials()
-	if err != nil {
-		return err
-	}
-	return h.host.Redeliver(ctx, c, attempt)
 }

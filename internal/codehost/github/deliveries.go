@@ -16,9 +16,15 @@ import (
 // maxPages bounds a list of deliveries: 1,000 attempts in less than an hour.
 const maxPages = 10
 
-// Deliveries lists the attempts to deliver events to the webhook of an App since a time.
-func (h *Host) Deliveries(ctx context.Context, c report.Credentials, since time.Time) (attempts []github.Attempt, err error) {
-	client, err := h.appClient(c)
+// Hook is the webhook of an App.
+type Hook struct {
+	Host        *Host
+	Credentials func() (report.Credentials, error) // called for each request
+}
+
+// Deliveries lists the attempts to deliver events since a time.
+func (h *Hook) Deliveries(ctx context.Context, since time.Time) (attempts []github.Attempt, err error) {
+	client, err := h.client()
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +50,8 @@ func (h *Host) Deliveries(ctx context.Context, c report.Credentials, since time.
 }
 
 // Redeliver asks GitHub for another attempt. Its error may be github.ErrRateLimit.
-func (h *Host) Redeliver(ctx context.Context, c report.Credentials, attempt int64) error {
-	client, err := h.appClient(c)
+func (h *Hook) Redeliver(ctx context.Context, attempt int64) error {
+	client, err := h.client()
 	if err != nil {
 		return err
 	}
@@ -67,10 +73,14 @@ func (h *Host) Redeliver(ctx context.Context, c report.Credentials, attempt int6
 	}
 }
 
-func (h *Host) appClient(c report.Credentials) (*gh.Client, error) {
-	app, err := h.app(c)
+func (h *Hook) client() (*gh.Client, error) {
+	c, err := h.Credentials()
 	if err != nil {
 		return nil, err
 	}
-	return h.newClient(gh.WithTransport(app))
+	app, err := h.Host.app(c)
+	if err != nil {
+		return nil, err
+	}
+	return h.Host.newClient(gh.WithTransport(app))
 }

@@ -13,8 +13,15 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/codehost/github"
 	events "github.com/postflight-dev/postflight/internal/core/deployment/event/github"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/outbound"
 )
+
+func hook(url string) *github.Hook {
+	return &github.Hook{
+		Host: github.New(url, outbound.New()), Credentials: func() (report.Credentials, error) { return app(), nil },
+	}
+}
 
 // TestDeliveries: pages are read until an attempt is too old, as the App itself.
 func TestDeliveries(t *testing.T) {
@@ -41,8 +48,8 @@ func TestDeliveries(t *testing.T) {
 		}
 	}))
 	defer host.Close()
-	h := github.New(host.URL, outbound.New())
-	got, err := h.Deliveries(t.Context(), app(), since)
+	h := hook(host.URL)
+	got, err := h.Deliveries(t.Context(), since)
 	want := []events.Attempt{
 		{ID: 30, GUID: "c", Event: "deployment_status", Code: 200, At: since.Add(30 * time.Minute)},
 		{ID: 20, GUID: "b", Event: "check_run", At: since.Add(20 * time.Minute)},
@@ -51,7 +58,7 @@ func TestDeliveries(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if err := h.Redeliver(t.Context(), app(), 20); err != nil {
+	if err := h.Redeliver(t.Context(), 20); err != nil {
 		t.Error(err)
 	}
 	wantAsked := []string{"GET /app/hook/deliveries?per_page=100", "GET /app/hook/deliveries?cursor=v1_2&per_page=100",
@@ -84,7 +91,7 @@ func TestRefusedRedelivery(t *testing.T) {
 				fmt.Fprint(w, tc.body)
 			}))
 			defer host.Close()
-			err := github.New(host.URL, outbound.New()).Redeliver(t.Context(), app(), 20)
+			err := hook(host.URL).Redeliver(t.Context(), 20)
 			if err == nil || errors.Is(err, events.ErrRateLimit) != tc.limited {
 				t.Errorf("got %v", err)
 			}
