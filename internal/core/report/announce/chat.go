@@ -31,7 +31,7 @@ type blockText struct {
 	Verbatim bool   `json:"verbatim"`
 }
 
-func chatMessage(s *v1alpha1.Suite, page string) chat {
+func slackMessage(s *v1alpha1.Suite, page string) any {
 	title := headline(s)
 	linked := title
 	if page != "" {

@@ -22,14 +22,17 @@ const (
 	Slack   Kind = "slack"
 )
 
-// chats are the kinds that get messages for people, by their names.
-var chats = map[Kind]string{Slack: "Slack"}
+// chats are the kinds that get messages for people.
+var chats = map[Kind]struct {
+	name    string
+	message func(s *v1alpha1.Suite, page string) any
+}{Slack: {"Slack", slackMessage}}
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return append(slices.Collect(maps.Keys(chats)), Webhook) }
 
 // Chat reports whether messages are for people.
-func (k Kind) Chat() bool { return chats[k] != "" }
+func (k Kind) Chat() bool { return chats[k].name != "" }
 
 // Receiver is sent the events of runs.
 type Receiver struct {
@@ -54,7 +57,7 @@ func (r Receiver) Title() string {
 
 func (r Receiver) short() string {
 	if r.Kind.Chat() {
-		return chats[r.Kind]
+		return chats[r.Kind].name
 	}
 	return "webhook " + strings.TrimPrefix(r.Name, "webhook/")
 }
