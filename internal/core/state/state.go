@@ -18,7 +18,8 @@ type Row struct {
 	Icon   string               // SVG in a box of 20 by 20; each has its own shape, so that colour is never the only sign
 	Colors Colors
 
-	Weight int // the heaviest run of a deployment decides what code hosts show
+	Conclusion Conclusion // as code hosts show it, each in its own words
+	Weight     int        // the heaviest run of a deployment decides what code hosts show
 
 	// The rest is about ends.
 
@@ -31,11 +32,10 @@ type Row struct {
 	EndShown     Shown  // by the command line, after the wait for a run
 	GroupedByWhy bool   // the figures of a team tell these runs apart by the beginning of their message
 
-	Outcome    string     // in checks; chats and figures write it in lower case
-	Conclusion Conclusion // of which each code host has its own word
-	CDEvent    string     // the outcome of a testSuiteRun
-	Trace      string     // the result of the pipeline in the span of the run
-	DecidedBy  string     // in the HTTP API; empty: the status of the Suite says it
+	Outcome   string // in checks; chats and figures write it in lower case
+	CDEvent   string // the outcome of a testSuiteRun
+	Trace     string // the result of the pipeline in the span of the run
+	DecidedBy string // in the HTTP API; empty: the status of the Suite says it
 
 	Figure func(*httpapi.InsightsPeriod) *int // counts these runs of a team; nil: they are counted as without a verdict
 }
@@ -53,7 +53,7 @@ const (
 	MessageAndTests
 )
 
-// Conclusion is what code hosts tell apart. Those of states that have not ended are Pending.
+// Conclusion is what code hosts tell apart. States that have not ended are Pending.
 type Conclusion int
 
 // The conclusions.
