@@ -141,7 +141,8 @@ func (o *operation) inputDifferences(ctx context.Context, s *v1alpha1.Suite) []v
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.InputsTimeout)
 	defer cancel()
 	for _, in := range s.Status.Inputs {
-		switch same, known := o.sameInput(ctx, in); {
+		same, known := o.sameInput(ctx, in)
+		switch {
 		case !known:
 			return []v1alpha1.Difference{v1alpha1.UnknownInputs}
 		case !same:

@@ -130,7 +130,8 @@ func argoRollout(o *unstructured.Unstructured) rollout {
 		return r
 	}
 	phase := text(o, "status", "phase")
-	switch observed := text(o, "status", "observedGeneration"); {
+	observed := text(o, "status", "observedGeneration")
+	switch {
 	case observed != strconv.FormatInt(o.GetGeneration(), 10) || !observedWorkload(o):
 		r.message = fmt.Sprintf("%s is being rolled out.", capital(title(o)))
 	case phase == "Healthy":

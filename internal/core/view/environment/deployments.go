@@ -24,7 +24,8 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []h
 	exact := inArchive(archived)
 	for _, d := range e.Status.Deployed {
 		key, known := commit.RepositoryKey(d.Repository), inStatus(d)
-		switch own, found := exact[key]; {
+		own, found := exact[key]
+		switch {
 		case len(known) == 0:
 		case found:
 			own = slices.DeleteFunc(own, func(p deployment) bool { return !p.from.Before(known[0].from) })

@@ -103,7 +103,8 @@ func beforeSentence(in httpapi.Insights) string {
 		return ""
 	}
 	points := passPoints(in)
-	switch rounded := math.Round(math.Abs(points)); {
+	rounded := math.Round(math.Abs(points))
+	switch {
 	case rounded < 1:
 		return fmt.Sprintf(", about as many as in the %d days before", in.Days)
 	case points > 0:
@@ -176,7 +177,8 @@ func duration(name string, now, before httpapi.Quantiles, of func(httpapi.Quanti
 	if before.Count == 0 {
 		return f
 	}
-	switch d := min(of(now), maxMilliseconds/1000) - min(of(before), maxMilliseconds/1000); {
+	d := min(of(now), maxMilliseconds/1000) - min(of(before), maxMilliseconds/1000)
+	switch {
 	case math.Abs(d) < 1 || math.Abs(d) < .01*of(before) || math.IsNaN(d):
 		f.Change = &Change{"as before", "same"}
 	case d > 0:

@@ -145,7 +145,8 @@ func seconds(s float64) string {
 // since names a moment as people do: 10:14 today, Tuesday 10:14, 3 November, 10:14. All are in UTC.
 func since(at, now time.Time) string {
 	at = at.UTC()
-	switch days := view.Midnight(now).Sub(view.Midnight(at)) / day; {
+	days := view.Midnight(now).Sub(view.Midnight(at)) / day
+	switch {
 	case days == 0:
 		return at.Format("15:04 UTC") + " today"
 	case days == 1:
@@ -162,7 +163,8 @@ func since(at, now time.Time) string {
 // sinceDay is since in a word.
 func sinceDay(at, now time.Time) string {
 	at = at.UTC()
-	switch days := view.Midnight(now).Sub(view.Midnight(at)) / day; {
+	days := view.Midnight(now).Sub(view.Midnight(at)) / day
+	switch {
 	case days == 0:
 		return "today"
 	case days == 1:
