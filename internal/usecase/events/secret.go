@@ -62,15 +62,15 @@ func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
 	}
 }
 
-// get returns ErrNotConfigured if there is no secret that can be used. With again, it was not the one with which an event was signed.
-func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, error) {
+// get returns ErrNotConfigured if there is no secret that can be used. With refresh, the known secret did not verify an event.
+func (s *secrets) get(ctx context.Context, key secretKey, refresh bool) ([]byte, error) {
 	known := s.known.GetOrAdd(key.namespace, key, func() *secret { return &secret{turn: make(chan struct{}, 1)} })
 	if err := known.wait(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer func() { <-known.turn }()
 	fresh := secretFresh
-	if again || known.failed != nil {
+	if refresh || known.failed != nil {
 		fresh = secretPause
 	}
 	now := s.clock.Now()

@@ -154,9 +154,9 @@ func observedWorkload(o *unstructured.Unstructured) bool {
 // stale reports whether the status of an Application is of another source. Argo CD has no observedGeneration.
 func stale(o *unstructured.Unstructured) bool {
 	for _, field := range []string{"source", "sources"} {
-		is, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field) // a malformed one is absent
-		was, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "sync", "comparedTo", field)
-		if was != nil && !reflect.DeepEqual(is, was) {
+		current, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field) // a malformed one is absent
+		compared, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "sync", "comparedTo", field)
+		if compared != nil && !reflect.DeepEqual(current, compared) {
 			return true
 		}
 	}

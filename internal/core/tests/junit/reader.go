@@ -120,8 +120,8 @@ type suiteCounts struct {
 // NewReader reads at most so many tests, and keeps at most so many bytes of each text.
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
-	in := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
-	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}, same: map[string]int{}}
+	input := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
+	return &Reader{limited: limited, tests: tests, scanner: scanner{input: input, maxText: text}, same: map[string]int{}}
 }
 
 // Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.

@@ -73,12 +73,12 @@ func announced(e *v1alpha1.Environment, runs []*v1alpha1.Suite) map[string][]dep
 func inArchive(newestFirst []httpapi.Deployment) map[string][]deployment {
 	all := map[string][]deployment{}
 	for _, d := range slices.Backward(newestFirst) {
-		is := deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since}
+		archived := deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since}
 		if d.Until != nil {
-			is.to = *d.Until
+			archived.to = *d.Until
 		}
 		key := commit.RepositoryKey(d.Repository)
-		all[key] = append(all[key], is)
+		all[key] = append(all[key], archived)
 	}
 	return all
 }
