@@ -29,13 +29,13 @@ const queueLag = 20 * time.Millisecond
 
 func (r *Reconciler) requestSlot(o *lifecycle.Observation) (err error) {
 	r.queues.endWaits(o.Suite.Namespace)
-	r.queues.read(o.Suite.Namespace, func(queue *queue.Queue) {
-		setLimits(queue, *o)
-		if queue.Waits(o.Suite.Spec.Environment) { // it would pass over older runs there
+	r.queues.read(o.Suite.Namespace, func(waiting *queue.Queue) {
+		setLimits(waiting, *o)
+		if waiting.Waits(o.Suite.Spec.Environment) { // it would pass over older runs there
 			err = errQueueDiffers
 			return
 		}
-		position, known := queue.Position(o.Suite.Name)
+		position, known := waiting.Position(o.Suite.Name)
 		if !known {
 			err = errQueueDiffers
 			return

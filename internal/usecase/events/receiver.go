@@ -156,8 +156,8 @@ type recent struct {
 	until *fairness.Cache[string, time.Time]
 }
 
-func newRecent(clock clock.PassiveClock) *recent {
-	return &recent{clock: clock, until: fairness.NewCache[string, time.Time](maxRecent, maxRecentOfNamespace)}
+func newRecent(c clock.PassiveClock) *recent {
+	return &recent{clock: c, until: fairness.NewCache[string, time.Time](maxRecent, maxRecentOfNamespace)}
 }
 
 func (r *recent) has(namespace, key string) bool {

@@ -54,9 +54,9 @@ type secret struct {
 	failed error // of the last read
 }
 
-func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
+func newSecrets(live client.Reader, c clock.PassiveClock) *secrets {
 	return &secrets{
-		live: live, clock: clock,
+		live: live, clock: c,
 		known: fairness.NewCache[secretKey, *secret](maxSecrets, maxSecretsOfNamespace),
 		paces: fairness.NewCache[struct{}, *rate.Limiter](maxSecrets, 1),
 	}

@@ -203,8 +203,8 @@ func (e *endings) most() []httpapi.InsightsEnd {
 		rest[end.State] += end.Runs
 	}
 	all = all[:maxEnds]
-	for state, n := range rest {
-		all = append(all, httpapi.InsightsEnd{State: state, Reason: "other reasons", Runs: n})
+	for key, n := range rest {
+		all = append(all, httpapi.InsightsEnd{State: key, Reason: "other reasons", Runs: n})
 	}
 	slices.SortFunc(all, byRuns)
 	return all

@@ -224,11 +224,11 @@ func (r *Reader) openSuite(t *Token) {
 	}
 	suite.ID = r.suiteID(suite, t.Attrs["hostname"])
 	r.suites = append(r.suites, suite)
-	failures, errors := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
-	s := suiteCounts{depth: len(r.stack), announced: failures + errors}
+	failures, errs := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
+	s := suiteCounts{depth: len(r.stack), announced: failures + errs}
 	_, s.flakes = t.Attrs["flakes"]
 	if t.Name == "testsuites" {
-		s.errors = errors
+		s.errors = errs
 	}
 	r.counts = append(r.counts, s)
 }
