@@ -100,7 +100,7 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 	return all
 }
 
-// counts omits a run that is repeated: the result of the repetition counts.
+// counts omits a run that is retried: the result of the retry counts.
 func counts(s *v1alpha1.Suite) bool {
 	return s.Finished() && !s.Retried() && (s.Passed() || state.Of(s.State()).Bad)
 }
