@@ -80,10 +80,7 @@ func count(suites []v1alpha1.Suite) counts {
 func (c suiteCounts) byTeam(byNamespace map[ownerState]int) map[ownerState]int {
 	all := map[ownerState]int{}
 	for of, suites := range byNamespace {
-		team, err := index.Owner(context.Background(), c.cache, of.owner)
-		if err != nil {
-			team = nil
-		}
+		team, _ := index.Owner(context.Background(), c.cache, of.owner)
 		all[ownerState{c.teams.Of(nameOf(team)), of.state}] += suites
 	}
 	return all

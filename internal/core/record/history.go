@@ -36,8 +36,8 @@ func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, afte
 	known := map[deployment]Deployment{}
 	for _, d := range slices.Concat(PreviousOf(team, e), archived, DeploymentsOf(team, e)) {
 		key := deployment{commit.RepositoryKey(d.Repository), commit.NormalSHA(d.SHA), d.Since.Unix()}
-		if was, found := known[key]; found && !was.brief {
-			d = was.Merge(d)
+		if other, found := known[key]; found && !other.brief {
+			d = other.Merge(d)
 		}
 		known[key] = d
 	}

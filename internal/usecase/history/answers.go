@@ -106,18 +106,18 @@ func (a *answer) search(ctx context.Context, days []string, known places, failin
 	err := a.each(ctx, only(days, last), history.Parts{}, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
 		here := make([][]httpapi.TestStats, len(d.Places))
 		err := atOnce(ctx, len(d.Places), func(ctx context.Context, i int) error {
-			in := &d.Places[i]
-			if !last[d.Day.Day][in.Place] {
+			pd := &d.Places[i]
+			if !last[d.Day.Day][pd.Place] {
 				return nil
 			}
-			room, runs := foundBytes/len(known), known[in.Place].runs()
-			return a.reading(ctx, in, func() error {
-				return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, in, a.query.Search, func(t history.TestDay) {
-					if d.See(t, in) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{in.Place, t.Name}] {
+			room, runs := foundBytes/len(known), known[pd.Place].runs()
+			return a.reading(ctx, pd, func() error {
+				return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, pd, a.query.Search, func(t history.TestDay) {
+					if d.See(t, pd) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{pd.Place, t.Name}] {
 						return
 					}
 					if room -= foundCost + len(t.Name) + len(t.File); room >= 0 {
-						here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: in.Place, Runs: runs})
+						here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: pd.Place, Runs: runs})
 					}
 				})
 			})

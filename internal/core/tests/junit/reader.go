@@ -120,8 +120,8 @@ type suiteCounts struct {
 // NewReader reads at most so many tests, and keeps at most so many bytes of each text.
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
-	in := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
-	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}, same: map[string]int{}}
+	input := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
+	return &Reader{limited: limited, tests: tests, scanner: scanner{input: input, maxText: text}, same: map[string]int{}}
 }
 
 // Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.
@@ -224,11 +224,11 @@ func (r *Reader) openSuite(t *Token) {
 	}
 	suite.ID = r.suiteID(suite, t.Attrs["hostname"])
 	r.suites = append(r.suites, suite)
-	failures, errors := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
-	s := suiteCounts{depth: len(r.stack), announced: failures + errors}
+	failures, errs := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
+	s := suiteCounts{depth: len(r.stack), announced: failures + errs}
 	_, s.flakes = t.Attrs["flakes"]
 	if t.Name == "testsuites" {
-		s.errors = errors
+		s.errors = errs
 	}
 	r.counts = append(r.counts, s)
 }

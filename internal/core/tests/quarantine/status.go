@@ -35,9 +35,9 @@ func StatusOf(q *v1alpha1.Quarantine, runs []*v1alpha1.Suite, triggers []string,
 	if i := slices.IndexFunc(uses, func(u use) bool { return u.tests > 0 }); i >= 0 {
 		status.LastMatched = uses[i].run.Status.CompletionTime
 	}
-	is := ready(q, uses, triggers, now)
-	is.ObservedGeneration, is.LastTransitionTime = q.Generation, metav1.NewTime(now)
-	meta.SetStatusCondition(&status.Conditions, is)
+	condition := ready(q, uses, triggers, now)
+	condition.ObservedGeneration, condition.LastTransitionTime = q.Generation, metav1.NewTime(now)
+	meta.SetStatusCondition(&status.Conditions, condition)
 	return status
 }
 
