@@ -266,17 +266,17 @@ func TestPagesOfAnyRuns(t *testing.T) {
 // TestListingsAreFew: each may read many records.
 func TestListingsAreFew(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(&apitest.FakeArchive{}),
-		Limits: func(l *limits.Limits) { l.Listing = 1 }})
-	h.Server.Listing.TryAcquire("other")
+		Limits: func(l *limits.Limits) { l.Archive = 1 }})
+	h.Server.Archive.TryAcquire("other")
 	if w := h.Exchange(apitest.Get(apitest.RunsPath)); w.Code != http.StatusServiceUnavailable ||
 		apitest.Decode[httpapi.Problem](t, w).FailureCode != "overloaded" {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
-	h.Server.Listing.Release("other")
+	h.Server.Archive.Release("other")
 	for range 3 {
 		h.List("")
 	}
-	if n := h.Server.Listing.InUse() + h.Server.InFlight.InUse(); n != 0 {
+	if n := h.Server.Archive.InUse() + h.Server.InFlight.InUse(); n != 0 {
 		t.Errorf("%d slots are taken after all answers", n)
 	}
 }

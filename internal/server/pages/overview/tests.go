@@ -47,10 +47,10 @@ func historyQuery(p insights.Period) history.Query {
 
 // readTests calls read unless the team reads from the store as often as it may, and returns why a page lacks what it reads, or "".
 func (u *Pages) readTests(r *site.Request, read func() error) string {
-	if !u.Listing.TryAcquire(r.Namespace()) {
+	if !u.Archive.TryAcquire(r.Namespace()) {
 		return "Too many people look at the history of tests right now. Reload the page in a few seconds."
 	}
-	defer u.Listing.Release(r.Namespace())
+	defer u.Archive.Release(r.Namespace())
 	if err := read(); err != nil {
 		u.Log.Error(err, "the history of tests cannot be read", "team", r.Team.Name)
 		return "The object store cannot be read at the moment, and it has the tests of all runs. Reload the page in a minute. " +
