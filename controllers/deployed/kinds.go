@@ -147,9 +147,9 @@ func (k *kinds) keep(lists []*metav1.APIResourceList) {
 			}
 		}
 	}
-	for kind, was := range k.known {
+	for kind, old := range k.known {
 		if _, failed := k.failed[kind.GroupVersion()]; failed {
-			known[kind] = was
+			known[kind] = old
 		}
 	}
 	k.known = known

@@ -104,13 +104,13 @@ func (o *Options) run(ctx context.Context) error {
 const checkTimeout = 2 * time.Minute
 
 func (o *Options) examine(ctx context.Context) []doctor.Finding {
-	in, findings, err := o.manager(ctx)
+	inst, findings, err := o.manager(ctx)
 	if err != nil {
 		findings = append(findings, doctor.Unchecked("manager", err))
 	}
 	for _, c := range o.checks() {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		found, err := c.observe(ctx, in)
+		found, err := c.observe(ctx, inst)
 		cancel()
 		if findings = append(findings, found...); err != nil {
 			findings = append(findings, doctor.Unchecked(c.name, err))

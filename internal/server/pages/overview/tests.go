@@ -63,15 +63,15 @@ func (u *Pages) readTests(r *site.Request, read func() error) string {
 func (u *Pages) InsightsPage(r *site.Request) (*site.Page, error) {
 	p := insights.ParsePeriod(r.URL.Query())
 	p.Text = "" // insights are not about single tests
-	in := httpapi.Insights{Days: p.Days}
+	figures := httpapi.Insights{Days: p.Days}
 	d := &insightsData{Store: u.Tests != nil}
 	if d.Store {
 		d.Unread = u.readTests(r, func() (err error) {
-			in, err = u.Tests.Insights(r.Context(), r.Team, historyQuery(p))
+			figures, err = u.Tests.Insights(r.Context(), r.Team, historyQuery(p))
 			return err
 		})
 	}
-	d.Page = insights.PageOf(in, p, u.Clock.Now())
+	d.Page = insights.PageOf(figures, p, u.Clock.Now())
 	return &site.Page{Template: "insights", Title: "Insights", Section: "insights", Description: d.Lead.Text, Data: d}, nil
 }
 
