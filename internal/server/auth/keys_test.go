@@ -250,7 +250,7 @@ func TestKeyOfAnotherTeam(t *testing.T) {
 	a := &Authenticator{Keys: authenticator(cluster(t, interceptor.Funcs{}, objects...))}
 	answer := func(token, named string) *Error {
 		r := request("Bearer " + token)
-		r.Header.Set(TeamHeader, named)
+		r.Header.Set(teamHeader, named)
 		_, err := a.Authenticate(r)
 		refusal, _ := errors.AsType[*Error](err)
 		return refusal

@@ -153,14 +153,14 @@ func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n 
 
 // digestsOf returns the digests in the status: of the same revision, or of the last revision that was rolled out.
 func digestsOf(e *v1alpha1.Environment, w v1alpha1.DeployedWorkload) []v1alpha1.ImageDigest {
-	if was := Recorded(e, w.UID); was != nil && (!w.Ready || was.Revision == w.Revision) {
+	if was := recorded(e, w.UID); was != nil && (!w.Ready || was.Revision == w.Revision) {
 		return was.Digests
 	}
 	return nil
 }
 
-// Recorded returns what the status has of an object, or nil.
-func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
+// recorded returns what the status has of an object, or nil.
+func recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
 	for i := range e.Status.Deployed {
 		for j := range e.Status.Deployed[i].Workloads {
 			if w := &e.Status.Deployed[i].Workloads[j]; w.UID == uid {

@@ -22,8 +22,8 @@ func known(v float64) float64 {
 	return min(v, maxValue)
 }
 
-// Counts returns whole values for an axis: 0 and a few steps of 1, 2 or 5 times a power of ten, up to most, but at least one.
-func Counts(most float64, about int) []float64 {
+// counts returns whole values for an axis: 0 and a few steps of 1, 2 or 5 times a power of ten, up to most, but at least one.
+func counts(most float64, about int) []float64 {
 	step := 1.0
 	for rest := math.Max(known(most), 1) / float64(max(about, 1)); step < rest; {
 		switch {
@@ -41,15 +41,15 @@ func Counts(most float64, about int) []float64 {
 // durationSteps are those that people read a clock by, in seconds.
 var durationSteps = []float64{.1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600}
 
-// Seconds is Counts for durations: steps of .1 s, 5 s, 1 min and the like.
-func Seconds(most float64, about int) []float64 {
+// seconds is counts for durations: steps of .1 s, 5 s, 1 min and the like.
+func seconds(most float64, about int) []float64 {
 	rest := known(most) / float64(max(about, 1))
 	i := slices.IndexFunc(durationSteps, func(step float64) bool { return step >= rest })
 	if i >= 0 {
 		return steps(durationSteps[i], known(most))
 	}
 	const day = 86400
-	days := Counts(most/day, about)
+	days := counts(most/day, about)
 	for i := range days {
 		days[i] *= day
 	}
