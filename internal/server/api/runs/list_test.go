@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -30,10 +31,7 @@ import (
 func stored(name string, minutes int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	s := apitest.ARun(name, minutes, v1alpha1.Passed("The tests passed."))
 	s.CreationTimestamp = metav1.NewTime(apitest.Created(minutes))
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	return build.With(s, change...)
 }
 
 // asRecord is what the archive has of a Suite.
