@@ -15,7 +15,7 @@ func DotsOf(height, above, below float64, durations []float64) Dots {
 	for _, s := range durations {
 		most = max(most, known(s))
 	}
-	ticks := seconds(most, 3)
+	ticks := seconds(most)
 	top := max(most, ticks[len(ticks)-1])
 	y := func(v float64) float64 { return height - below - (height-above-below)*min(known(v), top)/top }
 	d := Dots{Height: height}
