@@ -99,7 +99,7 @@ func (p *People) ofKey(ctx context.Context, id Identity) (Access, error) {
 	if err := json.Unmarshal(id.Data, &c); err != nil {
 		return Access{}, auth.ErrUnauthenticated
 	}
-	holder, err := p.Keys.CheckAgain(ctx, c)
+	holder, err := p.Keys.Recheck(ctx, c)
 	if err != nil {
 		return Access{}, err
 	}
