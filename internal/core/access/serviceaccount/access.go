@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 )
 
-// verbsFor returns what a ServiceAccount must be allowed to do with Suites of a team. To cancel a run is to patch its Suite, and to rerun it
-// is to create another one.
+// verbsFor returns what a ServiceAccount must be allowed to do with Suites of a team. To cancel a run is to patch its Suite, and to rerun
+// it is to create another one.
 func verbsFor(a grant.Action) []string {
 	switch a {
 	case grant.Notify, grant.Upload:

@@ -24,7 +24,7 @@ func TestTicks(t *testing.T) {
 		"Seconds":             {"The longest may be above the last tick.", seconds(5.2), []float64{0, 2, 4}},
 		"Minutes":             {"Nobody counts in 20 s.", seconds(61), []float64{0, 30, 60}},
 		"Hours":               {"Half an hour is a step.", seconds(5000), []float64{0, 1800, 3600}},
-		"Days":                {"Long ones are counted in days.", seconds(5*86400), []float64{0, 2 * 86400, 4 * 86400}},
+		"Days":                {"Long ones are counted in days.", seconds(5 * 86400), []float64{0, 2 * 86400, 4 * 86400}},
 		"Less than nothing":   {"Clocks can be wrong.", seconds(-3), []float64{0, .1}},
 		"What is not a value": {"It is drawn like nothing.", seconds(math.NaN()), []float64{0, .1}},
 	}
