@@ -105,8 +105,8 @@ func (r *Rescue) Start(ctx context.Context) error {
 	return nil
 }
 
-// Busy reports whether logs of a run are being followed.
-func (r *Rescue) Busy(run ctrl.Request) bool {
+// busy reports whether logs of a run are being followed.
+func (r *Rescue) busy(run ctrl.Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.pods {

@@ -39,7 +39,7 @@ func newQueues(c clock.PassiveClock) *queues {
 	return &queues{clock: c, byNamespace: map[string]*namespaceQueue{}}
 }
 
-func (q *queues) of(namespace string) *namespaceQueue {
+func (q *queues) queue(namespace string) *namespaceQueue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.byNamespace[namespace]
@@ -51,7 +51,7 @@ func (q *queues) of(namespace string) *namespaceQueue {
 }
 
 func (q *queues) read(namespace string, f func(*queue.Queue)) {
-	n := q.of(namespace)
+	n := q.queue(namespace)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(n.Queue)

@@ -59,7 +59,7 @@ func hash(text string, digits int) string {
 }
 
 // AllDeploymentsPrefix starts the keys of all deployments of a team.
-func AllDeploymentsPrefix(team string) string { return team + "/" + Root + "/environments/" }
+func AllDeploymentsPrefix(team string) string { return team + "/" + root + "/environments/" }
 
 // DeploymentsPrefix starts the keys of all deployments of an Environment.
 func DeploymentsPrefix(team, environment string) string {
@@ -167,8 +167,8 @@ func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	return all
 }
 
-// PreviousOf returns what the status says about what was deployed before. Only its commit is known.
-func PreviousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
+// previousOf returns what the status says about what was deployed before. Only its commit is known.
+func previousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	for _, d := range e.Status.Deployed {
 		if p := d.Previous; p != nil && p.Since != nil && p.SHA != "" {
 			previous := httpapi.Deployment{Repository: d.Repository, SHA: p.SHA, Since: p.Since.UTC().Truncate(time.Second)}

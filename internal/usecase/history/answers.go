@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
-// ErrNotFound means that a test is in no run of the days.
-var ErrNotFound = fmt.Errorf("no run of these days has this test: %w", fs.ErrNotExist)
+// errNotFound means that a test is in no run of the days.
+var errNotFound = fmt.Errorf("no run of these days has this test: %w", fs.ErrNotExist)
 
 // Insights sums up days, and compares them with as many before.
 func (r *Reader) Insights(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.Insights, error) {
@@ -158,7 +158,7 @@ func (r *Reader) Test(ctx context.Context, team *v1alpha1.Team, name string, q Q
 	h := s.builder.History(name, q.days(), s.shown())
 	h.Problem = a.problem()
 	if len(h.Places) == 0 {
-		return h, ErrNotFound
+		return h, errNotFound
 	}
 	return h, nil
 }

@@ -44,7 +44,7 @@ func problemOf(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[strin
 	case !isListed:
 		return ReasonIssuerNotListed, fmt.Sprintf("It trusts nobody, because the operator of Postflight does not list this issuer, but only %s. "+
 			"Ask the operator to add it (tokenIssuers of the chart).", strings.Join(slices.Sorted(maps.Keys(issuers)), ", "))
-	case !intersects(Audiences(p), listed):
+	case !intersects(audiences(p), listed):
 		return ReasonAudienceNotListed, fmt.Sprintf("It trusts nobody, because tokens of this issuer may be only for the audience %s. "+
 			"Ask the operator of Postflight to list another one.", strings.Join(listed, " or "))
 	}

@@ -153,14 +153,14 @@ func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n 
 
 // digestsOf returns the digests in the status: of the same revision, or of the last revision that was rolled out.
 func digestsOf(e *v1alpha1.Environment, w v1alpha1.DeployedWorkload) []v1alpha1.ImageDigest {
-	if recorded := Recorded(e, w.UID); recorded != nil && (!w.Ready || recorded.Revision == w.Revision) {
-		return recorded.Digests
+	if known := recorded(e, w.UID); known != nil && (!w.Ready || known.Revision == w.Revision) {
+		return known.Digests
 	}
 	return nil
 }
 
-// Recorded returns what the status has of an object, or nil.
-func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
+// recorded returns what the status has of an object, or nil.
+func recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
 	for i := range e.Status.Deployed {
 		for j := range e.Status.Deployed[i].Workloads {
 			if w := &e.Status.Deployed[i].Workloads[j]; w.UID == uid {

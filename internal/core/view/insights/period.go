@@ -103,8 +103,8 @@ func (p Period) TestQuery(name string, place httpapi.Place) string {
 	return query(q)
 }
 
-// RunsQuery returns the query of the list of runs that ended in a state.
-func (p Period) RunsQuery(state string) string {
+// runsQuery returns the query of the list of runs that ended in a state.
+func (p Period) runsQuery(state string) string {
 	return query(view.Filter{State: state, Trigger: p.Trigger, Environment: p.Environment, Archive: true}.Query())
 }
 

@@ -137,7 +137,7 @@ func (k *keptLines) addLast(line []byte) {
 func fit(lines iter.Seq2[int, []byte]) (n int) {
 	size := 0
 	for _, line := range lines {
-		if size += LineOf(0, line).HTMLBytes(); size > maxPartHTML && n > 0 {
+		if size += LineOf(0, line).htmlBytes(); size > maxPartHTML && n > 0 {
 			break
 		}
 		n++
