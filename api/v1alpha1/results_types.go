@@ -162,7 +162,7 @@ type TestResults struct {
 	Fixed int32 `json:"fixed,omitempty"`
 
 	// onlyTestsFailed reports of a failed run that nothing but tests failed, and that all its pods ran to their end and reported whole: a
-	// repetition of the failed tests can complete it.
+	// rerun of the failed tests can complete it.
 	// +optional
 	OnlyTestsFailed bool `json:"onlyTestsFailed,omitempty"`
 

@@ -54,7 +54,7 @@ type splitter struct {
 	args         []string
 }
 
-func runSplit(args []string, in io.Reader, out, stderr io.Writer) int {
+func runSplit(args []string, stdin io.Reader, out, stderr io.Writer) int {
 	flags := flag.NewFlagSet("postflight-split", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, splitUsage); flags.PrintDefaults() }
@@ -73,14 +73,14 @@ func runSplit(args []string, in io.Reader, out, stderr io.Writer) int {
 		return exitMisuse
 	}
 	s.args = flags.Args()
-	code, err := s.run(in, out, stderr)
+	code, err := s.run(stdin, out, stderr)
 	if err != nil {
 		fmt.Fprintln(stderr, "postflight-split:", err)
 	}
 	return code
 }
 
-func (s *splitter) run(in io.Reader, out, stderr io.Writer) (code int, err error) {
+func (s *splitter) run(stdin io.Reader, out, stderr io.Writer) (code int, err error) {
 	index, count, err := s.shard()
 	if err == nil && s.exec && len(s.args) == 0 {
 		err = errors.New("--exec needs a command")
@@ -88,7 +88,7 @@ func (s *splitter) run(in io.Reader, out, stderr io.Writer) (code int, err error
 	if err != nil {
 		return exitMisuse, err
 	}
-	names, err := s.names(in)
+	names, err := s.names(stdin)
 	if err != nil {
 		return 1, err
 	}
@@ -129,12 +129,12 @@ func (s *splitter) shard() (index, count int, err error) {
 const maxQuoted = 100 // of a wrong value in a message, in bytes
 
 // names are all that there are. None is an error: a list that could not be made would pass as a run without tests.
-func (s *splitter) names(in io.Reader) (names []string, err error) {
+func (s *splitter) names(stdin io.Reader) (names []string, err error) {
 	if len(s.args) > 0 && !s.exec {
 		names, err = split.Sorted(s.args)
 	} else {
 		var input []byte
-		if input, err = io.ReadAll(io.LimitReader(in, split.MaxNames+1)); err != nil {
+		if input, err = io.ReadAll(io.LimitReader(stdin, split.MaxNames+1)); err != nil {
 			return nil, fmt.Errorf("the names cannot be read: %w", err)
 		}
 		if len(input) > split.MaxNames {

@@ -156,7 +156,7 @@ func TestHangingReceiver(t *testing.T) {
 		w.Create(build.Suite(fmt.Sprint("run-", i), i))
 	}
 	poll.True(t, "the webhook hangs", func() bool { return w.hook.asked() > 0 })
-	w.Create(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Namespace = other }))
+	w.Create(build.In(other, build.Suite("run", 0)))
 	w.Eventually("the other team hears of its run", func() string {
 		got, _ := its.got("run")
 		return cmp.Diff([]string{"queued"}, got)

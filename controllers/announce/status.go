@@ -49,9 +49,9 @@ func (r *Reconciler) unsettledOfTeam(ctx context.Context, team client.Object) []
 	return r.unsettled(ctx, team.(*v1alpha1.Team).NamespaceName())
 }
 
-func (r *Reconciler) unsettled(ctx context.Context, namespace string, of ...client.ListOption) []ctrl.Request {
+func (r *Reconciler) unsettled(ctx context.Context, namespace string, options ...client.ListOption) []ctrl.Request {
 	left := func(s *v1alpha1.Suite) bool { return !announce.Settled(s, r.Clock.Now()) }
-	return reconcile.SuitesWhere(ctx, r, left, namespace, of...)
+	return reconcile.SuitesWhere(ctx, r, left, namespace, options...)
 }
 
 // Metrics count the messages.

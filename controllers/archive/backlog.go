@@ -81,7 +81,8 @@ func (b *backlog) handler() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			switch before, now := lifecycle.ToArchive(e.ObjectOld.(*v1alpha1.Suite)), lifecycle.ToArchive(e.ObjectNew.(*v1alpha1.Suite)); {
+			before, now := lifecycle.ToArchive(e.ObjectOld.(*v1alpha1.Suite)), lifecycle.ToArchive(e.ObjectNew.(*v1alpha1.Suite))
+			switch {
 			case now && !before:
 				enqueue(q, e.ObjectNew)
 			case before && !now:

@@ -133,7 +133,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	case team == nil:
 		return ctrl.Result{RequeueAfter: ownerInterval}, nil
-	case r.rescue.Busy(req):
+	case r.rescue.busy(req):
 		return ctrl.Result{RequeueAfter: rescueInterval}, nil
 	}
 	return r.archive(ctx, s, record.Of(team.Name, s))

@@ -31,6 +31,13 @@ const (
 	// rescueTeamStreams is how many of them one team has: its pods decide how long they take to stop.
 	rescueTeamStreams = rescueStreams / 4
 
+	// rescueReads is how many pods, and logs of containers that have ended, are read at once. They take moments, and do not wait for a stream:
+	// the kubelet removes the log from before a restart when the container ends again.
+	rescueReads = rescueStreams / 4
+
+	// rescueTeamReads is how many of them one team has.
+	rescueTeamReads = rescueReads / 4
+
 	// rescueWithin bounds following a log: teams may set any grace period, but few containers need more than five minutes to stop.
 	rescueWithin = 15 * time.Minute
 
@@ -48,7 +55,8 @@ type Rescue struct {
 	Clock         clock.PassiveClock
 	Namespaces    []string // to watch one by one; one empty name: all at once
 
-	streams *fairness.Semaphore
+	streams *fairness.Semaphore // to follow logs
+	reads   *fairness.Semaphore // of what has ended
 
 	mu   sync.Mutex
 	pods map[types.UID]*rescuedPod
@@ -72,7 +80,8 @@ func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
 	}
 	r := &Rescue{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Store, Logs: config.Logs, Clock: config.Clock,
-		Namespaces: config.Namespaces, streams: newRescueStreams(), pods: map[types.UID]*rescuedPod{},
+		Namespaces: config.Namespaces, streams: newRescueStreams(), reads: fairness.NewSharedSemaphore(rescueReads, rescueTeamReads),
+		pods: map[types.UID]*rescuedPod{},
 	}
 	config.Evictions.OnEviction(r.evicted)
 	return r, nil
@@ -96,8 +105,8 @@ func (r *Rescue) Start(ctx context.Context) error {
 	return nil
 }
 
-// Busy reports whether logs of a run are being followed.
-func (r *Rescue) Busy(run ctrl.Request) bool {
+// busy reports whether logs of a run are being followed.
+func (r *Rescue) busy(run ctrl.Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.pods {
@@ -232,7 +241,7 @@ func (r *Rescue) runOf(ctx context.Context, run ctrl.Request) (*v1alpha1.Suite, 
 
 // Hundreds of pods may be deleted at once, so few are read at once.
 func (r *Rescue) pod(ctx context.Context, team string, key client.ObjectKey) (*corev1.Pod, error) {
-	release, err := r.streams.Acquire(ctx, team)
+	release, err := r.reads.Acquire(ctx, team)
 	if err != nil {
 		return nil, err
 	}

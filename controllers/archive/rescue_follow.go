@@ -43,15 +43,16 @@ func (r *Rescue) follow(
 func (r *Rescue) followOnce(
 	ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log,
 ) error {
-	release, err := r.streams.Acquire(ctx, run.Team)
+	slots := r.reads
+	var runs func() bool
+	if s.Running {
+		slots, runs = r.streams, func() bool { return r.stillRuns(reading, suite.Namespace, s) }
+	}
+	release, err := slots.Acquire(ctx, run.Team)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var runs func() bool
-	if s.Running {
-		runs = func() bool { return r.stillRuns(reading, suite.Namespace, s) }
-	}
 	log := openLog(reading, r.Logs, suite.Namespace, s, runs)
 	defer log.Close()
 	switch {

@@ -238,6 +238,39 @@ func TestEvictedPod(t *testing.T) {
 	rescued(w, "run")
 }
 
+// TestRestartedPodBesideOthers: the kubelet removes the log from before the restart as soon as the container stops again, so
+// it is read although the team's other logs, which take long, have all the streams.
+func TestRestartedPodBesideOthers(t *testing.T) {
+	t.Parallel()
+	const streams = 8 // of a team
+	n := newNode()
+	w := world.WithArchive(t, n.ServeHTTP)
+	for i := range streams {
+		name := fmt.Sprintf("slow-%d", i)
+		w.Start(build.Suite(name, 0))
+		w.Delete(running(w, name))
+	}
+	follows(w, n, streams)
+	w.Start(build.Suite("restarted", 0))
+	restarted := running(w, "restarted")
+	w.Status(restarted, func() {
+		restarted.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+	})
+	w.Delete(restarted)
+	w.Eventually("the log from before the restart is saved", func() string {
+		if text, _ := w.Archive.PreviousLog("restarted-pod", "test"); text != "begun\nended\n" {
+			return fmt.Sprintf("it is %q", text)
+		}
+		return ""
+	})
+	for i := range streams {
+		if _, written := w.Archive.Log(fmt.Sprintf("slow-%d-pod", i), "test"); written > 0 {
+			t.Errorf("slow-%d had given up its stream", i)
+		}
+	}
+	n.stop()
+}
+
 // TestPodOfAnArchivedRun: the deletion of an old run reads nothing again.
 func TestPodOfAnArchivedRun(t *testing.T) {
 	t.Parallel()

@@ -29,8 +29,8 @@ func (w *watches) fetch(running *watch, name string) (object *unstructured.Unstr
 // put keeps an object as if the informer had read it.
 func (r *watch) put(o *unstructured.Unstructured) (object *unstructured.Unstructured, kept bool) {
 	version := versionOf(o)
-	is, err := r.keep(o)
-	object, kept = is.(*unstructured.Unstructured)
+	slim, err := r.keep(o)
+	object, kept = slim.(*unstructured.Unstructured)
 	if err != nil || !kept {
 		return nil, false
 	}

@@ -39,8 +39,8 @@ func identity(d record.Deployment) deployment {
 func (v *inventory) has(environment types.NamespacedName, d record.Deployment) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	was, found := v.saved[environment][identity(d)]
-	return found && was.Merge(d).Equal(was)
+	saved, found := v.saved[environment][identity(d)]
+	return found && saved.Merge(d).Equal(saved)
 }
 
 func (v *inventory) put(environment types.NamespacedName, d record.Deployment) {
@@ -51,8 +51,8 @@ func (v *inventory) put(environment types.NamespacedName, d record.Deployment) {
 		own = map[deployment]record.Deployment{}
 		v.saved[environment] = own
 	}
-	if was, found := own[identity(d)]; found {
-		d = was.Merge(d)
+	if saved, found := own[identity(d)]; found {
+		d = saved.Merge(d)
 	}
 	own[identity(d)] = d
 }

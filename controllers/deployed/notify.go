@@ -53,8 +53,8 @@ func (o *Outcome) Runs(existing string) (text string) {
 }
 
 const (
-	// notifyAgain is how long after a failure the notification is made again.
-	notifyAgain = 2 * time.Second
+	// notifyBackoff is how long after a failure the notification is made again.
+	notifyBackoff = 2 * time.Second
 
 	// notifyWithin keeps one Environment from delaying the others for long.
 	notifyWithin = 10 * time.Second
@@ -62,28 +62,28 @@ const (
 
 // notify makes the notifications that the stored status has as pending, so that none is lost if the manager ends. If it ends between a
 // notification and the write of the status, the next one finds its runs. It returns when to come again; 0: nothing is left.
-func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, is *v1alpha1.Environment) (again time.Duration) {
-	for i := range is.Status.Deployed {
-		d := &is.Status.Deployed[i]
+func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, e *v1alpha1.Environment) (wait time.Duration) {
+	for i := range e.Status.Deployed {
+		d := &e.Status.Deployed[i]
 		if d.Notification != v1alpha1.NotificationPending {
 			continue
 		}
 		switch {
 		case !stored(o.Environment, *d):
-			again = time.Millisecond // the status is written first
+			wait = time.Millisecond // the status is written first
 		case r.send(ctx, o, *d):
 			d.Notification = v1alpha1.NotificationSent
 		default:
-			again = lifecycle.Sooner(again, notifyAgain)
+			wait = lifecycle.Sooner(wait, notifyBackoff)
 		}
 	}
-	return again
+	return wait
 }
 
 func stored(e *v1alpha1.Environment, d v1alpha1.Deployed) bool {
-	for _, was := range e.Status.Deployed {
-		if commit.SameRepository(was.Repository, d.Repository) {
-			return was.Notification == v1alpha1.NotificationPending && was.SHA == d.SHA
+	for _, old := range e.Status.Deployed {
+		if commit.SameRepository(old.Repository, d.Repository) {
+			return old.Notification == v1alpha1.NotificationPending && old.SHA == d.SHA
 		}
 	}
 	return false

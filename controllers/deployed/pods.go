@@ -4,7 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,9 +46,10 @@ func nextPage(limit int64, page any) int64 {
 	return min(2*limit, largestPage)
 }
 
-func imagesOf(of *corev1.Pod) corev1.Pod {
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: of.DeletionTimestamp}, Status: corev1.PodStatus{Phase: of.Status.Phase}}
-	for _, c := range of.Status.ContainerStatuses {
+func imagesOf(full *corev1.Pod) corev1.Pod {
+	pod := corev1.Pod{Status: corev1.PodStatus{Phase: full.Status.Phase}}
+	pod.DeletionTimestamp = full.DeletionTimestamp
+	for _, c := range full.Status.ContainerStatuses {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, ImageID: c.ImageID})
 	}
 	return pod

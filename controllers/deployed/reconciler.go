@@ -52,35 +52,35 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	defer r.turns.End(req.Namespace)
-	was, err := reconcile.Get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
+	old, err := reconcile.Get[v1alpha1.Environment](ctx, r, req.Namespace, req.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if was == nil || was.DeletionTimestamp != nil {
+	if old == nil || old.DeletionTimestamp != nil {
 		r.watches.want(req.NamespacedName, nil)
 		r.watches.expressions.forget(req.NamespacedName)
 		r.pace.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	if wait := r.pace.Wait(req.NamespacedName); wait > 0 && len(was.Spec.Workloads) == 0 && len(was.Status.Conditions) == 0 {
+	if wait := r.pace.Wait(req.NamespacedName); wait > 0 && len(old.Spec.Workloads) == 0 && len(old.Status.Conditions) == 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil // notifications are in no hurry
 	}
-	observed, err := r.observe(ctx, was)
+	observed, err := r.observe(ctx, old)
 	if errors.Is(err, errStarting) {
 		return ctrl.Result{RequeueAfter: startingEvery}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	is := was.DeepCopy()
+	e := old.DeepCopy()
 	var problems []string
 	spent := r.turns.Measure(req.Namespace)
-	is.Status.Deployed, problems = workloads.Status(observed)
+	e.Status.Deployed, problems = workloads.Status(observed)
 	spent()
-	is.Status.Unarchived = r.unarchived(was, is)
-	setReady(is, problems, r.shared(observed))
-	late := r.notify(ctx, observed, is)
-	wait, err := r.write(ctx, was, is)
+	e.Status.Unarchived = r.unarchived(old, e)
+	setReady(e, problems, r.shared(observed))
+	late := r.notify(ctx, observed, e)
+	wait, err := r.write(ctx, old, e)
 	if len(problems) > 0 {
 		wait = lifecycle.Sooner(wait, retryEvery)
 	}
@@ -88,27 +88,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // write returns how long to wait before a change that is only progress is written.
-func (r *Reconciler) write(ctx context.Context, was, is *v1alpha1.Environment) (time.Duration, error) {
-	if equality.Semantic.DeepEqual(was.Status, is.Status) {
+func (r *Reconciler) write(ctx context.Context, old, e *v1alpha1.Environment) (time.Duration, error) {
+	if equality.Semantic.DeepEqual(old.Status, e.Status) {
 		return 0, nil
 	}
-	key := client.ObjectKeyFromObject(is)
-	sameSpec := was.Status.ObservedGeneration == is.Status.ObservedGeneration // otherwise runs may wait for what is said about the new one
-	if wait := r.pace.Wait(key); wait > 0 && sameSpec && !workloads.RolloutChanged(was.Status.Deployed, is.Status.Deployed) {
+	key := client.ObjectKeyFromObject(e)
+	sameSpec := old.Status.ObservedGeneration == e.Status.ObservedGeneration // otherwise runs may wait for what is said about the new one
+	if wait := r.pace.Wait(key); wait > 0 && sameSpec && !workloads.RolloutChanged(old.Status.Deployed, e.Status.Deployed) {
 		return wait, nil
 	}
-	if err := r.Status().Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.Status().Patch(ctx, e, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})); err != nil {
 		return 0, apierror.IgnoreNotFound(err)
 	}
 	r.pace.Wrote(key)
 	return 0, nil
 }
 
-func (r *Reconciler) unarchived(was, is *v1alpha1.Environment) []v1alpha1.EarlierDeployment {
+func (r *Reconciler) unarchived(old, e *v1alpha1.Environment) []v1alpha1.EarlierDeployment {
 	if r.inventory == nil {
 		return nil
 	}
-	return workloads.Unarchived(was, is, r.inventory.archived(client.ObjectKeyFromObject(is)))
+	return workloads.Unarchived(old, e, r.inventory.archived(client.ObjectKeyFromObject(e)))
 }
 
 // setReady leaves an Environment without workloads without a condition: nothing has to become ready.
@@ -119,15 +119,15 @@ func setReady(e *v1alpha1.Environment, problems []string, shared string) {
 		return
 	}
 	e.Status.ObservedGeneration = e.Generation
-	is := reconcile.Ready("WorkloadsRead", "All workloads can be read."+shared)
+	ready := reconcile.Ready("WorkloadsRead", "All workloads can be read."+shared)
 	if len(problems) > 0 {
-		is = reconcile.NotReady("WorkloadsUnknown", problems[0])
+		ready = reconcile.NotReady("WorkloadsUnknown", problems[0])
 		if more := len(problems) - 1; more > 0 {
-			is.Message += fmt.Sprintf(" And %d more.", more)
+			ready.Message += fmt.Sprintf(" And %d more.", more)
 		}
 	}
-	is.ObservedGeneration = e.Generation
-	meta.SetStatusCondition(&e.Status.Conditions, is)
+	ready.ObservedGeneration = e.Generation
+	meta.SetStatusCondition(&e.Status.Conditions, ready)
 }
 
 // shared says which object another Environment of the namespace names as well, as a sentence after another one: that is allowed, and may be
@@ -169,7 +169,7 @@ func (r *Reconciler) observe(ctx context.Context, e *v1alpha1.Environment) (o wo
 func (r *Reconciler) find(e *v1alpha1.Environment, team *v1alpha1.Team) (all []workloads.Found, err error) {
 	defer r.turns.Measure(e.Namespace)()
 	r.watches.want(client.ObjectKeyFromObject(e), interestsOf(e, team))
-	all, err = finder{e, team, r.watches.expressions.of(e)}.findAll(
+	all, err = finder{e, team, r.watches.expressions.get(e)}.findAll(
 		func(_ v1alpha1.Workload, s workloads.Source, selection workloads.Selection) ([]*unstructured.Unstructured, string, error) {
 			return r.watches.read(e.Namespace, s, selection)
 		})

@@ -111,9 +111,9 @@ func (w *watches) handle(running *watch) {
 	notify := func(o any) { w.notify(running, o) }
 	_, _ = running.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: notify,
-		UpdateFunc: func(was, is any) {
-			if notify(is); relabeled(was, is) {
-				notify(was) // some may not name it any more
+		UpdateFunc: func(old, updated any) {
+			if notify(updated); relabeled(old, updated) {
+				notify(old) // some may not name it any more
 			}
 		},
 		DeleteFunc: func(o any) {
@@ -125,9 +125,9 @@ func (w *watches) handle(running *watch) {
 	})
 }
 
-func relabeled(was, is any) bool {
-	before, _ := index.Object[metav1.Object](was)
-	after, _ := index.Object[metav1.Object](is)
+func relabeled(old, updated any) bool {
+	before, _ := index.Object[metav1.Object](old)
+	after, _ := index.Object[metav1.Object](updated)
 	return before == nil || after == nil || !maps.Equal(before.GetLabels(), after.GetLabels())
 }
 

@@ -106,30 +106,30 @@ func newKeptExpressions() *keptExpressions {
 	return &keptExpressions{byEnvironment: map[types.NamespacedName]kept{}, share: bounded.NewRoom(expressionBytes).Share()}
 }
 
-// of returns those of an Environment, which it keeps until forget. Beyond the bound of its namespace, they last for one reading.
-func (k *keptExpressions) of(e *v1alpha1.Environment) *workloads.Expressions {
+// get returns those of an Environment, and keeps them until forget. Beyond the bound of its namespace, they last for one reading.
+func (k *keptExpressions) get(e *v1alpha1.Environment) *workloads.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	name := client.ObjectKeyFromObject(e)
-	was, found := k.byEnvironment[name]
-	if found && was.uid == e.UID && was.generation == e.Generation {
-		return was.expressions
+	cached, found := k.byEnvironment[name]
+	if found && cached.uid == e.UID && cached.generation == e.Generation {
+		return cached.expressions
 	}
 	delete(k.byEnvironment, name)
-	is := kept{e.UID, e.Generation, workloads.NewExpressions()}
+	fresh := kept{e.UID, e.Generation, workloads.NewExpressions()}
 	if bytes := workloads.ExpressionBytes(e); k.share.Take(name, e.UID, int64(bytes), e.Namespace) && bytes > 0 {
-		k.byEnvironment[name] = is
+		k.byEnvironment[name] = fresh
 	}
-	return is.expressions
+	return fresh.expressions
 }
 
 // known returns those of an Environment, and keeps none.
 func (k *keptExpressions) known(e *v1alpha1.Environment) *workloads.Expressions {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	is, found := k.byEnvironment[client.ObjectKeyFromObject(e)]
-	if found && is.uid == e.UID && is.generation == e.Generation {
-		return is.expressions
+	cached, found := k.byEnvironment[client.ObjectKeyFromObject(e)]
+	if found && cached.uid == e.UID && cached.generation == e.Generation {
+		return cached.expressions
 	}
 	return workloads.NewExpressions()
 }

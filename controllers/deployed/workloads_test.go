@@ -22,18 +22,18 @@ func TestKeptExpressions(t *testing.T) {
 		}
 		return e
 	}
-	kept := func(e *v1alpha1.Environment) bool { first := k.of(e); return k.of(e) == first }
+	kept := func(e *v1alpha1.Environment) bool { first := k.get(e); return k.get(e) == first }
 	largest, second := environment("attacker", 0, 60<<10), environment("attacker", 1, 60<<10)
 	own := environment("acme", 0, 100)
 	if !kept(largest) || kept(second) || !kept(own) {
 		t.Errorf("%t, %t, %t", kept(largest), kept(second), kept(own))
 	}
-	first := k.of(own)
-	if own.Generation++; k.of(own) == first {
+	first := k.get(own)
+	if own.Generation++; k.get(own) == first {
 		t.Error("it was changed, and its expressions are the same")
 	}
-	before := k.of(own)
-	if own.UID = "another"; k.of(own) == before {
+	before := k.get(own)
+	if own.UID = "another"; k.get(own) == before {
 		t.Error("it was created again, and its expressions are the same")
 	}
 	k.forget(types.NamespacedName{Namespace: "attacker", Name: "e0"})

@@ -116,12 +116,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	var again time.Duration
+	var wait time.Duration
 	for _, p := range r.memory.inOrder(req.NamespacedName) {
 		after, failure := r.deliver(ctx, o, p)
-		again, err = lifecycle.Sooner(again, after), errors.Join(err, failure)
+		wait, err = lifecycle.Sooner(wait, after), errors.Join(err, failure)
 	}
-	return ctrl.Result{RequeueAfter: again}, err
+	return ctrl.Result{RequeueAfter: wait}, err
 }
 
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (report.Observation, error) {

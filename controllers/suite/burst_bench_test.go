@@ -111,7 +111,7 @@ func suites(w *world.World, prefix string, n int) {
 	w.T.Helper()
 	w.Parallel(n, func(i int) error {
 		name := fmt.Sprintf("%s-%05d", prefix, i)
-		return w.Client.Create(context.Background(), w.Arrives(build.Suite(name, i, build.Keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.NS })))
+		return w.Client.Create(context.Background(), w.Arrives(build.In(w.NS, build.Suite(name, i, build.Keyed(name)))))
 	})
 }
 

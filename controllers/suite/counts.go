@@ -43,8 +43,8 @@ func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
 	for _, state := range v1alpha1.States() {
 		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(n.byState[state]), state)
 	}
-	for of, suites := range c.byTeam(n.unfinished) {
-		out <- prometheus.MustNewConstMetric(suitesByTeam, prometheus.GaugeValue, float64(suites), of.owner, of.state)
+	for key, suites := range c.byTeam(n.unfinished) {
+		out <- prometheus.MustNewConstMetric(suitesByTeam, prometheus.GaugeValue, float64(suites), key.owner, key.state)
 	}
 	if !n.oldest.IsZero() {
 		out <- prometheus.MustNewConstMetric(oldestQueued, prometheus.GaugeValue, float64(n.oldest.UnixMilli())/1000)
@@ -79,12 +79,9 @@ func count(suites []v1alpha1.Suite) counts {
 // A namespace whose Team is not known has no value either.
 func (c suiteCounts) byTeam(byNamespace map[ownerState]int) map[ownerState]int {
 	all := map[ownerState]int{}
-	for of, suites := range byNamespace {
-		team, err := index.Owner(context.Background(), c.cache, of.owner)
-		if err != nil {
-			team = nil
-		}
-		all[ownerState{c.teams.Of(nameOf(team)), of.state}] += suites
+	for key, suites := range byNamespace {
+		team, _ := index.Owner(context.Background(), c.cache, key.owner)
+		all[ownerState{c.teams.Of(nameOf(team)), key.state}] += suites
 	}
 	return all
 }

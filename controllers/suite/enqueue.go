@@ -65,13 +65,13 @@ var moreThanLimitChanged = builder.WithPredicates(predicate.Or(predicate.Funcs{U
 	if e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
 		return false
 	}
-	was, is := e.ObjectOld.DeepCopyObject(), e.ObjectNew.DeepCopyObject()
-	before, now := limitOf(was), limitOf(is)
+	old, updated := e.ObjectOld.DeepCopyObject(), e.ObjectNew.DeepCopyObject()
+	before, now := limitOf(old), limitOf(updated)
 	if *now == 0 {
 		return true
 	}
 	*before, *now = 0, 0
-	return !equality.Semantic.DeepEqual(specOf(was), specOf(is))
+	return !equality.Semantic.DeepEqual(specOf(old), specOf(updated))
 }}, reconcile.Replaced))
 
 func limitOf(o runtime.Object) *int32 {

@@ -68,14 +68,14 @@ func (r *Reconciler) findFailed(ctx context.Context, o *lifecycle.Observation) e
 // failedChain reads the runs from the API server, because the cache lacks the variables of those that have ended.
 func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) (chain []*v1alpha1.Suite, err error) {
 	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= rerun.MaxFailedChain; {
-		of, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, ref.Name)
+		earlier, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, ref.Name)
 		if err != nil {
 			return nil, err
 		}
-		if of == nil {
+		if earlier == nil {
 			break
 		}
-		chain, ref = append(chain, of), of.Spec.OnlyFailedOf
+		chain, ref = append(chain, earlier), earlier.Spec.OnlyFailedOf
 	}
 	return chain, nil
 }
@@ -146,7 +146,9 @@ func failedNames(o lifecycle.Observation) results.NameSet {
 }
 
 // changedSince compares what two runs had under test.
-func changedSince(was, is []v1alpha1.TestedWorkload) string { return workloads.Tested(was, is).Changed }
+func changedSince(before, after []v1alpha1.TestedWorkload) string {
+	return workloads.Tested(before, after).Changed
+}
 
 // readLedger reads what was deployed to the Environment of a run, also if that is gone.
 func (r *Reconciler) readLedger(ctx context.Context, o *lifecycle.Observation) error {

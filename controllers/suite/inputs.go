@@ -50,34 +50,34 @@ func (r *Reconciler) findInputs(ctx context.Context, o lifecycle.Observation) *l
 
 // findFiles stops at a store that does not answer, but not at a missing file, so that the message names all of these.
 func (r *Reconciler) findFiles(ctx context.Context, team *v1alpha1.Team, required job.RequiredInputs) *lifecycle.Inputs {
-	in := &lifecycle.Inputs{Limit: r.Inputs.Limit, Directory: required.Directory, Rewritten: required.Rewritten}
+	inputs := &lifecycle.Inputs{Limit: r.Inputs.Limit, Directory: required.Directory, Rewritten: required.Rewritten}
 	for _, path := range required.Paths {
 		file, err := r.Inputs.Store.Stat(ctx, team, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			in.Missing = append(in.Missing, path)
+			inputs.Missing = append(inputs.Missing, path)
 		case err != nil:
 			return &lifecycle.Inputs{Unavailable: err.Error()}
 		default:
-			in.Found = append(in.Found, file)
+			inputs.Found = append(inputs.Found, file)
 		}
 	}
-	return in
+	return inputs
 }
 
 func (r *Reconciler) withInputs(ctx context.Context, j *batchv1.Job, o lifecycle.Observation) (*batchv1.Job, error) {
 	if o.Inputs == nil {
 		return j, nil
 	}
-	in := job.Inputs{Directory: o.Inputs.Directory, Rewritten: o.Inputs.Rewritten, Image: r.Inputs.Image, CA: r.Inputs.CA}
+	inputs := job.Inputs{Directory: o.Inputs.Directory, Rewritten: o.Inputs.Rewritten, Image: r.Inputs.Image, CA: r.Inputs.CA}
 	for _, f := range o.Inputs.Found {
 		url, err := r.Inputs.Store.SignDownload(ctx, o.Team.Name, f.Path, lifetime(o.Trigger))
 		if err != nil {
 			return nil, fmt.Errorf("sign the download of an input file: %w", err)
 		}
-		in.Files = append(in.Files, job.File{Path: f.Path, URL: url, ETag: f.ETag, Size: f.Size})
+		inputs.Files = append(inputs.Files, job.File{Path: f.Path, URL: url, ETag: f.ETag, Size: f.Size})
 	}
-	return job.WithInputs(j, in), nil
+	return job.WithInputs(j, inputs), nil
 }
 
 // Even a pod that starts at the last moment of its run can download.

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -29,13 +30,13 @@ const queueLag = 20 * time.Millisecond
 
 func (r *Reconciler) requestSlot(o *lifecycle.Observation) (err error) {
 	r.queues.endWaits(o.Suite.Namespace)
-	r.queues.read(o.Suite.Namespace, func(queue *queue.Queue) {
-		setLimits(queue, *o)
-		if queue.Waits(o.Suite.Spec.Environment) { // it would pass over older runs there
+	r.queues.read(o.Suite.Namespace, func(waiting *queue.Queue) {
+		setLimits(waiting, *o)
+		if waiting.Waits(o.Suite.Spec.Environment) { // it would pass over older runs there
 			err = errQueueDiffers
 			return
 		}
-		position, known := queue.Position(o.Suite.Name)
+		position, known := waiting.Position(o.Suite.Name)
 		if !known {
 			err = errQueueDiffers
 			return
@@ -113,6 +114,17 @@ func (r *Reconciler) buildJob(ctx context.Context, o lifecycle.Observation) (j *
 	}
 	j, problem = job.WithinLimits(j, r.limitRanges.list(ctx, o.Suite.Namespace))
 	return j, problem, nil
+}
+
+// +kubebuilder:rbac:groups=postflight.dev,resources=apikeys,verbs=list;watch
+
+// withAllowedBy looks for any APIKey, as the shipped policy does: one that is suspended counts.
+func (r *Reconciler) withAllowedBy(ctx context.Context, j *batchv1.Job) (*batchv1.Job, error) {
+	list := &v1alpha1.APIKeyList{}
+	if err := r.List(ctx, list, client.InNamespace(j.Namespace), client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("look up the API keys of the namespace: %w", err)
+	}
+	return job.WithAllowedBy(j, len(list.Items) > 0), nil
 }
 
 // A Job exists already after a crash before the write of the status, or where it lacks the label by which the cache finds it.

@@ -26,9 +26,9 @@ type limitRanges struct {
 	recent namespaceReads[[]corev1.LimitRange]
 }
 
-func newLimitRanges(live client.Reader, clock clock.PassiveClock) *limitRanges {
+func newLimitRanges(live client.Reader, c clock.PassiveClock) *limitRanges {
 	l := &limitRanges{live: live}
-	l.recent.clock, l.recent.read, l.recent.every, l.recent.timeout = clock, l.read, limitRangesFor, limitRangesTimeout
+	l.recent.clock, l.recent.read, l.recent.every, l.recent.timeout = c, l.read, limitRangesFor, limitRangesTimeout
 	return l
 }
 

@@ -43,7 +43,8 @@ func drain(b *testing.B, waiting, finished int) (perSecond float64) {
 	defer w.Stop()
 	w.Parallel(waiting, func(i int) error {
 		name := fmt.Sprintf("waiting-%05d", i)
-		return w.Client.Create(context.Background(), w.Arrives(build.Suite(name, i, build.OfTrigger("limited"), build.Keyed(name), func(s *v1alpha1.Suite) { s.Namespace = w.NS })))
+		s := build.In(w.NS, build.Suite(name, i, build.OfTrigger("limited"), build.Keyed(name)))
+		return w.Client.Create(context.Background(), w.Arrives(s))
 	})
 	awaitStates(w, mgr)
 	began := time.Now()

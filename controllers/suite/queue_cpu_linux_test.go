@@ -71,7 +71,8 @@ func createQueued(w *world.World, prefix string, second int) func(int) error {
 
 func deleteQueued(w *world.World, prefix string) func(int) error {
 	return func(i int) error {
-		return w.Client.Delete(context.Background(), aSuiteNamed(w, fmt.Sprintf("%s-%05d", prefix, i)), client.PropagationPolicy("Background"))
+		s := build.In(w.NS, build.Suite(fmt.Sprintf("%s-%05d", prefix, i), 0))
+		return w.Client.Delete(context.Background(), s, client.PropagationPolicy("Background"))
 	}
 }
 

@@ -61,12 +61,6 @@ func deleteSuite(w *world.World, name string) {
 	w.Delete(w.HasJob(name))
 }
 
-func aSuiteNamed(w *world.World, name string) *v1alpha1.Suite {
-	s := build.Suite(name, 0)
-	s.Namespace = w.NS
-	return s
-}
-
 func TestPlacesInTheQueue(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

@@ -35,11 +35,11 @@ type namespaceQueue struct {
 	*queue.Queue
 }
 
-func newQueues(clock clock.PassiveClock) *queues {
-	return &queues{clock: clock, byNamespace: map[string]*namespaceQueue{}}
+func newQueues(c clock.PassiveClock) *queues {
+	return &queues{clock: c, byNamespace: map[string]*namespaceQueue{}}
 }
 
-func (q *queues) of(namespace string) *namespaceQueue {
+func (q *queues) queue(namespace string) *namespaceQueue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := q.byNamespace[namespace]
@@ -51,7 +51,7 @@ func (q *queues) of(namespace string) *namespaceQueue {
 }
 
 func (q *queues) read(namespace string, f func(*queue.Queue)) {
-	n := q.of(namespace)
+	n := q.queue(namespace)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(n.Queue)
@@ -61,11 +61,11 @@ func (q *queues) read(namespace string, f func(*queue.Queue)) {
 func (q *queues) change(requests workQueue, namespace string, f func(*queue.Queue)) {
 	var start, moved []*v1alpha1.Suite
 	var priority int
-	q.read(namespace, func(queue *queue.Queue) {
-		queue.EndWaits(q.clock.Now()) // otherwise, what f changes would wait again for an end that is over
-		f(queue)
-		start, moved = queue.Next()
-		priority = queue.StartPriority()
+	q.read(namespace, func(waiting *queue.Queue) {
+		waiting.EndWaits(q.clock.Now()) // otherwise, what f changes would wait again for an end that is over
+		f(waiting)
+		start, moved = waiting.Next()
+		priority = waiting.StartPriority()
 	})
 	for _, s := range start {
 		enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: &priority})
@@ -77,39 +77,39 @@ func (q *queues) change(requests workQueue, namespace string, f func(*queue.Queu
 
 func (q *queues) startPriority(namespace string) *int {
 	var priority int
-	q.read(namespace, func(queue *queue.Queue) { priority = queue.StartPriority() })
+	q.read(namespace, func(waiting *queue.Queue) { priority = waiting.StartPriority() })
 	return &priority
 }
 
 func (q *queues) statusPriority(namespace string) *int {
 	var priority int
-	q.read(namespace, func(queue *queue.Queue) { priority = queue.StatusPriority() })
+	q.read(namespace, func(waiting *queue.Queue) { priority = waiting.StatusPriority() })
 	return &priority
 }
 
 func (q *queues) arrive(requests workQueue, s *v1alpha1.Suite) {
 	var priority int
-	q.change(requests, s.Namespace, func(queue *queue.Queue) {
-		queue.Set(s)
-		priority = queue.Priority(s)
+	q.change(requests, s.Namespace, func(waiting *queue.Queue) {
+		waiting.Set(s)
+		priority = waiting.Priority(s)
 	})
 	enqueue(requests, requestOf(s), priorityqueue.AddOpts{Priority: &priority})
 }
 
 // claim sets the limits again, because an older event may have come in between.
 func (q *queues) claim(o lifecycle.Observation) (claimed bool) {
-	q.read(o.Suite.Namespace, func(queue *queue.Queue) {
-		setLimits(queue, o)
-		claimed = queue.Claim(o.Suite.Name)
+	q.read(o.Suite.Namespace, func(waiting *queue.Queue) {
+		setLimits(waiting, o)
+		claimed = waiting.Claim(o.Suite.Name)
 	})
 	return claimed
 }
 
 // burst takes spec.settle again, because the watch may not have reported it yet.
 func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b queue.Burst) {
-	q.read(e.Namespace, func(queue *queue.Queue) {
-		queue.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
-		b = queue.Burst(e.Name)
+	q.read(e.Namespace, func(waiting *queue.Queue) {
+		waiting.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
+		b = waiting.Burst(e.Name)
 	})
 	return b
 }
@@ -118,7 +118,7 @@ func (q *queues) burst(e *v1alpha1.Environment, runsOf listRuns) (b queue.Burst)
 // start, or move.
 func (q *queues) endWaits(namespace string) {
 	ended := false
-	q.read(namespace, func(queue *queue.Queue) { ended = queue.EndWaits(q.clock.Now()) })
+	q.read(namespace, func(waiting *queue.Queue) { ended = waiting.EndWaits(q.clock.Now()) })
 	if ended {
 		q.change(q.requests, namespace, func(*queue.Queue) {})
 	}
@@ -126,7 +126,7 @@ func (q *queues) endWaits(namespace string) {
 
 func (q *queues) release(s *v1alpha1.Suite) {
 	released := false
-	q.read(s.Namespace, func(queue *queue.Queue) { released = queue.Release(s.Name) })
+	q.read(s.Namespace, func(waiting *queue.Queue) { released = waiting.Release(s.Name) })
 	if released {
 		q.change(q.requests, s.Namespace, func(*queue.Queue) {})
 	}

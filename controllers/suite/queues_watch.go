@@ -29,12 +29,12 @@ func (q *queues) source() source.Source {
 // The objects that a manager finds when it starts enqueue nothing, because all Suites are reconciled then.
 func observed[T client.Object](q *queues, set, gone func(*queue.Queue, T)) handler.Funcs {
 	change := func(requests workQueue, obj client.Object, f func(*queue.Queue, T)) {
-		q.change(requests, obj.GetNamespace(), func(queue *queue.Queue) { f(queue, obj.(T)) })
+		q.change(requests, obj.GetNamespace(), func(waiting *queue.Queue) { f(waiting, obj.(T)) })
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, requests workQueue) {
 			if e.IsInInitialList {
-				q.read(e.Object.GetNamespace(), func(queue *queue.Queue) { set(queue, e.Object.(T)) })
+				q.read(e.Object.GetNamespace(), func(waiting *queue.Queue) { set(waiting, e.Object.(T)) })
 				return
 			}
 			change(requests, e.Object, set)
@@ -45,7 +45,7 @@ func observed[T client.Object](q *queues, set, gone func(*queue.Queue, T)) handl
 }
 
 func (q *queues) suites() handler.EventHandler {
-	h := observed(q, (*queue.Queue).Set, func(queue *queue.Queue, s *v1alpha1.Suite) { queue.Delete(s.Name) })
+	h := observed(q, (*queue.Queue).Set, func(waiting *queue.Queue, s *v1alpha1.Suite) { waiting.Delete(s.Name) })
 	later := h.CreateFunc
 	h.CreateFunc = func(ctx context.Context, e event.CreateEvent, requests workQueue) {
 		if !e.IsInInitialList {
@@ -60,29 +60,29 @@ func (q *queues) suites() handler.EventHandler {
 
 func (q *queues) jobs() handler.EventHandler {
 	return observed(q,
-		func(queue *queue.Queue, j *batchv1.Job) { queue.SetJob(j.Name, outcome.CompletionTime(j) == nil) },
-		func(queue *queue.Queue, j *batchv1.Job) { queue.SetJob(j.Name, false) })
+		func(waiting *queue.Queue, j *batchv1.Job) { waiting.SetJob(j.Name, outcome.CompletionTime(j) == nil) },
+		func(waiting *queue.Queue, j *batchv1.Job) { waiting.SetJob(j.Name, false) })
 }
 
 func (q *queues) triggers() handler.EventHandler {
 	return observed(q,
-		func(queue *queue.Queue, t *v1alpha1.Trigger) {
-			queue.SetTriggerLimit(t.Name, t.Spec.MaxConcurrentSuites)
+		func(waiting *queue.Queue, t *v1alpha1.Trigger) {
+			waiting.SetTriggerLimit(t.Name, t.Spec.MaxConcurrentSuites)
 		},
-		func(queue *queue.Queue, t *v1alpha1.Trigger) { queue.SetTriggerLimit(t.Name, 0) })
+		func(waiting *queue.Queue, t *v1alpha1.Trigger) { waiting.SetTriggerLimit(t.Name, 0) })
 }
 
 func (q *queues) environments(runsOf listRuns) handler.EventHandler {
 	return observed(q,
-		func(queue *queue.Queue, e *v1alpha1.Environment) {
-			queue.SetEnvironmentLimit(e.Name, e.Spec.MaxConcurrentSuites)
-			queue.SetHold(e.Name, e.HeldUntil(q.clock.Now()))
-			queue.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
+		func(waiting *queue.Queue, e *v1alpha1.Environment) {
+			waiting.SetEnvironmentLimit(e.Name, e.Spec.MaxConcurrentSuites)
+			waiting.SetHold(e.Name, e.HeldUntil(q.clock.Now()))
+			waiting.SetSettle(e, func() []*v1alpha1.Suite { return runsOf(e) })
 		},
-		func(queue *queue.Queue, e *v1alpha1.Environment) {
-			queue.SetEnvironmentLimit(e.Name, 0)
-			queue.SetHold(e.Name, time.Time{})
-			queue.RemoveSettle(e.Name)
+		func(waiting *queue.Queue, e *v1alpha1.Environment) {
+			waiting.SetEnvironmentLimit(e.Name, 0)
+			waiting.SetHold(e.Name, time.Time{})
+			waiting.RemoveSettle(e.Name)
 		})
 }
 
@@ -95,7 +95,7 @@ func (q *queues) teams(reader client.Reader) handler.EventHandler {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot find the Team of the namespace", "namespace", namespace)
 			return
 		}
-		q.change(requests, namespace, func(queue *queue.Queue) { queue.SetTeamLimit(teamLimit(owner)) })
+		q.change(requests, namespace, func(waiting *queue.Queue) { waiting.SetTeamLimit(teamLimit(owner)) })
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, requests workQueue) { update(ctx, requests, e.Object) },
@@ -115,8 +115,8 @@ func teamLimit(team *v1alpha1.Team) int32 {
 }
 
 // setLimits takes the limits that a reconcile has read: the watches may not have reported them yet.
-func setLimits(queue *queue.Queue, o lifecycle.Observation) {
-	queue.SetTeamLimit(teamLimit(o.Team))
-	queue.SetTriggerLimit(o.Trigger.Name, o.Trigger.Spec.MaxConcurrentSuites)
-	queue.SetEnvironmentLimit(o.Environment.Name, o.Environment.Spec.MaxConcurrentSuites)
+func setLimits(waiting *queue.Queue, o lifecycle.Observation) {
+	waiting.SetTeamLimit(teamLimit(o.Team))
+	waiting.SetTriggerLimit(o.Trigger.Name, o.Trigger.Spec.MaxConcurrentSuites)
+	waiting.SetEnvironmentLimit(o.Environment.Name, o.Environment.Spec.MaxConcurrentSuites)
 }

@@ -23,8 +23,8 @@ var deploymentChanged = builder.WithPredicates(predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := e.ObjectOld.(*v1alpha1.Environment).Status, e.ObjectNew.(*v1alpha1.Environment).Status
-		return !equality.Semantic.DeepEqual(was, is)
+		before, after := e.ObjectOld.(*v1alpha1.Environment).Status, e.ObjectNew.(*v1alpha1.Environment).Status
+		return !equality.Semantic.DeepEqual(before, after)
 	},
 })
 

@@ -190,20 +190,20 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object, options ...c
 
 // The status is written once and only if it changed, before the event.
 func (r *Reconciler) report(ctx context.Context, o lifecycle.Observation, d lifecycle.Decision) error {
-	was := o.Suite
-	s := was.DeepCopy()
+	old := o.Suite
+	s := old.DeepCopy()
 	lifecycle.SetStatus(s, o, d, r.Clock.Now())
-	if !lifecycle.StatusChanged(was, s) {
+	if !lifecycle.StatusChanged(old, s) {
 		return nil
 	}
 	if d.Waiting && !r.statusSlots.take(requestOf(s)) {
 		return nil // and later again
 	}
-	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, s, patch); err != nil {
 		return apierror.IgnoreNotFound(err)
 	}
-	if was.State() != s.State() {
+	if old.State() != s.State() {
 		r.Metrics.moved(s, o.Team, r.Clock.Now())
 		r.recordEvent(s)
 		r.trace(s, o.Job)

@@ -135,16 +135,14 @@ func TestRetryWaitsForAHold(t *testing.T) {
 	w.Create(build.Suite("first", 0), build.Suite("second", 1))
 	w.Runs("first")
 	w.Runs("second")
-	staging := build.Environment("staging")
-	staging.Namespace = w.NS
+	staging := build.In(w.NS, build.Environment("staging"))
 	w.Change(staging, func(o client.Object) {
 		o.(*v1alpha1.Environment).Spec.Hold = &v1alpha1.EnvironmentHold{Until: metav1.NewTime(time.Now().Add(time.Hour)), Reason: "debugging"}
 	})
 	evicts(w, "first")
 	again := w.Reaches("first", v1alpha1.ReasonError, "is retry 1 of 2.").Status.RepeatedBy
 	w.Reaches(again, v1alpha1.ReasonQueued, "staging is on hold until")
-	smoke := build.Trigger("smoke")
-	smoke.Namespace = w.NS
+	smoke := build.In(w.NS, build.Trigger("smoke"))
 	w.Change(smoke, func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Paused = true })
 	w.Await("the manager knows that the Trigger is paused", smoke, func() bool { return smoke.Status.ObservedGeneration == smoke.Generation })
 	evicts(w, "second")

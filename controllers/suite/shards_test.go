@@ -98,7 +98,7 @@ func TestShards(t *testing.T) {
 	w.Create(build.Environment("staging"), build.Trigger("none"), build.Trigger("one", sharded(1, false)), build.Trigger("four", sharded(4, false)), build.Trigger("most", sharded(64, true)))
 	for i, name := range []string{"one-1", "one-2", "one-cut", "one-gone", "most-1", "none-1"} {
 		trigger, _, _ := strings.Cut(name, "-")
-		w.Must(finish(w, build.Suite(name, i, build.OfTrigger(trigger), func(s *v1alpha1.Suite) { s.Namespace = w.NS }), 1))
+		w.Must(finish(w, build.In(w.NS, build.Suite(name, i, build.OfTrigger(trigger))), 1))
 	}
 	w.StartManager()
 	for _, name := range []string{"none", "one", "four", "most"} {

@@ -58,7 +58,7 @@ func createInStream(w *world.World, prefix, stream string, second int) func(int)
 
 func supersede(w *world.World, prefix string) func(int) error {
 	return func(i int) error {
-		s := aSuiteNamed(w, fmt.Sprintf("%s-%05d", prefix, i))
+		s := build.In(w.NS, build.Suite(fmt.Sprintf("%s-%05d", prefix, i), 0))
 		if err := w.Client.Get(context.Background(), client.ObjectKeyFromObject(s), s); err != nil {
 			return err
 		}

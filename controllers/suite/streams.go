@@ -40,14 +40,14 @@ func (x *streams) newestOf(id streamID, list func() ([]*v1alpha1.Suite, error)) 
 }
 
 // One of both is nil if the run is new or gone.
-func (x *streams) change(was, is *v1alpha1.Suite) {
+func (x *streams) change(old, updated *v1alpha1.Suite) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if was != nil && (is == nil || streamIDOf(was) != streamIDOf(is)) {
-		x.leave(was)
+	if old != nil && (updated == nil || streamIDOf(old) != streamIDOf(updated)) {
+		x.leave(old)
 	}
-	if is != nil {
-		x.enter(is)
+	if updated != nil {
+		x.enter(updated)
 	}
 }
 

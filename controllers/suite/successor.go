@@ -29,11 +29,9 @@ func (r *Reconciler) createSuccessor(ctx context.Context, o *lifecycle.Observati
 		if existing == nil {
 			return fmt.Errorf("the run %s existed and is gone", next.Name)
 		}
-		if problem = rerun.SuccessorProblem(existing, next, o.Suite); problem != "" {
-			o.Successor.Problem = problem
-			return nil
+		if o.Successor.Problem = rerun.SuccessorProblem(existing, next, o.Suite); o.Successor.Problem == "" {
+			o.Successor.Run = next.Name
 		}
-		o.Successor.Run = next.Name
 		return nil
 	}
 	if apierror.Rejected(err) || apierror.NamespaceGone(err) {

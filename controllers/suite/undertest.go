@@ -31,11 +31,11 @@ func (r *Reconciler) underTest(ctx context.Context, e *v1alpha1.Environment) ([]
 	if e == nil || len(e.Spec.Workloads) == 0 || r.Workloads == nil {
 		return nil, nil
 	}
-	workloads, err := r.Workloads.UnderTest(ctx, e)
+	tested, err := r.Workloads.UnderTest(ctx, e)
 	if err != nil {
 		return nil, fmt.Errorf("what runs in the Environment %s cannot be read: %w", e.Name, err)
 	}
-	return workloads, nil
+	return tested, nil
 }
 
 func (r *Reconciler) compareWorkloads(ctx context.Context, o *lifecycle.Observation) error {

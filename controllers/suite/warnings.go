@@ -36,9 +36,9 @@ type warnings struct {
 	recent namespaceReads[map[types.UID]string]
 }
 
-func newWarnings(live client.Reader, clock clock.PassiveClock) *warnings {
+func newWarnings(live client.Reader, c clock.PassiveClock) *warnings {
 	w := &warnings{live: live}
-	w.recent.clock, w.recent.read, w.recent.every, w.recent.timeout = clock, w.read, warningsEvery, warningsTimeout
+	w.recent.clock, w.recent.read, w.recent.every, w.recent.timeout = c, w.read, warningsEvery, warningsTimeout
 	return w
 }
 

@@ -76,31 +76,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	defer r.turns.End(req.Namespace)
-	was, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
-	if was == nil && err == nil {
+	old, err := reconcile.Get[v1alpha1.Trigger](ctx, r, req.Namespace, req.Name)
+	if old == nil && err == nil {
 		r.pace.Forget(req.NamespacedName)
 		r.problems.Delete(req.NamespacedName)
 	}
-	if err != nil || was == nil {
+	if err != nil || old == nil {
 		return ctrl.Result{}, err
 	}
-	e, err := reconcile.Get[v1alpha1.Environment](ctx, r, was.Namespace, was.Spec.Environment)
+	e, err := reconcile.Get[v1alpha1.Environment](ctx, r, old.Namespace, old.Spec.Environment)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	_, incomplete, err := index.Complete(ctx, r, was)
+	_, incomplete, err := index.Complete(ctx, r, old)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	t := was.DeepCopy()
+	t := old.DeepCopy()
 	spent := r.turns.Measure(req.Namespace)
 	setTriggerReady(t, e, r.matchProblem(t), incomplete)
 	spent()
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
-	if wait := r.wait(was, t); wait > 0 {
+	if wait := r.wait(old, t); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return ctrl.Result{}, r.count(ctx, was, t)
+	return ctrl.Result{}, r.count(ctx, old, t)
 }
 
 // matchProblem is what is wrong with the conditions of a generation of a Trigger.
@@ -119,25 +119,25 @@ func (r *Reconciler) matchProblem(t *v1alpha1.Trigger) string {
 	if found && known.uid == t.UID && known.generation == t.Generation && t.Generation != 0 {
 		return known.message
 	}
-	is := matchProblem{uid: t.UID, generation: t.Generation}
+	problem := matchProblem{uid: t.UID, generation: t.Generation}
 	if _, err := match.Compile(t); err != nil {
-		is.message = err.Error()
+		problem.message = err.Error()
 	}
-	r.problems.Store(name, is)
-	return is.message
+	r.problems.Store(name, problem)
+	return problem.message
 }
 
 // Outcomes do not wait: the run that failed may be deleted meanwhile, and no message would tell of the recovery.
-func (r *Reconciler) wait(was, t *v1alpha1.Trigger) time.Duration {
-	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(was.Status, t.Status) {
+func (r *Reconciler) wait(old, t *v1alpha1.Trigger) time.Duration {
+	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(old.Status, t.Status) {
 		return 0
 	}
 	return r.pace.Wait(client.ObjectKeyFromObject(t))
 }
 
-func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error {
+func (r *Reconciler) count(ctx context.Context, old, t *v1alpha1.Trigger) error {
 	runs := &v1alpha1.SuiteList{}
-	err := r.List(ctx, runs, client.InNamespace(was.Namespace), client.MatchingFields{index.Trigger: was.Name}, client.UnsafeDisableDeepCopy)
+	err := r.List(ctx, runs, client.InNamespace(old.Namespace), client.MatchingFields{index.Trigger: old.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return err
 	}
@@ -145,35 +145,35 @@ func (r *Reconciler) count(ctx context.Context, was, t *v1alpha1.Trigger) error 
 	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs.Items); t.Spec.Notify == nil {
 		t.Status.Outcomes = nil
 	}
-	if equality.Semantic.DeepEqual(was.Status, t.Status) || onlyProgress(was.Status, t.Status) {
+	if equality.Semantic.DeepEqual(old.Status, t.Status) || onlyProgress(old.Status, t.Status) {
 		return nil
 	}
 	// No reconcile reads this status, so none has to wait until the cache has it.
-	if err := r.Status().Patch(ctx, t, client.MergeFrom(was), client.DisableReadYourWritesConsistency); err != nil {
+	if err := r.Status().Patch(ctx, t, client.MergeFrom(old), client.DisableReadYourWritesConsistency); err != nil {
 		return apierror.IgnoreNotFound(err)
 	}
 	r.pace.Wrote(client.ObjectKeyFromObject(t))
-	r.recordStalled(was, t)
+	r.recordStalled(old, t)
 	return nil
 }
 
 // onlyProgress reports whether only the state of unfinished runs changed: that is not worth a write for each run.
-func onlyProgress(was, is v1alpha1.TriggerStatus) bool {
-	if was.LastSuite == nil || is.LastSuite == nil || underWay(was.LastSuite.State) != underWay(is.LastSuite.State) {
+func onlyProgress(before, after v1alpha1.TriggerStatus) bool {
+	if before.LastSuite == nil || after.LastSuite == nil || underWay(before.LastSuite.State) != underWay(after.LastSuite.State) {
 		return false
 	}
-	last := *was.LastSuite
-	last.State = is.LastSuite.State
-	was.LastSuite = &last
-	return underWay(last.State) && equality.Semantic.DeepEqual(was, is)
+	last := *before.LastSuite
+	last.State = after.LastSuite.State
+	before.LastSuite = &last
+	return underWay(last.State) && equality.Semantic.DeepEqual(before, after)
 }
 
 func underWay(state string) bool {
 	return state == v1alpha1.ReasonStarting || state == v1alpha1.ReasonRunning
 }
 
-func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
-	before := meta.FindStatusCondition(was.Status.Conditions, v1alpha1.ConditionStalled)
+func (r *Reconciler) recordStalled(old, t *v1alpha1.Trigger) {
+	before := meta.FindStatusCondition(old.Status.Conditions, v1alpha1.ConditionStalled)
 	now := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionStalled)
 	if now != nil && (before == nil || before.Message != now.Message) {
 		r.Recorder.Eventf(t, nil, corev1.EventTypeWarning, now.Reason, "Match", "%s", reconcile.ClipNote(now.Message))
@@ -182,15 +182,15 @@ func (r *Reconciler) recordStalled(was, t *v1alpha1.Trigger) {
 
 func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incomplete string) {
 	t.Status.ObservedGeneration = t.Generation
-	is := triggerReady(t, e, invalid, incomplete)
-	if warning := job.ScriptWarning(t); warning != "" && is.Status == metav1.ConditionTrue {
-		is.Message += " " + warning
+	ready := triggerReady(t, e, invalid, incomplete)
+	if warning := job.ScriptWarning(t); warning != "" && ready.Status == metav1.ConditionTrue {
+		ready.Message += " " + warning
 	}
-	is.ObservedGeneration = t.Generation
-	meta.SetStatusCondition(&t.Status.Conditions, is)
-	if is.Reason == reasonMatchInvalid || is.Reason == reasonScheduleInvalid { // only a change of the Trigger fixes it
-		is.Type, is.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
-		meta.SetStatusCondition(&t.Status.Conditions, is)
+	ready.ObservedGeneration = t.Generation
+	meta.SetStatusCondition(&t.Status.Conditions, ready)
+	if ready.Reason == reasonMatchInvalid || ready.Reason == reasonScheduleInvalid { // only a change of the Trigger fixes it
+		ready.Type, ready.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
+		meta.SetStatusCondition(&t.Status.Conditions, ready)
 	} else {
 		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
 	}

@@ -2,8 +2,8 @@ package fairness
 
 import "sync"
 
-// OtherTeams stands for all teams that came later.
-const OtherTeams = "other"
+// otherTeams stands for all teams that came later.
+const otherTeams = "other"
 
 // Labels bounds the label "team", whose values cost memory. The first teams keep theirs, so that no counter restarts.
 type Labels struct {
@@ -16,15 +16,15 @@ type Labels struct {
 // NewLabels returns Labels for so many teams.
 func NewLabels(most int) *Labels { return &Labels{most: most, names: map[string]bool{}} }
 
-// Of returns the value for a team. An unknown team is OtherTeams, and uses up no value.
+// Of returns the value for a team. An unknown team is otherTeams, and uses up no value.
 func (b *Labels) Of(team string) string {
 	if team == "" {
-		return OtherTeams
+		return otherTeams
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.names[team] && len(b.names) >= b.most {
-		return OtherTeams
+		return otherTeams
 	}
 	b.names[team] = true
 	return team

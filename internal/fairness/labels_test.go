@@ -13,9 +13,9 @@ func TestLabels(t *testing.T) {
 	}{
 		"few": {"There is room for all.", 2, []string{"a", "b", "a"}, []string{"a", "b", "a"}},
 		"many": {"The first ones keep their names.", 2, []string{"a", "b", "c", "a", "d", "b"},
-			[]string{"a", "b", OtherTeams, "a", OtherTeams, "b"}},
-		"unknown": {"What belongs to no team takes no place.", 1, []string{"", "a", "", "b"}, []string{OtherTeams, "a", OtherTeams, OtherTeams}},
-		"none":    {"Nobody is told apart.", 0, []string{"a", "b"}, []string{OtherTeams, OtherTeams}},
+			[]string{"a", "b", otherTeams, "a", otherTeams, "b"}},
+		"unknown": {"What belongs to no team takes no place.", 1, []string{"", "a", "", "b"}, []string{otherTeams, "a", otherTeams, otherTeams}},
+		"none":    {"Nobody is told apart.", 0, []string{"a", "b"}, []string{otherTeams, otherTeams}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := NewLabels(tc.most)

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// Timeout of a whole request is shorter than the lease, so that one of a former leader cannot arrive long after the next has begun.
-	Timeout = 10 * time.Second
+	// timeout of a whole request is shorter than the lease, so that one of a former leader cannot arrive long after the next has begun.
+	timeout = 10 * time.Second
 
-	// connectTimeout leaves half of Timeout for the answer.
+	// connectTimeout leaves half of timeout for the answer.
 	connectTimeout = 5 * time.Second
 
 	// maxAnswer bounds the memory of an answer. A page of a hundred statuses has some 200 KiB.
@@ -38,7 +38,7 @@ func Trusting(roots *x509.CertPool) *http.Client {
 
 func newClient(next http.RoundTripper) *http.Client {
 	return &http.Client{
-		Timeout:       Timeout,
+		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     boundedAnswers{next},
 	}

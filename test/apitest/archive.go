@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // FakeArchive is an archive in memory. Fill it before the test.
@@ -271,10 +272,7 @@ func CollectRequest(body string, change ...func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, collectPath, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+PodToken)
 	r.Header.Set("Content-Type", "application/json")
-	for _, c := range change {
-		c(r)
-	}
-	return r
+	return build.With(r, change...)
 }
 
 // Signer records what it signs.

@@ -42,6 +42,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // refusalLine is a line of the log about an event that was refused.
@@ -290,14 +291,10 @@ func EnvironmentNamed(name string) *v1alpha1.Environment {
 
 // Trigger returns a Trigger that every notification matches, before it is changed.
 func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
-	t := &v1alpha1.Trigger{
+	return build.With(&v1alpha1.Trigger{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
 		Spec:       v1alpha1.TriggerSpec{Environment: "staging", Duplicates: v1alpha1.DuplicatesCommit},
-	}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	}, change...)
 }
 
 // InNowhere lets a Trigger name an Environment that does not exist.
@@ -316,10 +313,7 @@ func Post(body string, change ...func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, DeploySuccessPath, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+GoodKey)
 	r.Header.Set("Content-Type", "application/json")
-	for _, c := range change {
-		c(r)
-	}
-	return r
+	return build.With(r, change...)
 }
 
 // Exchange is a request and its answer, both checked against the OpenAPI document.

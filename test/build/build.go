@@ -15,13 +15,25 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
+// With applies changes to an object.
+func With[T any, F ~func(T)](o T, change ...F) T {
+	for _, c := range change {
+		c(o)
+	}
+	return o
+}
+
+// In puts an object into a namespace.
+func In[T metav1.Object](namespace string, o T) T {
+	o.SetNamespace(namespace)
+	return o
+}
+
 // Environment is for the Suites and Triggers of this package if its name is "staging".
 func Environment(name string, change ...func(*v1alpha1.Environment)) *v1alpha1.Environment {
-	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"}}
-	for _, c := range change {
-		c(e)
-	}
-	return e
+	return With(&v1alpha1.Environment{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.EnvironmentSpec{URL: "https://staging.example.com"},
+	}, change...)
 }
 
 // Ephemeral makes an Environment expire.
@@ -35,10 +47,7 @@ func Ephemeral(until time.Time) func(*v1alpha1.Environment) {
 func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
 	t.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	return With(t, change...)
 }
 
 // AtMost limits how many runs of a Trigger run at once.
@@ -58,7 +67,7 @@ var Noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // sets a key or another policy.
 func Suite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(Noon.Add(time.Duration(seconds) * time.Second))
-	s := &v1alpha1.Suite{
+	return With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:     v1alpha1.TriggerReference{Name: "smoke"},
@@ -67,11 +76,7 @@ func Suite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.
 			ReceivedAt:  &received,
 			Supersede:   v1alpha1.SupersedeNone,
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 // OfTrigger is the Trigger of a Suite.
@@ -91,11 +96,7 @@ func Keyed(key string) func(*v1alpha1.Suite) {
 
 // Team owns a namespace; "" is that of its name.
 func Team(name, namespace string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
-	t := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	return With(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}, change...)
 }
 
 // Deployment has one replica, which the test rolls out.
@@ -119,10 +120,7 @@ func SetCommit(d *appsv1.Deployment, sha string) {
 func APIKey(name string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
 	k := &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	k.Spec.SHA256 = strings.Repeat("0", 64-len(name)) + strings.NewReplacer("-", "0").Replace(name)
-	for _, c := range change {
-		c(k)
-	}
-	return k
+	return With(k, change...)
 }
 
 // Token is the data of a Secret.

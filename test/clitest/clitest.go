@@ -29,6 +29,7 @@ import (
 	postflight "github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // The shell may have the variables of the local cluster. A test binary that runs as the program keeps those that its test set.
@@ -116,16 +117,12 @@ func Cluster(console *cli.Console, objects ...client.Object) access.Cluster {
 // Suite is a run that continues.
 func Suite(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(Noon.Add(-time.Minute))
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, CreationTimestamp: metav1.NewTime(Noon.Add(-time.Minute))},
 		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke", UID: "old"}, Environment: "staging", Attempt: 1,
 			Deployment: v1alpha1.Deployment{Branch: "main", SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"}, ReceivedAt: &received},
 		Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{v1alpha1.Running("The pod runs.")}},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 // Failed ends a run by its exit code.

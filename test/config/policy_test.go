@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // TestPolicy: users cannot use Postflight to run pods that they may not run themselves.
@@ -110,18 +111,7 @@ func grant(t *testing.T, s *apiserver.Server, ns, user, group string, resources 
 const everywhere = "" // instead of a namespace
 
 func anEnvironment(ns, name string) *v1alpha1.Environment {
-	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
-		Spec: v1alpha1.EnvironmentSpec{URL: "https://example.com"}}
+	return build.In(ns, build.Environment(name))
 }
-
-func aSuite(ns, name string) *v1alpha1.Suite {
-	spec := v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"}
-	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}, Spec: spec}
-}
-
-func aTrigger(ns string) *v1alpha1.Trigger {
-	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: ns},
-		Spec: v1alpha1.TriggerSpec{Environment: "staging"}}
-	trigger.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "test"}}
-	return trigger
-}
+func aSuite(ns, name string) *v1alpha1.Suite { return build.In(ns, build.Suite(name, 0)) }
+func aTrigger(ns string) *v1alpha1.Trigger   { return build.In(ns, build.Trigger("smoke")) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
@@ -100,9 +101,15 @@ func TestKillWhileArchiving(t *testing.T) {
 			if c := archivedCondition(s); text != "quick\n" || c.Reason != v1alpha1.ReasonSaved {
 				t.Errorf("the log is %q: %s", text, c.Message)
 			}
-			all, err := a.Records(t.Context(), tm.name, nil, 10)
-			if err != nil || len(all) != 1 {
-				t.Errorf("there are %d records, %v", len(all), err)
+			var all []record.Run
+			for r, err := range a.Runs(t.Context(), tm.name, nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, r)
+			}
+			if found, err := a.Summaries(t.Context(), all); err != nil || len(found) != 1 {
+				t.Errorf("there are %d records of %d runs, %v", len(found), len(all), err)
 			}
 		})
 	}

@@ -119,3 +119,20 @@ func TestLayers(t *testing.T) {
 		}
 	}
 }
+
+// TestPackageSizes: a package is at most as large as one person keeps in mind. Tests and generated files do not count.
+func TestPackageSizes(t *testing.T) {
+	const most = 2500
+	lines := map[string]int{}
+	for file := range readCode(t).files {
+		if !strings.HasSuffix(file, "_test.go") {
+			lines[filepath.Dir(file)] += strings.Count(read(t, file), "\n")
+		}
+	}
+	delete(lines, "api/v1alpha1") // Kubernetes has one package for a version of an API, and half of it is documentation
+	for folder, n := range lines {
+		if n > most {
+			t.Errorf("%s has %d lines, and %d are allowed: divide it by its topics", folder, n, most)
+		}
+	}
+}

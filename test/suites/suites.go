@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // T0 is when the stories of tests begin.
@@ -19,7 +20,7 @@ var T0 = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 func ASuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	at := T0.Add(time.Duration(seconds) * time.Second)
 	received := metav1.NewMicroTime(at)
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo", CreationTimestamp: metav1.NewTime(at)},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:      v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"},
@@ -28,11 +29,7 @@ func ASuite(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1
 			Attempt:      1,
 			ReceivedAt:   &received,
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 // InState gives a run a condition, and an end a minute after its creation if that is one.

@@ -164,9 +164,17 @@ func (s *Archive) Record(id string) (record.Record, bool) {
 
 // Log is what was saved of a container, and how often.
 func (s *Archive) Log(pod, container string) (text string, written int) {
+	return s.log(logName(pod, container, false))
+}
+
+// PreviousLog is what was saved of a container from before its restart, and how often.
+func (s *Archive) PreviousLog(pod, container string) (text string, written int) {
+	return s.log(logName(pod, container, true))
+}
+
+func (s *Archive) log(name string) (text string, written int) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	name := logName(pod, container, false)
 	for _, logs := range s.logs {
 		if text, ok := logs[name]; ok {
 			return text, s.written[name]

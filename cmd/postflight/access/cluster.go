@@ -40,10 +40,10 @@ type Cluster struct {
 
 func (c *Cluster) AddFlags(cmd *cobra.Command) {
 	c.Output.AddFlags(cmd)
-	c.AddOwnFlags(cmd)
+	c.addOwnFlags(cmd)
 }
 
-func (c *Cluster) AddOwnFlags(cmd *cobra.Command) {
+func (c *Cluster) addOwnFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.Namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
 	f.StringVar(&c.Context, "context", "", "context of the kubeconfig")
@@ -60,7 +60,7 @@ func (c *Cluster) Offline(run func(ctx context.Context, args []string) error) fu
 	return connected(c.Open, func() error { c.Clock = clock.RealClock{}; return nil }, run)
 }
 
-var ErrNoKubeconfig = errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
+var errNoKubeconfig = errors.New("there is no kubeconfig. Set KUBECONFIG or --kubeconfig")
 
 // Connect reads the kubeconfig.
 func (c *Cluster) Connect() error {
@@ -71,7 +71,7 @@ func (c *Cluster) Connect() error {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return ErrNoKubeconfig
+		return errNoKubeconfig
 	}
 	if err != nil {
 		return fmt.Errorf("no cluster to talk to: %w. Set KUBECONFIG or --kubeconfig", err)

@@ -19,7 +19,7 @@ type Way struct {
 }
 
 func (w *Way) AddOwnFlags(cmd *cobra.Command) {
-	w.Cluster.AddOwnFlags(cmd)
+	w.Cluster.addOwnFlags(cmd)
 	w.Server.AddOwnFlags(cmd)
 }
 
@@ -55,7 +55,7 @@ func (w *Way) connect(cmd *cobra.Command, output cli.Output) (byServer bool, err
 		return true, err
 	}
 	err = w.Cluster.Connect()
-	if errors.Is(err, ErrNoKubeconfig) {
+	if errors.Is(err, errNoKubeconfig) {
 		err = fmt.Errorf("%w, or POSTFLIGHT_URL and POSTFLIGHT_API_KEY to ask the server", err)
 	}
 	return false, err

@@ -41,7 +41,7 @@ func wrapCommands(cmd *cobra.Command) {
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			return WithExitCode(ExitFailed, Interrupted(cmd.Context(), run(cmd, args), ""))
+			return withExitCode(ExitFailed, Interrupted(cmd.Context(), run(cmd, args), ""))
 		}
 	}
 	if cmd.Args != nil && !cmd.HasSubCommands() {

@@ -30,8 +30,8 @@ type ExitError struct {
 
 func (e *ExitError) Unwrap() error { return e.error }
 
-// WithExitCode gives the error the code, unless it has one.
-func WithExitCode(code int, err error) error {
+// withExitCode gives the error the code, unless it has one.
+func withExitCode(code int, err error) error {
 	var exit *ExitError
 	if err == nil || errors.As(err, &exit) {
 		return err
@@ -39,7 +39,7 @@ func WithExitCode(code int, err error) error {
 	return &ExitError{code, err}
 }
 
-func ExitTroubleError(err error) error { return WithExitCode(ExitTrouble, err) }
+func ExitTroubleError(err error) error { return withExitCode(ExitTrouble, err) }
 
 func Exitf(code int, format string, args ...any) error {
 	return &ExitError{code, fmt.Errorf(format, args...)}

@@ -58,7 +58,7 @@ func ThisMachine() Machine {
 
 // Find returns the first credential that exists: an API key, a token in a file, a token in a variable, or a token from the CI system.
 func (m Machine) Find() (*Credential, error) {
-	key, from, err := APIKey(m.Getenv)
+	key, from, err := apiKey(m.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,9 @@ func (m Machine) Find() (*Credential, error) {
 	return nil, errors.New("there is no credential. " + strings.TrimSuffix(ci.TokenAdvice(m.Getenv, audience), "."))
 }
 
-// APIKey reads the key from the environment, or from the file that the environment names, and says which of them it was. Without
+// apiKey reads the key from the environment, or from the file that the environment names, and says which of them it was. Without
 // either, the key is empty.
-func APIKey(getenv ci.Getenv) (key, from string, err error) {
+func apiKey(getenv ci.Getenv) (key, from string, err error) {
 	from = "POSTFLIGHT_API_KEY"
 	key = strings.TrimSpace(getenv(from))
 	if path := getenv("POSTFLIGHT_API_KEY_FILE"); key == "" && path != "" {

@@ -112,7 +112,8 @@ func (c Claims) describe(now time.Time) string {
 	const most = 200 // bytes of a claim; subjects of CI systems are shorter
 	text := fmt.Sprintf("from the issuer %q for the audience %q with the subject %q",
 		plaintext.Line(c.Issuer, most), plaintext.Line(strings.Join(c.Audience, ", "), most), plaintext.Line(c.Subject, most))
-	switch left := c.Expires.Sub(now).Round(time.Second); {
+	left := c.Expires.Sub(now).Round(time.Second)
+	switch {
 	case c.Expires.IsZero():
 		return text
 	case left > 0:

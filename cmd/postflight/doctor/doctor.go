@@ -91,7 +91,7 @@ func (o *Options) run(ctx context.Context) error {
 	findings := o.examine(ctx)
 	level := doctor.Worst(findings)
 	report := map[string]any{"version": version.Get().Version, "namespace": o.Namespace, "level": level, "findings": findings}
-	if err := o.Console.Result(report, func() error { return o.Print(findings) }); err != nil {
+	if err := o.Console.Result(report, func() error { return o.print(findings) }); err != nil {
 		return err
 	}
 	if level == doctor.Failure {
@@ -104,13 +104,13 @@ func (o *Options) run(ctx context.Context) error {
 const checkTimeout = 2 * time.Minute
 
 func (o *Options) examine(ctx context.Context) []doctor.Finding {
-	in, findings, err := o.manager(ctx)
+	inst, findings, err := o.manager(ctx)
 	if err != nil {
 		findings = append(findings, doctor.Unchecked("manager", err))
 	}
 	for _, c := range o.checks() {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		found, err := c.observe(ctx, in)
+		found, err := c.observe(ctx, inst)
 		cancel()
 		if findings = append(findings, found...); err != nil {
 			findings = append(findings, doctor.Unchecked(c.name, err))
@@ -119,7 +119,7 @@ func (o *Options) examine(ctx context.Context) []doctor.Finding {
 	return findings
 }
 
-func (o *Options) Print(findings []doctor.Finding) error {
+func (o *Options) print(findings []doctor.Finding) error {
 	sign := map[doctor.Level]string{doctor.OK: "✓", doctor.Warning: "!", doctor.Failure: "✗"}
 	rows := [][]string{{"", "CHECK", "FOUND"}}
 	for _, f := range findings {

@@ -144,7 +144,7 @@ func TestDoctorPrints(t *testing.T) {
 	c, out, _ := clitest.Console()
 	o := &Options{Cluster: clitest.Cluster(c)}
 	found := []doctor.Finding{doctor.NoManager("x"), {Check: "keys", Level: doctor.OK, Message: "None \x1b[31mexpires."}}
-	if err := o.Print(found); err != nil {
+	if err := o.print(found); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"✗   manager   There is no Deployment", "→ Install Postflight", "✓   keys"} {

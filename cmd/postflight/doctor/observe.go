@@ -37,37 +37,37 @@ const (
 )
 
 // manager finds the installation. Its Deployment has the label of its component, whatever the chart calls it.
-func (o *Options) manager(ctx context.Context) (in installation, found []doctor.Finding, err error) {
+func (o *Options) manager(ctx context.Context) (inst installation, found []doctor.Finding, err error) {
 	deployments := &appsv1.DeploymentList{}
 	component := client.MatchingLabels{"app.kubernetes.io/component": "manager"}
 	if err := o.Client.List(ctx, deployments, client.InNamespace(o.Namespace), component); err != nil {
-		return in, nil, err
+		return inst, nil, err
 	}
 	i := slices.IndexFunc(deployments.Items, func(d appsv1.Deployment) bool {
 		return slices.Equal(doctor.Container(&d).Command, []string{"manager"})
 	})
 	if i < 0 {
-		return in, []doctor.Finding{doctor.NoManager(o.Namespace)}, nil
+		return inst, []doctor.Finding{doctor.NoManager(o.Namespace)}, nil
 	}
-	in.deployment = &deployments.Items[i]
-	selector, err := metav1.LabelSelectorAsSelector(in.deployment.Spec.Selector)
+	inst.deployment = &deployments.Items[i]
+	selector, err := metav1.LabelSelectorAsSelector(inst.deployment.Spec.Selector)
 	if err != nil {
-		return in, nil, err
+		return inst, nil, err
 	}
 	pods := &corev1.PodList{}
 	if err := o.Client.List(ctx, pods, client.InNamespace(o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return in, nil, err
+		return inst, nil, err
 	}
-	in.pods = pods.Items
-	return in, doctor.Manager(in.deployment, in.pods, version.Get().Version), nil
+	inst.pods = pods.Items
+	return inst, doctor.Manager(inst.deployment, inst.pods, version.Get().Version), nil
 }
 
-func (o *Options) rights(ctx context.Context, in installation) ([]doctor.Finding, error) {
-	if in.deployment == nil {
+func (o *Options) rights(ctx context.Context, inst installation) ([]doctor.Finding, error) {
+	if inst.deployment == nil {
 		return nil, nil
 	}
-	account := accountOf(in.deployment)
-	questions := doctor.Rights(o.Namespace, watched(in.deployment))
+	account := accountOf(inst.deployment)
+	questions := doctor.Rights(o.Namespace, watched(inst.deployment))
 	var denied []authorizationv1.ResourceAttributes
 	for _, q := range questions {
 		allowed, err := o.AccountMay(ctx, o.Namespace, account, q)
@@ -86,15 +86,15 @@ func accountOf(d *appsv1.Deployment) string {
 	return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
 }
 
-func (o *Options) policies(ctx context.Context, in installation) ([]doctor.Finding, error) {
-	if in.deployment == nil {
+func (o *Options) policies(ctx context.Context, inst installation) ([]doctor.Finding, error) {
+	if inst.deployment == nil {
 		return nil, nil
 	}
 	policies, bindings := &admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{}
 	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, bindings)); err != nil {
 		return nil, err
 	}
-	return doctor.Policies(access.UserOfAccount(o.Namespace, accountOf(in.deployment)), policies.Items, bindings.Items), nil
+	return doctor.Policies(access.UserOfAccount(o.Namespace, accountOf(inst.deployment)), policies.Items, bindings.Items), nil
 }
 
 // watched are the only namespaces that the manager watches; without any, it watches all.
@@ -102,12 +102,12 @@ func watched(d *appsv1.Deployment) []string {
 	return strings.FieldsFunc(doctor.Flag(d, "watch-namespaces"), func(r rune) bool { return r == ',' })
 }
 
-func (o *Options) leader(ctx context.Context, in installation) ([]doctor.Finding, error) {
-	if in.deployment == nil || doctor.Flag(in.deployment, "leader-elect") == "false" {
+func (o *Options) leader(ctx context.Context, inst installation) ([]doctor.Finding, error) {
+	if inst.deployment == nil || doctor.Flag(inst.deployment, "leader-elect") == "false" {
 		return nil, nil
 	}
 	lease := &coordinationv1.Lease{}
-	namespace := cmp.Or(doctor.Flag(in.deployment, "leader-election-namespace"), o.Namespace)
+	namespace := cmp.Or(doctor.Flag(inst.deployment, "leader-election-namespace"), o.Namespace)
 	err := o.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "postflight"}, lease)
 	if apierrors.IsNotFound(err) {
 		lease, err = nil, nil
@@ -119,7 +119,7 @@ func (o *Options) leader(ctx context.Context, in installation) ([]doctor.Finding
 	if renewed := o.renewed(ctx, lease, now); renewed != nil {
 		lease, now = renewed, renewed.Spec.RenewTime.Time
 	}
-	return []doctor.Finding{doctor.Leader(lease, in.pods, now)}, nil
+	return []doctor.Finding{doctor.Leader(lease, inst.pods, now)}, nil
 }
 
 // renewed looks again at a Lease that seems to have expired: the clock of this machine may be wrong. It returns nil if
@@ -142,8 +142,8 @@ func (o *Options) renewed(ctx context.Context, lease *coordinationv1.Lease, now 
 }
 
 // replicas asks each pod, through the API server.
-func (o *Options) replicas(ctx context.Context, in installation) (found []doctor.Finding, err error) {
-	for _, p := range in.pods {
+func (o *Options) replicas(ctx context.Context, inst installation) (found []doctor.Finding, err error) {
+	for _, p := range inst.pods {
 		if p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
 			continue
 		}
@@ -182,11 +182,11 @@ func probesPort(p *corev1.Pod) int32 {
 }
 
 // certificates looks at the Secrets that the manager mounts.
-func (o *Options) certificates(ctx context.Context, in installation) (found []doctor.Finding, err error) {
-	if in.deployment == nil || doctor.Flag(in.deployment, "tls-cert-file") == "" {
+func (o *Options) certificates(ctx context.Context, inst installation) (found []doctor.Finding, err error) {
+	if inst.deployment == nil || doctor.Flag(inst.deployment, "tls-cert-file") == "" {
 		return nil, nil
 	}
-	for _, v := range in.deployment.Spec.Template.Spec.Volumes {
+	for _, v := range inst.deployment.Spec.Template.Spec.Volumes {
 		if v.Secret == nil {
 			continue
 		}
@@ -202,13 +202,13 @@ func (o *Options) certificates(ctx context.Context, in installation) (found []do
 }
 
 // teams does not look at Teams that come from the values of the chart.
-func (o *Options) teams(ctx context.Context, in installation) ([]doctor.Finding, error) {
+func (o *Options) teams(ctx context.Context, inst installation) ([]doctor.Finding, error) {
 	keys := &v1alpha1.APIKeyList{}
 	if err := o.Client.List(ctx, keys); err != nil {
 		return nil, err
 	}
 	found := doctor.Keys(keys.Items, o.Clock.Now())
-	if in.deployment != nil && len(watched(in.deployment)) > 0 {
+	if inst.deployment != nil && len(watched(inst.deployment)) > 0 {
 		return found, nil
 	}
 	teams := &v1alpha1.TeamList{}
@@ -223,15 +223,15 @@ func (o *Options) teams(ctx context.Context, in installation) ([]doctor.Finding,
 }
 
 // trustPolicies does not look at Teams that come from the values of the chart.
-func (o *Options) trustPolicies(ctx context.Context, in installation) ([]doctor.Finding, error) {
-	if in.deployment == nil || len(watched(in.deployment)) > 0 {
+func (o *Options) trustPolicies(ctx context.Context, inst installation) ([]doctor.Finding, error) {
+	if inst.deployment == nil || len(watched(inst.deployment)) > 0 {
 		return nil, nil
 	}
 	policies, teams := &v1alpha1.TrustPolicyList{}, &v1alpha1.TeamList{}
 	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, teams)); err != nil {
 		return nil, err
 	}
-	gitHub := hostURL(in.deployment, codehost.Of(v1alpha1.GitHub))
+	gitHub := hostURL(inst.deployment, codehost.Of(v1alpha1.GitHub))
 	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHub)), nil
 }
 

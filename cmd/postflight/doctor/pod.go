@@ -35,15 +35,15 @@ const (
 )
 
 // reach lets a pod try the addresses that pods of runs and the manager need.
-func (o *Options) reach(ctx context.Context, in installation) ([]doctor.Finding, error) {
-	if o.podIn == "" || in.deployment == nil {
+func (o *Options) reach(ctx context.Context, inst installation) ([]doctor.Finding, error) {
+	if o.podIn == "" || inst.deployment == nil {
 		return nil, nil
 	}
-	urls, err := o.addresses(ctx, in.deployment)
+	urls, err := o.addresses(ctx, inst.deployment)
 	if err != nil {
 		return nil, err
 	}
-	j := reachJob(o.podIn, in.deployment, urls)
+	j := reachJob(o.podIn, inst.deployment, urls)
 	if err := o.Client.Create(ctx, j); err != nil {
 		return nil, err
 	}

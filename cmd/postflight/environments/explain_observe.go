@@ -19,40 +19,40 @@ import (
 )
 
 // observe reads with the rights of the user what the manager reads with its own.
-func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (in workloads.Observed, notes []string, err error) {
-	in = workloads.Observed{Environment: e, Now: o.Clock.Now()}
+func (o *ExplainOptions) observe(ctx context.Context, e *v1alpha1.Environment) (observed workloads.Observed, notes []string, err error) {
+	observed = workloads.Observed{Environment: e, Now: o.Clock.Now()}
 	teams := &v1alpha1.TeamList{}
 	err = o.Client.List(ctx, teams)
 	teamKnown := err == nil
 	if err != nil && !apierrors.IsForbidden(err) {
-		return in, nil, o.ExplainError(err, "Teams")
+		return observed, nil, o.ExplainError(err, "Teams")
 	}
-	in.Team = v1alpha1.Owner(slices.DeleteFunc(teams.Items, func(t v1alpha1.Team) bool { return t.NamespaceName() != e.Namespace }))
-	if in.Suites, err = o.suites(ctx, e); err != nil {
-		return in, nil, err
+	observed.Team = v1alpha1.Owner(slices.DeleteFunc(teams.Items, func(t v1alpha1.Team) bool { return t.NamespaceName() != e.Namespace }))
+	if observed.Suites, err = o.suites(ctx, e); err != nil {
+		return observed, nil, err
 	}
 	foreign := false
 	for _, w := range e.Spec.Workloads {
 		s := workloads.SourceOf(e, w)
-		team := in.Team
+		team := observed.Team
 		if !teamKnown && s.Namespace != e.Namespace {
 			foreign = true
 			team = &v1alpha1.Team{Spec: v1alpha1.TeamSpec{WorkloadNamespaces: []v1alpha1.WorkloadNamespace{{Name: s.Namespace}}}}
 		}
 		found, err := o.find(ctx, e, team, w)
 		if err != nil {
-			return in, nil, err
+			return observed, nil, err
 		}
-		in.Found = append(in.Found, found...)
+		observed.Found = append(observed.Found, found...)
 	}
 	if foreign {
 		notes = append(notes, "You may not read Teams, so it is not known whether the team may name workloads of other namespaces "+
 			"(spec.workloadNamespaces).")
 	}
 	if !teamKnown {
-		in.Team = &v1alpha1.Team{} // nothing is known about it
+		observed.Team = &v1alpha1.Team{} // nothing is known about it
 	}
-	return in, notes, nil
+	return observed, notes, nil
 }
 
 // suites say which commits CI has notified. Without the right, tags that are the beginning of a commit are not completed.
@@ -135,16 +135,16 @@ func (o *ExplainOptions) objects(ctx context.Context, s workloads.Source, w v1al
 }
 
 // lackingRights are those of the manager: by a review, if you may ask, or else by what the status says.
-func (o *ExplainOptions) lackingRights(ctx context.Context, in workloads.Observed) (problems []workloads.Problem) {
-	seen := map[workloads.Source]bool{}
-	for _, w := range in.Environment.Spec.Workloads {
-		s := workloads.SourceOf(in.Environment, w)
+func (o *ExplainOptions) lackingRights(ctx context.Context, observed workloads.Observed) (problems []workloads.Problem) {
+	seen, e, team := map[workloads.Source]bool{}, observed.Environment, observed.Team
+	for _, w := range e.Spec.Workloads {
+		s := workloads.SourceOf(e, w)
 		mapping, err := o.Client.RESTMapper().RESTMapping(s.GroupKind(), s.Version)
-		if err != nil || seen[s] || workloads.Allowed(in.Team, s, in.Environment, w.Name) != "" && in.Team != nil && in.Team.Name != "" {
+		if err != nil || seen[s] || workloads.Allowed(team, s, e, w.Name) != "" && team != nil && team.Name != "" {
 			continue
 		}
 		seen[s] = true
-		if o.managerLacks(ctx, in.Environment, s, mapping.Resource) {
+		if o.managerLacks(ctx, e, s, mapping.Resource) {
 			problems = append(problems, workloads.Problem{Message: workloads.MayNotRead(s), Do: workloads.Advice(s, o.Manager)})
 		}
 	}

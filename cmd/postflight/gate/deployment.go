@@ -62,8 +62,8 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&d.NoDetect, "no-detect", false, "ignore the variables of the CI system")
 }
 
-// ReadEnvironment fills in what no flag says, and detects the CI system.
-func (d *Deployment) ReadEnvironment(getenv func(string) string) {
+// readEnvironment fills in what no flag says, and detects the CI system.
+func (d *Deployment) readEnvironment(getenv func(string) string) {
 	d.Branch = cmp.Or(d.Branch, getenv("POSTFLIGHT_BRANCH"))
 	d.SHA = cmp.Or(d.SHA, getenv("POSTFLIGHT_SHA"))
 	d.Kind = cmp.Or(d.Kind, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
@@ -77,8 +77,8 @@ func (d *Deployment) ReadEnvironment(getenv func(string) string) {
 	d.Detected = ci.Detect(getenv, event)
 }
 
-// Notification is what to send: the flags, completed by what the CI system says.
-func (d *Deployment) Notification() (client.Notification, error) {
+// notification is what to send: the flags, completed by what the CI system says.
+func (d *Deployment) notification() (client.Notification, error) {
 	detected := d.Detected
 	if d.NoDetect {
 		detected = ci.Context{}

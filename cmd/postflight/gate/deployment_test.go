@@ -49,11 +49,11 @@ func TestWhatIsReported(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.flags.ReadEnvironment(func(name string) string { return tc.variables[name] })
+			tc.flags.readEnvironment(func(name string) string { return tc.variables[name] })
 			if tc.flags.Detected = tc.detected; tc.detected == (ci.Context{}) {
 				tc.flags.Detected = detected
 			}
-			n, err := tc.flags.Notification()
+			n, err := tc.flags.notification()
 			if err != nil {
 				t.Fatal(err)
 			}

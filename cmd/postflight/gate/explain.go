@@ -30,7 +30,7 @@ no run.
   postflight explain --branch feature/login --type preview`,
 		Args: cobra.NoArgs,
 		RunE: o.Command(func(ctx context.Context, _ []string) error {
-			o.ReadEnvironment(os.Getenv)
+			o.readEnvironment(os.Getenv)
 			return o.run(ctx)
 		}),
 	})
@@ -40,7 +40,7 @@ no run.
 }
 
 func (o *explainOptions) run(ctx context.Context) error {
-	n, err := o.Notification()
+	n, err := o.notification()
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func NewNotify() *cobra.Command {
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE: o.Command(func(ctx context.Context, _ []string) error {
-			o.ReadEnvironment(os.Getenv)
+			o.readEnvironment(os.Getenv)
 			o.Runs = o.Client
 			if o.terminated {
 				return o.runTerminated(ctx)
@@ -113,7 +113,7 @@ type notified struct {
 const mayExist = ". Runs may have been started: see \"postflight runs list\". If you report the same commit again, none starts twice"
 
 func (o *NotifyOptions) Run(ctx context.Context) error {
-	n, err := o.Notification()
+	n, err := o.notification()
 	if err != nil {
 		return err
 	}

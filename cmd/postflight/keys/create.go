@@ -204,13 +204,13 @@ func (o *CreateOptions) print(k createdKey) {
 }
 
 // readKey reads a line, without the line break of the shell. An interrupt ends it, even at a terminal.
-func readKey(ctx context.Context, in io.Reader) (string, error) {
+func readKey(ctx context.Context, input io.Reader) (string, error) {
 	var content []byte
 	var err error
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		content, err = io.ReadAll(io.LimitReader(in, 8192))
+		content, err = io.ReadAll(io.LimitReader(input, 8192))
 	}()
 	select {
 	case <-ctx.Done():

@@ -167,7 +167,8 @@ func (o *RotateOptions) replace(ctx context.Context, name string) (*v1alpha1.API
 func (o *RotateOptions) retire(ctx context.Context, k *v1alpha1.APIKey) error {
 	now := o.Clock.Now()
 	last := now.Add(o.Overlap)
-	switch expires := k.Spec.ExpiresAt; {
+	expires := k.Spec.ExpiresAt
+	switch {
 	case expires != nil && expires.Before(&metav1.Time{Time: now.Add(-keepExpired)}):
 		return client.IgnoreNotFound(o.Client.Delete(ctx, k))
 	case expires != nil && !expires.After(last):

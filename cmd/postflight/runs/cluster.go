@@ -27,13 +27,13 @@ type ClusterRuns struct {
 
 func (c *ClusterRuns) scope() string { return c.Scope(c.All) }
 
-func (c *ClusterRuns) GetSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
+func (c *ClusterRuns) getSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	return s, c.Get(ctx, "run", name, s)
 }
 
 func (c *ClusterRuns) Run(ctx context.Context, id string) (*client.Run, error) {
-	s, err := c.GetSuite(ctx, id)
+	s, err := c.getSuite(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func matches(r *client.Run, f client.RunFilter) bool {
 }
 
 func (c *ClusterRuns) Cancel(ctx context.Context, id string) (*client.Run, error) {
-	s, err := c.GetSuite(ctx, id)
+	s, err := c.getSuite(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (c *ClusterRuns) copyLogs(ctx context.Context, id string, o client.LogOptio
 	l := &podLogs{ClusterRuns: c, LogOptions: o, to: &lineWriter{Writer: to, atStart: true}, copied: map[string]bool{}}
 	printed := ""
 	for {
-		s, err := c.GetSuite(ctx, id)
+		s, err := c.getSuite(ctx, id)
 		if err != nil {
 			return err
 		}

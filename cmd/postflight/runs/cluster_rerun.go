@@ -31,7 +31,7 @@ func (c *ClusterRuns) RerunFailed(ctx context.Context, id string) (*client.Run, 
 type nextAttempt func(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alpha1.Suite, problem string)
 
 func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttempt) (*client.Run, error) {
-	s, err := c.GetSuite(ctx, id)
+	s, err := c.getSuite(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func TestRunsCancel(t *testing.T) {
 		if err := o.Run(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := source.GetSuite(t.Context(), "a")
+		s, _ := source.getSuite(t.Context(), "a")
 		if !s.Spec.Cancel || s.Annotations[v1alpha1.AnnotationCanceledBy] != tc.want {
 			t.Errorf("cancel %v by %q, want by %q", s.Spec.Cancel, s.Annotations[v1alpha1.AnnotationCanceledBy], tc.want)
 		}

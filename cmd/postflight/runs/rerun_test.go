@@ -96,7 +96,7 @@ func TestRunsRerun(t *testing.T) {
 		if err := o.Run(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		s, err := source.GetSuite(t.Context(), strings.TrimSpace(out.String()))
+		s, err := source.getSuite(t.Context(), strings.TrimSpace(out.String()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func archiveOf(a *client.ArchiveState) string {
 
 // privateRows are what only those see who may read Suites.
 func (c *ClusterRuns) privateRows(ctx context.Context, id string) (rows [][]string, err error) {
-	s, err := c.GetSuite(ctx, id)
+	s, err := c.getSuite(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -42,11 +42,11 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 		return err
 	}
 	return o.Console.Result(h, func() error {
-		for i, in := range h.Places {
+		for i, p := range h.Places {
 			if i > 0 {
 				o.Console.Print("")
 			}
-			if err := o.place(in); err != nil {
+			if err := o.place(p); err != nil {
 				return err
 			}
 		}
@@ -57,15 +57,15 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 	})
 }
 
-func (o *ShowOptions) place(in client.TestInPlace) error {
-	o.Console.Note("%s: %s", where(in.Place), sentence(in))
+func (o *ShowOptions) place(p client.TestInPlace) error {
+	o.Console.Note("%s: %s", where(p.Place), sentence(p))
 	o.Console.Note("It passed in %d of %d runs, was repeated in %d, changed %d times, and takes %s.",
-		in.Passed, in.Runs, in.Flaky, in.Flips, took(in.MedianMilliseconds))
-	for _, f := range in.Failures {
+		p.Passed, p.Runs, p.Flaky, p.Flips, took(p.MedianMilliseconds))
+	for _, f := range p.Failures {
 		o.Console.Note("%d times, last in %s: %s", f.Times, f.LastRun, f.Message)
 	}
 	rows := [][]string{{"RUN", "CREATED", "COMMIT", "BRANCH", "TEST", "TOOK"}}
-	for _, r := range in.Last[:min(len(in.Last), max(o.Runs, 0))] {
+	for _, r := range p.Last[:min(len(p.Last), max(o.Runs, 0))] {
 		rows = append(rows, []string{
 			r.ID, r.CreatedAt.UTC().Format(time.RFC3339), cli.OrDash(cli.ShortSHA(r.SHA)), cli.OrDash(r.Branch), r.State, took(r.Milliseconds),
 		})
@@ -74,8 +74,8 @@ func (o *ShowOptions) place(in client.TestInPlace) error {
 }
 
 // sentence says since when a test fails.
-func sentence(in client.TestInPlace) string {
-	f := in.Failing
+func sentence(p client.TestInPlace) string {
+	f := p.Failing
 	if f == nil {
 		return "it does not fail."
 	}

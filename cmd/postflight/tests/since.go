@@ -39,21 +39,21 @@ func (o *SinceOptions) Run(ctx context.Context, name string) error {
 		return err
 	}
 	failing := []client.TestInPlace{} // JSON: never null
-	for _, in := range h.Places {
-		if in.Failing != nil {
-			in.Last, in.Failures = []client.TestRun{}, nil
-			failing = append(failing, in)
+	for _, p := range h.Places {
+		if p.Failing != nil {
+			p.Last, p.Failures = []client.TestRun{}, nil
+			failing = append(failing, p)
 		}
 	}
 	return o.Console.Result(failing, func() error {
 		if len(failing) == 0 {
 			o.Console.Note("The test passed in its last run.")
 		}
-		for _, in := range failing {
-			o.Console.Note("%s: %s", where(in.Place), sentence(in))
-			o.Console.Note("First failure: %s", in.Failing.First.URL)
-			if in.Failing.CompareURL != "" {
-				o.Console.Note("Changes: %s", in.Failing.CompareURL)
+		for _, p := range failing {
+			o.Console.Note("%s: %s", where(p.Place), sentence(p))
+			o.Console.Note("First failure: %s", p.Failing.First.URL)
+			if p.Failing.CompareURL != "" {
+				o.Console.Note("Changes: %s", p.Failing.CompareURL)
 			}
 		}
 		if h.Problem != "" {

@@ -37,7 +37,7 @@ func Manager(d *appsv1.Deployment, pods []corev1.Pod, version string) (findings 
 			}
 		}
 	}
-	if running := Version(d); release.MatchString(running) && release.MatchString(version) &&
+	if running := versionOf(d); release.MatchString(running) && release.MatchString(version) &&
 		strings.TrimPrefix(running, "v") != strings.TrimPrefix(version, "v") {
 		findings = append(findings, warning(checkManager, sameCLI, "The manager is version %s, and this command line is %s.", running, version))
 	}
@@ -92,8 +92,8 @@ func podProblem(p *corev1.Pod) string {
 // release matches versions that can be compared, unlike names of builds.
 var release = regexp.MustCompile(`^v?\d+\.\d+\.\d+`)
 
-// Version returns the manager's version: its label, or else the tag of its image.
-func Version(d *appsv1.Deployment) string {
+// versionOf returns the manager's version: its label, or else the tag of its image.
+func versionOf(d *appsv1.Deployment) string {
 	if version := d.Labels["app.kubernetes.io/version"]; version != "" {
 		return version
 	}

@@ -59,7 +59,7 @@ func hash(text string, digits int) string {
 }
 
 // AllDeploymentsPrefix starts the keys of all deployments of a team.
-func AllDeploymentsPrefix(team string) string { return team + "/" + Root + "/environments/" }
+func AllDeploymentsPrefix(team string) string { return team + "/" + root + "/environments/" }
 
 // DeploymentsPrefix starts the keys of all deployments of an Environment.
 func DeploymentsPrefix(team, environment string) string {
@@ -140,14 +140,14 @@ const (
 
 // DeploymentsOf returns what the status of an Environment says about deployments: the present ones, and those that the archive may lack.
 func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
-	of := func(d httpapi.Deployment) Deployment {
+	line := func(d httpapi.Deployment) Deployment {
 		if d.SHA == "" {
 			d.Message = cmp.Or(d.Message, severalCommits)
 		}
 		return Deployment{Team: team, Namespace: e.Namespace, Environment: e.Name, Deployment: d}
 	}
 	for i := range e.Status.Unarchived {
-		all = append(all, of(earlierOf(&e.Status.Unarchived[i])))
+		all = append(all, line(earlierOf(&e.Status.Unarchived[i])))
 	}
 	for i := range e.Status.Deployed {
 		d := &e.Status.Deployed[i]
@@ -156,37 +156,37 @@ func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 			continue
 		}
 		shown := deployedOf(d)
-		is := httpapi.Deployment{
+		current := httpapi.Deployment{
 			Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: since, ReportedBy: string(d.ReportedBy),
 		}
 		if d.Ready != nil && *d.Ready { // otherwise the workloads already have something of what comes next
-			is.Workloads = shown.Workloads
+			current.Workloads = shown.Workloads
 		}
-		all = append(all, of(is))
+		all = append(all, line(current))
 	}
 	return all
 }
 
-// PreviousOf returns what the status says about what was deployed before. Only its commit is known.
-func PreviousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
+// previousOf returns what the status says about what was deployed before. Only its commit is known.
+func previousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	for _, d := range e.Status.Deployed {
 		if p := d.Previous; p != nil && p.Since != nil && p.SHA != "" {
-			was := httpapi.Deployment{Repository: d.Repository, SHA: p.SHA, Since: p.Since.UTC().Truncate(time.Second)}
-			all = append(all, Deployment{Team: team, Namespace: e.Namespace, Environment: e.Name, Deployment: was, brief: true})
+			previous := httpapi.Deployment{Repository: d.Repository, SHA: p.SHA, Since: p.Since.UTC().Truncate(time.Second)}
+			all = append(all, Deployment{Team: team, Namespace: e.Namespace, Environment: e.Name, Deployment: previous, brief: true})
 		}
 	}
 	return all
 }
 
 func earlierOf(d *v1alpha1.EarlierDeployment) httpapi.Deployment {
-	was := httpapi.Deployment{
+	earlier := httpapi.Deployment{
 		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType,
 		Since: d.Since.UTC().Truncate(time.Second), ReportedBy: string(d.ReportedBy),
 	}
 	if d.Unknown {
-		was.SHA, was.Message = "", tooManyUnsaved
+		earlier.SHA, earlier.Message = "", tooManyUnsaved
 	}
-	return was
+	return earlier
 }
 
 // Merge returns what two lines about a deployment say together: what was known once stays known.
@@ -215,13 +215,13 @@ func DeployedAt(lines []Deployment, at time.Time) (all []Deployment) {
 	newest := map[string]Deployment{}
 	for _, d := range lines {
 		repository := commit.RepositoryKey(d.Repository)
-		was, known := newest[repository]
+		other, known := newest[repository]
 		switch {
-		case d.Since.After(at) || known && d.Since.Before(was.Since):
-		case !known || d.Since.After(was.Since) || was.brief:
+		case d.Since.After(at) || known && d.Since.Before(other.Since):
+		case !known || d.Since.After(other.Since) || other.brief:
 			newest[repository] = d
-		case !d.brief && d.SHA == was.SHA:
-			newest[repository] = was.Merge(d)
+		case !d.brief && d.SHA == other.SHA:
+			newest[repository] = other.Merge(d)
 		}
 	}
 	for _, d := range newest {

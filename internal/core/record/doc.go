@@ -1,7 +1,7 @@
 // Package record defines what the archive keeps of a run, and under which key: the record of the run, its logs, its
 // results and its artifacts. It does the same for the deployments of Environments, and for notifications.
 //
-// It is pure. All keys start with the team's id and Root, which no path of an input can name:
+// It is pure. All keys start with the team's id and "postflight-runs", which no path of an input can name:
 //
 //	acme/postflight-runs/day=2026-11-21/T093005Z-smoke-3f9c2k7q5x/run.json
 //	                                                             /logs/POD/CONTAINER.log.gz

@@ -16,8 +16,8 @@ import (
 // EnvironmentOf returns an Environment as the HTTP API shows it, without the URL of its page, and whether it settles.
 func EnvironmentOf(team string, e *v1alpha1.Environment, now time.Time) httpapi.EnvironmentStatus {
 	s := httpapi.EnvironmentStatus{Name: e.Name, Team: team, Namespace: e.Namespace, URL: e.Spec.URL, Deployed: []httpapi.Deployed{}}
-	if of := e.Spec.Ephemeral; of != nil {
-		s.URL, s.Ephemeral, s.ExpiresAt = of.DeploymentURL, true, new(of.ExpiresAt.UTC())
+	if ephemeral := e.Spec.Ephemeral; ephemeral != nil {
+		s.URL, s.Ephemeral, s.ExpiresAt = ephemeral.DeploymentURL, true, new(ephemeral.ExpiresAt.UTC())
 	}
 	if c := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionUnknown {
 		s.Ready, s.Message = new(c.Status == metav1.ConditionTrue), c.Message

@@ -14,7 +14,7 @@ import (
 func EnvironmentAt(team string, e *v1alpha1.Environment, archived []Deployment, at time.Time) httpapi.EnvironmentStatus {
 	s := EnvironmentOf(team, e, at)
 	s.Deployed, s.Hold, s.Ready, s.Message, s.At = []httpapi.Deployed{}, nil, nil, "", new(at.UTC())
-	for _, d := range DeployedAt(slices.Concat(PreviousOf(team, e), archived, DeploymentsOf(team, e)), at) {
+	for _, d := range DeployedAt(slices.Concat(previousOf(team, e), archived, DeploymentsOf(team, e)), at) {
 		since := d.Since
 		s.Deployed = append(s.Deployed, httpapi.Deployed{
 			Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: &since,
@@ -34,10 +34,10 @@ func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, afte
 		since           int64
 	}
 	known := map[deployment]Deployment{}
-	for _, d := range slices.Concat(PreviousOf(team, e), archived, DeploymentsOf(team, e)) {
+	for _, d := range slices.Concat(previousOf(team, e), archived, DeploymentsOf(team, e)) {
 		key := deployment{commit.RepositoryKey(d.Repository), commit.NormalSHA(d.SHA), d.Since.Unix()}
-		if was, found := known[key]; found && !was.brief {
-			d = was.Merge(d)
+		if other, found := known[key]; found && !other.brief {
+			d = other.Merge(d)
 		}
 		known[key] = d
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
 )
 
-// Root is the first segment below a team's id of everything in the archive.
-const Root = inputpath.Reserved
+// root is the first segment below a team's id of everything in the archive.
+const root = inputpath.Reserved
 
 const (
 	dayLayout  = "2006-01-02"
@@ -121,19 +121,16 @@ func (r Run) ParseArtifactKey(key string) (pod, path string, ok bool) {
 	return strings.Cut(strings.TrimPrefix(key, r.ArtifactsPrefix()), "/")
 }
 
-// IndexPrefix starts the keys of the index of all runs of this id.
-func (r Run) IndexPrefix() string { return IndexPrefix(r.Team, r.ID) }
-
 // IndexKey is the key of an empty object that finds the run by its id.
 func (r Run) IndexKey() string {
-	return r.IndexPrefix() + r.Created.UTC().Format(dayLayout+timeLayout)
+	return IndexPrefix(r.Team, r.ID) + r.Created.UTC().Format(dayLayout+timeLayout)
 }
 
 // IndexPrefix starts the keys of the index of all runs of an id.
-func IndexPrefix(team, id string) string { return team + "/" + Root + "/ids/" + id + "/" }
+func IndexPrefix(team, id string) string { return team + "/" + root + "/ids/" + id + "/" }
 
 // DaysPrefix starts the keys of all days of a team.
-func DaysPrefix(team string) string { return team + "/" + Root + "/day=" }
+func DaysPrefix(team string) string { return team + "/" + root + "/day=" }
 
 // DayPrefix starts the keys of all runs of a day.
 func DayPrefix(team string, day time.Time) string {
@@ -164,7 +161,7 @@ func ParseDirectory(team, key string) (Run, error) {
 }
 
 // SummariesPrefix starts the keys of the summaries of all days of a team.
-func SummariesPrefix(team string) string { return team + "/" + Root + "/summaries/day=" }
+func SummariesPrefix(team string) string { return team + "/" + root + "/summaries/day=" }
 
 // SummaryPrefix starts the keys of the summary of a day, such as 2026-11-21.
 func SummaryPrefix(team, day string) string { return SummariesPrefix(team) + day + "/" }

@@ -117,7 +117,7 @@ type NotificationsObject struct {
 var ErrDamaged = errors.New("lines of notifications are damaged")
 
 // NotificationsPrefix starts the keys of all lines of notifications of a team.
-func NotificationsPrefix(team string) string { return team + "/" + Root + "/notifications/day=" }
+func NotificationsPrefix(team string) string { return team + "/" + root + "/notifications/day=" }
 
 // NotificationsDay starts the keys of the notifications of a day.
 func NotificationsDay(team string, day time.Time) string {

@@ -22,12 +22,12 @@ func versionOf(v *v1alpha1.WorkloadVersion) *httpapi.WorkloadVersion {
 	if v == nil {
 		return nil
 	}
-	is := &httpapi.WorkloadVersion{SHA: v.SHA, Revision: v.Revision, RolledOut: v.RolledOut, Message: v.Message}
+	version := &httpapi.WorkloadVersion{SHA: v.SHA, Revision: v.Revision, RolledOut: v.RolledOut, Message: v.Message}
 	for _, d := range v.Digests {
-		if is.Digests == nil {
-			is.Digests = map[string]string{}
+		if version.Digests == nil {
+			version.Digests = map[string]string{}
 		}
-		is.Digests[d.Container] = d.Digest
+		version.Digests[d.Container] = d.Digest
 	}
-	return is
+	return version
 }

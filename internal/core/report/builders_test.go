@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // noon is when the Suites of these tests are created.
@@ -18,28 +19,20 @@ var sha = strings.Repeat("5ca1ab1e", 5)
 func after(d time.Duration) time.Time { return noon.Add(d) }
 
 func aSuite(change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke-1", UID: "u1", CreationTimestamp: metav1.NewTime(noon)},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging", Attempt: 1,
 			Deployment: v1alpha1.Deployment{Branch: "main", SHA: sha, URL: "https://staging.example.com"},
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func aTrigger(change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
-	t := &v1alpha1.Trigger{
+	return build.With(&v1alpha1.Trigger{
 		ObjectMeta: metav1.ObjectMeta{Name: "smoke"},
 		Spec:       v1alpha1.TriggerSpec{Repository: &v1alpha1.Repository{HostingService: v1alpha1.GitHub, Name: "acme/shop"}},
-	}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	}, change...)
 }
 
 // in sets the state of a run; one that ended ran from 30 s to 120 s after noon.

@@ -132,8 +132,8 @@ func ended(s *v1alpha1.Suite) string {
 	if d := duration(s); d > 0 {
 		text += " in " + plaintext.Duration(d)
 	}
-	if of := s.FailedTestsOf(); of != "" { // the message says what that means
-		text += " (only the failed tests of " + of + ")"
+	if original := s.FailedTestsOf(); original != "" { // the message says what that means
+		text += " (only the failed tests of " + original + ")"
 	}
 	if s.Passed() && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
 		text += " (exit code only)"

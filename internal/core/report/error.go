@@ -53,11 +53,11 @@ func RetryAfter(p Purpose, s *v1alpha1.Suite, kind Kind, now time.Time) time.Dur
 	if p == Checks {
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReported)
 		if c == nil || c.Reason != v1alpha1.ReasonReportFailed {
-			return RejectedRetry
+			return rejectedRetry
 		}
 		since = c.LastTransitionTime.Time
 	}
-	return max(RejectedRetry, now.Sub(since)/4)
+	return max(rejectedRetry, now.Sub(since)/4)
 }
 
 const maxAnswerText = 256 // of an answer, that a message repeats

@@ -32,8 +32,8 @@ const (
 // How often a request is sent to the code host.
 const (
 	queuedAfter   = 10 * time.Second // how long a run is queued before its check is written: most runs start sooner
-	GiveUpAfter   = 24 * time.Hour   // how long after its end a run is reported: outages of code hosts last hours
-	RejectedRetry = 2 * time.Minute  // people change a token or a grant in minutes
+	giveUpAfter   = 24 * time.Hour   // how long after its end a run is reported: outages of code hosts last hours
+	rejectedRetry = 2 * time.Minute  // people change a token or a grant in minutes
 )
 
 // Limits bound what one credential writes on one host.

@@ -69,7 +69,7 @@ func Settled(s *v1alpha1.Suite, now time.Time) bool {
 
 // TooLate reports whether nothing is posted any more. A restored run must not replace what was posted before.
 func TooLate(s *v1alpha1.Suite, now time.Time) bool {
-	return s.Restored() || s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > GiveUpAfter
+	return s.Restored() || s.Finished() && now.Sub(timeOf(s.Status.CompletionTime)) > giveUpAfter
 }
 
 // PostedTo returns what was posted to a target about the run.

@@ -166,7 +166,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 	for _, p := range []report.Purpose{report.Checks, report.Deployments, report.Comments} {
 		retries := 0
-		for now := noon; now.Before(noon.Add(report.GiveUpAfter)); now = now.Add(report.RetryAfter(p, failedAt(noon), report.Rejected, now)) {
+		for now := noon; now.Before(noon.Add(24 * time.Hour)); now = now.Add(report.RetryAfter(p, failedAt(noon), report.Rejected, now)) {
 			retries++
 		}
 		if retries < 10 || retries > 40 {
@@ -178,7 +178,7 @@ func TestRetryAfter(t *testing.T) {
 			}
 		}
 	}
-	if got := report.RetryAfter(report.Checks, aSuite(), report.Rejected, after(time.Hour)); got != report.RejectedRetry {
+	if got := report.RetryAfter(report.Checks, aSuite(), report.Rejected, after(time.Hour)); got != 2*time.Minute {
 		t.Errorf("the first retry is after %s", got)
 	}
 }

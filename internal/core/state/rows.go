@@ -60,7 +60,7 @@ var rows = []Row{
 		Icon:   `<circle cx="10" cy="10" r="7.5"/><path d="M7.7 8a2.4 2.4 0 1 1 3.5 2.1c-.8.4-1.2.9-1.2 1.7M10 14.3v.1"/>`,
 		Colors: Colors{"#52658f", "#e8ecf5", "#9db0d9", "#222a3a"},
 		Weight: 2, Conclusion: Canceled,
-		NoVerdict: true, NoResult: "something was deployed meanwhile", Gate: "inconclusive", EndShown: Message, GroupedByWhy: true,
+		NoVerdict: true, WhyNoVerdict: "something was deployed meanwhile", Gate: "inconclusive", EndShown: Message, GroupedByWhy: true,
 		Outcome: "Inconclusive", CDEvent: "error", Trace: "error", DecidedBy: httpapi.DecidedByChange,
 	},
 	{
@@ -68,7 +68,7 @@ var rows = []Row{
 		Icon:   `<circle cx="10" cy="10" r="7.5"/><path d="M4.7 15.3 15.3 4.7"/>`,
 		Colors: Colors{"#6d6a64", "#efeeeb", "#9a988f", "#26282b"},
 		Weight: 2, Conclusion: Canceled,
-		NoVerdict: true, NoResult: "it was stopped", Gate: "canceled", EndShown: MessageAndTests,
+		NoVerdict: true, WhyNoVerdict: "it was stopped", Gate: "canceled", EndShown: MessageAndTests,
 		Outcome: "Canceled", CDEvent: "cancel", Trace: "cancellation", DecidedBy: httpapi.DecidedByCancellation,
 	},
 	{
@@ -76,7 +76,7 @@ var rows = []Row{
 		Icon:   `<circle cx="10" cy="10" r="7.5"/><path d="m6.6 11.4 3.4-3.2 3.4 3.2"/>`,
 		Colors: Colors{"#6d6a64", "#efeeeb", "#9a988f", "#26282b"},
 		Weight: 1, Conclusion: Superseded,
-		NoVerdict: true, NoResult: "it was stopped", Gate: "canceled",
+		NoVerdict: true, WhyNoVerdict: "it was stopped", Gate: "canceled",
 		Outcome: "Superseded", CDEvent: "cancel", Trace: "skip", DecidedBy: httpapi.DecidedBySupersession,
 	},
 	{

@@ -26,7 +26,7 @@ type Row struct {
 	Result       bool   // the run says whether its tests pass with what was deployed
 	Bad          bool   // people have to look at the run; those who canceled or superseded it know of it
 	NoVerdict    bool   // the run says nothing about its deployment, nor about its tests
-	NoResult     string // without a verdict: why, as a clause
+	WhyNoVerdict string // without a verdict: why, as a clause
 	Gate         string // without a verdict: what a gate says instead of passed or failed, and exits with
 	TestsDecided bool   // the verdict is that of the tests, so it is typical how long they took
 	EndShown     Shown  // by the command line, after the wait for a run

@@ -14,9 +14,9 @@ import (
 
 // onlySome are the fields that some ends lack, and which do.
 var onlySome = map[string]func(state.Row) bool{
-	"NoResult":  func(r state.Row) bool { return !r.NoVerdict },
-	"Gate":      func(r state.Row) bool { return !r.NoVerdict },
-	"DecidedBy": func(r state.Row) bool { return r.TestsDecided },
+	"WhyNoVerdict": func(r state.Row) bool { return !r.NoVerdict },
+	"Gate":         func(r state.Row) bool { return !r.NoVerdict },
+	"DecidedBy":    func(r state.Row) bool { return r.TestsDecided },
 }
 
 // TestRows: each state of the API has a row, and no row lacks a word. Most readers would show an empty one, and no other test would fail.

@@ -36,7 +36,8 @@ func TimeOf(at, now time.Time) *Time {
 
 // Ago says how long ago a moment was, in a few characters, like relative-time.js.
 func Ago(at, now time.Time) string {
-	switch passed := now.Sub(at); {
+	passed := now.Sub(at)
+	switch {
 	case passed < time.Minute:
 		return "now"
 	case passed < time.Hour:

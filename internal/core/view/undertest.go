@@ -21,8 +21,8 @@ func underTest(u *v1alpha1.UnderTest) (all []Tested) {
 	}
 	for _, w := range u.Workloads {
 		t := Tested{Name: w.Kind + " " + cmp.Or(w.Name, "(none selected)"), Was: versionText(w.Start)}
-		if is := versionText(w.End); w.End != nil && is != t.Was {
-			t.Is = is
+		if end := versionText(w.End); w.End != nil && end != t.Was {
+			t.Is = end
 		}
 		if w.Start != nil {
 			t.Digests = digestsText(w.Start.Digests)

@@ -154,14 +154,14 @@ func (a *account) release(e *entry) {
 	}
 }
 
-func (a *account) leaveOut(e *entry, is bool) {
+func (a *account) leaveOut(e *entry, out bool) {
 	switch {
-	case is && !e.leftOut:
+	case out && !e.leftOut:
 		a.leftOut++
-	case !is && e.leftOut:
+	case !out && e.leftOut:
 		a.leftOut--
 	}
-	e.leftOut = is
+	e.leftOut = out
 }
 
 // hold puts an object into the cache if it is to be there, and there is room now.

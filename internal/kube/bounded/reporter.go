@@ -67,13 +67,13 @@ func (r *Reporter) Start(ctx context.Context) error {
 	}
 }
 
-func (r *Reporter) write(ctx context.Context, is refusal) error {
-	obj := is.entry.stub()
+func (r *Reporter) write(ctx context.Context, refused refusal) error {
+	obj := refused.entry.stub()
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": is.entry.uid},
+		"metadata": map[string]any{"uid": refused.entry.uid},
 		"status": map[string]any{"conditions": []metav1.Condition{{
-			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTooLarge, Message: is.message,
-			ObservedGeneration: is.generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTooLarge, Message: refused.message,
+			ObservedGeneration: refused.generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 		}}},
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *Reporter) write(ctx context.Context, is refusal) error {
 	if apierror.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
-	r.Roster.reported(is)
+	r.Roster.reported(refused)
 	return nil
 }
 
@@ -102,10 +102,10 @@ func (r *Roster) refused(failed map[*entry]bool) (round []refusal) {
 }
 
 // stillRefused is false for an object that was changed, or is cached by now: its reconciler writes what holds.
-func (r *Roster) stillRefused(is refusal) bool {
+func (r *Roster) stillRefused(earlier refusal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return is.account.has(is.entry) && is.account.refused(is.entry)
+	return earlier.account.has(earlier.entry) && earlier.account.refused(earlier.entry)
 }
 
 func (r *Roster) reported(written refusal) {

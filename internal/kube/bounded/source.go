@@ -106,11 +106,11 @@ func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions
 
 // pages lists what keep says. It begins again if the pages expire.
 func (o origin) pages(
-	ctx context.Context, of metav1.ListOptions, size int64, begin func(), keep func(runtime.Object) bool,
+	ctx context.Context, options metav1.ListOptions, size int64, begin func(), keep func(runtime.Object) bool,
 ) (runtime.Object, error) {
 	for restarts := 0; ; restarts++ {
 		begin()
-		list, err := o.allPages(ctx, metav1.ListOptions{LabelSelector: of.LabelSelector, Limit: size}, keep)
+		list, err := o.allPages(ctx, metav1.ListOptions{LabelSelector: options.LabelSelector, Limit: size}, keep)
 		if err == nil || !apierrors.IsResourceExpired(err) || restarts == maxRestarts {
 			return list, err
 		}

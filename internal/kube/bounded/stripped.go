@@ -117,7 +117,7 @@ func stripSuite(s *v1alpha1.Suite) {
 	}
 }
 
-// keptKeys keeps the foreign keys, which repetitions and records have, unless they are long.
+// keptKeys keeps the foreign keys, which successors and records have, unless they are long.
 func keptKeys(all map[string]string) (kept map[string]string) {
 	foreign := 0
 	for name, value := range all {

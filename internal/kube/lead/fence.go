@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// ErrTermOver says that a request was not sent because the process that made it does not lead any more.
-var ErrTermOver = errors.New("this replica does not lead any more")
+// errTermOver says that a request was not sent because the process that made it does not lead any more.
+var errTermOver = errors.New("this replica does not lead any more")
 
 // Fence sends no request of a term that is over, even if the process stood still for longer than its lease. While a renewal of the lease is
 // late, requests wait for it.
@@ -58,7 +58,7 @@ func (f *fence) await(request context.Context) error {
 	for {
 		last := f.lock.last()
 		if f.term.Err() != nil {
-			return ErrTermOver
+			return errTermOver
 		}
 		if f.open(last, time.Now()) {
 			f.note(false, "the lease is renewed, so this replica continues to lead")

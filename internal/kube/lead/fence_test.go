@@ -60,7 +60,7 @@ func TestFence(t *testing.T) {
 				if err == nil {
 					resp.Body.Close()
 				}
-				if (below.sent == 1) != tc.sent || errors.Is(err, ErrTermOver) == tc.sent || b.closed == tc.sent {
+				if (below.sent == 1) != tc.sent || errors.Is(err, errTermOver) == tc.sent || b.closed == tc.sent {
 					t.Errorf("sent %d requests, err=%v, body closed=%t", below.sent, err, b.closed)
 				}
 			})

@@ -162,7 +162,7 @@ func TestRequestsEndWhileTheyWait(t *testing.T) {
 		ends func(term, request context.CancelFunc)
 		want error
 	}{
-		"its term ends":    {func(term, _ context.CancelFunc) { term() }, ErrTermOver},
+		"its term ends":    {func(term, _ context.CancelFunc) { term() }, errTermOver},
 		"its context ends": {func(_, request context.CancelFunc) { request() }, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {

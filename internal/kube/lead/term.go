@@ -100,7 +100,7 @@ func (i termInformer) AddEventHandlerWithOptions(
 	i.term.mu.Lock()
 	defer i.term.mu.Unlock()
 	if i.term.ended {
-		return nil, ErrTermOver
+		return nil, errTermOver
 	}
 	registration, err := i.Informer.AddEventHandlerWithOptions(handler, options)
 	if err == nil {

@@ -19,8 +19,8 @@ type Timing struct {
 
 // Leases that the API server can store, in whole seconds, and that an ordinary pause of a process does not cost.
 const (
-	MinLease = 3 * time.Second
-	MaxLease = 5 * time.Minute
+	minLease = 3 * time.Second
+	maxLease = 5 * time.Minute
 )
 
 // NewTiming replaces a killed leader within 1.4 leases: others see its last renewal up to 2.2 retries late, and ask up to 2.2 retries after
@@ -32,8 +32,8 @@ func NewTiming(lease time.Duration) Timing {
 
 // Validate reports a lease that is too short or too long.
 func (t Timing) Validate() error {
-	if t.Lease < MinLease || t.Lease > MaxLease || t.Lease%time.Second != 0 {
-		return fmt.Errorf("must be from %s to %s, in whole seconds", MinLease, MaxLease)
+	if t.Lease < minLease || t.Lease > maxLease || t.Lease%time.Second != 0 {
+		return fmt.Errorf("must be from %s to %s, in whole seconds", minLease, maxLease)
 	}
 	return nil
 }

@@ -77,11 +77,11 @@ func (w StatusWrite) Apply(ctx context.Context, c client.Client) error {
 	return apierror.IgnoreNotFound(err)
 }
 
-// changedCondition is a condition as it is to be stored, and whether it differs from what is.
-func changedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (is *metav1.Condition, changed bool) {
+// changedCondition is a condition as it is to be stored, and whether it differs from the stored one.
+func changedCondition(s *v1alpha1.Suite, c metav1.Condition, now time.Time) (toStore *metav1.Condition, changed bool) {
 	var all []metav1.Condition
-	if was := meta.FindStatusCondition(s.Status.Conditions, c.Type); was != nil {
-		all = []metav1.Condition{*was}
+	if old := meta.FindStatusCondition(s.Status.Conditions, c.Type); old != nil {
+		all = []metav1.Condition{*old}
 	}
 	c.ObservedGeneration, c.LastTransitionTime = s.Generation, metav1.NewTime(now)
 	changed = meta.SetStatusCondition(&all, c)

@@ -23,13 +23,13 @@ func NotReady(reason, message string) metav1.Condition {
 }
 
 // SetReady writes the Ready condition of an object if it changed. conditions points into the object.
-func SetReady(ctx context.Context, c client.Client, obj client.Object, conditions *[]metav1.Condition, is metav1.Condition) error {
-	was := obj.DeepCopyObject().(client.Object)
-	is.ObservedGeneration = obj.GetGeneration()
-	if !meta.SetStatusCondition(conditions, is) {
+func SetReady(ctx context.Context, c client.Client, obj client.Object, conditions *[]metav1.Condition, ready metav1.Condition) error {
+	old := obj.DeepCopyObject().(client.Object)
+	ready.ObservedGeneration = obj.GetGeneration()
+	if !meta.SetStatusCondition(conditions, ready) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})
 	return apierror.IgnoreNotFound(c.Status().Patch(ctx, obj, patch))
 }
 

@@ -50,11 +50,11 @@ func Ends(e event.UpdateEvent) bool {
 
 // SuitesWhere returns requests for the Suites of a namespace, in a cache, that something is left to do for.
 func SuitesWhere(
-	ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, namespace string, of ...client.ListOption,
+	ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, namespace string, options ...client.ListOption,
 ) (all []ctrl.Request) {
 	list := &v1alpha1.SuiteList{}
-	if err := c.List(ctx, list, append(of, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns", "namespace", namespace, "of", of)
+	if err := c.List(ctx, list, append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns", "namespace", namespace, "of", options)
 		return nil
 	}
 	for i := range list.Items {

@@ -143,7 +143,8 @@ func (p *Probe) read(body io.Reader) (has, problem string) {
 
 // noJSON quotes nothing: senders choose whom the pod asks, and more people see the message than may read what is there.
 func noJSON(text []byte) string {
-	switch text = bytes.TrimSpace(text); {
+	text = bytes.TrimSpace(text)
+	switch {
 	case len(text) == 0:
 		return "answered with nothing instead of JSON"
 	case text[0] == '<':

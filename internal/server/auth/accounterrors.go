@@ -28,25 +28,25 @@ func accountRefusal(a serviceaccount.Account, t serviceaccount.Target, verdict s
 		return ErrTeamSuspended
 	case serviceaccount.NoTeam:
 		return Forbidden("no Team owns the namespace of the ServiceAccount", fmt.Sprintf("No Team owns the namespace %s of the "+
-			"ServiceAccount %s. Name the Team in %s, or ask your operator for a Team.", a.Namespace, a.Name, teamHeader))
+			"ServiceAccount %s. Name the Team in %s, or ask your operator for a Team.", a.Namespace, a.Name, headerAdvice))
 	case serviceaccount.ClaimedTwice:
 		return Forbidden("two Teams claim the namespace", fmt.Sprintf("Two Teams claim the namespace %s, so nothing can be done there. "+
 			"Ask your operator: one of the Teams must give it up.", t.Namespace))
 	case serviceaccount.NoSuchTeam:
 		return Forbidden("there is no such Team", fmt.Sprintf("There is no Team %q that owns a namespace. "+
-			"Name another one in %s.", asked, teamHeader))
+			"Name another one in %s.", asked, headerAdvice))
 	}
 	if t.Asked != "" {
 		return Forbidden("the ServiceAccount may not do this for the Team, or there is none", fmt.Sprintf("The ServiceAccount %s may not %s "+
 			"in the namespace of a Team %q, or there is no such Team. Check %s, or bind the ClusterRole postflight-notifier "+
-			"to the ServiceAccount in that namespace.", a, may, asked, teamHeader))
+			"to the ServiceAccount in that namespace.", a, may, asked, headerAdvice))
 	}
 	return Forbidden("the ServiceAccount may not do this", fmt.Sprintf("The ServiceAccount %s may not %s in the namespace %s. "+
 		"Bind a role that allows it, such as the ClusterRole postflight-notifier to notify and read.", a, may, t.Namespace))
 }
 
-// teamHeader also tells people who use the command line how to set it.
-const teamHeader = "the header " + TeamHeader + ", as postflight does with $POSTFLIGHT_TEAM"
+// headerAdvice also tells people who use the command line how to set it.
+const headerAdvice = "the header " + teamHeader + ", as postflight does with $POSTFLIGHT_TEAM"
 
 // maxShownTeam is the longest name of a Team.
 const maxShownTeam = 63

@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 )
 
-// TeamHeader names the team of senders who can act for several, perhaps with "/" and the name of a TrustPolicy.
-const TeamHeader = "Postflight-Team"
+// teamHeader names the team of senders who can act for several, perhaps with "/" and the name of a TrustPolicy.
+const teamHeader = "Postflight-Team"
 
 // The kinds of senders, in audit lines and for "postflight whoami".
 const (
@@ -64,14 +64,14 @@ type Authenticator struct {
 
 // Authenticate returns an *Error if the token is no good. Wrong keys all take the same steps, so timing reveals nothing.
 func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (Principal, error) {
-	if len(r.Header.Values(TeamHeader)) > 1 { // proxies and frameworks differ in which one they take
+	if len(r.Header.Values(teamHeader)) > 1 { // proxies and frameworks differ in which one they take
 		return Principal{}, errTwoTeams
 	}
 	token, wellFormed := bearerToken(r.Header)
 	if wellFormed {
 		for _, way := range a.Ways {
 			if way.Claims(token) {
-				team, policy, _ := strings.Cut(r.Header.Get(TeamHeader), "/")
+				team, policy, _ := strings.Cut(r.Header.Get(teamHeader), "/")
 				return way.Authenticate(r.Context(), token, Asked{Team: team, Policy: policy, Actions: actions})
 			}
 		}
@@ -83,7 +83,7 @@ func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (
 	if !wellFormed {
 		return Principal{}, ErrUnauthenticated
 	}
-	if named, _, _ := strings.Cut(r.Header.Get(TeamHeader), "/"); named != "" && named != holder.Team.Name {
+	if named, _, _ := strings.Cut(r.Header.Get(teamHeader), "/"); named != "" && named != holder.Team.Name {
 		return Principal{}, keyOfAnotherTeam(holder.Team.Name, named)
 	}
 	return holder.principal(), nil

@@ -27,7 +27,7 @@ var (
 	ErrTeamSuspended = &Error{status: http.StatusForbidden, text: "the team is suspended"}
 
 	errTwoTeams = &Error{status: http.StatusBadRequest, text: "several headers name a team",
-		advice: "The request has several headers \"" + TeamHeader + "\". Send one, with the name of one Team."}
+		advice: "The request has several headers \"" + teamHeader + "\". Send one, with the name of one Team."}
 
 	errWaitTokenExpired = &Error{status: http.StatusUnauthorized, text: "the wait token has expired",
 		advice: "The wait token has expired. Send the notification again: it is answered with the same runs, and another token."}
@@ -70,7 +70,7 @@ func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now t
 func keyOfAnotherTeam(team, named string) *Error {
 	return Forbidden("the API key is of another Team than the request names", fmt.Sprintf("The API key is of the Team %s, and the header %s, "+
 		"which postflight sends if POSTFLIGHT_TEAM is set, names %q. Leave it out, or send a key of the Team that you mean.",
-		team, TeamHeader, plaintext.Line(named, maxShownTeam)))
+		team, teamHeader, plaintext.Line(named, maxShownTeam)))
 }
 
 // Refused is the answer to a token that is not good, with advice for someone who has a good one, or "".

@@ -68,8 +68,8 @@ func CredentialOf(key string) Credential {
 	return Credential{Namespace: apikey.Namespace(key), Digest: apikey.Digest(key)}
 }
 
-// CheckAgain is Check for a key that was accepted before. The error is an *Error.
-func (k *Keys) CheckAgain(ctx context.Context, c Credential) (Holder, error) {
+// Recheck is Check for a key that was accepted before. The error is an *Error.
+func (k *Keys) Recheck(ctx context.Context, c Credential) (Holder, error) {
 	return k.check(ctx, c, func(keys []v1alpha1.APIKey, claims apikey.Claims) (*v1alpha1.APIKey, apikey.Verdict) {
 		return apikey.SelectNamed(c.Namespace, keys, claims, k.Clock.Now())
 	})

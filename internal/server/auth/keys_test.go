@@ -22,27 +22,20 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func key(namespace, name, secret string, change ...func(*v1alpha1.APIKey)) *v1alpha1.APIKey {
-	k := &v1alpha1.APIKey{
+	return build.With(&v1alpha1.APIKey{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-of-a-key"},
 		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(secret)},
-	}
-	for _, c := range change {
-		c(k)
-	}
-	return k
+	}, change...)
 }
 
 func team(name string, change ...func(*v1alpha1.Team)) *v1alpha1.Team {
-	t := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	return build.Team(name, "", change...)
 }
 
 func expires(at time.Time) func(*v1alpha1.APIKey) {
@@ -250,7 +243,7 @@ func TestKeyOfAnotherTeam(t *testing.T) {
 	a := &Authenticator{Keys: authenticator(cluster(t, interceptor.Funcs{}, objects...))}
 	answer := func(token, named string) *Error {
 		r := request("Bearer " + token)
-		r.Header.Set(TeamHeader, named)
+		r.Header.Set(teamHeader, named)
 		_, err := a.Authenticate(r)
 		refusal, _ := errors.AsType[*Error](err)
 		return refusal

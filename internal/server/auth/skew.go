@@ -44,7 +44,8 @@ func (m *skewMeter) bounds() (low, high time.Duration) {
 
 // Offset is the smallest offset that the answers allow: a clock corrected by no more than is certain never overtakes the other.
 func (m *skewMeter) Offset() time.Duration {
-	switch low, high := m.bounds(); {
+	low, high := m.bounds()
+	switch {
 	case low > 0:
 		return low
 	case high < 0:

@@ -78,7 +78,7 @@ func TestWaitToken(t *testing.T) {
 			}
 			w := waitTokens(t, tc.secret, noon.Add(tc.after), tc.teams...)
 			p, err := (&Authenticator{Ways: []Way{w}, Keys: authenticator(w.Reader)}).Authenticate(
-				&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}, TeamHeader: {tc.asked.Team}}}, grant.Actions...)
+				&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}, teamHeader: {tc.asked.Team}}}, grant.Actions...)
 			if tc.want != 0 {
 				if refusal, ok := errors.AsType[*Error](err); !ok || refusal.HTTPStatus() != tc.want || p.Team != nil {
 					t.Errorf("%s: %+v, %v; want %d", tc.reason, p, err, tc.want)

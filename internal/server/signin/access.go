@@ -63,11 +63,11 @@ func (p *People) SignIn(ctx context.Context, key string) (Identity, error) {
 
 // FromProxy returns the identity that a trusted proxy gave the request.
 func (p *People) FromProxy(r *http.Request) (Identity, bool) {
-	proxy := p.Source.Current().Proxy
+	proxy := p.Source.setting().Proxy
 	if proxy == nil {
 		return Identity{}, false
 	}
-	person, ok := proxy.Person(r)
+	person, ok := proxy.person(r)
 	if !ok {
 		return Identity{}, false
 	}
@@ -77,7 +77,7 @@ func (p *People) FromProxy(r *http.Request) (Identity, bool) {
 
 // Access is what the identity may see now.
 func (p *People) Access(ctx context.Context, id Identity) (Access, error) {
-	now := p.Source.Current()
+	now := p.Source.setting()
 	switch id.Kind {
 	case byKey:
 		return p.ofKey(ctx, id)
@@ -99,7 +99,7 @@ func (p *People) ofKey(ctx context.Context, id Identity) (Access, error) {
 	if err := json.Unmarshal(id.Data, &c); err != nil {
 		return Access{}, auth.ErrUnauthenticated
 	}
-	holder, err := p.Keys.CheckAgain(ctx, c)
+	holder, err := p.Keys.Recheck(ctx, c)
 	if err != nil {
 		return Access{}, err
 	}
@@ -113,11 +113,11 @@ func (p *People) ofKey(ctx context.Context, id Identity) (Access, error) {
 func (p *People) ofToken(ctx context.Context, now *Setting, id Identity) (Access, error) {
 	var session Session
 	if err := json.Unmarshal(id.Data, &session); err != nil || now.Provider == nil ||
-		p.Sessions.Ended(now.Provider.EndKeys(session), session.Begun) {
+		p.Sessions.hasEnded(now.Provider.endKeys(session), session.Begun) {
 		return Access{}, auth.ErrUnauthenticated
 	}
 	person, err := now.Provider.Check(ctx, session, p.Clock.Now())
-	if errors.Is(err, ErrSignedOut) {
+	if errors.Is(err, errSignedOut) {
 		return Access{}, auth.ErrUnauthenticated
 	}
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *People) ofToken(ctx context.Context, now *Setting, id Identity) (Access
 // ofGroups treats a person who may see no team as not signed in.
 func (p *People) ofGroups(ctx context.Context, now *Setting, person Person) (Access, error) {
 	access := Access{Name: person.Name}
-	for _, grant := range now.Teams(person) {
+	for _, grant := range now.teams(person) {
 		team := &v1alpha1.Team{}
 		err := p.Cache.Get(ctx, client.ObjectKey{Name: grant.Team}, team)
 		if apierrors.IsNotFound(err) {

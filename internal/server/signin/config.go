@@ -59,8 +59,8 @@ const (
 	minRecheck     = time.Second
 )
 
-// Load reads a Config from a YAML file.
-func Load(path string) (*Config, error) {
+// load reads a Config from a YAML file.
+func load(path string) (*Config, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -140,8 +140,8 @@ type Person struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Teams returns a Grant for each team that a person may see, in the order of the configuration.
-func (c *Config) Teams(p Person) []Grant {
+// teams returns a Grant for each team that a person may see, in the order of the configuration.
+func (c *Config) teams(p Person) []Grant {
 	var all []Grant
 	for _, g := range c.Groups {
 		if !slices.Contains(p.Groups, g.Group) {

@@ -20,8 +20,8 @@ type End struct {
 	At  time.Time // sessions that began later continue
 }
 
-// ErrLogoutToken means that the provider did not issue the token for a logout.
-var ErrLogoutToken = errors.New("not a logout token of the provider")
+// errLogoutToken means that the provider did not issue the token for a logout.
+var errLogoutToken = errors.New("not a logout token of the provider")
 
 // Anyone can send tokens. These limit the requests for keys, which tokens of known keys do not need.
 const (
@@ -42,7 +42,7 @@ func (o *OIDC) Logout(ctx context.Context, raw string) (End, error) {
 		return End{}, fmt.Errorf("ask the provider for its keys: %w", err)
 	}
 	if err != nil {
-		return End{}, fmt.Errorf("%w: %w", ErrLogoutToken, err)
+		return End{}, fmt.Errorf("%w: %w", errLogoutToken, err)
 	}
 	if token.SessionID != "" {
 		return End{o.endKey("sid", token.SessionID), token.IssuedAt}, nil
@@ -69,8 +69,8 @@ func (l *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// EndKeys returns the keys of the Ends that end a session.
-func (o *OIDC) EndKeys(s Session) []string {
+// endKeys returns the keys of the Ends that end a session.
+func (o *OIDC) endKeys(s Session) []string {
 	keys := []string{o.endKey("sub", s.Subject)}
 	if s.ID != "" {
 		keys = append(keys, o.endKey("sid", s.ID))

@@ -27,7 +27,7 @@ func TestLogoutBesideForgedTokens(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	provider.SetIssuer(server.URL)
-	o := NewOIDC(OIDCConfig{Issuer: server.URL, ClientID: "postflight"})
+	o := newOIDC(OIDCConfig{Issuer: server.URL, ClientID: "postflight"})
 	claims := fmt.Sprintf(`{"iss": %q, "aud": "postflight", "jti": "j", "sub": "anna", "iat": %d, "exp": %d,
 		"events": {"http://schemas.openid.net/event/backchannel-logout": {}}}`, server.URL, time.Now().Unix(), time.Now().Add(time.Hour).Unix())
 	logout := func(key *rsa.PrivateKey, id string) error {
@@ -57,12 +57,12 @@ func TestLogoutWithoutProvider(t *testing.T) {
 	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "own", Algorithm: "RS256"}}}
 	server := httptest.NewServer(provider)
 	provider.SetIssuer(server.URL)
-	o := NewOIDC(OIDCConfig{Issuer: server.URL, ClientID: "postflight"})
+	o := newOIDC(OIDCConfig{Issuer: server.URL, ClientID: "postflight"})
 	if _, err := o.discover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
-	if _, err := o.Logout(t.Context(), oidctest.SignIDToken(key, "own", "RS256", `{}`)); err == nil || errors.Is(err, ErrLogoutToken) {
+	if _, err := o.Logout(t.Context(), oidctest.SignIDToken(key, "own", "RS256", `{}`)); err == nil || errors.Is(err, errLogoutToken) {
 		t.Errorf("%v, want one that does not blame the token", err)
 	}
 }

@@ -39,11 +39,11 @@ type OIDC struct {
 	logouts    *oidc.IDTokenVerifier
 }
 
-// ErrSignedOut means that the provider has ended the session.
-var ErrSignedOut = errors.New("the provider has ended the session")
+// errSignedOut means that the provider has ended the session.
+var errSignedOut = errors.New("the provider has ended the session")
 
-// NewOIDC returns a client, which asks the provider for its keys when the first person signs in.
-func NewOIDC(c OIDCConfig) *OIDC {
+// newOIDC returns a client, which asks the provider for its keys when the first person signs in.
+func newOIDC(c OIDCConfig) *OIDC {
 	return &OIDC{Config: c, people: peopleCache{byToken: map[string]checked{}}}
 }
 
@@ -124,10 +124,10 @@ func (o *OIDC) verify(ctx context.Context, token *oauth2.Token, nonce string) (S
 	}, nil
 }
 
-// Check returns the person of a session. It remembers the answer for a while. The error is ErrSignedOut if the token is refused.
+// Check returns the person of a session. It remembers the answer for a while. The error is errSignedOut if the token is refused.
 func (o *OIDC) Check(ctx context.Context, s Session, now time.Time) (Person, error) {
 	if s.Issuer != o.Config.Issuer {
-		return Person{}, ErrSignedOut
+		return Person{}, errSignedOut
 	}
 	if known, ok := o.people.get(s.Token, now); ok {
 		return known.person, known.err
@@ -162,7 +162,7 @@ func (o *OIDC) ask(ctx context.Context, s Session) (Person, error) {
 		return Person{}, o.refusal(ctx, err)
 	}
 	if info.Subject != s.Subject {
-		return Person{}, ErrSignedOut
+		return Person{}, errSignedOut
 	}
 	claims := map[string]any{}
 	if err := info.Claims(&claims); err != nil {
@@ -175,7 +175,7 @@ func (o *OIDC) ask(ctx context.Context, s Session) (Person, error) {
 func (o *OIDC) refusal(ctx context.Context, err error) error {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		if ctx.Err() == nil && strings.HasPrefix(err.Error(), strconv.Itoa(status)+" ") {
-			return ErrSignedOut
+			return errSignedOut
 		}
 	}
 	return fmt.Errorf("ask the provider: %w", err)

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
@@ -41,6 +40,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // noActions are the actions of pages that only show.
@@ -88,7 +88,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(teamNamed("shop"), teamNamed("rival"))}
+	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(build.Team("shop", ""), build.Team("rival", ""))}
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
@@ -121,10 +121,6 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
-}
-
-func teamNamed(name string) *v1alpha1.Team {
-	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
 // get follows redirects, and returns the last status, URL and body.

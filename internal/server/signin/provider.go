@@ -15,7 +15,7 @@ type Provider struct {
 
 // Name returns the label of its button, or "" without a provider.
 func (p Provider) Name() string {
-	if o := p.Source.Current().Provider; o != nil {
+	if o := p.Source.setting().Provider; o != nil {
 		return o.Config.Name
 	}
 	return ""
@@ -61,7 +61,7 @@ func (p Provider) Logout(ctx context.Context, token string) error {
 		return err
 	}
 	end, err := o.Logout(ctx, token)
-	if errors.Is(err, ErrLogoutToken) {
+	if errors.Is(err, errLogoutToken) {
 		return err
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (p Provider) Logout(ctx context.Context, token string) error {
 
 // current fails if the file no longer names a provider.
 func (p Provider) current() (*OIDC, error) {
-	if o := p.Source.Current().Provider; o != nil {
+	if o := p.Source.setting().Provider; o != nil {
 		return o, nil
 	}
 	return nil, errors.New("the file that says who may sign in names no provider any more")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Person returns the person whom the proxy has authenticated. It ignores headers from elsewhere.
-func (c *ProxyConfig) Person(r *http.Request) (p Person, ok bool) {
+// person returns the person whom the proxy has authenticated. It ignores headers from elsewhere.
+func (c *ProxyConfig) person(r *http.Request) (p Person, ok bool) {
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(c.from, func(p netip.Prefix) bool { return p.Contains(address.Addr().Unmap()) }) {
 		return Person{}, false

@@ -62,8 +62,8 @@ func (s *Sessions) endHere(end End) {
 	s.state.Store(&now)
 }
 
-// Ended reports whether a session that began at a time has ended by any of its keys.
-func (s *Sessions) Ended(keys []string, begun time.Time) bool {
+// hasEnded reports whether a session that began at a time has ended by any of its keys.
+func (s *Sessions) hasEnded(keys []string, begun time.Time) bool {
 	ended := s.state.Load().ended
 	return slices.ContainsFunc(keys, func(key string) bool {
 		at, known := ended[key]

@@ -43,7 +43,7 @@ func TestEndedSessions(t *testing.T) {
 			}
 		}
 		for what, tc := range cases {
-			if got := s.Ended(tc.keys, tc.begun); got != tc.want {
+			if got := s.hasEnded(tc.keys, tc.begun); got != tc.want {
 				t.Errorf("%s, %s: %s: ended %v, want %v", name, what, tc.reason, got, tc.want)
 			}
 		}
@@ -65,7 +65,7 @@ func TestEndsAreShared(t *testing.T) {
 	if err != nil || string(other) != string(key) {
 		t.Errorf("another key: %v", err)
 	}
-	if !b.Ended([]string{"one"}, time.Now().Add(-time.Minute)) {
+	if !b.hasEnded([]string{"one"}, time.Now().Add(-time.Minute)) {
 		t.Error("the other replica lets an ended session in")
 	}
 	stored := emptySecret()

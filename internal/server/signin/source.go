@@ -44,8 +44,8 @@ func NewSource(path string, accept func(*Config) error) (*Source, error) {
 	return s, err
 }
 
-// Current is the Setting of the last good file.
-func (s *Source) Current() *Setting {
+// setting is the Setting of the last good file.
+func (s *Source) setting() *Setting {
 	if now := s.current.Load(); now != nil {
 		return now
 	}
@@ -102,7 +102,7 @@ func (s *Source) reload() (changed bool, err error) {
 	if s.problem == "" && now == s.fingerprint {
 		return false, nil
 	}
-	c, err := Load(s.path)
+	c, err := load(s.path)
 	if err == nil {
 		err = s.accept(c)
 	}
@@ -111,15 +111,15 @@ func (s *Source) reload() (changed bool, err error) {
 		return false, err
 	}
 	s.problem = ""
-	s.current.Store(s.Current().next(c))
+	s.current.Store(s.setting().next(c))
 	s.fingerprint = s.look()
 	return true, nil
 }
 
 // look returns a hash of the file, and of the secret that it names.
 func (s *Source) look() [sha256.Size]byte {
-	content, _ := os.ReadFile(s.path) // a file that is missing has changed, and Load says why
-	if c := s.Current().OIDC; c != nil && c.ClientSecretFile != "" {
+	content, _ := os.ReadFile(s.path) // a file that is missing has changed, and load says why
+	if c := s.setting().OIDC; c != nil && c.ClientSecretFile != "" {
 		secret, _ := os.ReadFile(c.ClientSecretFile)
 		content = append(append(content, 0), secret...)
 	}
@@ -134,6 +134,6 @@ func (s *Setting) next(c *Config) *Setting {
 	case s.Provider != nil && reflect.DeepEqual(s.Provider.Config, *c.OIDC):
 		return &Setting{c, s.Provider}
 	default:
-		return &Setting{c, NewOIDC(*c.OIDC)}
+		return &Setting{c, newOIDC(*c.OIDC)}
 	}
 }

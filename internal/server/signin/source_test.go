@@ -17,7 +17,7 @@ const mapping = "groups: [{group: devs, team: shop}]\n"
 
 // teamsOf are the teams of a member of devs.
 func teamsOf(s *Source) (names []string) {
-	for _, g := range s.Current().Teams(Person{Groups: []string{"devs"}}) {
+	for _, g := range s.setting().teams(Person{Groups: []string{"devs"}}) {
 		names = append(names, g.Team)
 	}
 	return names
@@ -99,18 +99,18 @@ func TestSourceKeepsTheProvider(t *testing.T) {
 	write(t, secret, "one\n")
 	write(t, path, provider+secret+"}\n")
 	s := newSource(t, path)
-	before := s.Current().Provider
+	before := s.setting().Provider
 	write(t, path, provider+secret+"}\n"+mapping)
-	if changed, err := s.reload(); !changed || err != nil || s.Current().Provider != before {
-		t.Errorf("another mapping: changed %v, %v, the same client: %v", changed, err, s.Current().Provider == before)
+	if changed, err := s.reload(); !changed || err != nil || s.setting().Provider != before {
+		t.Errorf("another mapping: changed %v, %v, the same client: %v", changed, err, s.setting().Provider == before)
 	}
 	write(t, secret, "two\n")
-	if changed, err := s.reload(); !changed || err != nil || s.Current().Provider == before || s.Current().Provider.Config.secret != "two" {
-		t.Errorf("another secret: changed %v, %v, the same client: %v", changed, err, s.Current().Provider == before)
+	if changed, err := s.reload(); !changed || err != nil || s.setting().Provider == before || s.setting().Provider.Config.secret != "two" {
+		t.Errorf("another secret: changed %v, %v, the same client: %v", changed, err, s.setting().Provider == before)
 	}
 	write(t, path, mapping)
-	if changed, err := s.reload(); !changed || err != nil || s.Current().Provider != nil {
-		t.Errorf("no provider: changed %v, %v, %v", changed, err, s.Current().Provider)
+	if changed, err := s.reload(); !changed || err != nil || s.setting().Provider != nil {
+		t.Errorf("no provider: changed %v, %v, %v", changed, err, s.setting().Provider)
 	}
 }
 

@@ -49,8 +49,8 @@ func narrowKey(t *testing.T, w world) {
 	must(t, a.SaveRecord(t.Context(), recordOf(r)))
 	_, err = a.SaveLog(t.Context(), r, "pod", "test", false, strings.NewReader("text"))
 	must(t, err)
-	if got, err := a.Records(t.Context(), "narrow", nil, 10); err != nil || len(got) != 1 {
-		t.Errorf("Records: %v, %v", got, err)
+	if got, err := list(t.Context(), a, "narrow", nil, 10); err != nil || len(got) != 1 {
+		t.Errorf("records: %v, %v", got, err)
 	}
 	store := &inputs.Store{Bucket: a.Bucket}
 	signed, err := store.SignUpload(t.Context(), "narrow", "app.apk", -1)

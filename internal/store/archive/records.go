@@ -15,48 +15,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
 
-// Records returns a team's records, newest first, and with before only those older than it. Fewer than limit means that there are no more.
-func (a *Archive) Records(ctx context.Context, team string, before *record.Run, limit int) ([]record.Record, error) {
-	var all []record.Record
-	next, stop := iter.Pull2(a.Runs(ctx, team, before))
-	defer stop()
-	for len(all) < limit {
-		var page []record.Run
-		for len(page) < limit-len(all) {
-			r, err, more := next()
-			if err != nil {
-				return nil, err
-			}
-			if !more {
-				break
-			}
-			page = append(page, r)
-		}
-		if len(page) == 0 {
-			break
-		}
-		found, err := readAll[record.Record](ctx, a, page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
-}
-
-// Summaries returns runs as the HTTP API shows them, in the given order, without those that have no record. They need little memory.
+// Summaries returns runs as the HTTP API shows them, in the given order, without those whose record is missing or unreadable: one must not
+// hide all others. They need little memory.
 func (a *Archive) Summaries(ctx context.Context, runs []record.Run) ([]httpapi.Run, error) {
-	return readAll[httpapi.Run](ctx, a, runs)
-}
-
-// readAll reads the members of records that T has. It skips missing and unreadable records: one must not hide all others.
-func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, error) {
-	found := make([]*T, len(runs))
+	found := make([]*httpapi.Run, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	for i, r := range runs {
 		group.Go(func() error {
-			content := new(T)
+			content := &httpapi.Run{}
 			err := a.read(ctx, r, content)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreadable) {
 				return nil
@@ -68,7 +35,7 @@ func readAll[T any](ctx context.Context, a *Archive, runs []record.Run) ([]T, er
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var all []T
+	var all []httpapi.Run
 	for _, content := range found {
 		if content != nil {
 			all = append(all, *content)

@@ -14,11 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // run is a run of the Trigger smoke, created that many minutes before noon.
 func run(name string, minutesAgo int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name),
 			CreationTimestamp: metav1.NewTime(noon.Add(-time.Duration(minutesAgo) * time.Minute))},
 		Spec: v1alpha1.SuiteSpec{
@@ -26,11 +27,7 @@ func run(name string, minutesAgo int, change ...func(*v1alpha1.Suite)) *v1alpha1
 			Deployment: v1alpha1.Deployment{SHA: sha, Branch: "main"}, SupersedeKey: "main/staging",
 			Variables: v1alpha1.Variables{"GREP": "@smoke"},
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func is(c metav1.Condition) func(*v1alpha1.Suite) {

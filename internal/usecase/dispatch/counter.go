@@ -42,12 +42,12 @@ func (c *suiteCounter) observe(before, after *v1alpha1.Suite) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if after != nil {
-		count := c.of(after.Namespace)
+		count := c.countOf(after.Namespace)
 		count.add(after, 1)
 		delete(count.reserved, after.Name)
 	}
 	if before != nil {
-		c.of(before.Namespace).add(before, -1)
+		c.countOf(before.Namespace).add(before, -1)
 		c.forget(before.Namespace)
 	}
 }
@@ -59,7 +59,7 @@ func (c *suiteCounter) reserve(suite types.NamespacedName, b suiteBounds, now ti
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	count := c.of(suite.Namespace)
+	count := c.countOf(suite.Namespace)
 	if _, reserved := count.reserved[suite.Name]; reserved {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (c *suiteCounter) reserve(suite types.NamespacedName, b suiteBounds, now ti
 func (c *suiteCounter) release(suite types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of(suite.Namespace).reserved, suite.Name)
+	delete(c.countOf(suite.Namespace).reserved, suite.Name)
 	c.forget(suite.Namespace)
 }
 
@@ -83,10 +83,10 @@ func (c *suiteCounter) full(namespace string, b suiteBounds, now time.Time) erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.forget(namespace)
-	return c.of(namespace).exceeds(b, now)
+	return c.countOf(namespace).exceeds(b, now)
 }
 
-func (c *suiteCounter) of(namespace string) *suiteCount {
+func (c *suiteCounter) countOf(namespace string) *suiteCount {
 	count := c.namespaces[namespace]
 	if count == nil {
 		count = &suiteCount{reserved: map[string]time.Time{}}
@@ -96,7 +96,7 @@ func (c *suiteCounter) of(namespace string) *suiteCount {
 }
 
 func (c *suiteCounter) forget(namespace string) {
-	if count := c.of(namespace); count.stored == 0 && len(count.reserved) == 0 {
+	if count := c.countOf(namespace); count.stored == 0 && len(count.reserved) == 0 {
 		delete(c.namespaces, namespace)
 	}
 }
@@ -145,8 +145,8 @@ func (d *Dispatcher) WatchSuites(
 	if err != nil {
 		return nil, fmt.Errorf("watch Suites: %w", err)
 	}
-	observe := func(was, is any) {
-		before, after := suiteOf(was), suiteOf(is)
+	observe := func(old, current any) {
+		before, after := suiteOf(old), suiteOf(current)
 		d.suites.observe(before, after)
 		changed(before, after)
 	}

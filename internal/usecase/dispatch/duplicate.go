@@ -47,14 +47,14 @@ func (d *duplicate) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	was := d.existing.DeepCopy()
+	before := d.existing.DeepCopy()
 	if d.Mode == DryRun {
 		return nil
 	}
 	if !d.note(r) {
 		return nil
 	}
-	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	d.changed = err != nil
 	return d.unlessGone(err)
 }
@@ -120,10 +120,10 @@ func (d *duplicate) refresh(ctx context.Context) error {
 		return nil
 	}
 	d.anew = false
-	is := &v1alpha1.Suite{}
-	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.desired), is)
+	current := &v1alpha1.Suite{}
+	err := d.Live.Get(ctx, client.ObjectKeyFromObject(d.desired), current)
 	if err == nil {
-		d.existing, d.changed = is, false
+		d.existing, d.changed = current, false
 	}
 	return d.unlessGone(err)
 }
@@ -140,8 +140,9 @@ func (o *operation) inputDifferences(ctx context.Context, s *v1alpha1.Suite) []v
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.InputsTimeout)
 	defer cancel()
-	for _, in := range s.Status.Inputs {
-		switch same, known := o.sameInput(ctx, in); {
+	for _, input := range s.Status.Inputs {
+		same, known := o.sameInput(ctx, input)
+		switch {
 		case !known:
 			return []v1alpha1.Difference{v1alpha1.UnknownInputs}
 		case !same:
@@ -151,13 +152,13 @@ func (o *operation) inputDifferences(ctx context.Context, s *v1alpha1.Suite) []v
 	return nil
 }
 
-func (o *operation) sameInput(ctx context.Context, in v1alpha1.SuiteInput) (same, known bool) {
+func (o *operation) sameInput(ctx context.Context, input v1alpha1.SuiteInput) (same, known bool) {
 	if o.Inputs == nil {
 		return false, false
 	}
-	file, err := o.Inputs.Stat(ctx, o.Team, in.Path)
+	file, err := o.Inputs.Stat(ctx, o.Team, input.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, true
 	}
-	return file == in, err == nil
+	return file == input, err == nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
@@ -128,14 +129,10 @@ func environmentNamed(name string) *v1alpha1.Environment {
 }
 
 func trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
-	t := &v1alpha1.Trigger{
+	return build.With(&v1alpha1.Trigger{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       v1alpha1.TriggerSpec{Environment: "staging", Duplicates: v1alpha1.DuplicatesCommit},
-	}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	}, change...)
 }
 
 func inNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }

@@ -106,11 +106,11 @@ func (r Result) Has(d Decision) bool {
 
 // unknown returns why it is not known whether there is a run, and what to do.
 func (o *operation) unknown() string {
-	again := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
+	advice := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
 	if o.Notification.SHA != "" || o.IdempotencyKey != "" {
-		again = "Send the notification again: a run that exists is not created twice."
+		advice = "Send the notification again: a run that exists is not created twice."
 	}
-	return o.whyUnknown() + ", so it is not known whether a run was created. " + again
+	return o.whyUnknown() + ", so it is not known whether a run was created. " + advice
 }
 
 // whyUnknown begins a sentence.

@@ -94,8 +94,8 @@ func (o *operation) attempts(ctx context.Context, t *v1alpha1.Trigger, environme
 	if err != nil {
 		return nil, fmt.Errorf("look up earlier attempts: %w", err)
 	}
-	of := commit.Commit{Repository: o.Notification.Repository, Revision: o.Notification.SHA}
-	return slices.DeleteFunc(known, func(s *v1alpha1.Suite) bool { return !of.Same(commit.Of(s.Spec.Deployment)) }), nil
+	notified := commit.Commit{Repository: o.Notification.Repository, Revision: o.Notification.SHA}
+	return slices.DeleteFunc(known, func(s *v1alpha1.Suite) bool { return !notified.Same(commit.Of(s.Spec.Deployment)) }), nil
 }
 
 // firstAttempt is the known attempt for this notification, or the latest: deleted earlier ones have freed their names. A schedule begins

@@ -126,8 +126,8 @@ func (o *operation) expire(ctx context.Context, env *v1alpha1.Environment, by st
 
 func (o *operation) unfinishedRuns(ctx context.Context, env *v1alpha1.Environment) (names []string, err error) {
 	var list v1alpha1.SuiteList
-	of := client.MatchingFields{index.Environment: env.Name}
-	if err := o.Cache.List(ctx, &list, client.InNamespace(o.namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+	selector := client.MatchingFields{index.Environment: env.Name}
+	if err := o.Cache.List(ctx, &list, client.InNamespace(o.namespace), selector, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	for _, s := range list.Items {

@@ -20,7 +20,7 @@ import (
 // is public.
 type Archive interface {
 	DeploymentsAt(ctx context.Context, team, environment string, at time.Time) ([]record.Deployment, error)
-	DeploymentHistory(ctx context.Context, team, environment string, in record.Span, limit int) (all []record.Deployment, more bool, err error)
+	DeploymentHistory(ctx context.Context, team, environment string, s record.Span, limit int) (all []record.Deployment, more bool, err error)
 }
 
 // Reader reads Environments. What it returns is shared with the cache and must not be changed.
@@ -72,13 +72,13 @@ func (r *Reader) History(
 const maxDay = 200
 
 // Archived returns what the archive has of a span, newest first: nothing without a store.
-func (r *Reader) Archived(ctx context.Context, team *v1alpha1.Team, name string, in record.Span) ([]httpapi.Deployment, error) {
+func (r *Reader) Archived(ctx context.Context, team *v1alpha1.Team, name string, span record.Span) ([]httpapi.Deployment, error) {
 	if r.Archive == nil {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.LookupTimeout)
 	defer cancel()
-	lines, _, err := r.Archive.DeploymentHistory(ctx, team.Name, name, in, maxDay)
+	lines, _, err := r.Archive.DeploymentHistory(ctx, team.Name, name, span, maxDay)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &ArchiveError{err}
 	}

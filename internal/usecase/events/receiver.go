@@ -115,8 +115,8 @@ func (r *Receiver) Ready(ctx context.Context, s Source) error {
 
 // Verify returns nil if the source has sent the event.
 func (r *Receiver) Verify(ctx context.Context, s Source, d Delivery) error {
-	for _, again := range []bool{false, true} {
-		secret, err := r.secret(ctx, s, again)
+	for _, refresh := range []bool{false, true} {
+		secret, err := r.secret(ctx, s, refresh)
 		if err != nil {
 			return err
 		}
@@ -125,16 +125,16 @@ func (r *Receiver) Verify(ctx context.Context, s Source, d Delivery) error {
 			r.Used(s.Object)
 			return nil
 		}
-		if again {
+		if refresh {
 			return fmt.Errorf("%w: %w", ErrNotVerified, err)
 		}
 	}
 	return ErrNotVerified
 }
 
-func (r *Receiver) secret(ctx context.Context, s Source, again bool) ([]byte, error) {
+func (r *Receiver) secret(ctx context.Context, s Source, refresh bool) ([]byte, error) {
 	named := s.Object.Spec.Secret
-	secret, err := r.secrets.get(ctx, secretKey{namespace: s.Object.Namespace, name: named.Name, key: named.Key}, again)
+	secret, err := r.secrets.get(ctx, secretKey{namespace: s.Object.Namespace, name: named.Name, key: named.Key}, refresh)
 	if err == nil && r.Formats[s.Object.Spec.Type].SecretProblem(secret) != "" { // why is in the status of the EventSource
 		return nil, ErrNotConfigured
 	}
@@ -156,8 +156,8 @@ type recent struct {
 	until *fairness.Cache[string, time.Time]
 }
 
-func newRecent(clock clock.PassiveClock) *recent {
-	return &recent{clock: clock, until: fairness.NewCache[string, time.Time](maxRecent, maxRecentOfNamespace)}
+func newRecent(c clock.PassiveClock) *recent {
+	return &recent{clock: c, until: fairness.NewCache[string, time.Time](maxRecent, maxRecentOfNamespace)}
 }
 
 func (r *recent) has(namespace, key string) bool {

@@ -54,23 +54,23 @@ type secret struct {
 	failed error // of the last read
 }
 
-func newSecrets(live client.Reader, clock clock.PassiveClock) *secrets {
+func newSecrets(live client.Reader, c clock.PassiveClock) *secrets {
 	return &secrets{
-		live: live, clock: clock,
+		live: live, clock: c,
 		known: fairness.NewCache[secretKey, *secret](maxSecrets, maxSecretsOfNamespace),
 		paces: fairness.NewCache[struct{}, *rate.Limiter](maxSecrets, 1),
 	}
 }
 
-// get returns ErrNotConfigured if there is no secret that can be used. With again, it was not the one with which an event was signed.
-func (s *secrets) get(ctx context.Context, key secretKey, again bool) ([]byte, error) {
+// get returns ErrNotConfigured if there is no secret that can be used. With refresh, the known secret did not verify an event.
+func (s *secrets) get(ctx context.Context, key secretKey, refresh bool) ([]byte, error) {
 	known := s.known.GetOrAdd(key.namespace, key, func() *secret { return &secret{turn: make(chan struct{}, 1)} })
 	if err := known.wait(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer func() { <-known.turn }()
 	fresh := secretFresh
-	if again || known.failed != nil {
+	if refresh || known.failed != nil {
 		fresh = secretPause
 	}
 	now := s.clock.Now()

@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
-// ErrNotFound means that a test is in no run of the days.
-var ErrNotFound = fmt.Errorf("no run of these days has this test: %w", fs.ErrNotExist)
+// errNotFound means that a test is in no run of the days.
+var errNotFound = fmt.Errorf("no run of these days has this test: %w", fs.ErrNotExist)
 
 // Insights sums up days, and compares them with as many before.
 func (r *Reader) Insights(ctx context.Context, team *v1alpha1.Team, q Query) (httpapi.Insights, error) {
@@ -106,18 +106,18 @@ func (a *answer) search(ctx context.Context, days []string, known places, failin
 	err := a.each(ctx, only(days, last), history.Parts{}, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
 		here := make([][]httpapi.TestStats, len(d.Places))
 		err := atOnce(ctx, len(d.Places), func(ctx context.Context, i int) error {
-			in := &d.Places[i]
-			if !last[d.Day.Day][in.Place] {
+			pd := &d.Places[i]
+			if !last[d.Day.Day][pd.Place] {
 				return nil
 			}
-			room, runs := foundBytes/len(known), known[in.Place].runs()
-			return a.reading(ctx, in, func() error {
-				return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, in, a.query.Search, func(t history.TestDay) {
-					if d.See(t, in) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{in.Place, t.Name}] {
+			room, runs := foundBytes/len(known), known[pd.Place].runs()
+			return a.reading(ctx, pd, func() error {
+				return a.archive.TestsOn(ctx, a.team.Name, d.Day.Day, pd, a.query.Search, func(t history.TestDay) {
+					if d.See(t, pd) == nil || len(here[i]) == maxFound || !a.query.matches(t.Name) || listed[key{pd.Place, t.Name}] {
 						return
 					}
 					if room -= foundCost + len(t.Name) + len(t.File); room >= 0 {
-						here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: in.Place, Runs: runs})
+						here[i] = append(here[i], httpapi.TestStats{Name: t.Name, File: t.File, Place: pd.Place, Runs: runs})
 					}
 				})
 			})
@@ -158,7 +158,7 @@ func (r *Reader) Test(ctx context.Context, team *v1alpha1.Team, name string, q Q
 	h := s.builder.History(name, q.days(), s.shown())
 	h.Problem = a.problem()
 	if len(h.Places) == 0 {
-		return h, ErrNotFound
+		return h, errNotFound
 	}
 	return h, nil
 }

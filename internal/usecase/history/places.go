@@ -28,17 +28,17 @@ type places map[httpapi.Place]*place
 func (all places) add(day int, d *history.IndexedDay) (fits bool) {
 	fits = true
 	for i := range d.Places {
-		in := &d.Places[i]
-		p := all[in.Place]
+		pd := &d.Places[i]
+		p := all[pd.Place]
 		if p == nil && len(all) == history.MaxPlaces {
 			fits = false
 			continue
 		}
 		if p == nil {
-			p = &place{Place: in.Place}
-			all[in.Place] = p
+			p = &place{Place: pd.Place}
+			all[pd.Place] = p
 		}
-		p.days = append(p.days, placeDay{int16(day), int32(len(in.Runs)), d.HasWhole(in)})
+		p.days = append(p.days, placeDay{int16(day), int32(len(pd.Runs)), d.HasWhole(pd)})
 	}
 	return fits
 }
@@ -102,13 +102,13 @@ func (p *place) newest(enough int) (days []int, all bool) {
 func (a *answer) details(ctx context.Context, days []string, known places, stats []httpapi.TestStats) error {
 	all := make([]bool, len(stats))
 	wanted := map[string][]int{} // indexes of stats, by day
-	in := map[httpapi.Place]bool{}
+	wantedPlaces := map[httpapi.Place]bool{}
 	for i := range stats {
 		p := known[stats[i].Place]
 		if p == nil {
 			continue
 		}
-		in[p.Place] = true
+		wantedPlaces[p.Place] = true
 		var last []int
 		last, all[i] = p.newest(history.StripRuns)
 		for _, day := range last {
@@ -116,14 +116,14 @@ func (a *answer) details(ctx context.Context, days []string, known places, stats
 		}
 	}
 	found := make([]history.LastOutcomes, len(stats))
-	parts := history.Parts{Blocks: true, Has: func(r history.Run) bool { return in[r.Place] && a.has(r) }}
+	parts := history.Parts{Blocks: true, Has: func(r history.Run) bool { return wantedPlaces[r.Place] && a.has(r) }}
 	err := a.each(ctx, only(days, wanted), parts, func(ctx context.Context, d *history.IndexedDay) (func(), error) {
 		seen := make([]*history.SeenDay, len(stats))
 		wantedHere := wanted[d.Day.Day]
 		err := atOnce(ctx, len(wantedHere), func(ctx context.Context, n int) (err error) {
 			i := wantedHere[n]
-			if in := d.Place(stats[i].Place); in != nil {
-				seen[i], err = a.see(ctx, d, in, stats[i].Name)
+			if pd := d.Place(stats[i].Place); pd != nil {
+				seen[i], err = a.see(ctx, d, pd, stats[i].Name)
 			}
 			return err
 		})

@@ -210,27 +210,27 @@ func isMissing(err error) bool {
 }
 
 // see looks for a test in a place on a day. It returns nil if there is none.
-func (a *answer) see(ctx context.Context, d *history.IndexedDay, in *history.PlaceDay, name string) (*history.SeenDay, error) {
+func (a *answer) see(ctx context.Context, d *history.IndexedDay, pd *history.PlaceDay, name string) (*history.SeenDay, error) {
 	var t history.TestDay
 	found := false
-	err := a.reading(ctx, in, func() (err error) {
-		t, found, err = a.archive.TestOn(ctx, a.team.Name, d.Day.Day, in, name)
+	err := a.reading(ctx, pd, func() (err error) {
+		t, found, err = a.archive.TestOn(ctx, a.team.Name, d.Day.Day, pd, name)
 		return err
 	})
 	if err != nil || !found {
 		return nil, err
 	}
-	return d.See(t, in), nil
+	return d.See(t, pd), nil
 }
 
 // reading reads tests of a place, within bounds. While the day is being summarized again, there are none.
-func (a *answer) reading(ctx context.Context, in *history.PlaceDay, read func() error) error {
+func (a *answer) reading(ctx context.Context, pd *history.PlaceDay, read func() error) error {
 	done, err := acquire(ctx, a.reads, 1)
 	if err != nil {
 		return err
 	}
 	defer done()
-	release, err := acquire(ctx, a.tests, min(int64(in.TestBytes()), testBytes))
+	release, err := acquire(ctx, a.tests, min(int64(pd.TestBytes()), testBytes))
 	if err != nil {
 		return err
 	}

@@ -22,14 +22,14 @@ type testSearch struct {
 // presence is whether a place has the test on the last day on which it ran all tests, or else on the last day.
 type presence struct{ last, known, has bool }
 
-func (p *presence) is() bool { return p.known && p.has || !p.known && p.last }
+func (p *presence) present() bool { return p.known && p.has || !p.known && p.last }
 
 // day looks for the test in the places of a day. Days are added with the newest first.
 func (s *testSearch) day(ctx context.Context, d *history.IndexedDay) (add func(), err error) {
 	seen := make([]*history.SeenDay, len(d.Places))
 	err = atOnce(ctx, len(d.Places), func(ctx context.Context, i int) (err error) {
-		if in := &d.Places[i]; !s.isOver(in.Place) {
-			seen[i], err = s.see(ctx, d, in, s.name)
+		if pd := &d.Places[i]; !s.isOver(pd.Place) {
+			seen[i], err = s.see(ctx, d, pd, s.name)
 		}
 		return err
 	})
@@ -48,17 +48,17 @@ func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range d.Places {
-		in := &d.Places[i]
-		p := s.places[in.Place]
+		pd := &d.Places[i]
+		p := s.places[pd.Place]
 		if p == nil && len(s.places) == history.MaxPlaces {
 			s.cut = true
 			continue
 		}
 		if p == nil {
 			p = &presence{last: seen[i] != nil}
-			s.places[in.Place] = p
+			s.places[pd.Place] = p
 		}
-		if !p.known && d.HasWhole(in) {
+		if !p.known && d.HasWhole(pd) {
 			p.known, p.has = true, seen[i] != nil
 			s.found = s.found || p.has
 		}
@@ -71,8 +71,8 @@ func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay) {
 // shown are the places that have the test, or all if none has.
 func (s *testSearch) shown() func(httpapi.Place) bool {
 	for _, p := range s.places {
-		if p.is() {
-			return func(place httpapi.Place) bool { return s.places[place].is() }
+		if p.present() {
+			return func(place httpapi.Place) bool { return s.places[place].present() }
 		}
 	}
 	return func(httpapi.Place) bool { return true }

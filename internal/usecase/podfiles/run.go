@@ -76,12 +76,12 @@ func noRun(err error) error {
 func owner[T any, P interface {
 	*T
 	client.Object
-}](ctx context.Context, s *Signer, of client.Object, kind schema.GroupKind) (P, error) {
-	ref := metav1.GetControllerOf(of)
+}](ctx context.Context, s *Signer, owned client.Object, kind schema.GroupKind) (P, error) {
+	ref := metav1.GetControllerOf(owned)
 	if !job.Refers(ref, kind) {
 		return nil, ErrNoRun
 	}
-	key := types.NamespacedName{Namespace: of.GetNamespace(), Name: ref.Name}
+	key := types.NamespacedName{Namespace: owned.GetNamespace(), Name: ref.Name}
 	obj := P(new(T))
 	err := s.Cache.Get(ctx, key, obj, client.UnsafeDisableDeepCopy)
 	if apierror.NotFound(err) || err == nil && obj.GetUID() != ref.UID {

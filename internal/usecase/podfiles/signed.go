@@ -22,8 +22,8 @@ func newSignedFiles() *signedFiles {
 	return &signedFiles{seed: maphash.MakeSeed(), pods: lru.New(maxSigningPods)}
 }
 
-// of calls do under the lock.
-func (s *signedFiles) of(pod types.UID, do func(*podFiles)) {
+// update calls do under the lock.
+func (s *signedFiles) update(pod types.UID, do func(*podFiles)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	files, known := s.pods.Get(pod)

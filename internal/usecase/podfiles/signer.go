@@ -111,7 +111,7 @@ func (s *Signer) signFiles(ctx context.Context, r *Run, files []httpapi.CollectF
 
 func (s *Signer) admit(pod types.UID, own []record.Artifact, others usage, files []httpapi.CollectFile) []httpapi.CollectURL {
 	urls := make([]httpapi.CollectURL, len(files))
-	s.signed.of(pod, func(pod *podFiles) {
+	s.signed.update(pod, func(pod *podFiles) {
 		for _, f := range own {
 			pod.add(f.Path, f.Bytes)
 		}

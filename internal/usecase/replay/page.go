@@ -65,7 +65,8 @@ func (p *page) warnings(ctx context.Context, t *v1alpha1.Trigger) (all []string,
 		all = append(all, problem)
 	}
 	name := client.ObjectKey{Namespace: t.Namespace, Name: t.Spec.Environment}
-	switch err := p.cache.Get(ctx, name, &v1alpha1.Environment{}); {
+	err = p.cache.Get(ctx, name, &v1alpha1.Environment{})
+	switch {
 	case apierror.NotFound(err):
 		all = append(all, fmt.Sprintf("The Environment %q does not exist now, so no run would start.", t.Spec.Environment))
 	case err != nil:

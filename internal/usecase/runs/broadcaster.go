@@ -18,8 +18,8 @@ type subscription struct {
 	subscribers int
 }
 
-// NewBroadcaster has no subscribers.
-func NewBroadcaster() *Broadcaster {
+// newBroadcaster has no subscribers.
+func newBroadcaster() *Broadcaster {
 	return &Broadcaster{subscriptions: map[types.NamespacedName]*subscription{}}
 }
 

@@ -14,7 +14,7 @@ import (
 // TestBroadcasterLosesNothing: if a change were lost, a subscriber would hang.
 func TestBroadcasterLosesNothing(t *testing.T) {
 	const rounds, waiters = 300, 8
-	b := NewBroadcaster()
+	b := newBroadcaster()
 	run := types.NamespacedName{Namespace: "acme", Name: "a"}
 	var version atomic.Int64
 	var done sync.WaitGroup
@@ -49,7 +49,7 @@ func TestBroadcasterLosesNothing(t *testing.T) {
 }
 
 func TestPublishWakesTheSubscribersOfTheRun(t *testing.T) {
-	runs := NewBroadcaster()
+	runs := newBroadcaster()
 	a, unsubscribeA := runs.Subscribe(types.NamespacedName{Name: "a"})
 	b, unsubscribeB := runs.Subscribe(types.NamespacedName{Name: "b"})
 	defer unsubscribeB()

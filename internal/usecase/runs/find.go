@@ -124,12 +124,12 @@ func (r *Reader) WithVariables(ctx context.Context, s *v1alpha1.Suite) (*v1alpha
 	if !s.Finished() && s.Annotations[v1alpha1.AnnotationVariablesOmitted] == "" {
 		return s, nil
 	}
-	whole := &v1alpha1.Suite{}
-	err := r.getLive(ctx, client.ObjectKeyFromObject(s), whole)
-	if apierror.NotFound(err) || err == nil && whole.UID != s.UID {
+	live := &v1alpha1.Suite{}
+	err := r.getLive(ctx, client.ObjectKeyFromObject(s), live)
+	if apierror.NotFound(err) || err == nil && live.UID != s.UID {
 		return nil, ErrNotFound
 	}
-	return whole, err
+	return live, err
 }
 
 // Successors returns the runs that may count instead of a run that was superseded or is repeated. Other runs need none.

@@ -100,7 +100,7 @@ func (f *Follower) pause(ctx context.Context) error {
 	changed, unsubscribe := f.r.Changes.Subscribe(f.name)
 	defer unsubscribe()
 	if f.r.Changes.Closed() {
-		return ErrDraining
+		return errDraining
 	}
 	timer := time.NewTimer(f.poll)
 	defer timer.Stop()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -55,7 +56,7 @@ func TestIndex(t *testing.T) {
 
 // ended is a run that ended so many seconds after another time, with results.
 func ended(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, UID: types.UID(name)},
 		Spec:       v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"},
 		Status: v1alpha1.SuiteStatus{
@@ -63,11 +64,7 @@ func ended(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.
 			CompletionTime: &metav1.Time{Time: time.Unix(int64(seconds), 0)},
 			Results:        &v1alpha1.TestResults{},
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func TestWithResults(t *testing.T) {

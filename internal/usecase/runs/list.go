@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// MaxArchiveVisits bounds the archived runs that a page looks at, with 5 requests to the store, or one per day.
-	MaxArchiveVisits = 5000
+	// maxArchiveVisits bounds the archived runs that a page looks at, with 5 requests to the store, or one per day.
+	maxArchiveVisits = 5000
 	// MaxArchiveReads bounds how many records a page reads, 8 at once.
 	MaxArchiveReads = 200
 )

@@ -22,8 +22,8 @@ const AllLines = -1
 // logBuffer is how much of a log is in memory, in bytes.
 const logBuffer = 32 << 10
 
-// ErrDraining ends all waits when the server stops.
-var ErrDraining = errors.New("the server stops")
+// errDraining ends all waits when the server stops.
+var errDraining = errors.New("the server stops")
 
 // OpenLog opens the last lines of a log. The error is one of apierror.OfLog, or fs.ErrNotExist if it is gone.
 func (r *Reader) OpenLog(ctx context.Context, run *Run, l Log, tail int) (io.ReadCloser, error) {
@@ -109,7 +109,7 @@ func (r *Reader) watchEnd(run *Run, reader *stallReader) {
 		err := r.Cache.Get(watched, name, s, client.UnsafeDisableDeepCopy)
 		switch {
 		case r.Changes.Closed():
-			watched.EndWith(ErrDraining)
+			watched.EndWith(errDraining)
 		case apierror.NotFound(err), err == nil && s.Finished():
 			reader.watch()
 		default:

@@ -62,7 +62,7 @@ func (m *merge) page(ctx context.Context) (Page, error) {
 }
 
 func (m *merge) within() bool {
-	return !m.ended && m.visited < MaxArchiveVisits && m.reads < MaxArchiveReads
+	return !m.ended && m.visited < maxArchiveVisits && m.reads < MaxArchiveReads
 }
 
 func (m *merge) take(n int) (candidates []candidate, err error) {

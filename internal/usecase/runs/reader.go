@@ -90,7 +90,7 @@ func New(c Config) (*Reader, error) {
 		return nil, errors.New("to read runs takes a cache, a live reader and a reader of logs")
 	}
 	return &Reader{
-		Config: c, Changes: NewBroadcaster(), Sending: fairness.NewTeamLimiter(c.Logs),
+		Config: c, Changes: newBroadcaster(), Sending: fairness.NewTeamLimiter(c.Logs),
 		suites: newIndex(), files: newFileLists(), tests: newExplanations(),
 	}, nil
 }

@@ -34,7 +34,8 @@ func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, claims Claims, now ti
 	if own := validity(k, now); own != Accepted {
 		return own
 	}
-	switch teams := claims[k.Namespace]; {
+	teams := claims[k.Namespace]
+	switch {
 	case len(teams) > 1:
 		return NamespaceClaimedTwice
 	case v1alpha1.Owner(teams) == nil:
@@ -42,7 +43,8 @@ func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, claims Claims, now ti
 	}
 	verdict := Accepted
 	for i := range sameHash {
-		switch other := &sameHash[i]; {
+		other := &sameHash[i]
+		switch {
 		case other.Namespace != k.Namespace:
 			if !k.Spec.NamesNamespace && !other.Spec.NamesNamespace && len(claims[other.Namespace]) > 0 {
 				return UsedTwice
@@ -55,7 +57,8 @@ func Judge(k *v1alpha1.APIKey, sameHash []v1alpha1.APIKey, claims Claims, now ti
 }
 
 func validity(k *v1alpha1.APIKey, now time.Time) Verdict {
-	switch expires := k.Spec.ExpiresAt; {
+	expires := k.Spec.ExpiresAt
+	switch {
 	case k.DeletionTimestamp != nil:
 		return Deleted
 	case k.Spec.Suspended:

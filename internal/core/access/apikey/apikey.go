@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// Prefix starts every key that New generates.
-	Prefix = "pf_"
+	// prefix starts every key that New generates.
+	prefix = "pf_"
 
 	separator = "_" // ends the namespace. No DNS label contains it.
 	digits    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -36,7 +36,7 @@ func New(namespace string) string {
 		_, _ = rand.Read(buffer[:]) // never fails: the runtime ends the process first
 		body = appendDigits(body, buffer[:])
 	}
-	text := Prefix + namespace + separator + string(body)
+	text := prefix + namespace + separator + string(body)
 	return text + checksum(text)
 }
 
@@ -97,14 +97,14 @@ type format struct {
 
 // parse reads a key; ok is false if it does not have the format of New, although it may start with pf_.
 func parse(key string) (f format, ok bool) {
-	body, ok := strings.CutPrefix(key, Prefix)
+	body, ok := strings.CutPrefix(key, prefix)
 	if !ok {
 		return format{}, false
 	}
 	text := key[:max(len(key)-checksumChars, 0)]
 	namespace, random, named := strings.Cut(body, separator)
 	if !named {
-		namespace, random, text = "", body, strings.TrimPrefix(text, Prefix)
+		namespace, random, text = "", body, strings.TrimPrefix(text, prefix)
 	}
 	if len(random) != randomChars+checksumChars || strings.Trim(random, digits) != "" || named && !isLabel(namespace) {
 		return format{}, false

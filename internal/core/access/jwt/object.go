@@ -146,6 +146,6 @@ func (o Object) Time(name string) (t time.Time, valid bool) {
 	if !valid || o.Kind(name) == 0 || seconds < 0 || seconds > maxSeconds {
 		return time.Time{}, false
 	}
-	whole, fraction := math.Modf(seconds)
-	return time.Unix(int64(whole), int64(fraction*1e9)), true
+	integer, fraction := math.Modf(seconds)
+	return time.Unix(int64(integer), int64(fraction*1e9)), true
 }

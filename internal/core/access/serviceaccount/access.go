@@ -9,9 +9,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 )
 
-// Verbs are what a ServiceAccount must be allowed to do with Suites of a team. To cancel a run is to patch its Suite, and to repeat it is
-// to create another one.
-func Verbs(a grant.Action) []string {
+// verbsFor returns what a ServiceAccount must be allowed to do with Suites of a team. To cancel a run is to patch its Suite, and to rerun
+// it is to create another one.
+func verbsFor(a grant.Action) []string {
 	switch a {
 	case grant.Notify, grant.Upload:
 		return []string{"create"}
@@ -27,7 +27,7 @@ func Verbs(a grant.Action) []string {
 // VerbsOf returns the verbs of all the actions.
 func VerbsOf(actions []grant.Action) (verbs []string) {
 	for _, a := range actions {
-		verbs = append(verbs, Verbs(a)...)
+		verbs = append(verbs, verbsFor(a)...)
 	}
 	slices.Sort(verbs)
 	return slices.Compact(verbs)
@@ -36,7 +36,7 @@ func VerbsOf(actions []grant.Action) (verbs []string) {
 // Granted returns the actions whose verbs are all allowed.
 func Granted(actions []grant.Action, allowed map[string]bool) (granted []grant.Action) {
 	for _, a := range actions {
-		verbs := Verbs(a)
+		verbs := verbsFor(a)
 		if len(verbs) > 0 && !slices.ContainsFunc(verbs, func(verb string) bool { return !allowed[verb] }) {
 			granted = append(granted, a)
 		}

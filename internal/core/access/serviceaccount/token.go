@@ -51,8 +51,8 @@ func Unverified(token string) (Claims, bool) {
 	return c, true
 }
 
-// Signed reports whether the token claims to be signed.
-func (c Claims) Signed() bool { return c.Algorithm != "" && c.Algorithm != "none" }
+// signed reports whether the token claims to be signed.
+func (c Claims) signed() bool { return c.Algorithm != "" && c.Algorithm != "none" }
 
 // For reports whether the token claims to be for one of the audiences.
 func (c Claims) For(audiences ...string) bool {
@@ -65,7 +65,7 @@ func (c Claims) Expired(now time.Time) bool { return !c.Expires.After(now.Add(-c
 // MayBeGood reports whether a token claims to be signed, unexpired, and for one of the audiences: others are refused without asking
 // the API server.
 func (c Claims) MayBeGood(now time.Time, audiences ...string) bool {
-	return c.Signed() && c.For(audiences...) && !c.Expired(now)
+	return c.signed() && c.For(audiences...) && !c.Expired(now)
 }
 
 // Account returns the ServiceAccount that the token claims to be of.

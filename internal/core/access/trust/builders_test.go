@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/access/trust"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tokens"
 )
 
@@ -42,17 +43,13 @@ func parse(t *testing.T, claims object) *trust.Claims {
 
 // policy trusts the repository of ofGitHub, and lets its jobs notify.
 func policy(name string, changes ...func(*v1alpha1.TrustPolicy)) *v1alpha1.TrustPolicy {
-	p := &v1alpha1.TrustPolicy{
+	return build.With(&v1alpha1.TrustPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
 		Spec: v1alpha1.TrustPolicySpec{
 			Issuer: github, Claims: map[string]v1alpha1.ClaimValues{"repository_id": {"4711"}}, Audiences: []string{"postflight"},
 			Allow: v1alpha1.TrustAllow{Notify: &v1alpha1.TrustNotify{}},
 		},
-	}
-	for _, change := range changes {
-		change(p)
-	}
-	return p
+	}, changes...)
 }
 
 func spec(change func(*v1alpha1.TrustPolicySpec)) func(*v1alpha1.TrustPolicy) {

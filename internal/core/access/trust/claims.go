@@ -72,8 +72,8 @@ func (c *Claims) scalar(name string) (string, bool) {
 
 func (c *Claims) has(name string) bool { return c.object.Kind(name) != 0 }
 
-// Audiences returns the values of the claim aud, which is a string or a list of strings. For anything else, there are none.
-func (c *Claims) Audiences() []string {
+// audiences returns the values of the claim aud, which is a string or a list of strings. For anything else, there are none.
+func (c *Claims) audiences() []string {
 	audiences, _ := c.object.Audiences()
 	return audiences
 }

@@ -173,12 +173,12 @@ func noneSentence(c *Claims, asked Asked) string {
 			"If the operator lists the repository in spec.repositories of your Team, compare the claims with spec.claims and spec.expression.",
 			show(c.String("iss")), all)
 	}
-	of := "TrustPolicy"
+	policy := "TrustPolicy"
 	if asked.Policy != "" {
-		of += " " + show(asked.Policy)
+		policy += " " + show(asked.Policy)
 	}
 	return fmt.Sprintf("No %s of the Team %s matches the claims of this token of %s: %s. Compare them with spec.claims and spec.expression.",
-		of, show(asked.Team), show(c.String("iss")), all)
+		policy, show(asked.Team), show(c.String("iss")), all)
 }
 
 var times = []string{"iss", "iat", "exp", "nbf", "jti"}

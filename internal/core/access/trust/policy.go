@@ -83,7 +83,7 @@ func claimsRefusal(p *v1alpha1.TrustPolicy, c *Claims) string {
 	if c.String("iss") != p.Spec.Issuer {
 		return "the issuer is another one"
 	}
-	if !intersects(c.Audiences(), Audiences(p)) {
+	if !intersects(c.audiences(), audiences(p)) {
 		return "the audience is " + show(c.text["aud"])
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Spec.Claims)) {
@@ -110,8 +110,8 @@ func (p *Policy) expressionRefusal(c *Claims) string {
 	return ""
 }
 
-// Audiences are those that tokens may be for.
-func Audiences(p *v1alpha1.TrustPolicy) []string {
+// audiences are those that tokens may be for.
+func audiences(p *v1alpha1.TrustPolicy) []string {
 	if len(p.Spec.Audiences) == 0 {
 		return []string{DefaultAudience}
 	}

@@ -16,14 +16,15 @@ import (
 // Ready is the condition of a policy. Teams are those that claim its namespace, and issuers the audiences by the URLs of those that the
 // operator lists.
 func Ready(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[string][]string) metav1.Condition {
-	is := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonTrusted,
+	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonTrusted,
 		ObservedGeneration: p.Generation}
 	if reason, message := problemOf(p, teams, issuers); reason != "" {
-		is.Status, is.Reason, is.Message = metav1.ConditionFalse, reason, message
-		return is
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+		return condition
 	}
-	is.Message = fmt.Sprintf("Senders of such tokens of %s may %s for the Team %q.", p.Spec.Issuer, rightsOf(p.Spec.Allow), teams[0].Name)
-	return is
+	condition.Message = fmt.Sprintf("Senders of such tokens of %s may %s for the Team %q.", p.Spec.Issuer, rightsOf(p.Spec.Allow),
+		teams[0].Name)
+	return condition
 }
 
 func problemOf(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[string][]string) (reason, message string) {
@@ -43,7 +44,7 @@ func problemOf(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[strin
 	case !isListed:
 		return ReasonIssuerNotListed, fmt.Sprintf("It trusts nobody, because the operator of Postflight does not list this issuer, but only %s. "+
 			"Ask the operator to add it (tokenIssuers of the chart).", strings.Join(slices.Sorted(maps.Keys(issuers)), ", "))
-	case !intersects(Audiences(p), listed):
+	case !intersects(audiences(p), listed):
 		return ReasonAudienceNotListed, fmt.Sprintf("It trusts nobody, because tokens of this issuer may be only for the audience %s. "+
 			"Ask the operator of Postflight to list another one.", strings.Join(listed, " or "))
 	}

@@ -13,9 +13,9 @@ const (
 	// Skew is how far the clocks of an issuer and this machine may differ. Both follow NTP; tokens of GitHub live five minutes.
 	Skew = time.Minute
 
-	// MaxAge bounds how long a token may live. Tokens of CI systems live for minutes or hours, GitLab's as long as the job may
+	// maxAge bounds how long a token may live. Tokens of CI systems live for minutes or hours, GitLab's as long as the job may
 	// take. What has to live longer should be a key, which can be listed and revoked.
-	MaxAge = 24 * time.Hour
+	maxAge = 24 * time.Hour
 
 	// DefaultAudience is what tokens for Postflight are issued for.
 	DefaultAudience = "postflight"
@@ -26,7 +26,7 @@ func (c *Claims) Problem(issuer string, audiences []string, now time.Time) strin
 	if c.String("iss") != issuer {
 		return "The token was signed by another issuer than it names."
 	}
-	if !intersects(c.Audiences(), audiences) {
+	if !intersects(c.audiences(), audiences) {
 		return fmt.Sprintf("The token is for the audience %s. Ask the CI system for one for %s.",
 			show(c.text["aud"]), strings.Join(audiences, " or "))
 	}
@@ -44,9 +44,9 @@ func (c *Claims) timeProblem(now time.Time) string {
 		return fmt.Sprintf("The token expired %s. Ask the CI system for another one just before you send it.", plaintext.Ago(expires, now))
 	case now.Add(Skew).Before(issued) || now.Add(Skew).Before(begins):
 		return "The token is not valid yet. Is the clock of the machine that sent it, or of its issuer, wrong?"
-	case expires.Sub(issued) > MaxAge:
+	case expires.Sub(issued) > maxAge:
 		return fmt.Sprintf("The token lives longer than %d hours, which is too long. Ask the CI system for one that lives shorter: "+
-			"GitLab's live as long as the timeout of the job.", int(MaxAge.Hours()))
+			"GitLab's live as long as the timeout of the job.", int(maxAge.Hours()))
 	default:
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -25,10 +26,7 @@ func notified(name, sha string, minute int, changes ...change) *v1alpha1.Suite {
 	s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Origin = "e2e", "staging", v1alpha1.OriginNotification
 	s.Spec.ReceivedAt = micro(minute)
 	s.Spec.Deployment = v1alpha1.Deployment{Repository: shop, SHA: sha, Branch: "main", Type: "staging"}
-	for _, c := range changes {
-		c(s)
-	}
-	return s
+	return build.With(s, changes...)
 }
 
 func from(o v1alpha1.Origin) change { return func(s *v1alpha1.Suite) { s.Spec.Origin = o } }

@@ -81,15 +81,15 @@ func reporter(s *v1alpha1.Suite, at time.Time) v1alpha1.DeploymentReporter {
 
 // addStatus adds what the status remembers: rollouts, and deployments whose Suites were deleted.
 func (l *Ledger) addStatus(d v1alpha1.Deployed, suites []*v1alpha1.Suite) {
-	is := commit.Commit{Repository: d.Repository, Revision: d.SHA}
-	if d.Since != nil && !l.has(is, d.Since.Time) {
-		l.all = append(l.all, Deployment{Commit: is, At: endOfSecond(d.Since.Time), URL: l.urlOf(d.URL), by: d.ReportedBy})
+	current := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	if d.Since != nil && !l.has(current, d.Since.Time) {
+		l.all = append(l.all, Deployment{Commit: current, At: endOfSecond(d.Since.Time), URL: l.urlOf(d.URL), by: d.ReportedBy})
 	}
 	if p := d.Previous; p != nil && p.Since != nil {
-		was := commit.Commit{Repository: d.Repository, Revision: p.SHA}
-		if !l.has(was, p.Since.Time) {
+		previous := commit.Commit{Repository: d.Repository, Revision: p.SHA}
+		if !l.has(previous, p.Since.Time) {
 			l.all = append(l.all, Deployment{
-				Commit: was, At: l.announced(was, p.Since.Time, suites), URL: l.urlOf(""), by: d.ReportedBy, anywhere: d.URL != "",
+				Commit: previous, At: l.announced(previous, p.Since.Time, suites), URL: l.urlOf(""), by: d.ReportedBy, anywhere: d.URL != "",
 			})
 		}
 	}
@@ -182,9 +182,9 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 
 // At is when the commit of a status was deployed last.
 func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
-	is := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	current := commit.Commit{Repository: d.Repository, Revision: d.SHA}
 	for _, other := range l.all {
-		if other.At.After(last) && other.Covers(is) && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
+		if other.At.After(last) && other.Covers(current) && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
 			last = other.At
 		}
 	}

@@ -117,13 +117,13 @@ func Replaces(other, s *v1alpha1.Suite) bool {
 // deployment, events say when it was.
 func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, suites []*v1alpha1.Suite) (newest *v1alpha1.Suite) {
 	for _, s := range suites {
-		is, late := s.Spec.Deployment, delay
+		other, late := s.Spec.Deployment, delay
 		if s.Origin() == v1alpha1.OriginEvent && Last(s).Equal(s.DeployedAt().Time) {
 			late = 0
 		}
-		same := is.Type == d.Type && is.HostingService == d.HostingService && (is.URL == "" || placeOf(is.URL) == placeOf(d.URL)) &&
-			commit.MayBeSameRepository(is.Repository, d.Repository)
-		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(is).Covers(commit.Of(d)) &&
+		same := other.Type == d.Type && other.HostingService == d.HostingService && (other.URL == "" || placeOf(other.URL) == placeOf(d.URL)) &&
+			commit.MayBeSameRepository(other.Repository, d.Repository)
+		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(other).Covers(commit.Of(d)) &&
 			(newest == nil || Compare(s, newest) > 0) {
 			newest = s
 		}

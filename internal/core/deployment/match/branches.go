@@ -86,7 +86,8 @@ func (b *branchGlobs) weight() int { return int(b.alternatives) }
 func (b *branchGlobs) keys() [][]bucketKey {
 	var keys []bucketKey
 	for _, g := range b.include {
-		switch segment := root(g.pattern); {
+		segment := root(g.pattern)
+		switch {
 		case g.literal:
 			keys = append(keys, bucketKey{field: branchKey, value: g.pattern})
 		case strings.ContainsAny(segment, wildcards):

@@ -91,16 +91,16 @@ func compilePullRequest(spec *v1alpha1.TriggerSpec) (criterion, error) {
 func (p pullRequest) holds(a *activation) bool { return (a.PullRequestNumber != 0) == p.only }
 
 func (p pullRequest) explain(a *activation) string {
-	of := "The notification has no pull request number"
+	text := "The notification has no pull request number"
 	if a.PullRequestNumber != 0 {
-		of = fmt.Sprintf("The notification is of pull request %d", a.PullRequestNumber)
+		text = fmt.Sprintf("The notification is of pull request %d", a.PullRequestNumber)
 	}
 	switch {
 	case p.holds(a):
-		return of + "."
+		return text + "."
 	case p.only:
-		return of + ", and the Trigger asks for one: send pull_request_number or merge_request_number."
+		return text + ", and the Trigger asks for one: send pull_request_number or merge_request_number."
 	default:
-		return of + ", and the Trigger asks for none."
+		return text + ", and the Trigger asks for none."
 	}
 }

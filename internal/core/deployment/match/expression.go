@@ -35,43 +35,43 @@ func compileExpression(spec *v1alpha1.TriggerSpec) (criterion, error) {
 }
 
 func parseExpression(source string) (*expression, error) {
-	env, err := environment()
+	celEnv, err := environment()
 	if err != nil {
 		return nil, err
 	}
-	ast, program, err := compile(env, source, notificationSize)
+	tree, program, err := compile(celEnv, source, notificationSize)
 	if err != nil {
 		return nil, err
 	}
-	return &expression{program: program, required: requirements(ast.Expr()), comparesMaps: comparesMaps(ast)}, nil
+	return &expression{program: program, required: requirements(tree.Expr()), comparesMaps: comparesMaps(tree)}, nil
 }
 
 // compile takes the largest size of what a path of names leads to, such as that of a variable.
-func compile(env *cel.Env, source string, size func(path []string) (uint64, bool)) (*ast.AST, cel.Program, error) {
+func compile(celEnv *cel.Env, source string, size func(path []string) (uint64, bool)) (*ast.AST, cel.Program, error) {
 	if len(source) > maxExpressionBytes {
 		return nil, nil, fmt.Errorf("is longer than %d bytes", maxExpressionBytes)
 	}
-	checked, issues := env.Compile(source)
+	checked, issues := celEnv.Compile(source)
 	if issues.Err() != nil {
 		return nil, nil, describeIssues(issues)
 	}
 	if !checked.OutputType().IsExactType(types.BoolType) {
 		return nil, nil, fmt.Errorf("gives a value of type %s; it must be true or false", checked.OutputType())
 	}
-	options, err := limitCost(env, checked, size)
+	options, err := limitCost(celEnv, checked, size)
 	if err != nil {
 		return nil, nil, err
 	}
-	program, err := env.Program(checked, options...)
+	program, err := celEnv.Program(checked, options...)
 	return checked.NativeRep(), program, err
 }
 
 // limitCost refuses an expression whose worst case is too expensive, and stops others during evaluation. Untracked, cheap ones are twice
 // as fast. The estimate is short by one for each failing call, and every call costs something, so twice the estimate is a bound.
-func limitCost(env *cel.Env, ast *cel.Ast, size func(path []string) (uint64, bool)) ([]cel.ProgramOption, error) {
-	costs := newCosts(ast.NativeRep(), size)
+func limitCost(celEnv *cel.Env, checked *cel.Ast, size func(path []string) (uint64, bool)) ([]cel.ProgramOption, error) {
+	costs := newCosts(checked.NativeRep(), size)
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	cost, err := env.EstimateCost(ast, costs)
+	cost, err := celEnv.EstimateCost(checked, costs)
 	switch {
 	case err != nil:
 		return nil, err

@@ -14,7 +14,7 @@ const (
 	maxRegexProgram = 300
 	maxNestedLoops  = 2 // of all(), exists() and the like; two compare each variable with each other one
 
-	// maxEstimatedCost bounds the worst case of an expression. It is generous, because the estimate ignores MaxVariablesBytes: it allows a
+	// maxEstimatedCost bounds the worst case of an expression. It is generous, because the estimate ignores maxVariablesBytes: it allows a
 	// search in each variable, but not one for each variable in each other one.
 	maxEstimatedCost = 50_000_000
 

@@ -170,7 +170,7 @@ var decodeAcceptsCases = map[string]struct {
 	},
 	"DeepestNesting": {
 		reason: "nesting has a bound that no client comes near",
-		body:   `{"x":` + strings.Repeat("[", MaxNesting-1) + strings.Repeat("]", MaxNesting-1) + `}`,
+		body:   `{"x":` + strings.Repeat("[", maxNesting-1) + strings.Repeat("]", maxNesting-1) + `}`,
 		want:   Notification{Unknown: []string{"x"}},
 	},
 }
@@ -195,7 +195,7 @@ func TestDecodeAccepts(t *testing.T) {
 func long(bytes int) string { return strings.Repeat("x", bytes) }
 
 func TestDecodeBoundsVariables(t *testing.T) {
-	half := long(MaxVariablesBytes/2 - 2)
+	half := long(maxVariablesBytes/2 - 2)
 	tests := map[string]struct {
 		reason    string
 		variables map[string]string

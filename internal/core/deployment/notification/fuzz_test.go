@@ -77,7 +77,7 @@ func checkBounds(t *testing.T, n *Notification) {
 			t.Fatalf("accepted a value of %s", name)
 		}
 	}
-	if total > MaxVariablesBytes || len(n.Variables) > MaxVariables || n.PullRequestNumber < 0 || n.PullRequestNumber > MaxNumber {
+	if total > maxVariablesBytes || len(n.Variables) > MaxVariables || n.PullRequestNumber < 0 || n.PullRequestNumber > MaxNumber {
 		t.Fatalf("accepted more than allowed: %+v", n)
 	}
 	if n.EphemeralEnvironment && n.DeploymentURL == "" {

@@ -49,7 +49,7 @@ var decodeRejectsCases = map[string]struct {
 	"TwiceNull":     {reason: "absent counts", body: `{"sha":null,"sha":"b"}`, field: "sha", says: "is given twice"},
 	"TwiceVariable": {reason: "also within objects", body: `{"variables":{"A":"1","A":"1"}}`, field: "variables.A", says: "is given twice"},
 	"TwiceUnknown":  {reason: "also within unknown fields", body: `{"x":[{"a":{"b":1,"b":1}}]}`, field: "x.0.a.b", says: "is given twice"},
-	"TooDeep": {reason: "nesting is bounded", body: `{"x":` + strings.Repeat("[", MaxNesting) + strings.Repeat("]", MaxNesting) + `}`,
+	"TooDeep": {reason: "nesting is bounded", body: `{"x":` + strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting) + `}`,
 		says: "more than 64 deep"},
 	"FarTooDeep": {reason: "however deep it is", body: strings.Repeat(`{"a":`, 50_000), says: "more than 64 deep"},
 	"BranchNumber": {reason: "a number is no string", body: `{"branch":1}`, field: "branch",

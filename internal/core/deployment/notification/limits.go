@@ -2,7 +2,7 @@ package notification
 
 // The bounds of a notification. Lengths are in bytes of UTF-8.
 const (
-	MaxNesting     = 64        // known members need 2; unknown ones, such as the context of a workflow, stay below 20
+	maxNesting     = 64        // known members need 2; unknown ones, such as the context of a workflow, stay below 20
 	MaxBranchBytes = 1024      // more than hosts accept (GitHub 255, GitLab about 1,000); the bound of Suite.spec.deployment.branch
 	MaxSHABytes    = 128       // twice the longest commit: other text, such as an image digest, is accepted too
 	MaxURLBytes    = 2048      // what browsers, proxies and code hosts take in practice
@@ -14,7 +14,7 @@ const (
 	MaxVariableNameBytes = 256
 	MaxVariableBytes     = 32 << 10
 
-	// MaxVariablesBytes bounds the sum of names and values: the Suite and its Job store them, and lists of both must stay small.
-	MaxVariablesBytes = 64 << 10
+	// maxVariablesBytes bounds the sum of names and values: the Suite and its Job store them, and lists of both must stay small.
+	maxVariablesBytes = 64 << 10
 	maxQuoted         = 64 // of a name in the body that an error repeats, because errors are logged
 )

@@ -131,8 +131,8 @@ func (r *reader) next() (jsontext.Token, error) {
 	if err != nil {
 		return token, syntaxError(err)
 	}
-	if r.tokens.StackDepth() > MaxNesting {
-		return token, &InvalidError{Reason: fmt.Sprintf("nests objects and arrays more than %d deep; send a flatter one", MaxNesting)}
+	if r.tokens.StackDepth() > maxNesting {
+		return token, &InvalidError{Reason: fmt.Sprintf("nests objects and arrays more than %d deep; send a flatter one", maxNesting)}
 	}
 	return token, nil
 }

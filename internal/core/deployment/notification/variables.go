@@ -49,10 +49,10 @@ func tooMany(count, bytes int) error {
 	switch {
 	case count > MaxVariables:
 		return &InvalidError{Field: "variables", Reason: fmt.Sprintf("holds more than %d variables; send fewer", MaxVariables)}
-	case bytes > MaxVariablesBytes:
+	case bytes > maxVariablesBytes:
 		return &InvalidError{Field: "variables", Reason: fmt.Sprintf(
 			"is too large: names and values together may have %d bytes; "+
-				"put larger data into a file and upload it as a run input", MaxVariablesBytes)}
+				"put larger data into a file and upload it as a run input", maxVariablesBytes)}
 	}
 	return nil
 }

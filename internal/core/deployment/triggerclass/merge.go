@@ -16,8 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-// Missing says that a Trigger's class does not exist, and what to do.
-func Missing(t *v1alpha1.Trigger) string {
+// missing says that a Trigger's class does not exist, and what to do.
+func missing(t *v1alpha1.Trigger) string {
 	return fmt.Sprintf("The TriggerClass %q of the Trigger %q does not exist. Create it, or name another one in the Trigger.",
 		t.Spec.TriggerClassName, t.Name)
 }
@@ -38,7 +38,7 @@ func Complete(
 	}
 	class, err := get(t.Spec.TriggerClassName)
 	if apierror.NotFound(err) {
-		return t, Missing(t), nil
+		return t, missing(t), nil
 	}
 	if err != nil {
 		return t, "", fmt.Errorf("look up the TriggerClass %s: %w", t.Spec.TriggerClassName, err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // noon is when the tests begin.
@@ -55,10 +56,7 @@ func aDeployment(name, sha string, change ...func(*unstructured.Unstructured)) *
 			},
 		},
 	}}
-	for _, c := range change {
-		c(u)
-	}
-	return u
+	return build.With(u, change...)
 }
 
 // set writes a field, and creates the maps around it.
@@ -106,10 +104,7 @@ func notify(repository, sha string, minute int, change ...func(*v1alpha1.Suite))
 	s.Spec.ReceivedAt = new(metav1.NewMicroTime(minutes(minute)))
 	s.Spec.Environment = anEnvironment.Name
 	s.Spec.Deployment = v1alpha1.Deployment{Repository: repository, SHA: sha, Branch: "main", Type: "push"}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	return build.With(s, change...)
 }
 
 func scheduled(s *v1alpha1.Suite) {

@@ -130,8 +130,8 @@ func explainWorkload(o Observed, w v1alpha1.Workload) ExplainedWorkload {
 			Revision: r.revision, Ready: r.ready, Message: r.message,
 			Values: f.values(), Digests: f.Digests,
 		}
-		if was := Recorded(o.Environment, f.Object.GetUID()); was != nil && was.Revision == r.revision && f.Digests == nil {
-			object.Digests = was.Digests
+		if known := recorded(o.Environment, f.Object.GetUID()); known != nil && known.Revision == r.revision && f.Digests == nil {
+			object.Digests = known.Digests
 		}
 		x.Objects = append(x.Objects, object)
 	}

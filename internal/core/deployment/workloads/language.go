@@ -106,11 +106,11 @@ func elements(value ref.Val, limit uint64) (n uint64) {
 	if !ok {
 		return 1
 	}
-	of, isMap := value.(traits.Mapper)
+	mapper, isMap := value.(traits.Mapper)
 	for i := list.Iterator(); n <= limit && i.HasNext() == types.True; {
 		element := i.Next()
 		if isMap {
-			element = of.Get(element)
+			element = mapper.Get(element)
 		}
 		n += 1 + elements(element, limit-min(n, limit))
 	}

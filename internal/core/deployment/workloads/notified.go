@@ -24,9 +24,9 @@ func Current(e *v1alpha1.Environment, l *ledger.Ledger) []v1alpha1.Deployed {
 
 // WithCurrent returns a copy of an Environment whose status has what notifications say now: it is written with a pause.
 func WithCurrent(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *v1alpha1.Environment {
-	is := *e
-	is.Status.Deployed = Current(e, ledger.Of(e, suites))
-	return &is
+	current := *e
+	current.Status.Deployed = Current(e, ledger.Of(e, suites))
+	return &current
 }
 
 // byRepository takes the newest of several spellings, which earlier versions told apart.
@@ -34,7 +34,7 @@ func byRepository(deployed []v1alpha1.Deployed) map[string]v1alpha1.Deployed {
 	repositories := map[string]v1alpha1.Deployed{}
 	for _, d := range deployed {
 		key := commit.RepositoryKey(d.Repository)
-		if was, known := repositories[key]; !known || len(was.Workloads) == 0 && since(d).After(since(was)) {
+		if other, known := repositories[key]; !known || len(other.Workloads) == 0 && since(d).After(since(other)) {
 			repositories[key] = d
 		}
 	}
@@ -74,21 +74,21 @@ func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 	if n.Run == nil || d.SHA == n.Revision && !between || d.SHA != "" && !n.At.After(since(d)) {
 		return d
 	}
-	of, before, at := n.Run.Spec.Deployment, previous(d), n.At
+	deployment, before, at := n.Run.Spec.Deployment, previous(d), n.At
 	if between {
 		before = &v1alpha1.PreviousDeployment{SHA: n.Before.Revision, Since: stored(n.Before.At)}
 	}
 	if n.Since.After(since(d)) && d.SHA != "" {
 		at = n.Since
 	}
-	is := v1alpha1.Deployed{
-		Repository: d.Repository, SHA: n.Revision, Branch: of.Branch, DeploymentType: of.Type,
+	deployed := v1alpha1.Deployed{
+		Repository: d.Repository, SHA: n.Revision, Branch: deployment.Branch, DeploymentType: deployment.Type,
 		Since: stored(at), ReportedBy: v1alpha1.ReportedByNotification, Previous: before,
 	}
 	if n.Elsewhere {
-		is.URL = n.URL
+		deployed.URL = n.URL
 	}
-	return is
+	return deployed
 }
 
 // withoutPreview leaves out what never was at the URL of the Environment.

@@ -14,19 +14,19 @@ import (
 // notificationOf returns whether the Triggers have to be notified of what a repository has now. They are if a rollout has brought another
 // commit to workloads that were known before. What ran already when the Environment named it is no deployment; nor is an image of equal
 // digest with another tag.
-func notificationOf(was, is v1alpha1.Deployed, says names, team *v1alpha1.Team) v1alpha1.RolloutNotification {
+func notificationOf(before, now v1alpha1.Deployed, says names, team *v1alpha1.Team) v1alpha1.RolloutNotification {
 	silent := team == nil || team.Spec.Suspended
 	switch {
 	case !says.notify:
 		return ""
-	case was.Since != nil && sameCommit(was, is):
-		if was.Notification == v1alpha1.NotificationPending && silent {
+	case before.Since != nil && sameCommit(before, now):
+		if before.Notification == v1alpha1.NotificationPending && silent {
 			return ""
 		}
-		return was.Notification
-	case is.Ready == nil || !*is.Ready:
+		return before.Notification
+	case now.Ready == nil || !*now.Ready:
 		return ""
-	case silent || !knownBefore(was, is) || undone(was, is) || says.byTag && sameImages(was, is):
+	case silent || !knownBefore(before, now) || undone(before, now) || says.byTag && sameImages(before, now):
 		return ""
 	default:
 		return v1alpha1.NotificationPending
@@ -34,37 +34,37 @@ func notificationOf(was, is v1alpha1.Deployed, says names, team *v1alpha1.Team) 
 }
 
 // sameCommit reports whether a repository has the commit that it had. A tag that is its beginning named it.
-func sameCommit(was, is v1alpha1.Deployed) bool {
-	return is.SHA == was.SHA || was.SHA != "" && is.SHA == completeSHA(was.SHA, is.SHA)
+func sameCommit(before, now v1alpha1.Deployed) bool {
+	return now.SHA == before.SHA || before.SHA != "" && now.SHA == completeSHA(before.SHA, now.SHA)
 }
 
 // undone reports whether the workloads went back to their commit before all of them had another one.
-func undone(was, is v1alpha1.Deployed) bool {
-	return was.SHA == "" && was.Previous != nil && was.Previous.SHA == is.SHA
+func undone(before, now v1alpha1.Deployed) bool {
+	return before.SHA == "" && before.Previous != nil && before.Previous.SHA == now.SHA
 }
 
 // knownBefore reports whether one of the workloads was seen before, in whatever state.
-func knownBefore(was, is v1alpha1.Deployed) bool {
-	return slices.ContainsFunc(is.Workloads, func(w v1alpha1.DeployedWorkload) bool { return earlier(was.Workloads, w) != nil })
+func knownBefore(before, now v1alpha1.Deployed) bool {
+	return slices.ContainsFunc(now.Workloads, func(w v1alpha1.DeployedWorkload) bool { return earlier(before.Workloads, w) != nil })
 }
 
 // earlier returns what was known of a workload, or nil. It may have been deleted and created again.
-func earlier(was []v1alpha1.DeployedWorkload, is v1alpha1.DeployedWorkload) *v1alpha1.DeployedWorkload {
-	i := slices.IndexFunc(was, func(w v1alpha1.DeployedWorkload) bool {
-		return w.Kind == is.Kind && w.Namespace == is.Namespace && w.Name == is.Name && w.UID != ""
+func earlier(before []v1alpha1.DeployedWorkload, now v1alpha1.DeployedWorkload) *v1alpha1.DeployedWorkload {
+	i := slices.IndexFunc(before, func(w v1alpha1.DeployedWorkload) bool {
+		return w.Kind == now.Kind && w.Namespace == now.Namespace && w.Name == now.Name && w.UID != ""
 	})
 	if i < 0 {
 		return nil
 	}
-	return &was[i]
+	return &before[i]
 }
 
 // unseen keeps which object it was, and its images, because another commit of it may be seen later.
 func (f Found) unseen(e *v1alpha1.Environment) v1alpha1.DeployedWorkload {
 	w := v1alpha1.DeployedWorkload{Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.Workload.Name}
 	for _, d := range e.Status.Deployed {
-		if was := earlier(d.Workloads, w); was != nil && commit.SameRepository(d.Repository, f.Workload.Repository) {
-			w.UID, w.Revision, w.Digests = was.UID, was.Revision, was.Digests
+		if recorded := earlier(d.Workloads, w); recorded != nil && commit.SameRepository(d.Repository, f.Workload.Repository) {
+			w.UID, w.Revision, w.Digests = recorded.UID, recorded.Revision, recorded.Digests
 		}
 	}
 	w.Message = plaintext.Line(f.Problem, maxWorkloadText)
@@ -72,13 +72,13 @@ func (f Found) unseen(e *v1alpha1.Environment) v1alpha1.DeployedWorkload {
 }
 
 // sameImages compares with the images of the commit before. A workload that had the new commit before the others has its digests already.
-func sameImages(was, is v1alpha1.Deployed) bool {
-	if was.Notification == v1alpha1.NotificationPending || len(is.Workloads) != len(was.Workloads) {
+func sameImages(before, now v1alpha1.Deployed) bool {
+	if before.Notification == v1alpha1.NotificationPending || len(now.Workloads) != len(before.Workloads) {
 		return false // no notification has told of the images
 	}
-	return !slices.ContainsFunc(is.Workloads, func(w v1alpha1.DeployedWorkload) bool {
-		before := earlier(was.Workloads, w)
-		return before == nil || before.Ready && before.SHA != was.SHA || len(w.Digests) == 0 || !slices.Equal(before.Digests, w.Digests)
+	return !slices.ContainsFunc(now.Workloads, func(w v1alpha1.DeployedWorkload) bool {
+		last := earlier(before.Workloads, w)
+		return last == nil || last.Ready && last.SHA != before.SHA || len(w.Digests) == 0 || !slices.Equal(last.Digests, w.Digests)
 	})
 }
 
@@ -102,11 +102,11 @@ func Notification(e *v1alpha1.Environment, d v1alpha1.Deployed) *notification.No
 
 // RolloutChanged reports whether more than progress has changed of workloads: which they are, what they have, whether it is ready, or who
 // was told.
-func RolloutChanged(was, is []v1alpha1.Deployed) bool {
+func RolloutChanged(before, now []v1alpha1.Deployed) bool {
 	ofWorkloads := func(all []v1alpha1.Deployed) []v1alpha1.Deployed {
 		return slices.DeleteFunc(slices.Clone(all), func(d v1alpha1.Deployed) bool { return len(d.Workloads) == 0 })
 	}
-	return !slices.EqualFunc(ofWorkloads(was), ofWorkloads(is), func(a, b v1alpha1.Deployed) bool {
+	return !slices.EqualFunc(ofWorkloads(before), ofWorkloads(now), func(a, b v1alpha1.Deployed) bool {
 		ready := func(d v1alpha1.Deployed) bool { return d.Ready != nil && *d.Ready }
 		return commit.SameRepository(a.Repository, b.Repository) && a.SHA == b.SHA && a.Notification == b.Notification &&
 			since(a).Equal(since(b)) && ready(a) == ready(b) &&

@@ -20,8 +20,8 @@ const maxDigests = 16 // the bound of the status
 // Digests are read once for each rollout.
 func PodsToRead(e *v1alpha1.Environment, f Found) (pods labels.Selector, needed bool) {
 	r := rolloutOf(f.Object)
-	was := Recorded(e, f.Object.GetUID())
-	if !r.ready || was != nil && was.Ready && was.Revision == r.revision {
+	known := recorded(e, f.Object.GetUID())
+	if !r.ready || known != nil && known.Ready && known.Revision == r.revision {
 		return nil, false
 	}
 	if _, problem := f.read(); problem != "" {

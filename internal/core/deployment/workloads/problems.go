@@ -26,7 +26,7 @@ func Advice(s Source, managerAccount string) string {
 const (
 	DoAskOperator = "Only an operator changes a Team. Otherwise, name workloads of the Environment's own namespace."
 	DoCorrectKind = "Correct kind and apiVersion, or install the CRD. The manager looks for it every 15 seconds."
-	DoCorrectName = "Correct the name, the selector or the namespace, or wait until it is deployed."
+	doCorrectName = "Correct the name, the selector or the namespace, or wait until it is deployed."
 
 	doCorrectExpression = "Correct the expression. docs/workloads.md has one for each kind."
 	doCheaperExpression = "Make the expression cheaper: read one field, and compare no whole lists or objects in loops."
@@ -45,7 +45,7 @@ func problemsOf(o Observed) (all []Problem) {
 	}
 	for _, f := range sorted(o.Found) {
 		if f.Object == nil {
-			add(f.Problem, cmp.Or(f.Do, DoCorrectName))
+			add(f.Problem, cmp.Or(f.Do, doCorrectName))
 			continue
 		}
 		_, problem := f.read()

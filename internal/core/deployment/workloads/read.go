@@ -39,7 +39,7 @@ const namesNoCommit = " names no commit"
 func (f Found) read() (n names, problem string) {
 	w, o := f.Workload, f.Object
 	for _, field := range []struct {
-		of    string
+		name  string
 		where *v1alpha1.WorkloadValue
 		value *string
 		max   int
@@ -48,13 +48,13 @@ func (f Found) read() (n names, problem string) {
 		{"branch", w.Branch, &n.branch, notification.MaxBranchBytes},
 		{"deploymentType", w.DeploymentType, &n.deploymentType, notification.MaxTextBytes},
 	} {
-		value, err := f.valueOf(field.where, field.of == "sha")
+		value, err := f.valueOf(field.where, field.name == "sha")
 		value = strings.TrimSpace(value)
 		switch {
 		case err != nil:
-			return n, fmt.Sprintf("The %s of %s cannot be read: %s.", field.of, title(o), err)
+			return n, fmt.Sprintf("The %s of %s cannot be read: %s.", field.name, title(o), err)
 		case len(value) > field.max || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			return n, fmt.Sprintf("The %s of %s is not printable text of at most %d bytes.", field.of, title(o), field.max)
+			return n, fmt.Sprintf("The %s of %s is not printable text of at most %d bytes.", field.name, title(o), field.max)
 		}
 		*field.value = value
 	}

@@ -130,7 +130,8 @@ func argoRollout(o *unstructured.Unstructured) rollout {
 		return r
 	}
 	phase := text(o, "status", "phase")
-	switch observed := text(o, "status", "observedGeneration"); {
+	observed := text(o, "status", "observedGeneration")
+	switch {
 	case observed != strconv.FormatInt(o.GetGeneration(), 10) || !observedWorkload(o):
 		r.message = fmt.Sprintf("%s is being rolled out.", capital(title(o)))
 	case phase == "Healthy":
@@ -153,9 +154,9 @@ func observedWorkload(o *unstructured.Unstructured) bool {
 // stale reports whether the status of an Application is of another source. Argo CD has no observedGeneration.
 func stale(o *unstructured.Unstructured) bool {
 	for _, field := range []string{"source", "sources"} {
-		is, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field) // a malformed one is absent
-		was, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "sync", "comparedTo", field)
-		if was != nil && !reflect.DeepEqual(is, was) {
+		current, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field) // a malformed one is absent
+		compared, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "sync", "comparedTo", field)
+		if compared != nil && !reflect.DeepEqual(current, compared) {
 			return true
 		}
 	}

@@ -54,25 +54,25 @@ type Observed struct {
 // Status returns what the Environment has. The problems are sentences about its workloads. What cannot be seen at the moment stays as it
 // was, because runs are deleted and watches break.
 func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
-	was, is := byRepository(o.Environment.Status.Deployed), map[string]v1alpha1.Deployed{}
+	before, after := byRepository(o.Environment.Status.Deployed), map[string]v1alpha1.Deployed{}
 	notified := ledger.Of(o.Environment, o.Suites).Notified()
 	workloads, says, problems := observe(o, func(repository, sha string) string {
-		return completeSHA(sha, append(notified[repository].Revisions, was[repository].SHA)...)
+		return completeSHA(sha, append(notified[repository].Revisions, before[repository].SHA)...)
 	})
-	for _, repository := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(workloads)),
+	for _, repository := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(workloads)),
 		slices.Collect(maps.Keys(notified))) {
-		d := was[repository]
+		d := before[repository]
 		if seen := workloads[repository]; len(seen) > 0 {
 			d.Repository = says[repository].repository
 			d = ofWorkloads(d, seen, says[repository], notified[repository], o.Now)
-			d.Notification = notificationOf(was[repository], d, says[repository], o.Team)
+			d.Notification = notificationOf(before[repository], d, says[repository], o.Team)
 		} else {
 			d.Repository = cmp.Or(d.Repository, notified[repository].Repository)
 			d = ofNotification(d, notified[repository])
 		}
-		is[repository] = d
+		after[repository] = d
 	}
-	return known(is), problems
+	return known(after), problems
 }
 
 // Counted returns the objects that the status mentions, and one more of each repository, which becomes a problem. A selector may find
@@ -153,14 +153,14 @@ func (f Found) observe(e *v1alpha1.Environment) (w v1alpha1.DeployedWorkload, n 
 
 // digestsOf returns the digests in the status: of the same revision, or of the last revision that was rolled out.
 func digestsOf(e *v1alpha1.Environment, w v1alpha1.DeployedWorkload) []v1alpha1.ImageDigest {
-	if was := Recorded(e, w.UID); was != nil && (!w.Ready || was.Revision == w.Revision) {
-		return was.Digests
+	if known := recorded(e, w.UID); known != nil && (!w.Ready || known.Revision == w.Revision) {
+		return known.Digests
 	}
 	return nil
 }
 
-// Recorded returns what the status has of an object, or nil.
-func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
+// recorded returns what the status has of an object, or nil.
+func recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload {
 	for i := range e.Status.Deployed {
 		for j := range e.Status.Deployed[i].Workloads {
 			if w := &e.Status.Deployed[i].Workloads[j]; w.UID == uid {
@@ -174,12 +174,12 @@ func Recorded(e *v1alpha1.Environment, uid types.UID) *v1alpha1.DeployedWorkload
 // ofWorkloads changes the commit when all workloads have rolled it out. Until then, the message says how far they are.
 func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says names, n ledger.Notified, now time.Time) v1alpha1.Deployed {
 	d = withoutPreview(d)
-	was := d
+	before := d
 	d.Workloads, d.Ready, d.Message = seen, new(false), ""
 	shas := map[string][]string{}
 	for _, w := range seen {
 		if !w.Ready {
-			d.Message = plaintext.Line(strings.TrimSpace(d.Message+" "+rollingOut(w, was.SHA)), maxMessage)
+			d.Message = plaintext.Line(strings.TrimSpace(d.Message+" "+rollingOut(w, before.SHA)), maxMessage)
 		}
 		shas[w.SHA] = append(shas[w.SHA], w.Name)
 	}
@@ -190,10 +190,10 @@ func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says nam
 		d.SHA, d.Message = "", plaintext.Line(severalCommits(shas), maxMessage)
 	}
 	*d.Ready = len(shas) == 1
-	if d.SHA != was.SHA || d.Since == nil {
-		d.Previous = previous(was)
-		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = following(was, now), v1alpha1.ReportedByWorkload, "", ""
-		if *d.Ready && n.Revision == d.SHA && d.SHA != "" && (was.Since == nil || n.At.After(was.Since.Time)) {
+	if d.SHA != before.SHA || d.Since == nil {
+		d.Previous = previous(before)
+		d.Since, d.ReportedBy, d.Branch, d.DeploymentType = following(before, now), v1alpha1.ReportedByWorkload, "", ""
+		if *d.Ready && n.Revision == d.SHA && d.SHA != "" && (before.Since == nil || n.At.After(before.Since.Time)) {
 			d.Since, d.ReportedBy = stored(n.At), v1alpha1.ReportedByNotification
 		}
 	}
@@ -205,8 +205,8 @@ func ofWorkloads(d v1alpha1.Deployed, seen []v1alpha1.DeployedWorkload, says nam
 }
 
 // rollingOut names the commit only if another one was there.
-func rollingOut(w v1alpha1.DeployedWorkload, was string) string {
-	if w.SHA == "" || w.SHA == was {
+func rollingOut(w v1alpha1.DeployedWorkload, before string) string {
+	if w.SHA == "" || w.SHA == before {
 		return w.Message
 	}
 	return fmt.Sprintf("%s comes: %s", commit.ShortSHA(w.SHA), w.Message)
@@ -242,9 +242,9 @@ func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
 func stored(t time.Time) *metav1.Time { return new(metav1.NewTime(t.Truncate(time.Second))) }
 
 // following is when a rollout is complete that follows another one: later, though the clock may have been set back.
-func following(was v1alpha1.Deployed, now time.Time) *metav1.Time {
-	if was.Since != nil && now.Before(was.Since.Add(time.Second)) {
-		now = was.Since.Add(time.Second)
+func following(before v1alpha1.Deployed, now time.Time) *metav1.Time {
+	if before.Since != nil && now.Before(before.Since.Add(time.Second)) {
+		now = before.Since.Add(time.Second)
 	}
 	return stored(now)
 }

@@ -15,15 +15,15 @@ const maxUnarchived = 50
 
 // Unarchived returns the deployments that end with a change of the status, unless the archive is known to have them. They are written
 // together with what replaces them, so that none is lost, whenever the manager ends.
-func Unarchived(was, is *v1alpha1.Environment, archived func(v1alpha1.EarlierDeployment) bool) (all []v1alpha1.EarlierDeployment) {
-	for _, e := range was.Status.Unarchived {
+func Unarchived(before, after *v1alpha1.Environment, archived func(v1alpha1.EarlierDeployment) bool) (all []v1alpha1.EarlierDeployment) {
+	for _, e := range before.Status.Unarchived {
 		if !archived(e) {
 			all = append(all, e)
 		}
 	}
-	for _, d := range was.Status.Deployed {
+	for _, d := range before.Status.Deployed {
 		e, begun := earlierOf(d)
-		if begun && !continues(e, is.Status.Deployed) && !archived(e) {
+		if begun && !continues(e, after.Status.Deployed) && !archived(e) {
 			all = append(all, e)
 		}
 	}
@@ -44,8 +44,8 @@ func earlierOf(d v1alpha1.Deployed) (v1alpha1.EarlierDeployment, bool) {
 
 func continues(e v1alpha1.EarlierDeployment, all []v1alpha1.Deployed) bool {
 	return slices.ContainsFunc(all, func(d v1alpha1.Deployed) bool {
-		is, begun := earlierOf(d)
-		return begun && is.Repository == e.Repository && is.SHA == e.SHA && is.Since.Equal(&e.Since)
+		current, begun := earlierOf(d)
+		return begun && current.Repository == e.Repository && current.SHA == e.SHA && current.Since.Equal(&e.Since)
 	})
 }
 

@@ -58,24 +58,24 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 	u := &v1alpha1.UnderTest{}
 	var changes []string
 	for _, w := range start {
-		is := sameObject(now, w)
-		if w.End = nil; is != nil {
-			w.End = is.Start
+		current := sameObject(now, w)
+		if w.End = nil; current != nil {
+			w.End = current.Start
 		}
 		u.Workloads = append(u.Workloads, w)
 		if change := changeOf(w); change != "" {
 			changes = append(changes, change)
 		}
 	}
-	for _, is := range now {
-		if sameObject(start, is) != nil || is.Start == nil || is.Start.UID == "" {
+	for _, other := range now {
+		if sameObject(start, other) != nil || other.Start == nil || other.Start.UID == "" {
 			continue
 		}
 		if len(u.Workloads) < MaxCompared {
-			is.Start, is.End = nil, is.Start
-			u.Workloads = append(u.Workloads, is)
+			other.Start, other.End = nil, other.Start
+			u.Workloads = append(u.Workloads, other)
 		}
-		changes = append(changes, fmt.Sprintf("%s was created.", capital(titleOf(is))))
+		changes = append(changes, fmt.Sprintf("%s was created.", capital(titleOf(other))))
 	}
 	u.Changed = plaintext.Line(strings.Join(changes, " "), maxChanged)
 	return u
@@ -96,26 +96,26 @@ func titleOf(w v1alpha1.TestedWorkload) string { return "the " + w.Kind + " " + 
 // changeOf says how the end of a workload differs from its start, as a sentence, or "". What could be read neither then nor now counts as
 // unchanged: nothing is known of it. A restart changes nothing if its images are the same.
 func changeOf(w v1alpha1.TestedWorkload) string {
-	was, is := version(w.Start), version(w.End)
+	start, end := version(w.Start), version(w.End)
 	name := capital(titleOf(w))
 	switch {
-	case was.UID == "" && is.UID == "":
+	case start.UID == "" && end.UID == "":
 		return ""
-	case is.UID == "" && is.Message != "":
-		return fmt.Sprintf("%s cannot be read any more: %s", name, is.Message)
-	case is.UID == "":
+	case end.UID == "" && end.Message != "":
+		return fmt.Sprintf("%s cannot be read any more: %s", name, end.Message)
+	case end.UID == "":
 		return name + " is gone, or the Environment does not name it any more."
-	case was.UID == "":
+	case start.UID == "":
 		return fmt.Sprintf("%s was created, or could not be read before.", name)
-	case was.UID != is.UID:
+	case start.UID != end.UID:
 		return name + " was deleted and created again."
-	case was.SHA != is.SHA:
-		return fmt.Sprintf("%s had %s, and has %s.", name, named(was.SHA), named(is.SHA))
-	case steps(w.Kind, was, is) > 1:
+	case start.SHA != end.SHA:
+		return fmt.Sprintf("%s had %s, and has %s.", name, named(start.SHA), named(end.SHA))
+	case steps(w.Kind, start, end) > 1:
 		return name + " was changed more than once."
-	case len(was.Digests) > 0 && len(is.Digests) > 0:
+	case len(start.Digests) > 0 && len(end.Digests) > 0:
 		return imageChange(w)
-	case steps(w.Kind, was, is) > 0 || !was.RolledOut && is.RolledOut:
+	case steps(w.Kind, start, end) > 0 || !start.RolledOut && end.RolledOut:
 		return name + " was rolled out."
 	default:
 		return ""
@@ -133,16 +133,16 @@ func named(sha string) string { return cmp.Or(commit.ShortSHA(sha), "no commit")
 
 // steps returns how many rollouts are between two versions, as far as their kind counts them: two may have brought another image and taken
 // it back. A StatefulSet has the same revision again then, so that its changes count, whatever they are.
-func steps(kind string, was, is v1alpha1.WorkloadVersion) int64 {
+func steps(kind string, start, end v1alpha1.WorkloadVersion) int64 {
 	if kind == "StatefulSet" {
-		changes := is.Generation - was.Generation
-		if was.Revision == is.Revision && changes == 1 {
+		changes := end.Generation - start.Generation
+		if start.Revision == end.Revision && changes == 1 {
 			return 0
 		}
 		return changes
 	}
-	before, err1 := strconv.ParseInt(was.Revision, 10, 64)
-	after, err2 := strconv.ParseInt(is.Revision, 10, 64)
+	before, err1 := strconv.ParseInt(start.Revision, 10, 64)
+	after, err2 := strconv.ParseInt(end.Revision, 10, 64)
 	if err1 != nil || err2 != nil { // a revision of Git, of the configuration as a rule
 		return 0
 	}
@@ -150,13 +150,13 @@ func steps(kind string, was, is v1alpha1.WorkloadVersion) int64 {
 }
 
 func imageChange(w v1alpha1.TestedWorkload) string {
-	for _, was := range w.Start.Digests {
-		i := slices.IndexFunc(w.End.Digests, func(d v1alpha1.ImageDigest) bool { return d.Container == was.Container })
+	for _, before := range w.Start.Digests {
+		i := slices.IndexFunc(w.End.Digests, func(d v1alpha1.ImageDigest) bool { return d.Container == before.Container })
 		switch {
 		case i < 0:
-			return fmt.Sprintf("The pods of %s no longer agree on the image of the container %s.", titleOf(w), was.Container)
-		case w.End.Digests[i].Digest != was.Digest:
-			return fmt.Sprintf("The container %s of %s has another image.", was.Container, titleOf(w))
+			return fmt.Sprintf("The pods of %s no longer agree on the image of the container %s.", titleOf(w), before.Container)
+		case w.End.Digests[i].Digest != before.Digest:
+			return fmt.Sprintf("The container %s of %s has another image.", before.Container, titleOf(w))
 		}
 	}
 	if len(w.End.Digests) > len(w.Start.Digests) {

@@ -84,7 +84,8 @@ func (c *Comparison) before(n *record.Notification) match.Judgment {
 	if c.existing != nil {
 		return c.existing.judge(n)
 	}
-	switch matched, known := n.MatchedBy(c.Counts.Trigger); {
+	matched, known := n.MatchedBy(c.Counts.Trigger)
+	switch {
 	case !known:
 		return match.Judgment{Verdict: match.Unknown}
 	case matched:

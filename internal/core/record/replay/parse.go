@@ -108,7 +108,8 @@ func parseDocument(document []byte) (t *v1alpha1.Trigger, other string, err erro
 	if _, _, err := strict.Decode(document, nil, t); err != nil {
 		return nil, "", invalid("the Trigger %q is not valid: %s.", plaintext.Line(head.Metadata.Name, maxCause), cause(err))
 	}
-	switch problems := validation.IsDNS1123Subdomain(t.Name); {
+	problems := validation.IsDNS1123Subdomain(t.Name)
+	switch {
 	case len(problems) > 0:
 		return nil, "", invalid("the name %q of the Trigger is not valid: %s.", plaintext.Line(t.Name, maxCause), problems[0])
 	case t.Spec.Environment == "":

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // noon is when the runs of these tests are created. They start a minute later, and end two minutes later.
@@ -38,10 +39,7 @@ func aRun(state string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 		s.Status.StartTime, s.Status.CompletionTime = new(at(1)), new(at(2))
 	}
 	s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: state, Message: "The message of " + state + "."}}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	return build.With(s, change...)
 }
 
 func told(receiver string, event v1alpha1.RunEvent) func(*v1alpha1.Suite) {

@@ -30,7 +30,7 @@ func Events(s *v1alpha1.Suite) []Event {
 // Type is the type of the CloudEvent.
 func (e Event) Type() string { return "dev.postflight.run." + strings.ToLower(string(e.Name)) }
 
-// ID is the same whenever the event is sent, so that receivers can ignore repetitions.
+// ID is the same whenever the event is sent, so that receivers can ignore duplicates.
 func (e Event) ID(run types.UID) string { return string(run) + "-" + strings.ToLower(string(e.Name)) }
 
 // rank orders the events of a run. The empty one is before all.

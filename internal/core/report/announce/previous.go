@@ -54,9 +54,9 @@ func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
 }
 
 // Outcomes returns how the last run in each Environment ended, for the status of the Trigger. Outcomes of deleted runs stay.
-func Outcomes(was []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
+func Outcomes(stored []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
 	last, byName := map[string]v1alpha1.EnvironmentOutcome{}, map[string]*v1alpha1.Suite{}
-	for _, o := range was {
+	for _, o := range stored {
 		last[o.Environment] = o
 	}
 	sorted := ended(runs)
@@ -100,7 +100,7 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 	return all
 }
 
-// counts omits a run that is repeated: the result of the repetition counts.
+// counts omits a run that is retried: the result of the retry counts.
 func counts(s *v1alpha1.Suite) bool {
 	return s.Finished() && !s.Retried() && (s.Passed() || state.Of(s.State()).Bad)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
-// Relevant is root, the run that repeats it because it had no result, or, once that was superseded, the newest later run of its stream and
-// Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. What a schedule
-// started supersedes none.
+// Relevant is root, the last of its successors, or, once that was superseded, the newest later run of its stream and Trigger: tests of
+// other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. Runs of a schedule supersede
+// none.
 func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
 	root = lastSuccessor(root, successors)
 	if root.State() != v1alpha1.ReasonSuperseded {
@@ -33,7 +33,7 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 
 // lastSuccessor returns the last run that follows a run without a result, or the run. A deleted one has no result.
 func lastSuccessor(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
-	for range successors { // the repetition may be repeated, too, if a notification created it
+	for range successors { // a retry may be retried, and a successor that a notification created may have one
 		i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
 		if root.Status.RepeatedBy == "" || i < 0 {
 			break
@@ -43,7 +43,7 @@ func lastSuccessor(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1
 	return root
 }
 
-// isSuccessor reports whether a run counts for another one because it repeats it, and not as a newer deployment.
+// isSuccessor reports whether a run counts for another one as its successor, and not as a newer deployment.
 func isSuccessor(relevant, root *v1alpha1.Suite) bool {
 	request := root.Annotations[v1alpha1.AnnotationRequestID]
 	same := commit.Of(root.Spec.Deployment).Same(commit.Of(relevant.Spec.Deployment)) || request != "" &&
@@ -66,7 +66,7 @@ func Of(root, relevant *v1alpha1.Suite, url func(*v1alpha1.Suite) string) httpap
 		VariablesDigest:        relevant.Annotations[v1alpha1.AnnotationVariablesDigest],
 		WorkflowsInRunCount:    1,
 	}
-	if relevant == root && !root.Finished() { // the repetition is about to be created, perhaps
+	if relevant == root && !root.Finished() { // the successor may not be created yet
 		answer.RepeatedByRunID = ""
 	}
 	if isSuccessor(relevant, root) { // clients must not take it for a newer deployment

@@ -38,9 +38,9 @@ func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.T
 		return fmt.Sprintf("Postflight has posted this state itself, for the run %s.", s.Name)
 	}
 	n := e.Notification
-	of := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL,
+	deployed := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL,
 		HostingService: n.HostingService}
-	if s := ledger.AnnouncedAfter(of, e.At, receiptDelay, runs); s != nil && !e.At.IsZero() {
+	if s := ledger.AnnouncedAfter(deployed, e.At, receiptDelay, runs); s != nil && !e.At.IsZero() {
 		return fmt.Sprintf("%s was deployed later than %s, and its run is %s.",
 			shown(s.Spec.Deployment.SHA), shown(e.Notification.SHA), s.Name)
 	}
@@ -105,9 +105,9 @@ func Reruns(e event.Event, runs []*v1alpha1.Suite) (reruns []*v1alpha1.Suite) {
 			}
 			continue
 		}
-		of := [2]string{s.Spec.Trigger.Name, s.Spec.Environment}
-		if known := newest[of]; !s.CreationTimestamp.After(e.At) && (known == nil || known.Spec.Attempt < s.Spec.Attempt) {
-			newest[of] = s
+		key := [2]string{s.Spec.Trigger.Name, s.Spec.Environment}
+		if known := newest[key]; !s.CreationTimestamp.After(e.At) && (known == nil || known.Spec.Attempt < s.Spec.Attempt) {
+			newest[key] = s
 		}
 	}
 	for _, s := range newest {
@@ -125,8 +125,8 @@ func reportedOn(s *v1alpha1.Suite, r *event.Rerun) bool {
 		s.Spec.Deployment.SHA == commit.NormalSHA(r.Commit)
 }
 
-func find(runs []*v1alpha1.Suite, is func(*v1alpha1.Suite) bool) *v1alpha1.Suite {
-	if i := slices.IndexFunc(runs, is); i >= 0 {
+func find(runs []*v1alpha1.Suite, wanted func(*v1alpha1.Suite) bool) *v1alpha1.Suite {
+	if i := slices.IndexFunc(runs, wanted); i >= 0 {
 		return runs[i]
 	}
 	return nil

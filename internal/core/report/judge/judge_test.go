@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/report/judge"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 var (
@@ -25,17 +26,13 @@ var (
 // run is a run of the other commit, that a pipeline notified so long after noon.
 func run(name string, received time.Duration, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	at := noon.Add(received)
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(at)},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "live", Attempt: 1, ReceivedAt: new(metav1.NewMicroTime(at)),
 			Deployment: v1alpha1.Deployment{SHA: other, Type: "production", Repository: "acme/shop", HostingService: v1alpha1.GitHub},
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func deployedAt(after time.Duration) func(*v1alpha1.Suite) {

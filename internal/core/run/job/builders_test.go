@@ -5,41 +5,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 func newSuite(change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Name: "smoke-1", Namespace: "acme", UID: "suite-uid"},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:     v1alpha1.TriggerReference{Name: "smoke"},
 			Environment: "staging",
 			Deployment:  v1alpha1.Deployment{Branch: "main", SHA: "cafe"},
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func newTrigger(change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "smoke", Namespace: "acme"}}
 	pod(t).Containers = []corev1.Container{{Name: "test", Image: "acme/tests:1"}}
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	return build.With(t, change...)
 }
 
 // pod that the template of a Trigger describes.
 func pod(t *v1alpha1.Trigger) *corev1.PodSpec { return &t.Spec.JobTemplate.Spec.Template.Spec }
 
 func newEnvironment(change ...func(*v1alpha1.Environment)) *v1alpha1.Environment {
-	e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "acme"}}
-	for _, c := range change {
-		c(e)
-	}
-	return e
+	return build.With(&v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "acme"}}, change...)
 }
 
 // values of the variables of a container, as they stand in the Job.

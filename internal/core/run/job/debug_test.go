@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // debugged is a Job as the manager builds it, and as the API server stores it.
@@ -30,10 +31,7 @@ func debugged(change ...func(*batchv1.Job)) *batchv1.Job {
 	j = WithInputs(j, Inputs{Directory: "/inputs", Image: "postflight", Files: []File{{Path: "app.apk", URL: "https://store/app.apk"}}})
 	j = WithResults(j, ResultsOf(t, &Collector{Image: "postflight", URL: "https://manager"}))
 	j.Spec.Template.Labels[batchv1.JobNameLabel], j.Spec.Template.Labels["controller-uid"] = j.Name, "uid"
-	for _, c := range change {
-		c(j)
-	}
-	return j
+	return build.With(j, change...)
 }
 
 func TestDebugPod(t *testing.T) {

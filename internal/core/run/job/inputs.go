@@ -100,7 +100,7 @@ func fileEnv(files []File) (env []corev1.EnvVar) {
 
 // StrippedFetcher returns what InputsOf reads of a Job, without the signed URLs; nil if the Job has no inputs.
 func StrippedFetcher(j *batchv1.Job) []corev1.Container {
-	if FetcherOf(j) == nil {
+	if fetcherOf(j) == nil {
 		return nil
 	}
 	var files []File

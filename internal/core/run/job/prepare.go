@@ -23,12 +23,12 @@ const (
 	PrepareProgramVariable   = "PREPARE_PROGRAM"   // the name of the copy that it makes of its own program; unset: none
 	PrepareFileVariable      = "PREPARE_FILE_"     // a prefix: each variable has one PackedFile as JSON
 
-	// MaxPacked bounds a file as it is in a Job, in bytes. The Job and each of its pods hold it: 64 pods are 2 MiB in etcd. Linux bounds
+	// maxPacked bounds a file as it is in a Job, in bytes. The Job and each of its pods hold it: 64 pods are 2 MiB in etcd. Linux bounds
 	// one variable at 128 KiB.
-	MaxPacked = 32 << 10
+	maxPacked = 32 << 10
 
-	// MaxUnpacked bounds what the init container writes for one file, whatever a Job says.
-	MaxUnpacked = 16 << 20
+	// maxUnpacked bounds what the init container writes for one file, whatever a Job says.
+	maxUnpacked = 16 << 20
 
 	toolsVolume = "postflight-tools"
 
@@ -52,7 +52,7 @@ type Prepared struct {
 type PreparedFile struct {
 	Name     string // without a folder
 	Variable string // of the tests, which has its path
-	Content  []byte // packed, at most MaxPacked: see Fits
+	Content  []byte // packed, at most maxPacked: see Fits
 }
 
 // PackedFile is a file as the init container reads it.
@@ -62,7 +62,7 @@ type PackedFile struct {
 }
 
 // Fits reports whether a Job has room for a file.
-func Fits(content []byte) bool { return len(pack(content)) <= MaxPacked }
+func Fits(content []byte) bool { return len(pack(content)) <= maxPacked }
 
 // pack cannot fail: a buffer takes everything.
 func pack(content []byte) string {
@@ -83,9 +83,9 @@ func (f PackedFile) Unpack() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(r, MaxUnpacked+1))
-	if err == nil && len(content) > MaxUnpacked {
-		err = fmt.Errorf("it has more than %d bytes", MaxUnpacked)
+	content, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
+	if err == nil && len(content) > maxUnpacked {
+		err = fmt.Errorf("it has more than %d bytes", maxUnpacked)
 	}
 	return content, err
 }

@@ -105,7 +105,7 @@ func TestFits(t *testing.T) {
 
 func TestUnpackHostile(t *testing.T) {
 	for name, content := range map[string]string{
-		"no base64": "!", "no gzip": "AAAA", "cut": pack([]byte("a text"))[:20], "too much": pack(make([]byte, MaxUnpacked+1)),
+		"no base64": "!", "no gzip": "AAAA", "cut": pack([]byte("a text"))[:20], "too much": pack(make([]byte, maxUnpacked+1)),
 	} {
 		if got, err := (PackedFile{Content: content}).Unpack(); err == nil {
 			t.Errorf("%s: %d bytes", name, len(got))

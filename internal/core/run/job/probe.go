@@ -57,7 +57,8 @@ func ProbeURL(base, path string) (*url.URL, error) {
 // CheckProbe returns why the pods of a run cannot ask for their version, or "".
 func CheckProbe(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment, image string) string {
 	base := probeBase(s, t, e)
-	switch _, err := ProbeURL(base, t.Spec.Ready.HTTP.Path); {
+	_, err := ProbeURL(base, t.Spec.Ready.HTTP.Path)
+	switch {
 	case image == "":
 		return "The run would ask for its version first, and the manager does not know the image for that. " +
 			"Ask the operator of Postflight to set --image, and notify again."

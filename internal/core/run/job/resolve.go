@@ -81,7 +81,7 @@ const maxInputs = 64 // files that the schema lets a run have
 
 // InputsOf reads the files of a run from its Job, but not what the status of a Suite cannot hold: somebody may have changed the Job.
 func InputsOf(j *batchv1.Job) []v1alpha1.SuiteInput {
-	fetch := FetcherOf(j)
+	fetch := fetcherOf(j)
 	if fetch == nil {
 		return nil
 	}
@@ -106,8 +106,8 @@ func fileOf(entry corev1.EnvVar) (file File, ok bool) {
 
 const maxETag = 256 // bytes, as in the schema
 
-// FetcherOf returns the init container that downloads the inputs of a Job, or nil.
-func FetcherOf(j *batchv1.Job) *corev1.Container {
+// fetcherOf returns the init container that downloads the inputs of a Job, or nil.
+func fetcherOf(j *batchv1.Job) *corev1.Container {
 	init := j.Spec.Template.Spec.InitContainers
 	i := slices.IndexFunc(init, func(c corev1.Container) bool { return c.Name == FetchContainer })
 	if i < 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 var start = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
@@ -26,10 +27,7 @@ func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
 		Spec:       batchv1.JobSpec{ActiveDeadlineSeconds: new(int64(1800))},
 	}
 	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	for _, c := range change {
-		c(j)
-	}
-	return j
+	return build.With(j, change...)
 }
 
 func with(t batchv1.JobConditionType, reason, message string) func(*batchv1.Job) {

@@ -193,11 +193,11 @@ func (q *Queue) hasSlots(m *member) bool {
 }
 
 func (q *Queue) setActive(m *member) {
-	is := q.hasSlots(m)
+	hasSlots := q.hasSlots(m)
 	switch {
-	case is && !m.active:
+	case hasSlots && !m.active:
 		q.start(m)
-	case !is && m.active:
+	case !hasSlots && m.active:
 		m.active, m.announced = false, m.announced && m.released
 		q.taken.add(m, -1)
 		q.freed(m)

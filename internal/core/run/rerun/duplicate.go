@@ -28,7 +28,7 @@ type Duplicate struct {
 	Ledger      *ledger.Ledger        // of its Environment
 }
 
-// StartsAttempt reports whether a repeated notification starts the desired attempt beside an existing run of the same commit.
+// StartsAttempt reports whether a duplicate starts the desired attempt beside an existing run of the same commit.
 // It does if that run will have no result of its own, because its commit must be tested. If it has one, the Trigger or the sender decides,
 // but a result after superseding has begun changes no answer.
 // A notification that is sent again for lack of an answer has the same Idempotency-Key, and is not newer: its own run is the answer.
@@ -164,7 +164,7 @@ func SaidDifferences(existing, desired *v1alpha1.Suite) []v1alpha1.Difference {
 	return all
 }
 
-// NoteDuplicate changes the status of a run that answers a repeated notification, and reports whether it changed.
+// NoteDuplicate changes the status of a run that answers a duplicate, and reports whether it changed.
 func NoteDuplicate(existing, desired *v1alpha1.Suite, d Duplicate) bool {
 	notified, other := noteNotified(existing, desired, d), noteOther(existing, desired, d.Differences)
 	return notified || other

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -19,7 +20,7 @@ func after(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(d)
 // suite was received at noon, and ended a minute later.
 func suite(end metav1.Condition, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := metav1.NewMicroTime(noon)
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke-1", UID: "u", CreationTimestamp: metav1.NewTime(noon),
 			Annotations: map[string]string{v1alpha1.AnnotationTraceparent: parent}},
 		Spec: v1alpha1.SuiteSpec{
@@ -29,11 +30,7 @@ func suite(end metav1.Condition, change ...func(*v1alpha1.Suite)) *v1alpha1.Suit
 		Status: v1alpha1.SuiteStatus{
 			Conditions: []metav1.Condition{end}, JobName: "smoke-1", StartTime: after(20 * time.Second), CompletionTime: after(time.Minute),
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func TestParse(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // noon is when the tests begin, and three is the next time of the schedules.
@@ -22,10 +23,7 @@ func aTrigger(change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
 	t := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e2e", UID: "uid-e2e"}}
 	t.Spec.Environment = "staging"
 	t.Spec.Schedule = cronOf("0 3 * * *", "")
-	for _, c := range change {
-		c(t)
-	}
-	return t
+	return build.With(t, change...)
 }
 
 // saw is a Trigger whose schedule was seen at noon, and ran at last, unless that is zero.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 func minutes(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
@@ -31,10 +32,7 @@ func aRun(repository, sha string, minute int, change ...func(*v1alpha1.Suite)) *
 	s.Spec.Trigger.Name, s.Spec.Environment = "e2e", "staging"
 	s.Spec.ReceivedAt = new(metav1.NewMicroTime(minutes(minute)))
 	s.Spec.Deployment = v1alpha1.Deployment{Repository: repository, SHA: sha, Branch: "main"}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	return build.With(s, change...)
 }
 
 func ended(s *v1alpha1.Suite) { s.Status.Conditions = []metav1.Condition{v1alpha1.Passed("")} }

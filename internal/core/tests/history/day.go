@@ -65,14 +65,14 @@ func (d *Day) PlacesWithTests() (all []httpapi.Place) {
 }
 
 // only returns the test with its outcomes in runs of the place that the day has, and whether there are any.
-func (t TestDay) only(in *PlaceDay, d *IndexedDay) (only TestDay, any bool) {
+func (t TestDay) only(p *PlaceDay, d *IndexedDay) (only TestDay, any bool) {
 	only = t
 	only.Milliseconds, only.Failures = nil, nil
-	marks := []byte(t.Outcomes[:min(len(t.Outcomes), len(in.Runs))])
+	marks := []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))])
 	took := t.Milliseconds
 	for i, outcome := range marks {
 		measured := outcome != OutcomeNone && outcome != OutcomeSkipped && len(took) > 0
-		if d.byID[in.Runs[i]] == nil {
+		if d.byID[p.Runs[i]] == nil {
 			marks[i] = OutcomeNone
 		} else {
 			any = any || outcome != OutcomeNone

@@ -22,15 +22,15 @@ type Parts struct {
 }
 
 // ReadDay reads the object of a day. Texts that an earlier version stored are cut.
-func ReadDay(in io.Reader) (Day, error) {
+func ReadDay(input io.Reader) (Day, error) {
 	r := dayReader{parts: Parts{Commits: true, Blocks: true, Rankings: true}, room: math.MaxInt}
-	return r.read(in)
+	return r.read(input)
 }
 
 // ReadParts reads parts of the object of a day. Places without a run that counts are left out, and so are rankings that others are in.
-func ReadParts(in io.Reader, parts Parts) (*IndexedDay, error) {
+func ReadParts(input io.Reader, parts Parts) (*IndexedDay, error) {
 	r := dayReader{parts: parts, room: parts.Bytes}
-	d, err := r.read(in)
+	d, err := r.read(input)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +59,10 @@ const (
 	itemCost = 64
 )
 
-func (r *dayReader) read(in io.Reader) (Day, error) {
-	unpacked, err := gzip.NewReader(in)
+func (r *dayReader) read(input io.Reader) (Day, error) {
+	unpacked, err := gzip.NewReader(input)
 	if err == nil {
-		r.source = &metered{in: io.LimitReader(unpacked, maxRaw)}
+		r.source = &metered{input: io.LimitReader(unpacked, maxRaw)}
 		r.json, r.texts = json.NewDecoder(r.source), map[string]string{}
 		err = r.object(r.member)
 	}
@@ -255,15 +255,15 @@ var errSyntax = errors.New("it is not a summary")
 
 // metered bounds what is read for one value.
 type metered struct {
-	in   io.Reader
-	left int
+	input io.Reader
+	left  int
 }
 
 func (m *metered) Read(b []byte) (int, error) {
 	if m.left <= 0 {
 		return 0, ErrTooLarge
 	}
-	n, err := m.in.Read(b[:min(len(b), m.left)])
+	n, err := m.input.Read(b[:min(len(b), m.left)])
 	m.left -= n
 	return n, err
 }

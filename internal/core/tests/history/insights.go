@@ -36,23 +36,23 @@ func Days(last time.Time, n int) []string {
 
 // InsightsBuilder sums up days, and compares them with as many before. It keeps no run.
 type InsightsBuilder struct {
-	days, before    []string
-	selection       Selection
-	daily           map[string]httpapi.InsightsDay
-	period, earlier sums
-	ends            endings
-	places          map[httpapi.Place]bool
-	reliability     Reliability
-	slow, was       slowness
-	slowest         []httpapi.SlowTest // of the period, as soon as it is over
-	cut             bool
+	days, before     []string
+	selection        Selection
+	daily            map[string]httpapi.InsightsDay
+	period, earlier  sums
+	ends             endings
+	places           map[httpapi.Place]bool
+	reliability      Reliability
+	slow, slowBefore slowness
+	slowest          []httpapi.SlowTest // of the period, as soon as it is over
+	cut              bool
 }
 
 // NewInsightsBuilder returns a builder for days and those before, the oldest first.
 func NewInsightsBuilder(days, before []string, s Selection) *InsightsBuilder {
 	return &InsightsBuilder{
 		days: days, before: before, selection: s, daily: map[string]httpapi.InsightsDay{}, ends: newEndings(),
-		places: map[httpapi.Place]bool{}, reliability: *NewReliability(s), slow: newSlowness(s), was: newSlowness(s),
+		places: map[httpapi.Place]bool{}, reliability: *NewReliability(s), slow: newSlowness(s), slowBefore: newSlowness(s),
 	}
 }
 
@@ -91,12 +91,12 @@ func (b *InsightsBuilder) addEarlier(d *IndexedDay) {
 			b.earlier.add(r)
 		}
 	}
-	b.was.add(d, b.slowest)
+	b.slowBefore.add(d, b.slowest)
 }
 
 // Insights returns the sums. A day without runs is empty.
 func (b *InsightsBuilder) Insights() httpapi.Insights {
-	all := httpapi.Insights{Days: len(b.days), Period: b.period.of(b.days), Daily: []httpapi.InsightsDay{}, Ends: b.ends.most()}
+	all := httpapi.Insights{Days: len(b.days), Period: b.period.figures(b.days), Daily: []httpapi.InsightsDay{}, Ends: b.ends.most()}
 	for _, day := range b.days {
 		sum, found := b.daily[day]
 		if !found {
@@ -105,7 +105,7 @@ func (b *InsightsBuilder) Insights() httpapi.Insights {
 		all.Daily = append(all.Daily, sum)
 	}
 	if b.earlier.Runs > 0 {
-		all.Before = new(b.earlier.of(b.before))
+		all.Before = new(b.earlier.figures(b.before))
 	}
 	all.Places = slices.AppendSeq(make([]httpapi.Place, 0, len(b.places)), maps.Keys(b.places))
 	slices.SortFunc(all.Places, ComparePlaces)
@@ -114,7 +114,7 @@ func (b *InsightsBuilder) Insights() httpapi.Insights {
 	if all.Slowest = b.slowest; all.Slowest == nil {
 		all.Slowest = b.slow.tests()
 	}
-	b.was.compare(all.Slowest)
+	b.slowBefore.compare(all.Slowest)
 	return all
 }
 
@@ -145,7 +145,7 @@ func (s *sums) add(r *Run) {
 	}
 }
 
-func (s *sums) of(days []string) httpapi.InsightsPeriod {
+func (s *sums) figures(days []string) httpapi.InsightsPeriod {
 	p := s.InsightsPeriod
 	p.From, p.To = days[0], days[len(days)-1]
 	if verdicts := p.Passed + p.Failed + p.TimedOut + p.Error; verdicts > 0 {
@@ -203,8 +203,8 @@ func (e *endings) most() []httpapi.InsightsEnd {
 		rest[end.State] += end.Runs
 	}
 	all = all[:maxEnds]
-	for state, n := range rest {
-		all = append(all, httpapi.InsightsEnd{State: state, Reason: "other reasons", Runs: n})
+	for key, n := range rest {
+		all = append(all, httpapi.InsightsEnd{State: key, Reason: "other reasons", Runs: n})
 	}
 	slices.SortFunc(all, byRuns)
 	return all

@@ -151,16 +151,16 @@ func (t *building) pad(runs int) {
 	}
 }
 
-func (t *building) say(run int, of httpapi.Test) {
+func (t *building) say(run int, test httpapi.Test) {
 	for i := range t.Failures {
-		if f := &t.Failures[i]; f.Message == of.Message {
+		if f := &t.Failures[i]; f.Message == test.Message {
 			f.Runs = append(f.Runs, run)
-			f.Text = cmp.Or(of.Text, f.Text)
+			f.Text = cmp.Or(test.Text, f.Text)
 			return
 		}
 	}
 	if len(t.Failures) < maxSayings {
-		t.Failures = append(t.Failures, Failure{Runs: []int{run}, Message: of.Message, Text: of.Text})
+		t.Failures = append(t.Failures, Failure{Runs: []int{run}, Message: test.Message, Text: test.Text})
 	}
 }
 

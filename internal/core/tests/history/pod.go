@@ -48,10 +48,10 @@ func (r *Room) fits(t *httpapi.Test) bool {
 
 // ReadPod reads a log that a container of the team may have written: it is bounded and cleaned. Of a log that breaks off, the beginning
 // counts.
-func ReadPod(pod string, in io.Reader, room *Room) (PodTests, error) {
+func ReadPod(pod string, input io.Reader, room *Room) (PodTests, error) {
 	p := PodTests{Pod: pod}
 	var err error
-	p.Cut, err = readLines(in, &p.LogHeader, func(line []byte) {
+	p.Cut, err = readLines(input, &p.LogHeader, func(line []byte) {
 		var t httpapi.Test
 		switch {
 		case json.Unmarshal(line, &t) != nil || !clean(&t):
@@ -68,8 +68,8 @@ func ReadPod(pod string, in io.Reader, room *Room) (PodTests, error) {
 }
 
 // readLines reads lines of JSON, beginning with a header. It skips lines that are too long. Cut means that the rest is missing.
-func readLines(in io.Reader, header any, each func(line []byte)) (cut bool, err error) {
-	unpacked, err := gzip.NewReader(in)
+func readLines(input io.Reader, header any, each func(line []byte)) (cut bool, err error) {
+	unpacked, err := gzip.NewReader(input)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}

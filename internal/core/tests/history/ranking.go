@@ -71,7 +71,7 @@ func (r *Reliability) Add(d *IndexedDay) {
 			r.tests.cut = true
 			continue
 		}
-		r.runs[p.Place] += d.whole(p)
+		r.runs[p.Place] += d.wholeRuns(p)
 		for _, t := range p.Failing {
 			if known := r.tests.entry(testKey{p.Place, t.Name}, t.File); known != nil {
 				known.count(d, p, t)
@@ -114,8 +114,8 @@ func (r *Reliability) Tests() []httpapi.TestStats {
 	return all
 }
 
-// whole returns the number of runs of a place that ran all tests.
-func (d *IndexedDay) whole(p *PlaceDay) (n int) {
+// wholeRuns returns the number of runs of a place that ran all tests.
+func (d *IndexedDay) wholeRuns(p *PlaceDay) (n int) {
 	for _, id := range p.Runs {
 		if r := d.byID[id]; r != nil && !r.Partial {
 			n++
@@ -125,7 +125,7 @@ func (d *IndexedDay) whole(p *PlaceDay) (n int) {
 }
 
 // HasWhole reports whether a place has a run on the day that ran all tests.
-func (d *IndexedDay) HasWhole(p *PlaceDay) bool { return d.whole(p) > 0 }
+func (d *IndexedDay) HasWhole(p *PlaceDay) bool { return d.wholeRuns(p) > 0 }
 
 // created is the zero time for a run that is not in the day.
 func (d *IndexedDay) created(id string) time.Time {
@@ -191,8 +191,8 @@ func (s *slowness) tests() []httpapi.SlowTest {
 func (s *slowness) compare(tests []httpapi.SlowTest) {
 	for i := range tests {
 		t := &tests[i]
-		if was := s.table.all[testKey{t.Place, t.Name}]; was != nil {
-			if earlier := median(was.medians); earlier > 0 {
+		if before := s.table.all[testKey{t.Place, t.Name}]; before != nil {
+			if earlier := median(before.medians); earlier > 0 {
 				t.Change = new(float64(t.MedianMilliseconds)/float64(earlier) - 1)
 			}
 		}

@@ -79,16 +79,16 @@ func numbered(tests []httpapi.Test, seen map[string]int) []httpapi.Test {
 }
 
 // mergeAttempt returns the tests after another attempt: it repeats those that it names, and the others stay as they were.
-func mergeAttempt(before, again []httpapi.Test) []httpapi.Test {
-	if len(before) == 0 || len(again) == 0 {
-		return slices.Concat(before, again)
+func mergeAttempt(before, latest []httpapi.Test) []httpapi.Test {
+	if len(before) == 0 || len(latest) == 0 {
+		return slices.Concat(before, latest)
 	}
 	left := make(map[string]httpapi.Test, len(before))
 	for _, t := range before {
 		left[t.Name] = t
 	}
-	for i := range again {
-		t := &again[i]
+	for i := range latest {
+		t := &latest[i]
 		earlier, known := left[t.Name]
 		delete(left, t.Name)
 		if !known || !failedBefore(earlier) {
@@ -104,10 +104,10 @@ func mergeAttempt(before, again []httpapi.Test) []httpapi.Test {
 	}
 	for _, t := range before {
 		if _, found := left[t.Name]; found {
-			again = append(again, t)
+			latest = append(latest, t)
 		}
 	}
-	return again
+	return latest
 }
 
 func failedBefore(t httpapi.Test) bool {
@@ -134,9 +134,9 @@ func encode(out io.Writer, value any) {
 }
 
 // ReadRun reads the object of a run test by test.
-func ReadRun(in io.Reader, each func(httpapi.Test)) (RunHeader, error) {
+func ReadRun(input io.Reader, each func(httpapi.Test)) (RunHeader, error) {
 	var h RunHeader
-	cut, err := readLines(in, &h, func(line []byte) {
+	cut, err := readLines(input, &h, func(line []byte) {
 		var t httpapi.Test
 		if json.Unmarshal(line, &t) == nil && outcomes[t.State] != 0 {
 			each(t)

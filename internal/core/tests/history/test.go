@@ -12,18 +12,18 @@ import (
 
 // SeenDay is a test on a day in a place, with its outcomes in runs that the day has.
 type SeenDay struct {
-	test TestDay
-	in   *PlaceDay
-	day  *IndexedDay
+	test  TestDay
+	place *PlaceDay
+	day   *IndexedDay
 }
 
 // See returns nil for a test that is in no run that the day has.
-func (d *IndexedDay) See(t TestDay, in *PlaceDay) *SeenDay {
-	only, any := t.only(in, d)
+func (d *IndexedDay) See(t TestDay, p *PlaceDay) *SeenDay {
+	only, any := t.only(p, d)
 	if !any {
 		return nil
 	}
-	return &SeenDay{only, in, d}
+	return &SeenDay{only, p, d}
 }
 
 // TestBuilder makes the history of a test. It keeps only the runs that it shows.
@@ -43,26 +43,26 @@ func (b *TestBuilder) Add(d SeenDay) {
 	if len(all) == 0 {
 		return
 	}
-	in, full := b.places[d.in.Place], b.bytes > maxSeen
+	place, full := b.places[d.place.Place], b.bytes > maxSeen
 	b.Cut = b.Cut || full
-	if in == nil {
+	if place == nil {
 		if full {
 			return
 		}
-		in = &testPlace{newest: TestDay{Suite: d.test.Suite, File: d.test.File, Line: d.test.Line}}
-		in.TestInPlace = httpapi.TestInPlace{Place: d.in.Place, Last: []httpapi.TestRun{}}
-		b.places[d.in.Place] = in
+		place = &testPlace{newest: TestDay{Suite: d.test.Suite, File: d.test.File, Line: d.test.Line}}
+		place.TestInPlace = httpapi.TestInPlace{Place: d.place.Place, Last: []httpapi.TestRun{}}
+		b.places[d.place.Place] = place
 		b.bytes += seenCost
 	}
-	b.bytes += in.add(d, all, full)
+	b.bytes += place.add(d, all, full)
 }
 
 // History returns the history in these places, those in which the test fails first.
-func (b *TestBuilder) History(name string, days int, in func(httpapi.Place) bool) httpapi.TestHistory {
+func (b *TestBuilder) History(name string, days int, selected func(httpapi.Place) bool) httpapi.TestHistory {
 	h := httpapi.TestHistory{Name: name, Days: days, Places: []httpapi.TestInPlace{}}
 	var newest httpapi.TestRun
 	for _, place := range slices.SortedFunc(maps.Keys(b.places), ComparePlaces) {
-		if !in(place) {
+		if !selected(place) {
 			continue
 		}
 		p := b.places[place]
@@ -144,14 +144,14 @@ func (p *testPlace) say(d SeenDay, full bool) (bytes int) {
 			continue
 		}
 		if at < 0 {
-			last := d.day.byID[d.in.Runs[f.Runs[len(f.Runs)-1]]]
+			last := d.day.byID[d.place.Runs[f.Runs[len(f.Runs)-1]]]
 			at = len(p.Failures)
 			p.Failures = append(p.Failures, httpapi.FailureText{Message: f.Message, LastRun: last.ID, LastAt: d.day.created(last.ID)})
 			bytes += len(f.Message) + len(f.Text)
 		}
 		known := &p.Failures[at]
 		known.Times += len(f.Runs)
-		known.FirstAt = d.day.created(d.in.Runs[f.Runs[0]])
+		known.FirstAt = d.day.created(d.place.Runs[f.Runs[0]])
 		known.Text = cmp.Or(known.Text, f.Text)
 	}
 	slices.SortFunc(p.Failures, func(a, b httpapi.FailureText) int {
@@ -162,11 +162,11 @@ func (p *testPlace) say(d SeenDay, full bool) (bytes int) {
 }
 
 func (p *testPlace) history() httpapi.TestInPlace {
-	in := p.TestInPlace
-	in.MedianMilliseconds = p.took.quantiles(50)[0]
-	in.Failing = p.failing.since()
-	in.Failures = append([]httpapi.FailureText{}, p.Failures...)
-	return in
+	place := p.TestInPlace
+	place.MedianMilliseconds = p.took.quantiles(50)[0]
+	place.Failing = p.failing.since()
+	place.Failures = append([]httpapi.FailureText{}, p.Failures...)
+	return place
 }
 
 // verdict takes a flaky test as passed.
@@ -187,7 +187,7 @@ type outcome struct {
 // outcomes are the outcomes of the test in its runs, the oldest first.
 func (d SeenDay) outcomes() (all []outcome) {
 	took := d.test.Milliseconds
-	for i, letter := range []byte(d.test.Outcomes[:min(len(d.test.Outcomes), len(d.in.Runs))]) {
+	for i, letter := range []byte(d.test.Outcomes[:min(len(d.test.Outcomes), len(d.place.Runs))]) {
 		o := outcome{run: i, state: stateOf(letter)}
 		if o.state == "" {
 			continue
@@ -201,8 +201,8 @@ func (d SeenDay) outcomes() (all []outcome) {
 }
 
 func stateOf(outcome byte) string {
-	for state, of := range outcomes {
-		if of == outcome {
+	for state, other := range outcomes {
+		if other == outcome {
 			return state
 		}
 	}
@@ -210,7 +210,7 @@ func stateOf(outcome byte) string {
 }
 
 func (d SeenDay) run(o outcome) httpapi.TestRun {
-	r := d.day.byID[d.in.Runs[o.run]]
+	r := d.day.byID[d.place.Runs[o.run]]
 	at, _ := r.Created()
 	run := httpapi.TestRun{
 		ID: r.ID, Place: r.Place, Repository: r.Repository, SHA: r.SHA, Branch: r.Branch,
@@ -249,7 +249,7 @@ func (f *failingRow) add(d SeenDay, all []outcome) {
 		}
 	}
 	if first >= 0 {
-		f.First, f.firstURL = d.run(all[first]), d.day.byID[d.in.Runs[all[first].run]].CommitURL
+		f.First, f.firstURL = d.run(all[first]), d.day.byID[d.place.Runs[all[first].run]].CommitURL
 	}
 }
 
@@ -267,8 +267,8 @@ func (f *failingRow) since() *httpapi.FailingSince {
 
 // compareURL is made from the URL of a commit, as GitHub and GitLab have them.
 func compareURL(firstURL string, before, first httpapi.TestRun) string {
-	was, is := commitOf(before), commitOf(first)
-	if was.Revision == "" || is.Revision == "" || was.Same(is) || !commit.SameRepository(was.Repository, is.Repository) {
+	from, to := commitOf(before), commitOf(first)
+	if from.Revision == "" || to.Revision == "" || from.Same(to) || !commit.SameRepository(from.Repository, to.Repository) {
 		return ""
 	}
 	if base, isCommit := strings.CutSuffix(firstURL, "/commit/"+first.SHA); isCommit {

@@ -25,8 +25,8 @@ var codePages = map[string]string{
 
 // utf8Reader leaves invalid bytes, which are replaced where the text is used.
 func utf8Reader(r io.Reader) io.Reader {
-	in := bufio.NewReader(r)
-	head, _ := in.Peek(256)
+	input := bufio.NewReader(r)
+	head, _ := input.Peek(256)
 	var from encoding.Encoding
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("<\x00\x00\x00")):
@@ -38,14 +38,14 @@ func utf8Reader(r io.Reader) io.Reader {
 	case bytes.HasPrefix(head, []byte("\xfe\xff")), bytes.HasPrefix(head, []byte("\x00<")):
 		from = unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		_, _ = in.Discard(3)
-		return in
+		_, _ = input.Discard(3)
+		return input
 	default:
 		if from = declaredIn(head); from == nil {
-			return in
+			return input
 		}
 	}
-	return from.NewDecoder().Reader(in)
+	return from.NewDecoder().Reader(input)
 }
 
 // declaredIn returns nil for UTF-8, for an unknown name, and for UTF-16: if the first line can be read as ASCII, the file is not UTF-16,

@@ -22,27 +22,6 @@ const (
 	TestElement // a test case, or a failure outside of test cases, which counts as one
 )
 
-// Suite is an open suite. Its name is empty if it is the root of several: that is the name of a tool.
-type Suite struct {
-	Name, File string
-	ID         string // differs from the ID of other suites with the same name in the report, such as for two browsers
-}
-
-// Path joins the names of suites, outermost first, up to about maxSuite bytes: each test may repeat it.
-func Path(suites []Suite) string {
-	path := ""
-	for _, s := range suites {
-		if s.Name == "" || len(path) >= maxSuite {
-			continue
-		}
-		if path != "" {
-			path += " > "
-		}
-		path += s.Name
-	}
-	return path
-}
-
 // Token is a tag or a text of a report.
 type Token struct {
 	Kind    Kind
@@ -120,8 +99,8 @@ type suiteCounts struct {
 // NewReader reads at most so many tests, and keeps at most so many bytes of each text.
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
-	in := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
-	return &Reader{limited: limited, tests: tests, scanner: scanner{in: in, maxText: text}, same: map[string]int{}}
+	input := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
+	return &Reader{limited: limited, tests: tests, scanner: scanner{input: input, maxText: text}, same: map[string]int{}}
 }
 
 // Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.
@@ -224,11 +203,11 @@ func (r *Reader) openSuite(t *Token) {
 	}
 	suite.ID = r.suiteID(suite, t.Attrs["hostname"])
 	r.suites = append(r.suites, suite)
-	failures, errors := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
-	s := suiteCounts{depth: len(r.stack), announced: failures + errors}
+	failures, errs := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
+	s := suiteCounts{depth: len(r.stack), announced: failures + errs}
 	_, s.flakes = t.Attrs["flakes"]
 	if t.Name == "testsuites" {
-		s.errors = errors
+		s.errors = errs
 	}
 	r.counts = append(r.counts, s)
 }

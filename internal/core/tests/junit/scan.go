@@ -13,7 +13,7 @@ import (
 // scanner splits XML into tags and texts in bounded memory. encoding/xml keeps whole texts in memory, and refuses control characters, which
 // test runners copy from programs. Entities of a DTD stay as written.
 type scanner struct {
-	in      *bufio.Reader
+	input   *bufio.Reader
 	maxText int    // bytes that are kept of each text and of each value of an attribute
 	pending *Token // the end of an element without content
 	rest    string // the last bytes of the last text, if that was cut
@@ -42,7 +42,7 @@ func (s *scanner) next() (Token, error) {
 			if atEnd {
 				err = nil // the next call returns io.EOF
 			} else if err == nil {
-				err = s.in.UnreadByte()
+				err = s.input.UnreadByte()
 			}
 			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest), Cut: s.rest != ""}, err
 		}
@@ -82,16 +82,16 @@ func (s *scanner) markup() (Token, bool, error) {
 }
 
 func (s *scanner) skip(prefix string) bool {
-	if b, _ := s.in.Peek(len(prefix)); string(b) != prefix {
+	if b, _ := s.input.Peek(len(prefix)); string(b) != prefix {
 		return false
 	}
-	_, _ = s.in.Discard(len(prefix))
+	_, _ = s.input.Discard(len(prefix))
 	return true
 }
 
 func (s *scanner) directive() error {
 	for depth := 1; depth > 0; {
-		b, err := s.in.ReadByte()
+		b, err := s.input.ReadByte()
 		switch {
 		case err != nil:
 			return unexpected(err)
@@ -118,20 +118,20 @@ func (s *scanner) start() (Token, error) {
 		case b == '>':
 			return t, nil
 		case b == '/':
-			if b, err = s.in.ReadByte(); err != nil || b != '>' {
+			if b, err = s.input.ReadByte(); err != nil || b != '>' {
 				return t, orMarkup(err)
 			}
 			s.pending = &Token{Kind: End, Name: t.Name}
 			return t, nil
 		}
-		_ = s.in.UnreadByte()
+		_ = s.input.UnreadByte()
 		if err := s.attribute(&t); err != nil {
 			return t, err
 		}
 	}
 }
 
-func (s *scanner) attribute(of *Token) error {
+func (s *scanner) attribute(t *Token) error {
 	name, err := s.name()
 	if err != nil || name == "" {
 		return orMarkup(err)
@@ -144,9 +144,9 @@ func (s *scanner) attribute(of *Token) error {
 		return orMarkup(err)
 	}
 	value, err := s.until(string(quote), s.maxText)
-	if err == nil && len(of.Attrs) < maxAttributes {
-		of.Attrs[name] = html.UnescapeString(value)
-		of.Cut = of.Cut || s.rest != ""
+	if err == nil && len(t.Attrs) < maxAttributes {
+		t.Attrs[name] = html.UnescapeString(value)
+		t.Cut = t.Cut || s.rest != ""
 	}
 	return err
 }
@@ -154,12 +154,12 @@ func (s *scanner) attribute(of *Token) error {
 func (s *scanner) name() (string, error) {
 	var b strings.Builder
 	for {
-		c, err := s.in.ReadByte()
+		c, err := s.input.ReadByte()
 		if err != nil {
 			return "", unexpected(err)
 		}
 		if strings.IndexByte(" \t\r\n=/<>'\"", c) >= 0 {
-			return b.String(), s.in.UnreadByte()
+			return b.String(), s.input.UnreadByte()
 		}
 		if b.Len() == maxTagName {
 			return "", errMarkup
@@ -170,7 +170,7 @@ func (s *scanner) name() (string, error) {
 
 func (s *scanner) nonSpace() (byte, error) {
 	for {
-		c, err := s.in.ReadByte()
+		c, err := s.input.ReadByte()
 		if err != nil || strings.IndexByte(" \t\r\n", c) < 0 {
 			return c, unexpected(err)
 		}
@@ -182,7 +182,7 @@ func (s *scanner) until(end string, limit int) (string, error) {
 	var kept, tail []byte
 	s.rest = ""
 	for {
-		chunk, err := s.in.ReadSlice(end[len(end)-1])
+		chunk, err := s.input.ReadSlice(end[len(end)-1])
 		kept = append(kept, chunk[:min(len(chunk), limit+len(end)-len(kept))]...)
 		tail = append(tail, chunk[max(0, len(chunk)-maxRest):]...)
 		tail = tail[max(0, len(tail)-maxRest):]

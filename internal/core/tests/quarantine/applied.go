@@ -39,7 +39,7 @@ func For(objects []v1alpha1.Quarantine, trigger, environment string, now time.Ti
 	for i := range objects {
 		q := &objects[i]
 		state := StateOf(q, now)
-		if !Concerns(q, trigger, environment) || q.DeletionTimestamp != nil || state != Valid && state != Expired {
+		if !concerns(q, trigger, environment) || q.DeletionTimestamp != nil || state != Valid && state != Expired {
 			continue
 		}
 		rules = append(rules, Rule{Name: q.Name, Until: q.Spec.Until, Expired: state == Expired, Tests: q.Spec.Tests})
@@ -73,8 +73,8 @@ func within(rules []Rule) (a Applied) {
 	return a
 }
 
-// Concerns reports whether a Quarantine is for the runs of a Trigger in an Environment.
-func Concerns(q *v1alpha1.Quarantine, trigger, environment string) bool {
+// concerns reports whether a Quarantine is for the runs of a Trigger in an Environment.
+func concerns(q *v1alpha1.Quarantine, trigger, environment string) bool {
 	triggers, environments := q.Spec.Triggers, q.Spec.Environments
 	return (slices.Equal(triggers, []string{all}) || slices.Contains(triggers, trigger)) &&
 		(len(environments) == 0 || slices.Contains(environments, environment))

@@ -6,8 +6,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// MaxDays is the longest time from since to until. The schema has it, too.
-const MaxDays = 90
+// maxDays is the longest time from since to until. The schema has it, too.
+const maxDays = 90
 
 // State says whether a Quarantine applies.
 type State int
@@ -20,11 +20,11 @@ const (
 	Expired
 )
 
-// StateOf compares the days of a Quarantine with the time. What is valid ends in at most MaxDays.
+// StateOf compares the days of a Quarantine with the time. What is valid ends in at most maxDays.
 func StateOf(q *v1alpha1.Quarantine, now time.Time) State {
 	since, until := q.Days()
 	switch {
-	case since.IsZero() || until.IsZero() || !since.Before(until) || until.Sub(since) > MaxDays*24*time.Hour:
+	case since.IsZero() || until.IsZero() || !since.Before(until) || until.Sub(since) > maxDays*24*time.Hour:
 		return Invalid
 	case now.Before(since):
 		return Later

@@ -35,9 +35,9 @@ func StatusOf(q *v1alpha1.Quarantine, runs []*v1alpha1.Suite, triggers []string,
 	if i := slices.IndexFunc(uses, func(u use) bool { return u.tests > 0 }); i >= 0 {
 		status.LastMatched = uses[i].run.Status.CompletionTime
 	}
-	is := ready(q, uses, triggers, now)
-	is.ObservedGeneration, is.LastTransitionTime = q.Generation, metav1.NewTime(now)
-	meta.SetStatusCondition(&status.Conditions, is)
+	condition := ready(q, uses, triggers, now)
+	condition.ObservedGeneration, condition.LastTransitionTime = q.Generation, metav1.NewTime(now)
+	meta.SetStatusCondition(&status.Conditions, condition)
 	return status
 }
 
@@ -81,13 +81,13 @@ func ready(q *v1alpha1.Quarantine, uses []use, triggers []string, now time.Time)
 	switch StateOf(q, now) {
 	case Invalid:
 		return notReady(ReasonInvalid, fmt.Sprintf("It quarantines nothing: until must be a day after since, and at most %d days later.",
-			MaxDays))
+			maxDays))
 	case Later:
 		return isReady(ReasonNotYet, fmt.Sprintf("It quarantines nothing before %s.", q.Spec.Since))
 	case Expired:
 		return isReady(ReasonExpired, fmt.Sprintf(
 			"Since %s, its tests count again. Delete it, or renew it: set since to the day of the renewal, and until to at most %d days later.",
-			q.Spec.Until, MaxDays))
+			q.Spec.Until, maxDays))
 	}
 	missing := missingTriggers(q, triggers)
 	if len(missing) > 0 && len(missing) == len(q.Spec.Triggers) {

@@ -8,9 +8,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// together returns the summary of attempts at the same work. The last one with a report counts, and so do the failures of the others that
+// combine returns the summary of attempts at the same work. The last one with a report counts, and so do the failures of the others that
 // no later pod of the run undoes.
-func together(attempts, pods []Pod) Summary {
+func combine(attempts, pods []Pod) Summary {
 	last := len(attempts) - 1
 	for i, p := range attempts {
 		if p.Summary.Reports > 0 {
@@ -19,7 +19,7 @@ func together(attempts, pods []Pod) Summary {
 	}
 	s := attempts[last].Summary
 	s.Failures = slices.Clone(s.Failures)
-	flaky, again := map[string]string{}, int32(0)
+	flaky, unnamed := map[string]string{}, int32(0)
 	for _, p := range attempts[:last] {
 		if p.Summary.Reports == 0 {
 			continue
@@ -32,21 +32,21 @@ func together(attempts, pods []Pod) Summary {
 			}
 		}
 		maps.Copy(flaky, e.recovered)
-		again = max(again, e.again)
+		unnamed = max(unnamed, e.unnamedFlaky)
 		s.addFailures(e)
 	}
-	s.addFlaky(flaky, again)
+	s.addFlaky(flaky, unnamed)
 	return s
 }
 
 // earlier is a pod that others replaced, with what none of them has undone so far.
 type earlier struct {
 	Pod
-	unread    int32                           // reports
-	failed    map[string]v1alpha1.TestFailure // by the hash of their names; some have no name
-	unnamed   int32                           // failed tests without a known hash
-	recovered map[string]string               // names of tests that failed here and passed later, by their hash
-	again     int32                           // tests that recovered, without a known hash
+	unread       int32                           // reports
+	failed       map[string]v1alpha1.TestFailure // by the hash of their names; some have no name
+	unnamed      int32                           // failed tests without a known hash
+	recovered    map[string]string               // names of tests that failed here and passed later, by their hash
+	unnamedFlaky int32                           // tests that recovered, without a known hash
 }
 
 // undo drops what a later pod undoes: a failed test if it passed there by its name, or if exactly the same tests ran there. A failure
@@ -66,7 +66,7 @@ func (e *earlier) undo(s Summary) {
 		}
 	}
 	if same {
-		e.again = max(e.again, before-s.Failed-int32(len(e.recovered)))
+		e.unnamedFlaky = max(e.unnamedFlaky, before-s.Failed-int32(len(e.recovered)))
 		e.failed, e.unnamed = nil, 0
 	}
 	if !e.Worker && (same || s.ranAllOf(e.Summary)) { // another worker has other work

@@ -30,11 +30,11 @@ type element struct {
 }
 
 // newElement lets a test case without a class, in another one, have the name of that one for its class.
-func newElement(t junit.Token, in []*element) *element {
+func newElement(t junit.Token, enclosing []*element) *element {
 	if t.Name == "testcase" {
 		e := &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
-		if len(in) > 0 && e.class() == "" {
-			e.attrs["classname"] = in[len(in)-1].name()
+		if len(enclosing) > 0 && e.class() == "" {
+			e.attrs["classname"] = enclosing[len(enclosing)-1].name()
 		}
 		return e
 	}

@@ -70,7 +70,8 @@ func Missing(before []Document, passed int32, now []Document) string {
 			ran = ran.union(SetOf([]string{f.Name}))
 		}
 	}
-	switch missing := passedBefore.Without(ran).Len(); {
+	missing := passedBefore.Without(ran).Len()
+	switch {
 	case !known || !knownNow:
 		return fmt.Sprintf("its pods have more than %d tests, so their names are not compared", maxSet)
 	case missing > 0:

@@ -90,7 +90,8 @@ func unrecovered(s Summary) string {
 }
 
 func silent(s Summary) string {
-	switch n := len(s.Silent); {
+	n := len(s.Silent)
+	switch {
 	case n == 0:
 		return ""
 	case s.Reports == 0 && s.Files == 0:

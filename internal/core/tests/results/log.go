@@ -75,10 +75,10 @@ func (l *Log) keep(tests []found) {
 	}
 	l.buffer.Truncate(l.settled)
 	l.packer.Reset(&l.buffer)
-	in := json.NewDecoder(packed)
-	for i := 0; in.More(); i++ {
+	decoder := json.NewDecoder(packed)
+	for i := 0; decoder.More(); i++ {
 		var line httpapi.Test
-		if in.Decode(&line) != nil {
+		if decoder.Decode(&line) != nil {
 			break // we wrote it
 		}
 		if f := byIndex[i]; f != nil {

@@ -30,7 +30,7 @@ func Merge(pods []Pod) Summary {
 		if last := attempts[len(attempts)-1]; (!last.Failed || last.Worker) && last.Summary.Reports == 0 {
 			all.Silent = append(all.Silent, last.Name)
 		}
-		all.add(together(attempts, pods))
+		all.add(combine(attempts, pods))
 	}
 	for _, p := range pods {
 		increase(&all.Files, p.Summary.Files)

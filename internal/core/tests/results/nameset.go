@@ -46,11 +46,11 @@ func (s NameSet) names() []string {
 }
 
 func (s NameSet) set() map[string]bool {
-	in := map[string]bool{}
+	set := map[string]bool{}
 	for _, name := range s.names() {
-		in[name] = true
+		set[name] = true
 	}
-	return in
+	return set
 }
 
 // known returns the set, or "" unless it has exactly count names.

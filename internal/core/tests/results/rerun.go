@@ -34,8 +34,8 @@ func (s NameSet) Valid() bool { return len(s)%nameBytes == 0 && s.Len() <= maxSe
 
 // Without returns the names that are not in another set.
 func (s NameSet) Without(other NameSet) NameSet {
-	in := other.set()
-	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return in[name] }), ""))
+	removed := other.set()
+	return NameSet(strings.Join(slices.DeleteFunc(s.names(), func(name string) bool { return removed[name] }), ""))
 }
 
 func (s NameSet) union(other NameSet) NameSet { return s + other.Without(s) }

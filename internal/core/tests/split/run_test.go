@@ -10,6 +10,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/tests/split"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // ended is a run that ended with results, so many minutes after the others began.
@@ -19,10 +20,7 @@ func ended(name, environment string, minutes int, change ...func(*v1alpha1.Suite
 	s.Spec.Trigger.Name, s.Spec.Environment = "e2e", environment
 	s.Status.CompletionTime, s.Status.Results = &at, &v1alpha1.TestResults{}
 	s.Status.Conditions = []metav1.Condition{v1alpha1.Passed("")}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	return build.With(s, change...)
 }
 
 func TestCandidates(t *testing.T) {

@@ -101,7 +101,8 @@ func Message(err error) string {
 	if errors.As(err, &status) {
 		err = errors.New(status.Status().Message)
 	}
-	switch text := err.Error(); { // of a policy that cannot say so itself
+	text := err.Error()
+	switch { // of a policy that cannot say so itself
 	case missingKey.MatchString(text):
 		return "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the " +
 			"manager's version"

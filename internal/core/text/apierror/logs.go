@@ -31,7 +31,8 @@ func OfLog(err error, pod string) error {
 	if !errors.As(err, &status) || Starting(err) {
 		return err
 	}
-	switch text := status.Status().Message; {
+	text := status.Status().Message
+	switch {
 	case apierrors.IsNotFound(err) && !about(status, pod): // it gives the name of the node as the name of a pod
 		return fmt.Errorf("%w (%w)", ErrNodeGone, err)
 	case apierrors.IsNotFound(err), logGone.MatchString(text):

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes bounds a path: with the longest team name, its key has fewer than the 1,024 bytes that every store accepts.
-const MaxBytes = 512
+// maxBytes bounds a path: with the longest team name, its key has fewer than the 1,024 bytes that every store accepts.
+const maxBytes = 512
 
 // Reserved is the first segment of what runs leave behind. No input may use it in any case, because some stores ignore case.
 const Reserved = "postflight-runs"
@@ -31,8 +31,8 @@ func Check(path string) error {
 	switch {
 	case path == "":
 		return errors.New("must not be empty")
-	case len(path) > MaxBytes:
-		return fmt.Errorf("must be at most %d bytes long", MaxBytes)
+	case len(path) > maxBytes:
+		return fmt.Errorf("must be at most %d bytes long", maxBytes)
 	case !utf8.ValidString(path):
 		return errors.New("must be valid UTF-8")
 	case strings.ContainsFunc(path, unicode.IsControl):

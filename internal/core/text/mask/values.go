@@ -103,15 +103,15 @@ func (v Values) Beginning(text string) string {
 }
 
 // Reader masks the values in a stream. It holds back only what may begin a value, and drops that if the stream breaks off.
-func (v Values) Reader(in io.Reader) io.Reader {
+func (v Values) Reader(input io.Reader) io.Reader {
 	if len(v) == 0 {
-		return in
+		return input
 	}
-	return &reader{in: in, values: v, buffer: make([]byte, chunk)}
+	return &reader{input: input, values: v, buffer: make([]byte, chunk)}
 }
 
 type reader struct {
-	in     io.Reader
+	input  io.Reader
 	values Values
 	buffer []byte
 	rest   []byte // that may be the beginning of a value
@@ -125,7 +125,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		if r.err != nil {
 			return 0, r.err
 		}
-		n, err := r.in.Read(r.buffer)
+		n, err := r.input.Read(r.buffer)
 		r.err = err
 		r.rest = append(r.rest, r.buffer[:n]...)
 		masked, used := r.values.replace(r.masked[:0], r.rest, errors.Is(err, io.EOF))

@@ -21,7 +21,8 @@ const day = 24 * time.Hour
 
 // Ago says how long ago a moment was, e.g. 3 minutes ago.
 func Ago(at, now time.Time) string {
-	switch passed := now.Sub(at); {
+	passed := now.Sub(at)
+	switch {
 	case passed < time.Minute:
 		return "just now"
 	case passed < time.Hour:

@@ -18,15 +18,15 @@ var colour = regexp.MustCompile(`^\[[0-9;:]*m$`)
 // CopyToTerminal copies an untrusted log without delay. It keeps colours, tabs and line ends, and drops other codes, which could overwrite
 // lines, set the title, write to the clipboard, or make the terminal type.
 func CopyToTerminal(terminal io.Writer, log io.Reader) error {
-	in, out := bufio.NewReader(log), bufio.NewWriter(terminal)
+	input, out := bufio.NewReader(log), bufio.NewWriter(terminal)
 	f := filter{out: out}
 	for {
-		if in.Buffered() < utf8.UTFMax { // the next rune may have to be waited for
+		if input.Buffered() < utf8.UTFMax { // the next rune may have to be waited for
 			if err := out.Flush(); err != nil {
 				return err
 			}
 		}
-		r, _, err := in.ReadRune()
+		r, _, err := input.ReadRune()
 		if err != nil {
 			f.end()
 			if flushErr := out.Flush(); flushErr != nil || errors.Is(err, io.EOF) {

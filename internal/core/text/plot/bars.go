@@ -33,7 +33,7 @@ func BarsOf(height float64, stacks []Stack) Bars {
 		up, down = max(up, total(s.Up)), max(down, total(s.Down))
 		parts = max(parts, float64(len(s.Up)+len(s.Down)))
 	}
-	ticks := Counts(up, 3)
+	ticks := counts(up)
 	if up == 0 {
 		ticks = nil
 	}

@@ -10,20 +10,20 @@ type Dots struct {
 }
 
 // DotsOf draws durations in seconds, in a box of this height. Dots keep these distances to its upper and lower end.
-func DotsOf(height, above, below float64, seconds []float64) Dots {
+func DotsOf(height, above, below float64, durations []float64) Dots {
 	most := 0.0
-	for _, s := range seconds {
+	for _, s := range durations {
 		most = max(most, known(s))
 	}
-	ticks := Seconds(most, 3)
+	ticks := seconds(most)
 	top := max(most, ticks[len(ticks)-1])
 	y := func(v float64) float64 { return height - below - (height-above-below)*min(known(v), top)/top }
 	d := Dots{Height: height}
 	for _, t := range ticks {
 		d.Ticks = append(d.Ticks, Tick{t, y(t)})
 	}
-	for i, s := range seconds {
-		d.Dots = append(d.Dots, Point{middle(i, len(seconds)), y(s)})
+	for i, s := range durations {
+		d.Dots = append(d.Dots, Point{middle(i, len(durations)), y(s)})
 	}
 	return d
 }

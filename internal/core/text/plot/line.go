@@ -30,7 +30,7 @@ func LineOf(height float64, values []Value) Line {
 			most = max(most, known(v.Low), known(v.High))
 		}
 	}
-	ticks := Seconds(most, 3)
+	ticks := seconds(most)
 	top := max(most, ticks[len(ticks)-1])
 	y := func(v float64) float64 { return height - height*min(known(v), top)/top }
 	l := Line{Height: height}

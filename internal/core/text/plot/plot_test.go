@@ -15,18 +15,18 @@ func TestTicks(t *testing.T) {
 		got    []float64
 		want   []float64
 	}{
-		"No count":            {"An axis has a length.", Counts(0, 3), []float64{0, 1}},
-		"One":                 {"There is no half run.", Counts(1, 3), []float64{0, 1}},
-		"A few":               {"Steps of two are easy to read.", Counts(5, 3), []float64{0, 2, 4}},
-		"Dozens":              {"Steps of twenty are, too.", Counts(44, 3), []float64{0, 20, 40}},
-		"Thousands":           {"Steps grow with the values.", Counts(9000, 3), []float64{0, 5000}},
-		"Milliseconds":        {"Unit tests are quick.", Seconds(.25, 3), []float64{0, .1, .2}},
-		"Seconds":             {"The longest may be above the last tick.", Seconds(5.2, 3), []float64{0, 2, 4}},
-		"Minutes":             {"Nobody counts in 20 s.", Seconds(61, 3), []float64{0, 30, 60}},
-		"Hours":               {"Half an hour is a step.", Seconds(5000, 3), []float64{0, 1800, 3600}},
-		"Days":                {"Long ones are counted in days.", Seconds(5*86400, 3), []float64{0, 2 * 86400, 4 * 86400}},
-		"Less than nothing":   {"Clocks can be wrong.", Seconds(-3, 3), []float64{0, .1}},
-		"What is not a value": {"It is drawn like nothing.", Seconds(math.NaN(), 3), []float64{0, .1}},
+		"No count":            {"An axis has a length.", counts(0), []float64{0, 1}},
+		"One":                 {"There is no half run.", counts(1), []float64{0, 1}},
+		"A few":               {"Steps of two are easy to read.", counts(5), []float64{0, 2, 4}},
+		"Dozens":              {"Steps of twenty are, too.", counts(44), []float64{0, 20, 40}},
+		"Thousands":           {"Steps grow with the values.", counts(9000), []float64{0, 5000}},
+		"Milliseconds":        {"Unit tests are quick.", seconds(.25), []float64{0, .1, .2}},
+		"Seconds":             {"The longest may be above the last tick.", seconds(5.2), []float64{0, 2, 4}},
+		"Minutes":             {"Nobody counts in 20 s.", seconds(61), []float64{0, 30, 60}},
+		"Hours":               {"Half an hour is a step.", seconds(5000), []float64{0, 1800, 3600}},
+		"Days":                {"Long ones are counted in days.", seconds(5 * 86400), []float64{0, 2 * 86400, 4 * 86400}},
+		"Less than nothing":   {"Clocks can be wrong.", seconds(-3), []float64{0, .1}},
+		"What is not a value": {"It is drawn like nothing.", seconds(math.NaN()), []float64{0, .1}},
 	}
 	for name, tc := range cases {
 		if diff := cmp.Diff(tc.want, tc.got); diff != "" {

@@ -74,17 +74,17 @@ func DayOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.D
 	if d.Today {
 		d.Name = "Today"
 	}
-	of := stretch{begin, begin.Add(day)}
+	span := stretch{begin, begin.Add(day)}
 	d.setNeighbours(deployments, runs, begin, now)
 	var tests []*v1alpha1.Suite
 	for _, s := range runs {
-		if t := testing(s, now); t.overlaps(of) {
+		if t := testing(s, now); t.overlaps(span) {
 			tests = append(tests, s)
 		}
 	}
 	d.Omitted = max(0, len(tests)-maxDayRuns)
 	tests = tests[:min(len(tests), maxDayRuns)]
-	shown := window(of, deployments, tests, now)
+	shown := window(span, deployments, tests, now)
 	deployments = slices.DeleteFunc(deployments, func(p deployment) bool { return !p.during(now).overlaps(shown) })
 	d.Deployments, d.Tests = deploymentLanes(deployments, shown, now), testLanes(tests, shown, now)
 	d.Ticks, d.Events = ticks(shown), events(deployments, tests, now)
@@ -134,10 +134,10 @@ func dayLink(at time.Time) *DayLink {
 }
 
 // window returns the part of a day in which something happens, in whole hours, and until now.
-func window(of stretch, deployments []deployment, tests []*v1alpha1.Suite, now time.Time) stretch {
-	first, last := of.to, of.from
+func window(span stretch, deployments []deployment, tests []*v1alpha1.Suite, now time.Time) stretch {
+	first, last := span.to, span.from
 	see := func(at time.Time) {
-		if !at.Before(of.from) && at.Before(of.to) {
+		if !at.Before(span.from) && at.Before(span.to) {
 			first = earlier(first, at)
 			last = later(last, at)
 		}
@@ -147,17 +147,17 @@ func window(of stretch, deployments []deployment, tests []*v1alpha1.Suite, now t
 	}
 	for _, s := range tests {
 		t := testing(s, now)
-		see(later(t.from, of.from))
-		see(earlier(t.to, of.to.Add(-time.Second)))
+		see(later(t.from, span.from))
+		see(earlier(t.to, span.to.Add(-time.Second)))
 	}
-	end := earlier(of.to, now.Truncate(time.Minute).Add(time.Minute)) // the page of today changes once a minute
+	end := earlier(span.to, now.Truncate(time.Minute).Add(time.Minute)) // the page of today changes once a minute
 	if last.Before(first) {
-		return stretch{of.from, end}
+		return stretch{span.from, end}
 	}
-	if !now.Before(of.to) {
-		end = earlier(of.to, last.Truncate(time.Hour).Add(time.Hour))
+	if !now.Before(span.to) {
+		end = earlier(span.to, last.Truncate(time.Hour).Add(time.Hour))
 	}
-	return stretch{later(of.from, earlier(first.Truncate(time.Hour), end.Add(-time.Hour))), end}
+	return stretch{later(span.from, earlier(first.Truncate(time.Hour), end.Add(-time.Hour))), end}
 }
 
 func earlier(a, b time.Time) time.Time {

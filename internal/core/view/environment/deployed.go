@@ -103,14 +103,14 @@ func shortDigest(digest string) string {
 }
 
 // testsOf returns the runs that tested what is deployed.
-func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (of []*v1alpha1.Suite) {
+func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (tests []*v1alpha1.Suite) {
 	for _, s := range runs {
 		if commit.SameRepository(ledger.RepositoryOf(e, s.Spec.Deployment.Repository), d.Repository) && d.SHA != "" &&
 			commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
-			of = append(of, s)
+			tests = append(tests, s)
 		}
 	}
-	return of
+	return tests
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.

@@ -24,7 +24,8 @@ func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []h
 	exact := inArchive(archived)
 	for _, d := range e.Status.Deployed {
 		key, known := commit.RepositoryKey(d.Repository), inStatus(d)
-		switch own, found := exact[key]; {
+		own, found := exact[key]
+		switch {
 		case len(known) == 0:
 		case found:
 			own = slices.DeleteFunc(own, func(p deployment) bool { return !p.from.Before(known[0].from) })
@@ -72,12 +73,12 @@ func announced(e *v1alpha1.Environment, runs []*v1alpha1.Suite) map[string][]dep
 func inArchive(newestFirst []httpapi.Deployment) map[string][]deployment {
 	all := map[string][]deployment{}
 	for _, d := range slices.Backward(newestFirst) {
-		is := deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since}
+		archived := deployment{repository: d.Repository, sha: d.SHA, branch: d.Branch, from: d.Since}
 		if d.Until != nil {
-			is.to = *d.Until
+			archived.to = *d.Until
 		}
 		key := commit.RepositoryKey(d.Repository)
-		all[key] = append(all[key], is)
+		all[key] = append(all[key], archived)
 	}
 	return all
 }

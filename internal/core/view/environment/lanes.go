@@ -41,10 +41,10 @@ const (
 
 // place returns where a stretch is in the window, in percent.
 func (s stretch) place(window stretch) (x, width float64) {
-	whole := float64(window.to.Sub(window.from))
+	length := float64(window.to.Sub(window.from))
 	from, to := later(s.from, window.from), earlier(s.to, window.to)
-	x = min(100-leastWidth, max(0, 100*float64(from.Sub(window.from))/whole))
-	return x, min(100-x, max(leastWidth, 100*float64(to.Sub(from))/whole))
+	x = min(100-leastWidth, max(0, 100*float64(from.Sub(window.from))/length))
+	return x, min(100-x, max(leastWidth, 100*float64(to.Sub(from))/length))
 }
 
 func deploymentLanes(deployments []deployment, window stretch, now time.Time) (lanes []Lane) {

@@ -99,7 +99,7 @@ func verdictOf(all []Deployed) view.Lead {
 			case r.State.Reason == v1alpha1.ReasonPassed:
 				passed = append(passed, r.Trigger)
 			default:
-				why := state.Of(r.State.Reason).NoResult
+				why := state.Of(r.State.Reason).WhyNoVerdict
 				noResult[why] = append(noResult[why], r.Trigger)
 			}
 		}
@@ -110,10 +110,10 @@ func verdictOf(all []Deployed) view.Lead {
 	case len(untested) > 0:
 		return view.Lead{Key: view.NoRun.Key, Text: "Nothing has tested " + listed(untested) + "."}
 	}
-	kinds := slices.CompactFunc(state.All(), func(a, b state.Row) bool { return a.NoResult == b.NoResult })
+	kinds := slices.CompactFunc(state.All(), func(a, b state.Row) bool { return a.WhyNoVerdict == b.WhyNoVerdict })
 	for _, end := range slices.Backward(kinds) { // that a run was stopped is said first
-		if triggers := noResult[end.NoResult]; end.NoVerdict && len(triggers) > 0 {
-			return view.Lead{Key: end.Key, Text: "No result of " + listed(triggers) + ", because " + end.NoResult + "."}
+		if triggers := noResult[end.WhyNoVerdict]; end.NoVerdict && len(triggers) > 0 {
+			return view.Lead{Key: end.Key, Text: "No result of " + listed(triggers) + ", because " + end.WhyNoVerdict + "."}
 		}
 	}
 	return view.Lead{Key: state.Of(v1alpha1.ReasonPassed).Key, Text: listed(passed) + " passed."}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 var (
@@ -17,16 +18,12 @@ var (
 // run is a Suite that was received ten minutes ago.
 func run(name string, condition metav1.Condition, changes ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	received := now.Add(-10 * time.Minute)
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", CreationTimestamp: metav1.NewTime(received)},
 		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging",
 			Deployment: v1alpha1.Deployment{Branch: "main", SHA: sha}, ReceivedAt: new(metav1.NewMicroTime(received))},
 		Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{condition}},
-	}
-	for _, change := range changes {
-		change(s)
-	}
-	return s
+	}, changes...)
 }
 
 // ran sets how long after its receipt a run started, and how long it took.

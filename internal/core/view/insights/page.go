@@ -40,19 +40,20 @@ type Figure struct {
 type Change struct{ Text, Key string }
 
 // PageOf returns the page of a period.
-func PageOf(in httpapi.Insights, p Period, now time.Time) Page {
+func PageOf(insights httpapi.Insights, p Period, now time.Time) Page {
 	page := Page{
-		Period: p, Any: in.Period.Runs > 0, Figures: figuresOf(in), Runs: dayBarsOf(in.Daily, in.Period), Durations: dayLineOf(in.Daily),
-		Ends: endRowsOf(in.Ends, p), LeastReliable: TestRowsOf(in.LeastReliable, p, now), Slowest: slowRowsOf(in.Slowest, p),
-		Problem: Line(in.Problem),
+		Period: p, Any: insights.Period.Runs > 0, Figures: figuresOf(insights),
+		Runs: dayBarsOf(insights.Daily, insights.Period), Durations: dayLineOf(insights.Daily),
+		Ends: endRowsOf(insights.Ends, p), LeastReliable: TestRowsOf(insights.LeastReliable, p, now), Slowest: slowRowsOf(insights.Slowest, p),
+		Problem: Line(insights.Problem),
 	}
-	for _, place := range in.Places {
+	for _, place := range insights.Places {
 		page.Triggers, page.Environments = append(page.Triggers, place.Trigger), append(page.Environments, place.Environment)
 	}
 	page.Triggers, page.Environments = choicesWith(page.Triggers, p.Trigger), choicesWith(page.Environments, p.Environment)
-	page.Lead = leadOf(in)
-	if len(in.LeastReliable) > 0 {
-		if most := in.LeastReliable[0]; most.Failed > 1 && 2*most.Failed > badRuns(in.Period) {
+	page.Lead = leadOf(insights)
+	if len(insights.LeastReliable) > 0 {
+		if most := insights.LeastReliable[0]; most.Failed > 1 && 2*most.Failed > badRuns(insights.Period) {
 			page.Worst = &page.LeastReliable[0]
 		}
 	}
@@ -73,14 +74,14 @@ func badRuns(p httpapi.InsightsPeriod) int { return p.Failed + p.TimedOut + p.Er
 
 func verdicts(p httpapi.InsightsPeriod) int { return p.Passed + badRuns(p) }
 
-func leadOf(in httpapi.Insights) view.Lead {
-	p, all := in.Period, verdicts(in.Period)
+func leadOf(insights httpapi.Insights) view.Lead {
+	p, all := insights.Period, verdicts(insights.Period)
 	switch {
 	case p.Runs == 0:
-		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("No run ended in the last %d days.", in.Days)}
+		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("No run ended in the last %d days.", insights.Days)}
 	case all == 0:
 		return view.Lead{Key: view.NoRun.Key, Text: fmt.Sprintf("%s ended in the last %d days, none of them with a verdict.",
-			plaintext.Count(p.Runs, "run"), in.Days)}
+			plaintext.Count(p.Runs, "run"), insights.Days)}
 	}
 	lead := view.Lead{Key: "passed", Text: fmt.Sprintf("All %d runs passed", p.Passed)}
 	switch {
@@ -91,31 +92,32 @@ func leadOf(in httpapi.Insights) view.Lead {
 	case p.Passed < all:
 		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
 	}
-	lead.Text += beforeSentence(in) + "."
+	lead.Text += beforeSentence(insights) + "."
 	if p.Quarantined > 0 {
 		lead.Text += fmt.Sprintf(" Of these, %d passed although quarantined tests failed.", p.Quarantined)
 	}
 	return lead
 }
 
-func beforeSentence(in httpapi.Insights) string {
-	if in.Before == nil || verdicts(*in.Before) == 0 {
+func beforeSentence(insights httpapi.Insights) string {
+	if insights.Before == nil || verdicts(*insights.Before) == 0 {
 		return ""
 	}
-	points := passPoints(in)
-	switch rounded := math.Round(math.Abs(points)); {
+	points := passPoints(insights)
+	rounded := math.Round(math.Abs(points))
+	switch {
 	case rounded < 1:
-		return fmt.Sprintf(", about as many as in the %d days before", in.Days)
+		return fmt.Sprintf(", about as many as in the %d days before", insights.Days)
 	case points > 0:
-		return fmt.Sprintf(", %s more than in the %d days before", plaintext.Count(int(rounded), "point"), in.Days)
+		return fmt.Sprintf(", %s more than in the %d days before", plaintext.Count(int(rounded), "point"), insights.Days)
 	default:
-		return fmt.Sprintf(", %s less than in the %d days before", plaintext.Count(int(rounded), "point"), in.Days)
+		return fmt.Sprintf(", %s less than in the %d days before", plaintext.Count(int(rounded), "point"), insights.Days)
 	}
 }
 
 // passPoints is by how many percent points the rate changed.
-func passPoints(in httpapi.Insights) float64 {
-	return 100 * (rate(in.Period) - rate(*in.Before))
+func passPoints(insights httpapi.Insights) float64 {
+	return 100 * (rate(insights.Period) - rate(*insights.Before))
 }
 
 func rate(p httpapi.InsightsPeriod) float64 {
@@ -125,14 +127,14 @@ func rate(p httpapi.InsightsPeriod) float64 {
 	return 0
 }
 
-func figuresOf(in httpapi.Insights) []Figure {
-	p, before := in.Period, cmp.Or(in.Before, &httpapi.InsightsPeriod{})
+func figuresOf(insights httpapi.Insights) []Figure {
+	p, before := insights.Period, cmp.Or(insights.Before, &httpapi.InsightsPeriod{})
 	passed := Figure{Name: "Passed", Value: "–"}
 	if all := verdicts(p); all > 0 {
 		passed.Value = ratePercent(p.Passed, all)
 	}
 	if verdicts(p) > 0 && verdicts(*before) > 0 {
-		passed.Change = pointsChange(passPoints(in))
+		passed.Change = pointsChange(passPoints(insights))
 	}
 	return []Figure{
 		passed,
@@ -146,12 +148,12 @@ func median(q httpapi.Quantiles) float64 { return q.Median }
 func p95(q httpapi.Quantiles) float64    { return q.P95 }
 
 // ratePercent has a decimal, by which teams see a small change.
-func ratePercent(n, of int) string {
-	text := fmt.Sprintf("%.1f%%", 100*float64(n)/float64(of))
-	if n < of && text == "100.0%" {
+func ratePercent(n, total int) string {
+	text := fmt.Sprintf("%.1f%%", 100*float64(n)/float64(total))
+	if n < total && text == "100.0%" {
 		return "99.9%"
 	}
-	if n == of {
+	if n == total {
 		return "100%"
 	}
 	return text
@@ -168,16 +170,17 @@ func pointsChange(points float64) *Change {
 	}
 }
 
-func duration(name string, now, before httpapi.Quantiles, of func(httpapi.Quantiles) float64) Figure {
+func duration(name string, now, before httpapi.Quantiles, quantile func(httpapi.Quantiles) float64) Figure {
 	if now.Count == 0 {
 		return Figure{Name: name, Value: "–"}
 	}
-	f := Figure{Name: name, Value: seconds(of(now))}
+	f := Figure{Name: name, Value: seconds(quantile(now))}
 	if before.Count == 0 {
 		return f
 	}
-	switch d := min(of(now), maxMilliseconds/1000) - min(of(before), maxMilliseconds/1000); {
-	case math.Abs(d) < 1 || math.Abs(d) < .01*of(before) || math.IsNaN(d):
+	d := min(quantile(now), maxMilliseconds/1000) - min(quantile(before), maxMilliseconds/1000)
+	switch {
+	case math.Abs(d) < 1 || math.Abs(d) < .01*quantile(before) || math.IsNaN(d):
 		f.Change = &Change{"as before", "same"}
 	case d > 0:
 		f.Change = &Change{view.Duration(time.Duration(d*float64(time.Second))) + " longer", "worse"}

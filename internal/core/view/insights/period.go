@@ -97,14 +97,14 @@ func (p Period) Choices(extra ...string) (all []Choice) {
 }
 
 // TestQuery returns the query of the page of a test, as it did in a place.
-func (p Period) TestQuery(name string, in httpapi.Place) string {
-	q := Period{Days: p.Days, Trigger: in.Trigger, Environment: in.Environment}.values()
+func (p Period) TestQuery(name string, place httpapi.Place) string {
+	q := Period{Days: p.Days, Trigger: place.Trigger, Environment: place.Environment}.values()
 	q.Set("name", name)
 	return query(q)
 }
 
-// RunsQuery returns the query of the list of runs that ended in a state.
-func (p Period) RunsQuery(state string) string {
+// runsQuery returns the query of the list of runs that ended in a state.
+func (p Period) runsQuery(state string) string {
 	return query(view.Filter{State: state, Trigger: p.Trigger, Environment: p.Environment, Archive: true}.Query())
 }
 
@@ -145,7 +145,8 @@ func seconds(s float64) string {
 // since names a moment as people do: 10:14 today, Tuesday 10:14, 3 November, 10:14. All are in UTC.
 func since(at, now time.Time) string {
 	at = at.UTC()
-	switch days := view.Midnight(now).Sub(view.Midnight(at)) / day; {
+	days := view.Midnight(now).Sub(view.Midnight(at)) / day
+	switch {
 	case days == 0:
 		return at.Format("15:04 UTC") + " today"
 	case days == 1:
@@ -162,7 +163,8 @@ func since(at, now time.Time) string {
 // sinceDay is since in a word.
 func sinceDay(at, now time.Time) string {
 	at = at.UTC()
-	switch days := view.Midnight(now).Sub(view.Midnight(at)) / day; {
+	days := view.Midnight(now).Sub(view.Midnight(at)) / day
+	switch {
 	case days == 0:
 		return "today"
 	case days == 1:
@@ -187,15 +189,15 @@ func times(n int) string {
 }
 
 // percentOf never says all or none of what is almost all or none.
-func percentOf(n, of int) string {
-	if of <= 0 {
+func percentOf(n, total int) string {
+	if total <= 0 {
 		return "–"
 	}
-	p := 100 * float64(n) / float64(of)
+	p := 100 * float64(n) / float64(total)
 	switch {
 	case n > 0 && p < 1:
 		return fmt.Sprintf("%.1f%%", max(p, .1))
-	case n < of && p >= 99:
+	case n < total && p >= 99:
 		return fmt.Sprintf("%.1f%%", min(p, 99.9))
 	default:
 		return fmt.Sprintf("%.0f%%", p)

@@ -14,9 +14,9 @@ import (
 const quarantineFor = 14 * day
 
 // quarantineOf returns a Quarantine of a test that fails, to complete and apply.
-func quarantineOf(name string, in httpapi.TestInPlace, namespace string, now time.Time) string {
+func quarantineOf(name string, place httpapi.TestInPlace, namespace string, now time.Time) string {
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(in.Trigger + "\n" + name)) // it never fails
+	_, _ = hash.Write([]byte(place.Trigger + "\n" + name)) // it never fails
 	return fmt.Sprintf(`apiVersion: postflight.dev/v1alpha1
 kind: Quarantine
 metadata:
@@ -31,8 +31,9 @@ spec:
   owner: # who repairs it
   since: %s
   until: %s
-`, in.Trigger, hash.Sum32(), namespace, in.Trigger, in.Environment, yamlString(name),
-		yamlString("Fails since "+in.Failing.First.CreatedAt.UTC().Format("2 January 2006")+"."), yamlDay(now), yamlDay(now.Add(quarantineFor)))
+`, place.Trigger, hash.Sum32(), namespace, place.Trigger, place.Environment, yamlString(name),
+		yamlString("Fails since "+place.Failing.First.CreatedAt.UTC().Format("2 January 2006")+"."),
+		yamlDay(now), yamlDay(now.Add(quarantineFor)))
 }
 
 func yamlDay(at time.Time) string { return yamlString(at.UTC().Format(time.DateOnly)) }

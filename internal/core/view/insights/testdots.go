@@ -33,8 +33,8 @@ type TestDot struct {
 
 const dotsHeight, dotsAbove, dotsBelow = 164.0, 28.0, 10.0 // in pixels: the text of the mark is above the dots
 
-func testDotsOf(in httpapi.TestInPlace, now time.Time) TestDots {
-	runs := slices.Clone(in.Last)
+func testDotsOf(place httpapi.TestInPlace, now time.Time) TestDots {
+	runs := slices.Clone(place.Last)
 	slices.Reverse(runs)
 	took := make([]float64, len(runs))
 	for i, r := range runs {
@@ -58,7 +58,7 @@ func testDotsOf(in httpapi.TestInPlace, now time.Time) TestDots {
 			title += ", " + row.At.Exact
 		}
 		d.Dots = append(d.Dots, TestDot{ID: r.ID, Namespace: r.Namespace, Key: row.State.Key, Title: title, X: p.Dots[i].X, Y: p.Dots[i].Y})
-		if in.Failing != nil && in.Failing.First.ID == r.ID && i > 0 {
+		if place.Failing != nil && place.Failing.First.ID == r.ID && i > 0 {
 			d.Mark, d.Text = p.Between(i), "first failed"
 			if row.Commit != "" {
 				d.Text = "first failed with " + row.Commit
@@ -69,11 +69,11 @@ func testDotsOf(in httpapi.TestInPlace, now time.Time) TestDots {
 	if len(runs) > 0 {
 		d.Oldest, d.Newest = view.TimeOf(runs[0].CreatedAt, now), view.TimeOf(runs[len(runs)-1].CreatedAt, now)
 	}
-	d.Words = dotsWords(runs, in)
+	d.Words = dotsWords(runs, place)
 	return d
 }
 
-func dotsWords(runs []httpapi.TestRun, in httpapi.TestInPlace) string {
+func dotsWords(runs []httpapi.TestRun, place httpapi.TestInPlace) string {
 	failed := 0
 	for _, r := range runs {
 		if r.State == httpapi.TestFailed {
@@ -81,9 +81,9 @@ func dotsWords(runs []httpapi.TestRun, in httpapi.TestInPlace) string {
 		}
 	}
 	text := fmt.Sprintf("The last %s of the test in %s by how long it took, the oldest on the left: %d failed.",
-		plaintext.Count(len(runs), "run"), placeName(in.Place), failed)
-	if in.Failing != nil {
-		text += fmt.Sprintf(" The last %s.", plaintext.Count(in.Failing.Runs, "run")+" failed")
+		plaintext.Count(len(runs), "run"), placeName(place.Place), failed)
+	if place.Failing != nil {
+		text += fmt.Sprintf(" The last %s.", plaintext.Count(place.Failing.Runs, "run")+" failed")
 	}
 	return text
 }

@@ -37,27 +37,27 @@ func commitOfRun(r httpapi.TestRun) *CommitOfRun {
 
 // testLeadOf speaks of the chosen place if the test fails there, or else of the first in which it fails.
 func testLeadOf(t httpapi.TestHistory, chosen int, now time.Time) TestLead {
-	in := t.Places[chosen]
+	place := t.Places[chosen]
 	failing := 0
 	for _, other := range t.Places {
 		if other.Failing == nil {
 			continue
 		}
-		if failing++; in.Failing == nil {
-			in = other
+		if failing++; place.Failing == nil {
+			place = other
 		}
 	}
-	if in.Failing == nil {
-		return TestLead{Text: notFailing(t, in, now)}
+	if place.Failing == nil {
+		return TestLead{Text: notFailing(t, place, now)}
 	}
-	f := in.Failing
-	lead := TestLead{Since: view.TimeOf(f.First.CreatedAt, now), SinceText: since(f.First.CreatedAt, now), Place: placeName(in.Place),
+	f := place.Failing
+	lead := TestLead{Since: view.TimeOf(f.First.CreatedAt, now), SinceText: since(f.First.CreatedAt, now), Place: placeName(place.Place),
 		First: commitOfRun(f.First), Compare: view.SafeURL(f.CompareURL), Others: failing - 1}
 	if f.Before != nil {
 		lead.Before = commitOfRun(*f.Before)
 	}
-	if in.Flips >= comesAndGoes {
-		lead.Rest = fmt.Sprintf("It comes and goes: %d flips in %d days.", in.Flips, t.Days)
+	if place.Flips >= comesAndGoes {
+		lead.Rest = fmt.Sprintf("It comes and goes: %d flips in %d days.", place.Flips, t.Days)
 	}
 	return lead
 }
@@ -74,23 +74,23 @@ func (l TestLead) Sentence() string {
 	return text + "."
 }
 
-func notFailing(t httpapi.TestHistory, in httpapi.TestInPlace, now time.Time) string {
+func notFailing(t httpapi.TestHistory, place httpapi.TestInPlace, now time.Time) string {
 	var runs, failed, flaky, flips int
 	for _, other := range t.Places {
 		runs, failed, flaky = runs+other.Runs, failed+other.Failed, flaky+other.Flaky
 		if other.Flips > flips {
-			flips, in = other.Flips, other
+			flips, place = other.Flips, other
 		}
 	}
-	in0 := ""
+	inPlace := ""
 	if len(t.Places) > 1 {
-		in0 = " in " + placeName(in.Place)
+		inPlace = " in " + placeName(place.Place)
 	}
 	switch {
 	case runs == 0:
 		return fmt.Sprintf("It was skipped in all runs of the last %d days.", t.Days)
 	case flips >= comesAndGoes:
-		return fmt.Sprintf("Comes and goes: %d flips in %d days%s. It passed in the last run, %s.", flips, t.Days, in0, lastRan(in, now))
+		return fmt.Sprintf("Comes and goes: %d flips in %d days%s. It passed in the last run, %s.", flips, t.Days, inPlace, lastRan(place, now))
 	case failed == 0 && flaky > 0:
 		return fmt.Sprintf("It never failed in %s of the last %d days, but passed only when it was repeated in %d of them.",
 			plaintext.Count(runs, "run"), t.Days, flaky)
@@ -100,14 +100,14 @@ func notFailing(t httpapi.TestHistory, in httpapi.TestInPlace, now time.Time) st
 		return fmt.Sprintf("It passed in all %d runs of the last %d days.", runs, t.Days)
 	}
 	text := fmt.Sprintf("It failed in %d of %s of the last %d days.", failed, plaintext.Count(runs, "run"), t.Days)
-	if at := passesSince(in); !at.IsZero() {
-		return fmt.Sprintf("Passes since %s%s. %s", since(at, now), in0, text)
+	if at := passesSince(place); !at.IsZero() {
+		return fmt.Sprintf("Passes since %s%s. %s", since(at, now), inPlace, text)
 	}
 	return "It passes. " + text
 }
 
-func lastRan(in httpapi.TestInPlace, now time.Time) string {
-	for _, r := range in.Last {
+func lastRan(place httpapi.TestInPlace, now time.Time) string {
+	for _, r := range place.Last {
 		if r.State != httpapi.TestSkipped {
 			return plaintext.Ago(r.CreatedAt, now)
 		}
@@ -116,8 +116,8 @@ func lastRan(in httpapi.TestInPlace, now time.Time) string {
 }
 
 // passesSince returns the first run in which the test passed after its last failure; zero if none of the last runs failed.
-func passesSince(in httpapi.TestInPlace) (at time.Time) {
-	for _, r := range in.Last {
+func passesSince(place httpapi.TestInPlace) (at time.Time) {
+	for _, r := range place.Last {
 		switch r.State {
 		case httpapi.TestFailed:
 			return at

@@ -89,8 +89,8 @@ func TestPageOf(t httpapi.TestHistory, p Period, namespace string, now time.Time
 	if !page.Known {
 		return page
 	}
-	i := max(0, slices.IndexFunc(t.Places, func(in httpapi.TestInPlace) bool {
-		return (p.Trigger == "" || in.Trigger == p.Trigger) && (p.Environment == "" || in.Environment == p.Environment)
+	i := max(0, slices.IndexFunc(t.Places, func(place httpapi.TestInPlace) bool {
+		return (p.Trigger == "" || place.Trigger == p.Trigger) && (p.Environment == "" || place.Environment == p.Environment)
 	}))
 	chosen := t.Places[i]
 	page.State, page.Lead = stateOfTest(t.Places), testLeadOf(t, i, now)
@@ -136,14 +136,14 @@ func (page *TestPage) Recent() []TestRunRow {
 func stateOfTest(places []httpapi.TestInPlace) TestState {
 	ran := false
 	state := TestPassing
-	for _, in := range places {
-		if in.Failing != nil {
+	for _, place := range places {
+		if place.Failing != nil {
 			return TestFailing
 		}
-		if in.Flips >= comesAndGoes {
+		if place.Flips >= comesAndGoes {
 			state = TestUnsure
 		}
-		ran = ran || in.Runs > 0
+		ran = ran || place.Runs > 0
 	}
 	if !ran {
 		return TestSkipped
@@ -155,45 +155,46 @@ func (page *TestPage) addPlaces(t httpapi.TestHistory, chosen int, now time.Time
 	if len(t.Places) < 2 {
 		return
 	}
-	for i, in := range t.Places {
+	for i, place := range t.Places {
 		if len(page.Places) == maxPlaces {
 			page.MorePlaces = len(t.Places) - maxPlaces
 			break
 		}
-		row := PlaceRow{Name: placeName(in.Place), Query: page.TestQuery(t.Name, in.Place), Current: i == chosen,
-			State: stateOfTest([]httpapi.TestInPlace{in}),
-			Strip: StripOf(outcomesOf(in.Last)), Failed: fmt.Sprintf("%d of %d failed", in.Failed, in.Runs),
-			Median: milliseconds(in.MedianMilliseconds)}
-		if in.Failing != nil {
-			row.Since = view.TimeOf(in.Failing.First.CreatedAt, now)
+		row := PlaceRow{Name: placeName(place.Place), Query: page.TestQuery(t.Name, place.Place), Current: i == chosen,
+			State: stateOfTest([]httpapi.TestInPlace{place}),
+			Strip: StripOf(outcomesOf(place.Last)), Failed: fmt.Sprintf("%d of %d failed", place.Failed, place.Runs),
+			Median: milliseconds(place.MedianMilliseconds)}
+		if place.Failing != nil {
+			row.Since = view.TimeOf(place.Failing.First.CreatedAt, now)
 		}
 		page.Places = append(page.Places, row)
 	}
 }
 
-func testFigures(t httpapi.TestHistory, in httpapi.TestInPlace) []Figure {
-	goes := Figure{Name: "Comes and goes", Value: "no", Note: plaintext.Count(in.Flips, "flip")}
-	if in.Flips >= comesAndGoes {
+func testFigures(t httpapi.TestHistory, place httpapi.TestInPlace) []Figure {
+	goes := Figure{Name: "Comes and goes", Value: "no", Note: plaintext.Count(place.Flips, "flip")}
+	if place.Flips >= comesAndGoes {
 		goes.Value = "yes"
 	}
-	retried := Figure{Name: "Passed when repeated", Value: fmt.Sprint(in.Flaky), Note: "of " + plaintext.Count(in.Runs, "run")}
+	retried := Figure{Name: "Passed when repeated", Value: fmt.Sprint(place.Flaky), Note: "of " + plaintext.Count(place.Runs, "run")}
 	seen := Figure{Name: "Seen in", Value: fmt.Sprint(len(t.Places)), Note: "places"}
 	if len(t.Places) == 1 {
 		seen.Note = "place"
 	}
 	return []Figure{
-		{Name: fmt.Sprintf("Passed, %d days", t.Days), Value: percentOf(in.Passed, in.Runs), Note: fmt.Sprintf("%d of %d", in.Passed, in.Runs)},
+		{Name: fmt.Sprintf("Passed, %d days", t.Days), Value: percentOf(place.Passed, place.Runs),
+			Note: fmt.Sprintf("%d of %d", place.Passed, place.Runs)},
 		goes, retried,
-		{Name: "Takes, median", Value: milliseconds(in.MedianMilliseconds)},
+		{Name: "Takes, median", Value: milliseconds(place.MedianMilliseconds)},
 		seen,
 	}
 }
 
-func testSaysOf(f httpapi.FailureText, in httpapi.TestInPlace, now time.Time) TestSays {
+func testSaysOf(f httpapi.FailureText, place httpapi.TestInPlace, now time.Time) TestSays {
 	text, _ := plaintext.Block(f.Text, maxTestText)
 	message, _ := plaintext.Block(f.Message, maxTestText)
 	return TestSays{Times: times(f.Times), Message: cmp.Or(message, "It says nothing."), Text: withoutStart(text, message),
-		First: view.TimeOf(f.FirstAt, now), Last: view.TimeOf(f.LastAt, now), Run: f.LastRun, Space: in.Namespace}
+		First: view.TimeOf(f.FirstAt, now), Last: view.TimeOf(f.LastAt, now), Run: f.LastRun, Space: place.Namespace}
 }
 
 func testRunRowOf(r httpapi.TestRun, now time.Time) TestRunRow {

@@ -136,7 +136,7 @@ func endRowsOf(ends []httpapi.InsightsEnd, p Period) (rows []EndRow) {
 	}
 	for _, e := range ends {
 		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most),
-			Query: p.RunsQuery(e.State)}
+			Query: p.runsQuery(e.State)}
 		if e.Reason != e.State {
 			row.Why = plaintext.Line(e.Reason, logtext.MaxTestName)
 		}

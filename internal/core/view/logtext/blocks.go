@@ -61,8 +61,8 @@ func LineOf(number int, raw []byte) Line {
 	return Line{Number: number, Spans: Spans(raw), Error: failureLine.MatchString(PlainText(raw))}
 }
 
-// HTMLBytes returns the size of the line as HTML, or a little more.
-func (l Line) HTMLBytes() int {
+// htmlBytes returns the size of the line as HTML, or a little more.
+func (l Line) htmlBytes() int {
 	const line, span, escaped = 150, 32, len("&#34;")
 	n := line
 	for _, s := range l.Spans {

@@ -46,15 +46,15 @@ func QueryAround(log string, number int) url.Values {
 
 // EachLine calls visit with at most maxRawLine bytes of each line, until it returns false.
 func EachLine(log io.Reader, visit func(number int, line []byte) bool) error {
-	in := bufio.NewReaderSize(log, maxRawLine)
+	input := bufio.NewReaderSize(log, maxRawLine)
 	for number := 1; ; number++ {
-		line, err := in.ReadSlice('\n')
+		line, err := input.ReadSlice('\n')
 		if len(line) == 0 && err != nil {
 			return ignoreEOF(err)
 		}
 		ended := !visit(number, line)
 		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = in.ReadSlice('\n')
+			_, err = input.ReadSlice('\n')
 		}
 		if ended || err != nil {
 			return ignoreEOF(err)
@@ -137,7 +137,7 @@ func (k *keptLines) addLast(line []byte) {
 func fit(lines iter.Seq2[int, []byte]) (n int) {
 	size := 0
 	for _, line := range lines {
-		if size += LineOf(0, line).HTMLBytes(); size > maxPartHTML && n > 0 {
+		if size += LineOf(0, line).htmlBytes(); size > maxPartHTML && n > 0 {
 			break
 		}
 		n++

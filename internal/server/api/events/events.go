@@ -115,7 +115,7 @@ func (a *API) takeEvent(w http.ResponseWriter, r *exchange.Request, sources []ev
 	answer, answered := &httpapi.EventResult{}, false
 	var failed error
 	for _, s := range sources {
-		a.As(r, auth.Principal{Team: s.Team, Grant: grant.Grant{Actions: []grant.Action{grant.Notify, grant.Act}},
+		a.ContinueAs(r, auth.Principal{Team: s.Team, Grant: grant.Grant{Actions: []grant.Action{grant.Notify, grant.Act}},
 			Sender: auth.Sender{Kind: "event", Name: s.Object.Namespace + "/" + s.Object.Name, Text: "the EventSource " + s.Object.Name}})
 		err := a.Answer(w, r, func(http.ResponseWriter, *exchange.Request) error {
 			if !r.Acquire(a.events) {

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // TestDeploymentStatus: a deployment that has succeeded starts the run that a notification with the same values would start.
@@ -163,18 +164,14 @@ func TestEventsThatStartNothing(t *testing.T) {
 
 // earlier is a run of the commit.
 func earlier(name, environment string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name,
 			CreationTimestamp: metav1.NewTime(apitest.Noon.Add(-time.Minute))},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger: v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"}, Environment: environment, Attempt: 1,
 			Deployment: v1alpha1.Deployment{SHA: apitest.SHA, Branch: "main"},
 		},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 // TestEventsListFewRuns: an event of one repository lists no runs of others.

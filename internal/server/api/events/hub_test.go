@@ -28,6 +28,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/usecase/events"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 const (
@@ -71,15 +72,11 @@ func startHubWith(t *testing.T, faults interceptor.Funcs, objects ...client.Obje
 }
 
 func source(change ...func(*v1alpha1.EventSource)) *v1alpha1.EventSource {
-	s := &v1alpha1.EventSource{
+	return build.With(&v1alpha1.EventSource{
 		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: "github"},
 		Spec: v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub,
 			Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "github"}},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 func clientUID(uid string) types.UID { return types.UID(uid) }
@@ -121,10 +118,7 @@ func deliver(kind string, body []byte, change ...func(*http.Request)) *http.Requ
 	r.Header.Set("X-GitHub-Event", kind)
 	r.Header.Set("X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958")
 	r.Header.Set("X-Hub-Signature-256", signature(eventSecret, body))
-	for _, c := range change {
-		c(r)
-	}
-	return r
+	return build.With(r, change...)
 }
 
 func toApp(body []byte) func(*http.Request) {

@@ -84,13 +84,13 @@ var dispatchCodes = map[dispatch.ErrorKind]string{
 
 // DispatchFailure has the known results, unless they are gone with the namespace.
 func DispatchFailure(err error, r dispatch.Result) error {
-	whole, ok := errors.AsType[*dispatch.Error](err)
+	failed, ok := errors.AsType[*dispatch.Error](err)
 	if !ok {
 		return err
 	}
-	f := &Failure{Code: dispatchCodes[whole.Kind], Message: whole.Message, Cause: whole.Unwrap()}
+	f := &Failure{Code: dispatchCodes[failed.Kind], Message: failed.Message, Cause: failed.Unwrap()}
 	for _, t := range r.Triggers {
-		if t.Decision != dispatch.Unknown && whole.Kind != dispatch.NamespaceGone {
+		if t.Decision != dispatch.Unknown && failed.Kind != dispatch.NamespaceGone {
 			f.Results = append(f.Results, NewResult(t))
 		}
 	}

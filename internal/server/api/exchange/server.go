@@ -42,7 +42,7 @@ type Server struct {
 	metrics  *metrics
 	InFlight *fairness.TeamLimiter // authenticated requests
 	Large    *fairness.TeamLimiter // those with a large body
-	Listing  *fairness.TeamLimiter // those that read from the archive
+	Archive  *fairness.TeamLimiter // those that read from the archive
 }
 
 // New returns a Server.
@@ -52,7 +52,7 @@ func New(c Config) *Server {
 		metrics:  newMetrics(),
 		InFlight: fairness.NewTeamLimiter(c.Limits.InFlight),
 		Large:    fairness.NewTeamLimiter(c.Limits.Large),
-		Listing:  fairness.NewTeamLimiter(c.Limits.Listing),
+		Archive:  fairness.NewTeamLimiter(c.Limits.Archive),
 	}
 }
 
@@ -86,15 +86,15 @@ func (s *Server) Answer(w http.ResponseWriter, r *Request, handle Handler) error
 
 // AcquireArchive takes a slot for reading from the archive.
 func (s *Server) AcquireArchive(r *Request) error {
-	if r.Acquire(s.Listing) {
+	if r.Acquire(s.Archive) {
 		return nil
 	}
 	return Overloaded("The server is reading from the archive for as many requests as it can, or for as many of this team as leave room " +
 		"for others. Send the request again in a few seconds.")
 }
 
-// As continues a request that concerns several teams for the next Principal. Each team has its own audit line.
-func (s *Server) As(r *Request, next auth.Principal) {
+// ContinueAs continues a request that concerns several teams for the next Principal. Each team has its own audit line.
+func (s *Server) ContinueAs(r *Request, next auth.Principal) {
 	if r.Principal.Team != nil {
 		s.auditLine(r, r.TeamStatus, s.Clock.Since(r.ReceivedAt))
 	}
@@ -233,7 +233,7 @@ func (s *Server) Collectors() []prometheus.Collector {
 		m.requests, m.seconds, m.notifications, m.teams,
 		Gauge("postflight_http_requests_in_flight", "HTTP requests that are being answered.", s.InFlight.InUse),
 		Gauge("postflight_http_requests_large", "Notifications that are being answered and have a large body, or are dry runs.", s.Large.InUse),
-		Gauge("postflight_http_requests_listing", "Requests that list runs with those in the archive.", s.Listing.InUse),
+		Gauge("postflight_http_requests_listing", "Requests that read from the archive.", s.Archive.InUse),
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // otherPods have stored so many files, with so many bytes.
@@ -56,15 +57,11 @@ func runWithPod(change ...func(*v1alpha1.Suite, *batchv1.Job, *corev1.Pod)) []cl
 }
 
 func runNamed(name string, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-	s := &v1alpha1.Suite{
+	return build.With(&v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name, UID: types.UID("uid-" + name),
 			CreationTimestamp: metav1.NewTime(apitest.Noon)},
 		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging"},
-	}
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	}, change...)
 }
 
 // counted is a run that ended with results, so many minutes after noon.

@@ -33,8 +33,8 @@ type Limits struct {
 	Waiting int
 	MaxWait time.Duration
 	runs.Limits
-	// Listing bounds the requests that list runs with those in the archive.
-	Listing int
+	// Archive bounds the requests that read from the archive.
+	Archive int
 	// EventBytes bounds the body of an event, EventTimeout the time for it, and Events how many are answered at once. Of bodies whose
 	// signature is not checked yet, UnverifiedBytes are in memory, and as much of sources that verified an event lately.
 	EventBytes, UnverifiedBytes int64
@@ -67,7 +67,7 @@ func Default() Limits {
 		Waiting: 5625,
 		MaxWait: 55 * time.Second, // Below the 60 s after which clients and proxies give up on a silent connection.
 		Limits:  runs.DefaultLimits(),
-		Listing: 18, // 16 for one team. Each reads up to 8 records of at most 250 KiB at once: 36 MiB.
+		Archive: 18, // 16 for one team. Each reads up to 8 records of at most 250 KiB at once: 36 MiB.
 	}
 	l.setConnections()
 	l.setEvents()

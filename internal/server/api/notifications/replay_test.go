@@ -24,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/replay"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
@@ -93,10 +94,7 @@ func replayOf(content string, change ...func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, replayPath, strings.NewReader(content))
 	r.Header.Set("Authorization", "Bearer "+apitest.GoodKey)
 	r.Header.Set("Content-Type", "application/yaml")
-	for _, c := range change {
-		c(r)
-	}
-	return r
+	return build.With(r, change...)
 }
 
 // TestReplay: what was notified before can be replayed, also what matched nothing, and nothing is created.

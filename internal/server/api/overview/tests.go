@@ -73,18 +73,18 @@ func (a *API) GetTest(w http.ResponseWriter, r *exchange.Request) error {
 	return nil
 }
 
-func (a *API) linkRuns(in *httpapi.TestInPlace) {
+func (a *API) linkRuns(p *httpapi.TestInPlace) {
 	link := func(r *httpapi.TestRun) {
 		if r != nil {
 			r.URL = publicurl.Join(a.PublicURL, "/runs/"+r.Namespace+"/"+r.ID)
 		}
 	}
-	for i := range in.Last {
-		link(&in.Last[i])
+	for i := range p.Last {
+		link(&p.Last[i])
 	}
-	if in.Failing != nil {
-		link(&in.Failing.First)
-		link(in.Failing.Before)
+	if p.Failing != nil {
+		link(&p.Failing.First)
+		link(p.Failing.Before)
 	}
 }
 

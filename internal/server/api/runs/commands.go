@@ -77,6 +77,6 @@ func (a *API) rerunArchived(ctx context.Context, team *v1alpha1.Team, name strin
 }
 
 func isKind(err error, kind dispatch.ErrorKind) bool {
-	whole, ok := errors.AsType[*dispatch.Error](err)
-	return ok && whole.Kind == kind
+	failed, ok := errors.AsType[*dispatch.Error](err)
+	return ok && failed.Kind == kind
 }

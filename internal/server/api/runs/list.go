@@ -20,7 +20,7 @@ func (a *API) List(w http.ResponseWriter, r *exchange.Request) error {
 	if err != nil {
 		return err
 	}
-	if a.Runs.HasArchive() && !r.Acquire(a.Listing) {
+	if a.Runs.HasArchive() && !r.Acquire(a.Archive) {
 		return exchange.Overloaded("The server is listing runs for as many requests as it can, or for as many of this team as leave room " +
 			"for others. " +
 			"Send the request again in a few seconds.")

@@ -23,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -30,10 +31,7 @@ import (
 func stored(name string, minutes int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	s := apitest.ARun(name, minutes, v1alpha1.Passed("The tests passed."))
 	s.CreationTimestamp = metav1.NewTime(apitest.Created(minutes))
-	for _, c := range change {
-		c(s)
-	}
-	return s
+	return build.With(s, change...)
 }
 
 // asRecord is what the archive has of a Suite.
@@ -266,17 +264,17 @@ func TestPagesOfAnyRuns(t *testing.T) {
 // TestListingsAreFew: each may read many records.
 func TestListingsAreFew(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1)), Config: apitest.WithArchive(&apitest.FakeArchive{}),
-		Limits: func(l *limits.Limits) { l.Listing = 1 }})
-	h.Server.Listing.TryAcquire("other")
+		Limits: func(l *limits.Limits) { l.Archive = 1 }})
+	h.Server.Archive.TryAcquire("other")
 	if w := h.Exchange(apitest.Get(apitest.RunsPath)); w.Code != http.StatusServiceUnavailable ||
 		apitest.Decode[httpapi.Problem](t, w).FailureCode != "overloaded" {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
-	h.Server.Listing.Release("other")
+	h.Server.Archive.Release("other")
 	for range 3 {
 		h.List("")
 	}
-	if n := h.Server.Listing.InUse() + h.Server.InFlight.InUse(); n != 0 {
+	if n := h.Server.Archive.InUse() + h.Server.InFlight.InUse(); n != 0 {
 		t.Errorf("%d slots are taken after all answers", n)
 	}
 }

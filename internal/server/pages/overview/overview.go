@@ -190,10 +190,10 @@ func (u *Pages) archived(r *site.Request, e *v1alpha1.Environment, day, now time
 	if u.Deployments == nil || end.After(now) {
 		return nil
 	}
-	if !u.Listing.TryAcquire(r.Namespace()) { // as many pages read from the archive as this team may
+	if !u.Archive.TryAcquire(r.Namespace()) { // as many pages read from the archive as this team may
 		return nil
 	}
-	defer u.Listing.Release(r.Namespace())
+	defer u.Archive.Release(r.Namespace())
 	all, err := u.Deployments(r.Context(), r.Team, e.Name, record.Span{After: day, Before: end})
 	if err != nil {
 		u.Log.Info("the page of a day lacks what the archive has", "namespace", e.Namespace, "environment", e.Name, "reason", err.Error())

@@ -41,7 +41,7 @@ type Config struct {
 	Lease        func(context.Context) (*coordinationv1.Lease, error)
 	StoreProblem func() string
 	// Deployments returns what the archive has of a span, newest first; nil without one.
-	Deployments func(ctx context.Context, team *v1alpha1.Team, environment string, in record.Span) ([]httpapi.Deployment, error)
+	Deployments func(ctx context.Context, team *v1alpha1.Team, environment string, span record.Span) ([]httpapi.Deployment, error)
 	Tests       Tests // nil without a store
 }
 

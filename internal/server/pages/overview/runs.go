@@ -83,11 +83,11 @@ func (u *Pages) selectRuns(f view.Filter, all []*v1alpha1.Suite, before *record.
 
 // addArchived asks the store, so such a page is not live.
 func (u *Pages) addArchived(r *site.Request, d *runsData, before *record.Run) {
-	if !u.Listing.TryAcquire(r.Namespace()) {
+	if !u.Archive.TryAcquire(r.Namespace()) {
 		d.Problem = "Too many people look at archived runs right now. Reload the page in a few seconds."
 		return
 	}
-	defer u.Listing.Release(r.Namespace())
+	defer u.Archive.Release(r.Namespace())
 	found := u.Runs.List(r.Context(), r.Team, runs.Query{Matches: d.Filter.Selector(), Limit: u.Limits.PageRuns, Before: before})
 	for _, e := range found.Entries {
 		row := view.RowOf(e.Suite, 0, u.Clock.Now())

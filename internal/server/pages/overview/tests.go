@@ -47,10 +47,10 @@ func historyQuery(p insights.Period) history.Query {
 
 // readTests calls read unless the team reads from the store as often as it may, and returns why a page lacks what it reads, or "".
 func (u *Pages) readTests(r *site.Request, read func() error) string {
-	if !u.Listing.TryAcquire(r.Namespace()) {
+	if !u.Archive.TryAcquire(r.Namespace()) {
 		return "Too many people look at the history of tests right now. Reload the page in a few seconds."
 	}
-	defer u.Listing.Release(r.Namespace())
+	defer u.Archive.Release(r.Namespace())
 	if err := read(); err != nil {
 		u.Log.Error(err, "the history of tests cannot be read", "team", r.Team.Name)
 		return "The object store cannot be read at the moment, and it has the tests of all runs. Reload the page in a minute. " +
@@ -63,15 +63,15 @@ func (u *Pages) readTests(r *site.Request, read func() error) string {
 func (u *Pages) InsightsPage(r *site.Request) (*site.Page, error) {
 	p := insights.ParsePeriod(r.URL.Query())
 	p.Text = "" // insights are not about single tests
-	in := httpapi.Insights{Days: p.Days}
+	figures := httpapi.Insights{Days: p.Days}
 	d := &insightsData{Store: u.Tests != nil}
 	if d.Store {
 		d.Unread = u.readTests(r, func() (err error) {
-			in, err = u.Tests.Insights(r.Context(), r.Team, historyQuery(p))
+			figures, err = u.Tests.Insights(r.Context(), r.Team, historyQuery(p))
 			return err
 		})
 	}
-	d.Page = insights.PageOf(in, p, u.Clock.Now())
+	d.Page = insights.PageOf(figures, p, u.Clock.Now())
 	return &site.Page{Template: "insights", Title: "Insights", Section: "insights", Description: d.Lead.Text, Data: d}, nil
 }
 

@@ -181,7 +181,7 @@ func (s *Site) limited(r *Request, answer func() error) error {
 		limiter = s.sending
 	case strings.HasPrefix(r.URL.Path, "/sign-in/"):
 		limiter = s.visiting
-	case IsStream(r):
+	case isStream(r):
 		limiter = s.streaming
 		if strings.HasSuffix(r.URL.Path, "/log/live") {
 			limiter = s.SendingLogs

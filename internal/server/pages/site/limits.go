@@ -12,7 +12,7 @@ type Limits struct {
 	Streaming int // live pages; logs that are being followed have runs.Limits.Logs
 	Unsent    int // bytes that were rendered and that browsers have not read
 	Sending   int // files and logs that are being sent, which may take long
-	Listing   int // lists with runs of the archive, which read records, and pages of tests and insights, which read summaries
+	Archive   int // lists with runs of the archive, which read records, and pages of tests and insights, which read summaries
 	Reading   int // logs that are being read for a page or searched
 	Visiting  int // requests that wait for the provider of identities
 	Renders   int // how often a second the live pages of one team are rendered
@@ -43,7 +43,7 @@ func DefaultLimits() Limits {
 		// Each has a connection to the store and buffers of 100 KiB: 14 MiB. Browsers load six pictures at once.
 		Sending: 144,
 		// Each reads up to 8 records at once, of 250 KiB if their variables are as large as they may be: 18 MiB at worst.
-		Listing: 9,
+		Archive: 9,
 		Reading: 9, // Each reads up to 16 MiB, which takes a tenth of a second, and keeps 1 MiB of it.
 		// Each may wait for 10 s, and costs a connection to the provider. Signing in with a key waits for none of them.
 		Visiting:  72,

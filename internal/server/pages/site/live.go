@@ -10,8 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/live"
 )
 
-// IsStream reports whether a browser asks for server-sent events.
-func IsStream(r *Request) bool {
+// isStream reports whether a browser asks for server-sent events.
+func isStream(r *Request) bool {
 	return r.Method == http.MethodGet &&
 		(strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") || strings.HasSuffix(r.Pattern, "/live"))
 }

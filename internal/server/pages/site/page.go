@@ -56,7 +56,7 @@ func (s *Site) document(r *Request, p *Page) document {
 // Serve answers with a page, or with its versions as they change.
 func (s *Site) Serve(kind Kind) func(http.ResponseWriter, *Request) error {
 	return func(w http.ResponseWriter, r *Request) error {
-		if IsStream(r) {
+		if isStream(r) {
 			return s.stream(w, r, kind)
 		}
 		p, err := kind.Build(r)

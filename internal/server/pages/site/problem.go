@@ -60,7 +60,7 @@ func (s *Site) Fail(w http.ResponseWriter, r *Request, err error) {
 	}
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
-		if r.Method == http.MethodGet && !IsStream(r) {
+		if r.Method == http.MethodGet && !isStream(r) {
 			w.Header().Set("Refresh", "5") // as a live page would continue
 		}
 	}

@@ -47,7 +47,7 @@ type Site struct {
 	Sealer  seal.Sealer
 	Changes *live.Broadcaster
 	Streams live.Config
-	Listing *fairness.TeamLimiter
+	Archive *fairness.TeamLimiter
 	Reading *fairness.TeamLimiter
 
 	hosts     map[string]bool
@@ -72,7 +72,7 @@ func New(c Config) (*Site, error) {
 		Config: c, Changes: live.NewBroadcaster(), versions: live.NewVersions(), paces: live.NewPaces(c.Limits.Renders),
 		rendering: fairness.NewTeamLimiter(c.Limits.Rendering), streaming: fairness.NewTeamLimiter(c.Limits.Streaming),
 		unsent: fairness.NewTeamLimiter(c.Limits.Unsent), sending: fairness.NewTeamLimiter(c.Limits.Sending),
-		Listing: fairness.NewTeamLimiter(c.Limits.Listing), Reading: fairness.NewTeamLimiter(c.Limits.Reading),
+		Archive: fairness.NewTeamLimiter(c.Limits.Archive), Reading: fairness.NewTeamLimiter(c.Limits.Reading),
 		visiting: fairness.NewTeamLimiter(c.Limits.Visiting),
 	}
 	s.Sealer.Secret = s.secret

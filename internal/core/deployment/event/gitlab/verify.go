@@ -27,11 +27,11 @@ const (
 
 // Format reads the events of GitLab.
 func Format() event.Format {
-	return event.Format{SecretProblem: SecretProblem, Verify: Verify, Decode: Decode}
+	return event.Format{SecretProblem: secretProblem, Verify: Verify, Decode: Decode}
 }
 
-// SecretProblem returns why a secret cannot be used, as a clause without the secret, or "".
-func SecretProblem(secret []byte) string {
+// secretProblem returns why a secret cannot be used, as a clause without the secret, or "".
+func secretProblem(secret []byte) string {
 	_, _, problem := secrets(secret)
 	return problem
 }
