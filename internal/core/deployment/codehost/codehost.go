@@ -42,16 +42,31 @@ var hosts = []Host{
 		Name: v1alpha1.GitHub, URL: "https://api.github.com", Site: "https://github.com/",
 		OwnerAndName: true, CommitPath: "/commit/", PullRequestPath: "/pull/", Sign: "#",
 		PerMinute: 80, PerHour: 500,
-		CheckRuns:   Words{"", "success", "failure", "timed_out", "cancelled", "cancelled", "failure"},
-		Statuses:    Words{"pending", "success", "failure", "failure", "error", "error", "error"},
-		Deployments: Words{"in_progress", "success", "failure", "failure", "error", "inactive", "error"},
+		CheckRuns: Words{
+			state.Success: "success", state.Failure: "failure", state.Timeout: "timed_out",
+			state.Canceled: "cancelled", state.Superseded: "cancelled", state.Error: "failure",
+		},
+		Statuses: Words{
+			state.Pending: "pending", state.Success: "success", state.Failure: "failure", state.Timeout: "failure",
+			state.Canceled: "error", state.Superseded: "error", state.Error: "error",
+		},
+		Deployments: Words{
+			state.Pending: "in_progress", state.Success: "success", state.Failure: "failure", state.Timeout: "failure",
+			state.Canceled: "error", state.Superseded: "inactive", state.Error: "error",
+		},
 	},
 	{
 		Name: v1alpha1.GitLab, URL: "https://gitlab.com", Site: "https://gitlab.com/",
 		CommitPath: "/-/commit/", PullRequestPath: "/-/merge_requests/", Sign: "!",
 		PerMinute: 300, PerHour: 6000, Permission: "the scope api and at least the role Developer",
-		Statuses:    Words{"running", "success", "failed", "failed", "canceled", "canceled", "failed"},
-		Deployments: Words{"running", "success", "failed", "failed", "canceled", "canceled", "failed"},
+		Statuses: Words{
+			state.Pending: "running", state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
+			state.Canceled: "canceled", state.Superseded: "canceled", state.Error: "failed",
+		},
+		Deployments: Words{
+			state.Pending: "running", state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
+			state.Canceled: "canceled", state.Superseded: "canceled", state.Error: "failed",
+		},
 	},
 }
 
