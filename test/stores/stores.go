@@ -130,7 +130,8 @@ func Rclone(t testing.TB) Server {
 	return waitFor(t, s)
 }
 
-// cephConfig is a cluster of one monitor and one OSD, which keeps objects in memory.
+// cephConfig is a cluster of one monitor and one OSD, which keeps objects in memory. The monitor, which keeps a few megabytes on disk, would
+// stop on a disk that is 95% full, however large it is.
 const cephConfig = `[global]
 fsid = %[1]s
 mon host = [v2:%[2]s,v1:%[3]s]
@@ -146,6 +147,8 @@ osd crush chooseleaf type = 0
 osd objectstore = memstore
 memstore device bytes = 8589934592
 mon allow pool size one = true
+mon data avail warn = 2
+mon data avail crit = 1
 mon data = %[4]s/mon
 osd data = %[4]s/osd
 run dir = %[4]s
