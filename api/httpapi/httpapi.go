@@ -12,7 +12,7 @@ type Notification struct {
 	SHA                  string            `json:"sha,omitempty"`
 	DeploymentType       string            `json:"deployment_type,omitempty"`
 	DeploymentURL        string            `json:"deployment_url,omitempty"`
-	HostingService       string            `json:"hosting_service,omitempty"` // default: GitHub
+	HostingService       string            `json:"hosting_service,omitempty"` // GitHub, the default, or GitLab
 	CommitURL            string            `json:"commit_url,omitempty"`
 	CommitMessage        string            `json:"commit_message,omitempty"` // the server keeps its first line
 	CommitAuthor         string            `json:"commit_author,omitempty"`  // a name; the server drops an e-mail address after it

@@ -31,12 +31,18 @@ const (
 	// rescueTeamStreams is how many of them one team has: its pods decide how long they take to stop.
 	rescueTeamStreams = rescueStreams / 4
 
-	// rescueReads is how many pods, and logs of containers that have ended, are read at once. They take moments, and do not wait for a stream:
+	// rescueFollows is how many of them follow containers that still run, which may take long. The others are for containers that have ended:
 	// the kubelet removes the log from before a restart when the container ends again.
-	rescueReads = rescueStreams / 4
+	rescueFollows = rescueStreams - rescueStreams/8
 
-	// rescueTeamReads is how many of them one team has.
-	rescueTeamReads = rescueReads / 4
+	// rescueTeamFollows is how many of these one team has.
+	rescueTeamFollows = rescueFollows / 4
+
+	// rescuePods is how many pods are read at once, of hundreds that may be deleted.
+	rescuePods = 8
+
+	// rescueTeamPods is how many of them one team has.
+	rescueTeamPods = rescuePods / 4
 
 	// rescueWithin bounds following a log: teams may set any grace period, but few containers need more than five minutes to stop.
 	rescueWithin = 15 * time.Minute
@@ -55,8 +61,8 @@ type Rescue struct {
 	Clock         clock.PassiveClock
 	Namespaces    []string // to watch one by one; one empty name: all at once
 
-	streams *fairness.Semaphore // to follow logs
-	reads   *fairness.Semaphore // of what has ended
+	streams *rescueSlots
+	reads   *fairness.Semaphore // of pods
 
 	mu   sync.Mutex
 	pods map[types.UID]*rescuedPod
@@ -80,15 +86,37 @@ func newRescue(mgr ctrl.Manager, config Config) (*Rescue, error) {
 	}
 	r := &Rescue{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Watch: watching, Archive: config.Store, Logs: config.Logs, Clock: config.Clock,
-		Namespaces: config.Namespaces, streams: newRescueStreams(), reads: fairness.NewSharedSemaphore(rescueReads, rescueTeamReads),
+		Namespaces: config.Namespaces, streams: newRescueStreams(), reads: fairness.NewSharedSemaphore(rescuePods, rescueTeamPods),
 		pods: map[types.UID]*rescuedPod{},
 	}
 	config.Evictions.OnEviction(r.evicted)
 	return r, nil
 }
 
-func newRescueStreams() *fairness.Semaphore {
-	return fairness.NewSharedSemaphore(rescueStreams, rescueTeamStreams)
+// rescueSlots are the streams. Those of containers that still run are acquired in both.
+type rescueSlots struct{ all, follows *fairness.Semaphore }
+
+func newRescueStreams() *rescueSlots {
+	return &rescueSlots{
+		all:     fairness.NewSharedSemaphore(rescueStreams, rescueTeamStreams),
+		follows: fairness.NewSharedSemaphore(rescueFollows, rescueTeamFollows),
+	}
+}
+
+func (s *rescueSlots) acquire(ctx context.Context, team string, running bool) (release func(), err error) {
+	if !running {
+		return s.all.Acquire(ctx, team)
+	}
+	endFollow, err := s.follows.Acquire(ctx, team)
+	if err != nil {
+		return nil, err
+	}
+	endStream, err := s.all.Acquire(ctx, team)
+	if err != nil {
+		endFollow()
+		return nil, err
+	}
+	return func() { endStream(); endFollow() }, nil
 }
 
 // NeedLeaderElection is true: two replicas would follow the same logs.

@@ -43,16 +43,15 @@ func (r *Rescue) follow(
 func (r *Rescue) followOnce(
 	ctx, reading context.Context, run record.Run, suite *v1alpha1.Suite, s record.Source, saved func() []record.Log,
 ) error {
-	slots := r.reads
-	var runs func() bool
-	if s.Running {
-		slots, runs = r.streams, func() bool { return r.stillRuns(reading, suite.Namespace, s) }
-	}
-	release, err := slots.Acquire(ctx, run.Team)
+	release, err := r.streams.acquire(ctx, run.Team, s.Running)
 	if err != nil {
 		return err
 	}
 	defer release()
+	var runs func() bool
+	if s.Running {
+		runs = func() bool { return r.stillRuns(reading, suite.Namespace, s) }
+	}
 	log := openLog(reading, r.Logs, suite.Namespace, s, runs)
 	defer log.Close()
 	switch {

@@ -51,19 +51,19 @@ func TestRescuedPods(t *testing.T) {
 func TestRescueIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		streams := newRescueStreams()
-		acquire := func(team string) (n int) {
+		acquire := func(team string, running bool) (n int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			for ; n < rescueStreams; n++ {
-				if _, err := streams.Acquire(ctx, team); err != nil {
+				if _, err := streams.acquire(ctx, team, running); err != nil {
 					break
 				}
 			}
 			return n
 		}
-		for team, want := range map[string]int{"a": rescueStreams / 4, "b": rescueStreams / 4} {
-			if n := acquire(team); n != want {
-				t.Errorf("team %s has %d streams, want %d", team, n, want)
+		for _, team := range []string{"a", "b"} {
+			if follows, others := acquire(team, true), acquire(team, false); follows != 7 || others != 1 {
+				t.Errorf("team %s has %d streams of running containers and %d of others, want 7 and 1", team, follows, others)
 			}
 		}
 		r := &Rescue{Clock: clock.RealClock{}}

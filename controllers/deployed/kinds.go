@@ -39,8 +39,8 @@ const (
 	// lookEvery is the least pause between looks. It is less than retryEvery, so that each retry of an Environment may look again.
 	lookEvery = 10 * time.Second
 
-	// lookBackoff is the same after a failure.
-	lookBackoff = time.Second
+	// lookRetry is the same after a failure.
+	lookRetry = time.Second
 
 	// lookTimeout is for an API server, or a server of its extensions, that hangs.
 	lookTimeout = 5 * time.Second
@@ -103,7 +103,7 @@ func (k *kinds) get(s workloads.Source) (r schema.GroupVersionResource, problem 
 func (k *kinds) fresh() bool {
 	pause := lookEvery
 	if k.err != nil {
-		pause = lookBackoff
+		pause = lookRetry
 	}
 	return !k.last.IsZero() && k.clock.Since(k.last) < pause
 }

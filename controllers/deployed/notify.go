@@ -53,8 +53,8 @@ func (o *Outcome) Runs(existing string) (text string) {
 }
 
 const (
-	// notifyBackoff is how long after a failure the notification is made again.
-	notifyBackoff = 2 * time.Second
+	// notifyRetry is how long after a failure the notification is made again.
+	notifyRetry = 2 * time.Second
 
 	// notifyWithin keeps one Environment from delaying the others for long.
 	notifyWithin = 10 * time.Second
@@ -74,7 +74,7 @@ func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, e *v1alph
 		case r.send(ctx, o, *d):
 			d.Notification = v1alpha1.NotificationSent
 		default:
-			wait = lifecycle.Sooner(wait, notifyBackoff)
+			wait = lifecycle.Sooner(wait, notifyRetry)
 		}
 	}
 	return wait

@@ -43,9 +43,9 @@ func TestNotify(t *testing.T) {
 		"not stored":              {all{of("good", "a", "")}, all{of("good", "a", pending)}, good, []v1alpha1.RolloutNotification{pending}, time.Millisecond},
 		"stored of another":       {all{of("good", "b", pending)}, all{of("good", "a", pending)}, good, []v1alpha1.RolloutNotification{pending}, time.Millisecond},
 		"never seen":              {nil, all{of("good", "a", pending)}, good, []v1alpha1.RolloutNotification{pending}, time.Millisecond},
-		"fails":                   {all{of("bad", "a", pending)}, all{of("bad", "a", pending)}, good, []v1alpha1.RolloutNotification{pending}, notifyBackoff},
-		"fails beside a good one": {all{of("bad", "a", pending), of("good", "a", pending)}, all{of("bad", "a", pending), of("good", "a", pending)}, good, []v1alpha1.RolloutNotification{pending, sent}, notifyBackoff},
-		"fails after a good one":  {all{of("good", "a", pending), of("bad", "a", pending)}, all{of("good", "a", pending), of("bad", "a", pending)}, good, []v1alpha1.RolloutNotification{sent, pending}, notifyBackoff},
+		"fails":                   {all{of("bad", "a", pending)}, all{of("bad", "a", pending)}, good, []v1alpha1.RolloutNotification{pending}, notifyRetry},
+		"fails beside a good one": {all{of("bad", "a", pending), of("good", "a", pending)}, all{of("bad", "a", pending), of("good", "a", pending)}, good, []v1alpha1.RolloutNotification{pending, sent}, notifyRetry},
+		"fails after a good one":  {all{of("good", "a", pending), of("bad", "a", pending)}, all{of("good", "a", pending), of("bad", "a", pending)}, good, []v1alpha1.RolloutNotification{sent, pending}, notifyRetry},
 		"fails beside a new one":  {all{of("bad", "a", pending)}, all{of("good", "a", pending), of("bad", "a", pending)}, good, []v1alpha1.RolloutNotification{pending, pending}, time.Millisecond},
 		"two":                     {all{of("good", "a", pending), of("well", "a", pending)}, all{of("good", "a", pending), of("well", "a", pending)}, good, []v1alpha1.RolloutNotification{sent, sent}, 0},
 	} {

@@ -37,8 +37,8 @@ type Reconciler struct {
 }
 
 const (
-	// startBackoff is how long after a failure runs are started again.
-	startBackoff = 2 * time.Second
+	// startRetry is how long after a failure runs are started again.
+	startRetry = 2 * time.Second
 
 	// startWithin keeps one Trigger from delaying the others for long.
 	startWithin = 10 * time.Second
@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, err
 		}
 		if !ok {
-			return ctrl.Result{RequeueAfter: startBackoff}, nil
+			return ctrl.Result{RequeueAfter: startRetry}, nil
 		}
 		d.Done(message)
 	}

@@ -19,7 +19,7 @@ const maxPages = 10
 // Hook is the webhook of an App.
 type Hook struct {
 	Host        *Host
-	Credentials func() (report.Credentials, error) // called for each request
+	Credentials func() (report.Credentials, error) // read again for each list, and for each delivery
 }
 
 // Deliveries lists the attempts to deliver events since a time.

@@ -53,7 +53,7 @@ const (
 	MessageAndTests
 )
 
-// Conclusion is what code hosts tell apart. States that have not ended are Pending.
+// Conclusion is how a run ended, as far as code hosts tell ends apart. What has not ended is Pending: its phase says more.
 type Conclusion int
 
 // The conclusions.

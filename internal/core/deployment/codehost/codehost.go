@@ -24,7 +24,7 @@ type Host struct {
 	PerMinute, PerHour int    // content-creating requests that one credential may send
 	Permission         string // what a refused token needs; empty: the permission to write what was refused
 
-	CheckRuns, Statuses, Deployments Words
+	CheckRuns, Statuses, Deployments Words // checks that have not ended are shown by their phase
 }
 
 // Words are what a code host calls the conclusions.
@@ -47,7 +47,7 @@ var hosts = []Host{
 			state.Canceled: "cancelled", state.Superseded: "cancelled", state.Error: "failure",
 		},
 		Statuses: Words{
-			state.Pending: "pending", state.Success: "success", state.Failure: "failure", state.Timeout: "failure",
+			state.Success: "success", state.Failure: "failure", state.Timeout: "failure",
 			state.Canceled: "error", state.Superseded: "error", state.Error: "error",
 		},
 		Deployments: Words{
@@ -60,7 +60,7 @@ var hosts = []Host{
 		CommitPath: "/-/commit/", PullRequestPath: "/-/merge_requests/", Sign: "!",
 		PerMinute: 300, PerHour: 6000, Permission: "the scope api and at least the role Developer",
 		Statuses: Words{
-			state.Pending: "running", state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
+			state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
 			state.Canceled: "canceled", state.Superseded: "canceled", state.Error: "failed",
 		},
 		Deployments: Words{
@@ -70,7 +70,8 @@ var hosts = []Host{
 	},
 }
 
-// Of returns the row of a code host; "" is GitHub. Links of a host that only a later version knows are like those of GitHub.
+// Of returns the row of a code host; "" is GitHub. A host that only a later version knows has links like those of GitHub, and nothing is sent
+// to it.
 func Of(name v1alpha1.HostingService) Host {
 	if i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == cmp.Or(name, v1alpha1.GitHub) }); i >= 0 {
 		return hosts[i]

@@ -13,8 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
-// Relevant is root, the last of its successors, or, once that was superseded, the newest later run of its stream and Trigger: tests of
-// other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. Runs of a schedule supersede
+// Relevant is root or, if it has successors, the last of them. Once this run was superseded, it is the newest later run of its stream and
+// Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. Runs of a schedule supersede
 // none.
 func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
 	root = lastSuccessor(root, successors)
@@ -33,7 +33,7 @@ func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suit
 
 // lastSuccessor returns the last run that follows a run without a result, or the run. A deleted one has no result.
 func lastSuccessor(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
-	for range successors { // a retry may be retried, and a successor that a notification created may have one
+	for range successors { // a successor may have a successor
 		i := slices.IndexFunc(successors, func(s *v1alpha1.Suite) bool { return s.Name == root.Status.RepeatedBy })
 		if root.Status.RepeatedBy == "" || i < 0 {
 			break

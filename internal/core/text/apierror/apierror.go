@@ -102,7 +102,7 @@ func Message(err error) string {
 		err = errors.New(status.Status().Message)
 	}
 	text := err.Error()
-	switch { // of a policy that cannot say so itself
+	switch { // a policy cannot give the advice itself
 	case missingKey.MatchString(text):
 		return "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the " +
 			"manager's version"
