@@ -70,8 +70,8 @@ var hosts = []Host{
 	},
 }
 
-// Of returns the row of a code host; "" is GitHub. A host that only a later version knows has links like those of GitHub, and nothing is sent
-// to it.
+// Of returns the row of a code host; "" is GitHub. A host that only a later version knows has links like those of GitHub, and nothing is
+// sent to it.
 func Of(name v1alpha1.HostingService) Host {
 	if i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == cmp.Or(name, v1alpha1.GitHub) }); i >= 0 {
 		return hosts[i]
