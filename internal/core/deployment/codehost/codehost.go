@@ -33,6 +33,12 @@ type Words [state.Error + 1]string
 // Of returns the word for a state.
 func (w Words) Of(reason string) string { return w[state.Of(reason).Conclusion] }
 
+// gitLab are the words for statuses. Those for deployments are the same.
+var gitLab = Words{
+	state.Pending: "running", state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
+	state.Canceled: "canceled", state.Superseded: "canceled", state.Error: "failed",
+}
+
 // Code hosts let a required check pass that was skipped or is neutral, so a run without a verdict is neither. GitHub's deployment of a
 // superseded run is inactive, because its commit was replaced; the commit of a canceled run is still deployed, with an unknown result.
 //
@@ -59,14 +65,7 @@ var hosts = []Host{
 		Name: v1alpha1.GitLab, URL: "https://gitlab.com", Site: "https://gitlab.com/",
 		CommitPath: "/-/commit/", PullRequestPath: "/-/merge_requests/", Sign: "!",
 		PerMinute: 300, PerHour: 6000, Permission: "the scope api and at least the role Developer",
-		Statuses: Words{
-			state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
-			state.Canceled: "canceled", state.Superseded: "canceled", state.Error: "failed",
-		},
-		Deployments: Words{
-			state.Pending: "running", state.Success: "success", state.Failure: "failed", state.Timeout: "failed",
-			state.Canceled: "canceled", state.Superseded: "canceled", state.Error: "failed",
-		},
+		Statuses: gitLab, Deployments: gitLab,
 	},
 }
 
