@@ -1,6 +1,9 @@
 package apitest
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/build"
 )
 
 // Header sets a header of a request.
@@ -155,3 +159,47 @@ func IDs(runs []httpapi.Run) (ids []string) {
 
 // TeamStoragePath is the path of these requests.
 const TeamStoragePath = "/api/v0/team-storage-signed-url"
+
+// Post is a good notification with the given body.
+func Post(body string, change ...func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, DeploySuccessPath, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+GoodKey)
+	r.Header.Set("Content-Type", "application/json")
+	return build.With(r, change...)
+}
+
+// Exchange is a request and its answer, both checked against the OpenAPI document.
+func (h *World) Exchange(r *http.Request, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	h.T.Helper()
+	body, err := io.ReadAll(build.With(r, change...).Body)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if h.Validate {
+		CheckAgainstDocument(h.T, r, body, w)
+	}
+	return w
+}
+
+// Notify posts a good notification and returns its answer.
+func (h *World) Notify(body string, change ...func(*http.Request)) httpapi.NotificationResult {
+	h.T.Helper()
+	w := h.Exchange(Post(body, change...))
+	if w.Code != http.StatusOK {
+		h.T.Fatalf("status %d, want 200: %s", w.Code, w.Body)
+	}
+	return Decode[httpapi.NotificationResult](h.T, w)
+}
+
+// Decode reads an answer.
+func Decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
+	t.Helper()
+	var value T
+	if err := json.Unmarshal(w.Body.Bytes(), &value); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	return value
+}

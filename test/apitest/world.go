@@ -2,19 +2,15 @@
 package apitest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,16 +19,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -42,7 +35,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
-	"github.com/postflight-dev/postflight/test/build"
 )
 
 // refusalLine is a line of the log about an event that was refused.
@@ -96,30 +88,6 @@ const (
 
 // Noon is when the clock starts.
 var Noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
-
-// FakeClock moves only while a caller sleeps.
-type FakeClock struct {
-	mu   sync.Mutex
-	Time time.Time
-}
-
-// Now returns the Time.
-func (c *FakeClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.Time
-}
-
-// Since returns how long ago a time was.
-func (c *FakeClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-// Sleep moves the clock.
-func (c *FakeClock) Sleep(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.Time = c.Time.Add(d)
-	return ctx.Err()
-}
 
 // World is an API on a fake API server.
 type World struct {
@@ -242,117 +210,12 @@ func (x *indexes) IndexField(_ context.Context, o client.Object, field string, e
 	return nil
 }
 
-// LockedBuffer is a buffer for several goroutines.
-type LockedBuffer struct {
-	mu sync.Mutex
-	B  bytes.Buffer
-}
-
-func (b *LockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.B.Write(p)
-}
-
-// WriteString appends a text.
-func (b *LockedBuffer) WriteString(s string) { _, _ = b.Write([]byte(s)) }
-
-func (b *LockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.B.String()
-}
-
-// Acme returns the objects of most tests: a team with a key and an Environment, and more.
-func Acme(more ...client.Object) []client.Object {
-	return append([]client.Object{Team(Namespace), APIKey(GoodKey), EnvironmentNamed("staging")}, more...)
-}
-
-// Team returns a team.
-func Team(name string) *v1alpha1.Team {
-	return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}}
-}
-
-// APIKey returns a key of the team.
-func APIKey(key string) *v1alpha1.APIKey {
-	return &v1alpha1.APIKey{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: strings.NewReplacer("_", "-").Replace(key)},
-		Spec:       v1alpha1.APIKeySpec{SHA256: apikey.Digest(key)},
-	}
-}
-
-// EnvironmentNamed returns an Environment of the team.
-func EnvironmentNamed(name string) *v1alpha1.Environment {
-	return &v1alpha1.Environment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
-		Spec:       v1alpha1.EnvironmentSpec{URL: "https://" + name + ".example.com", Variables: map[string]string{"REGION": "eu"}},
-	}
-}
-
-// Trigger returns a Trigger that every notification matches, before it is changed.
-func Trigger(name string, change ...func(*v1alpha1.Trigger)) *v1alpha1.Trigger {
-	return build.With(&v1alpha1.Trigger{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name},
-		Spec:       v1alpha1.TriggerSpec{Environment: "staging", Duplicates: v1alpha1.DuplicatesCommit},
-	}, change...)
-}
-
-// InNowhere lets a Trigger name an Environment that does not exist.
-func InNowhere(t *v1alpha1.Trigger) { t.Spec.Environment = "nowhere" }
-
 // ErrRefused is the error if the API server is down.
 var ErrRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}
 
 // Refuse is a create that always fails.
 func Refuse(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 	return func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return err }
-}
-
-// Post is a good notification with the given body.
-func Post(body string, change ...func(*http.Request)) *http.Request {
-	r := httptest.NewRequest(http.MethodPost, DeploySuccessPath, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+GoodKey)
-	r.Header.Set("Content-Type", "application/json")
-	return build.With(r, change...)
-}
-
-// Exchange is a request and its answer, both checked against the OpenAPI document.
-func (h *World) Exchange(r *http.Request, change ...func(*http.Request)) *httptest.ResponseRecorder {
-	h.T.Helper()
-	for _, c := range change {
-		c(r)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	if h.Validate {
-		CheckAgainstDocument(h.T, r, body, w)
-	}
-	return w
-}
-
-// Notify posts a good notification and returns its answer.
-func (h *World) Notify(body string, change ...func(*http.Request)) httpapi.NotificationResult {
-	h.T.Helper()
-	w := h.Exchange(Post(body, change...))
-	if w.Code != http.StatusOK {
-		h.T.Fatalf("status %d, want 200: %s", w.Code, w.Body)
-	}
-	return Decode[httpapi.NotificationResult](h.T, w)
-}
-
-// Decode reads an answer.
-func Decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
-	t.Helper()
-	var value T
-	if err := json.Unmarshal(w.Body.Bytes(), &value); err != nil {
-		t.Fatalf("%v: %s", err, w.Body)
-	}
-	return value
 }
 
 // Suites returns all runs.
