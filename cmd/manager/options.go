@@ -94,8 +94,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
-		"file that says who may sign in to the run pages without an API key: "+
-			"through an OpenID Connect provider or an authenticating proxy; "+
+		"file with the ways to sign in to the run pages without an API key: "+
+			"an OpenID Connect provider or an authenticating proxy; "+
 			"changes count within a second")
 	f.StringVar(&o.tokenIssuers, "token-issuers", "",
 		"file that lists the issuers of tokens that TrustPolicies may trust, such as CI systems; read at the start")

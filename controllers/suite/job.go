@@ -118,7 +118,7 @@ func (r *Reconciler) buildJob(ctx context.Context, o lifecycle.Observation) (j *
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=apikeys,verbs=list;watch
 
-// withAllowedBy looks for any APIKey, as the shipped policy does: one that is suspended counts.
+// withAllowedBy looks for any APIKey, as the shipped policy does. A suspended key counts.
 func (r *Reconciler) withAllowedBy(ctx context.Context, j *batchv1.Job) (*batchv1.Job, error) {
 	list := &v1alpha1.APIKeyList{}
 	if err := r.List(ctx, list, client.InNamespace(j.Namespace), client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {

@@ -15,7 +15,7 @@ func TestLabels(t *testing.T) {
 		"many": {"The first ones keep their names.", 2, []string{"a", "b", "c", "a", "d", "b"},
 			[]string{"a", "b", otherTeams, "a", otherTeams, "b"}},
 		"unknown": {"What belongs to no team takes no place.", 1, []string{"", "a", "", "b"}, []string{otherTeams, "a", otherTeams, otherTeams}},
-		"none":    {"Nobody is told apart.", 0, []string{"a", "b"}, []string{otherTeams, otherTeams}},
+		"none":    {"All teams share one label.", 0, []string{"a", "b"}, []string{otherTeams, otherTeams}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := NewLabels(tc.most)

@@ -76,7 +76,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestGreen: a state that is not Passed, also one that only a later version knows, is green nowhere.
+// TestGreen: only Passed is green. A state that only a later version knows is not.
 func TestGreen(t *testing.T) {
 	for _, r := range append(state.All(), state.Of("Later")) {
 		passed := r.Reason == v1alpha1.ReasonPassed

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
-// TestGreen: a state that is not Passed, also one that only a later version knows, is green nowhere, and never skipped or neutral, which
-// required checks accept. No end lacks a word, and no deployment.
+// TestGreen: code hosts show only Passed as a success, and nothing as skipped or neutral, because required checks accept these. A state that
+// only a later version knows is not green. Every end, and every deployment, has a word.
 func TestGreen(t *testing.T) {
 	for _, h := range codehost.All() {
 		for name, words := range map[string]codehost.Words{"check runs": h.CheckRuns, "statuses": h.Statuses, "deployments": h.Deployments} {

@@ -22,7 +22,7 @@ func TestTicks(t *testing.T) {
 		"Thousands":           {"Steps grow with the values.", counts(9000), []float64{0, 5000}},
 		"Milliseconds":        {"Unit tests are quick.", seconds(.25), []float64{0, .1, .2}},
 		"Seconds":             {"The longest may be above the last tick.", seconds(5.2), []float64{0, 2, 4}},
-		"Minutes":             {"Nobody counts in 20 s.", seconds(61), []float64{0, 30, 60}},
+		"Minutes":             {"Ticks are at half minutes, not at 20 s.", seconds(61), []float64{0, 30, 60}},
 		"Hours":               {"Half an hour is a step.", seconds(5000), []float64{0, 1800, 3600}},
 		"Days":                {"Long ones are counted in days.", seconds(5 * 86400), []float64{0, 2 * 86400, 4 * 86400}},
 		"Less than nothing":   {"Clocks can be wrong.", seconds(-3), []float64{0, .1}},
