@@ -37,7 +37,7 @@ type Webhook struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=9
 	Events []RunEvent `json:"events,omitempty"`
 
 	// format of the events. CloudEvents has types of Postflight, and the run as the HTTP API shows it. CDEvents has those of
@@ -55,13 +55,14 @@ type Notify struct {
 
 // NotifyWhen is a kind of end that people are told about.
 //
-// +kubebuilder:validation:Enum=Failure;Recovery
+// +kubebuilder:validation:Enum=Failure;NewFailure;Recovery
 type NotifyWhen string
 
 // The ends that people are told about.
 const (
-	NotifyFailure  NotifyWhen = "Failure"
-	NotifyRecovery NotifyWhen = "Recovery"
+	NotifyFailure    NotifyWhen = "Failure"
+	NotifyNewFailure NotifyWhen = "NewFailure"
+	NotifyRecovery   NotifyWhen = "Recovery"
 )
 
 // SlackNotify is an incoming webhook of Slack.
@@ -71,12 +72,13 @@ type SlackNotify struct {
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
 
-	// when says what is told. Failure: a run ended as Failed, TimedOut or Error. Recovery: a run passed, and the one
-	// before it in the same Environment had failed. Left out: both.
+	// when says what is told. Failure: a run ended as Failed, TimedOut or Error. NewFailure: the same, if the run before it
+	// in the same Environment had not failed, or if a test failed that is not known to have failed before and is in no
+	// Quarantine. Recovery: a run passed, and the one before it had failed. Left out: Failure and Recovery.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:MaxItems=3
 	When []NotifyWhen `json:"when,omitempty"`
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -54,6 +55,7 @@ func TestTeamValidation(t *testing.T) {
 		"WebhookToFile":       {"not an address", set("spec/webhooks", list{webhook("a", fields{"url": "file:///etc/passwd"})}), "absolute https URL"},
 		"WebhookToNothing":    {"not an address", set("spec/webhooks", list{webhook("a", fields{"url": "https//example.com"})}), "absolute https URL"},
 		"WebhookEvents":       {"there is no such event", set("spec/webhooks", list{webhook("a", fields{"events": list{"Running"}})}), "Unsupported value"},
+		"WebhookAllEvents":    {"every event has a name", set("spec/webhooks", list{webhook("a", fields{"events": allEvents()})}), ""},
 		"WebhookNoEvents":     {"then remove it", set("spec/webhooks", list{webhook("a", fields{"events": list{}})}), "at least 1"},
 		"WebhookFormats":      {"the default by its name, and the other", set("spec/webhooks", list{webhook("a", fields{"format": "CloudEvents"}), webhook("b", fields{"format": "CDEvents"})}), ""},
 		"WebhookFormat":       {"there is no such format", set("spec/webhooks", list{webhook("a", fields{"format": "cdevents"})}), "Unsupported value"},
@@ -142,4 +144,12 @@ func TestTeamKeepsItsNamespace(t *testing.T) {
 			check(t, s.Client.Update(t.Context(), u, client.FieldValidation("Strict")), tc.want, "its records stay where they are")
 		})
 	}
+}
+
+// allEvents are what a webhook can be sent: that a run is queued, that it starts, and each way to end.
+func allEvents() (all list) {
+	for _, e := range append([]string{string(v1alpha1.EventQueued), string(v1alpha1.EventStarted)}, v1alpha1.Ends()...) {
+		all = append(all, e)
+	}
+	return all
 }

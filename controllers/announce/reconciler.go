@@ -134,7 +134,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (a announce
 		a.config += fmt.Sprintf(" %s %d", t.UID, t.Generation)
 	}
 	a.Waits = r.memory.waits(client.ObjectKeyFromObject(s), a.config)
-	if t != nil && t.Spec.Notify != nil && s.Passed() {
+	if t != nil && t.Spec.Notify != nil && s.Finished() {
 		a.Previous, err = r.previous(ctx, s, t)
 	}
 	return a, err

@@ -84,6 +84,23 @@ func TestPlacesInTheQueue(t *testing.T) {
 	w.Runs("third")
 }
 
+// TestQueueNamesTheLimit: a queued run says which limit holds it, also after that became another while the run did not move.
+func TestQueueNamesTheLimit(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	w.Create(build.Trigger("one", build.AtMost(2)))
+	for i, name := range []string{"a", "b"} {
+		w.Start(build.Suite(name, i, build.OfTrigger("one"), build.Keyed(name)))
+	}
+	w.Create(build.Suite("c", 2, build.OfTrigger("one"), build.Keyed("c")))
+	w.Reaches("c", v1alpha1.ReasonQueued, "at position 1 in the queue: maxConcurrentSuites of the Trigger one is 2.")
+	w.Change(build.Trigger("one"), func(o client.Object) { o.(*v1alpha1.Trigger).Spec.MaxConcurrentSuites = 1 })
+	w.Reaches("c", v1alpha1.ReasonQueued, "at position 1 in the queue: maxConcurrentSuites of the Trigger one is 1.")
+	w.Change(build.Environment("staging"), func(o client.Object) { o.(*v1alpha1.Environment).Spec.MaxConcurrentSuites = 2 })
+	w.Change(build.Trigger("one"), func(o client.Object) { o.(*v1alpha1.Trigger).Spec.MaxConcurrentSuites = 3 })
+	w.Reaches("c", v1alpha1.ReasonQueued, "at position 1 in the queue: maxConcurrentSuites of the Environment staging is 2.")
+}
+
 func TestLimitOfTheTeam(t *testing.T) {
 	t.Parallel()
 	w := world.Empty(t)

@@ -2,6 +2,7 @@ package announce
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -31,14 +32,14 @@ type blockText struct {
 	Verbatim bool   `json:"verbatim"`
 }
 
-func slackMessage(s *v1alpha1.Suite, page string) any {
+func slackMessage(to Receiver, s *v1alpha1.Suite, page string) any {
 	title := headline(s)
 	linked := title
 	if page != "" {
 		linked = fmt.Sprintf("<%s|%s>", escape(page), title)
 	}
 	c := chat{Text: linked, Blocks: []block{section("*" + linked + "*")}}
-	for _, text := range []string{facts(s), code(message(s), maxText), failedTests(s)} {
+	for _, text := range []string{facts(s), code(message(s), maxText), failedTests(s, to.shown(s))} {
 		if text != "" {
 			c.Text += "\n" + text
 			c.Blocks = append(c.Blocks, section(text))
@@ -91,14 +92,25 @@ func message(s *v1alpha1.Suite) string {
 	return s.Succeeded().Message
 }
 
+// shown are the failures to list: only new ones for a chat that hears of no others, if there are any.
+func (r Receiver) shown(s *v1alpha1.Suite) []v1alpha1.TestFailure {
+	if s.Status.Results == nil {
+		return nil
+	}
+	all := s.Status.Results.Failures
+	if !r.hearsOf(v1alpha1.NotifyFailure) && slices.ContainsFunc(all, failsAnew) {
+		return slices.DeleteFunc(slices.Clone(all), func(f v1alpha1.TestFailure) bool { return !failsAnew(f) })
+	}
+	return all
+}
+
 // failedTests lists some, new ones first, as the status of the Suite does.
-func failedTests(s *v1alpha1.Suite) string {
-	r := s.Status.Results
-	if r == nil || len(r.Failures) == 0 {
+func failedTests(s *v1alpha1.Suite, shown []v1alpha1.TestFailure) string {
+	if len(shown) == 0 {
 		return ""
 	}
 	var lines []string
-	for _, f := range r.Failures[:min(len(r.Failures), maxTests)] {
+	for _, f := range shown[:min(len(shown), maxTests)] {
 		line := "• "
 		if f.History == v1alpha1.FailureNew {
 			line += "New: "
@@ -108,7 +120,7 @@ func failedTests(s *v1alpha1.Suite) string {
 		}
 		lines = append(lines, line+code(f.Name, maxTest))
 	}
-	if more := int(r.Failed) - len(lines); more > 0 {
+	if more := int(s.Status.Results.Failed) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("• and %d more", more))
 	}
 	return strings.Join(lines, "\n")

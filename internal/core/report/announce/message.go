@@ -24,7 +24,7 @@ type Message struct {
 func Compose(r Receiver, to Target, team string, s *v1alpha1.Suite, e Event, o report.Options, now time.Time) Message {
 	m := Message{Target: to, ID: e.ID(s.UID), At: now, Chat: r.Kind.Chat()}
 	if m.Chat {
-		m.ContentType, m.Body = "application/json", encode(chats[r.Kind].message(s, o.Page(s)))
+		m.ContentType, m.Body = "application/json", encode(chats[r.Kind].message(r, s, o.Page(s)))
 		return m
 	}
 	sent := cloudEvent(team, s, e, o)

@@ -156,6 +156,34 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// TestChatOfNewFailures lists the new failures that count, and only how many others there are.
+func TestChatOfNewFailures(t *testing.T) {
+	run := aRun("Failed", withResults, func(s *v1alpha1.Suite) {
+		for i := range s.Status.Results.Failures {
+			s.Status.Results.Failures[i].History = "Known"
+		}
+		s.Status.Results.Failures[0].History = "New"
+		s.Status.Results.Failures[1] = v1alpha1.TestFailure{Name: "slow", History: "New", Quarantine: "q"}
+	})
+	all := []string{"• New: `checkout`", "• New: Quarantined: `slow`", "• `c`", "• `d`", "• `e`", "• and 2 more"}
+	for name, tc := range map[string]struct {
+		on   []v1alpha1.NotifyWhen
+		want []string
+	}{
+		"all failures":  {nil, all},
+		"both":          {[]v1alpha1.NotifyWhen{"Failure", "NewFailure"}, all},
+		"new ones only": {[]v1alpha1.NotifyWhen{"NewFailure", "Recovery"}, []string{"• New: `checkout`", "• and 6 more"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, body := composed(t, announce.Receivers(nil, aTrigger(tc.on...))[0], run, announce.Events(run)[2])
+			texts := sections(t, body)
+			if diff := cmp.Diff(strings.Join(tc.want, "\n"), texts[len(texts)-1]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func sections(t *testing.T, body map[string]any) (texts []string) {
 	t.Helper()
 	for _, b := range body["blocks"].([]any) {

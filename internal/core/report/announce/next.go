@@ -78,7 +78,7 @@ func (o Observation) Pending(r Receiver) (all []Event) {
 		return nil
 	}
 	for _, e := range Events(o.Suite) {
-		if rank(e.Name) > rank(d.Event) && r.wants(e, o.Previous) && r.saw(e) && (!r.Kind.Chat() || !o.Suite.Retried()) {
+		if rank(e.Name) > rank(d.Event) && r.wants(o.Suite, e, o.Previous) && r.saw(e) && (!r.Kind.Chat() || !o.Suite.Retried()) {
 			all = append(all, e)
 		}
 	}

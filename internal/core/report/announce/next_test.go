@@ -82,6 +82,62 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestNewFailure: a chat that wants new failures only hears of no failure twice, while the tests still fail.
+func TestNewFailure(t *testing.T) {
+	type failures = []v1alpha1.TestFailure
+	known, fresh, unknown := v1alpha1.TestFailure{Name: "a", History: "Known"}, v1alpha1.TestFailure{Name: "b", History: "New"}, v1alpha1.TestFailure{Name: "c"}
+	quarantined := v1alpha1.TestFailure{Name: "d", History: "New", Quarantine: "slow"}
+	expired := v1alpha1.TestFailure{Name: "e", History: "New", ExpiredQuarantine: "slow"}
+	for name, tc := range map[string]struct {
+		state    string
+		failures []v1alpha1.TestFailure
+		previous string
+		change   func(*v1alpha1.Suite)
+		want     bool
+	}{
+		"the first run":                       {state: "Failed", failures: failures{unknown}, want: true},
+		"the run before passed":               {state: "Failed", failures: failures{known}, previous: "Passed", want: true},
+		"the same test fails":                 {state: "Failed", failures: failures{known}, previous: "Failed"},
+		"another test fails, too":             {state: "Failed", failures: failures{fresh, known}, previous: "Failed", want: true},
+		"nothing to compare with":             {state: "Failed", failures: failures{unknown}, previous: "Failed", want: true},
+		"a quarantined test fails, too":       {state: "Failed", failures: failures{known, quarantined}, previous: "Failed"},
+		"a test whose quarantine is over":     {state: "Failed", failures: failures{expired}, previous: "Failed", want: true},
+		"no tests counted, after a pass":      {state: "Failed", previous: "Passed", want: true},
+		"no tests counted, after a failure":   {state: "Failed", previous: "Failed"},
+		"an error after a pass":               {state: "Error", previous: "Passed", want: true},
+		"an error after a failure":            {state: "Error", previous: "Failed"},
+		"a time-out after an error":           {state: "TimedOut", previous: "Error"},
+		"a time-out with a new failed test":   {state: "TimedOut", failures: failures{fresh}, previous: "Error", want: true},
+		"a run that is retried":               {state: "Error", previous: "Passed", change: isRetried},
+		"a rerun that fails as before":        {state: "Failed", failures: failures{known}, previous: "Failed", change: isRerun},
+		"a rerun in which another test fails": {state: "Failed", failures: failures{fresh}, previous: "Failed", change: isRerun, want: true},
+		"canceled":                            {state: "Canceled", failures: failures{fresh}, previous: "Passed"},
+		"inconclusive":                        {state: "Inconclusive", failures: failures{fresh}, previous: "Passed"},
+		"passed, with a flaky test":           {state: "Passed", previous: "Failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := aRun(tc.state, func(s *v1alpha1.Suite) {
+				if tc.failures != nil {
+					s.Status.Results = &v1alpha1.TestResults{Tests: 12, Failed: int32(len(tc.failures)), Failures: tc.failures}
+				}
+				if tc.change != nil {
+					tc.change(s)
+				}
+			})
+			for told, want := range map[v1alpha1.NotifyWhen]bool{"NewFailure": tc.want, "Recovery": tc.state == "Passed"} {
+				o := announce.Observation{Suite: s, Receivers: announce.Receivers(nil, aTrigger(told)), Previous: tc.previous}
+				if step := announce.Next(o, noon); (step.Receiver != nil) != want {
+					t.Errorf("%s: got %s, want a message: %t", told, say(step), want)
+				}
+			}
+		})
+	}
+}
+
+func isRerun(s *v1alpha1.Suite) {
+	s.Annotations = map[string]string{v1alpha1.AnnotationRerunBy: "jo"}
+}
+
 func gone(receiver string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) {
 		s.Status.Deliveries = append(s.Status.Deliveries, v1alpha1.Delivery{Receiver: receiver, Gone: true})

@@ -25,7 +25,7 @@ const (
 // chats are the kinds that get messages for people.
 var chats = map[Kind]struct {
 	name    string
-	message func(s *v1alpha1.Suite, page string) any
+	message func(r Receiver, s *v1alpha1.Suite, page string) any
 }{Slack: {"Slack", slackMessage}}
 
 // Kinds returns all kinds.
@@ -123,15 +123,30 @@ func NotifiedSince(t *v1alpha1.Trigger, now time.Time) *metav1.Time {
 func inSeconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
 // wants takes the state in which the run before ended.
-func (r Receiver) wants(e Event, previous string) bool {
-	if !r.Kind.Chat() {
+func (r Receiver) wants(s *v1alpha1.Suite, e Event, previous string) bool {
+	switch {
+	case !r.Kind.Chat():
 		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
+	case state.Of(string(e.Name)).Bad:
+		return r.hearsOf(v1alpha1.NotifyFailure) || r.hearsOf(v1alpha1.NotifyNewFailure) && isNew(s, previous)
+	default:
+		return string(e.Name) == v1alpha1.ReasonPassed && state.Of(previous).Bad && r.hearsOf(v1alpha1.NotifyRecovery)
 	}
-	on := func(kind v1alpha1.NotifyWhen) bool { return len(r.on) == 0 || slices.Contains(r.on, kind) }
-	return state.Of(string(e.Name)).Bad && on(v1alpha1.NotifyFailure) ||
-		recovered(e, previous) && on(v1alpha1.NotifyRecovery)
 }
 
-func recovered(e Event, previous string) bool {
-	return string(e.Name) == v1alpha1.ReasonPassed && state.Of(previous).Bad
+func (r Receiver) hearsOf(kind v1alpha1.NotifyWhen) bool {
+	if len(r.on) == 0 {
+		return kind != v1alpha1.NotifyNewFailure
+	}
+	return slices.Contains(r.on, kind)
+}
+
+// isNew reports whether a failed run shows more than the run before it.
+func isNew(s *v1alpha1.Suite, previous string) bool {
+	return !state.Of(previous).Bad || s.Status.Results != nil && slices.ContainsFunc(s.Status.Results.Failures, failsAnew)
+}
+
+// failsAnew takes a test that was compared with no other run for new: its failure may be.
+func failsAnew(f v1alpha1.TestFailure) bool {
+	return f.Quarantine == "" && f.History != v1alpha1.FailureKnown
 }

@@ -299,9 +299,12 @@ func TestDecide(t *testing.T) {
 			want:   lifecycle.Decision{Condition: v1alpha1.Queued("The team is suspended; the run starts when it no longer is.")},
 		},
 		"InTheQueue": {
-			reason: "A queued run says its position.",
-			o:      ready(func(o *observation) { o.Position = &queue.Position{Number: 3} }),
-			want:   lifecycle.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at position 3 in the queue."), Waiting: true},
+			reason: "A queued run says its position, and which limit holds it.",
+			o: ready(func(o *observation) {
+				o.Position = &queue.Position{Number: 3, Limit: queue.Limit{Kind: "Team", Most: 5}}
+			}),
+			want: lifecycle.Decision{Waiting: true,
+				Condition: v1alpha1.Queued("Waiting for a slot, at position 3 in the queue: maxConcurrentSuites of the Team demo is 5.")},
 		},
 		"FarBackInTheQueue": {
 			reason: "A position far back is not worth a write whenever it changes.",

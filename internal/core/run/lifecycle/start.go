@@ -105,7 +105,7 @@ func createJob(o Observation, now time.Time) Decision {
 	case o.Position == nil && queue.NeedsSlot(o.Team, o.Trigger, o.Environment):
 		return Decision{Action: RequestSlot}
 	case o.Position != nil && o.Position.Number > 0:
-		return Decision{Condition: v1alpha1.Queued(o.Position.Message())}
+		return Decision{Condition: v1alpha1.Queued(o.Position.Message(o.Suite, o.Team.Name))}
 	case needsInputs && inputs == nil:
 		return Decision{Action: FindInputs}
 	case needsFailed:

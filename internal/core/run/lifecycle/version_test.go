@@ -235,9 +235,9 @@ func TestWhatAwaits(t *testing.T) {
 			reason: "The run takes its place in the queue, which is written at once.",
 			change: func(o *lifecycle.Observation) {
 				awaiting(t0)(o.Suite)
-				o.Environment, o.Position = has(rolledOut("shop", newCommit)), &queue.Position{Number: 2}
+				o.Environment, o.Position = has(rolledOut("shop", newCommit)), &queue.Position{Number: 2, Limit: queue.Limit{Kind: "Trigger", Most: 1}}
 			},
-			want: lifecycle.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at position 2 in the queue."), RolledOut: true},
+			want: lifecycle.Decision{Condition: v1alpha1.Queued("Waiting for a slot, at position 2 in the queue: maxConcurrentSuites of the Trigger smoke is 1."), RolledOut: true},
 		},
 		"started": {
 			reason: "A run that has started continues.", change: func(o *lifecycle.Observation) { o.Job, o.Condition = aJob("self"), v1alpha1.Running("Busy.") },

@@ -31,13 +31,13 @@ type queueModel struct {
 	now     time.Time
 	arrived int
 
-	announced map[string]bool // returned by Next as one that may start, which was not denied since
-	reported  map[string]int  // the position that Position returned last
-	moved     map[string]bool // returned by Next since
+	announced map[string]bool           // returned by Next as one that may start, which was not denied since
+	reported  map[string]queue.Position // the position that Position returned last, without the estimate
+	moved     map[string]bool           // returned by Next since
 }
 
 // TestQueueModel changes a queue in random ways, and compares it with the replay after each of them. Next must return
-// every run that may start, and every run near the front with another position than the reported one.
+// every run that may start, and every run near the front whose position, or the limit that holds it, differs from the reported one.
 func TestQueueModel(t *testing.T) {
 	tier.PinRapid(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,7 +45,7 @@ func TestQueueModel(t *testing.T) {
 			queue: queue.New(), suites: map[string]*v1alpha1.Suite{}, jobs: map[string]bool{}, claimed: map[string]bool{},
 			limits: queue.Limits{Trigger: map[string]int32{}, Environment: map[string]int32{}},
 			held:   map[string]time.Time{}, ended: map[string]*v1alpha1.Suite{}, settle: map[string]*v1alpha1.EnvironmentSettle{},
-			rollout: map[string]time.Time{}, now: t0, announced: map[string]bool{}, reported: map[string]int{}, moved: map[string]bool{},
+			rollout: map[string]time.Time{}, now: t0, announced: map[string]bool{}, reported: map[string]queue.Position{}, moved: map[string]bool{},
 		}
 		m.queue.EndWaits(m.now)
 		t.Repeat(map[string]func(*rapid.T){
@@ -127,7 +127,7 @@ func (m *queueModel) active(s *v1alpha1.Suite) bool {
 
 func (m *queueModel) claim(t *rapid.T) {
 	s := m.any(t, m.waits)
-	want := m.position(s) == 0
+	want := m.position(s).Number == 0
 	if got := m.queue.Claim(s.Name); got != want {
 		t.Fatalf("claim %s: %t, want %t", s.Name, got, want)
 	}
@@ -225,22 +225,23 @@ func (m *queueModel) ask(t *rapid.T) {
 	for _, name := range slices.Sorted(maps.Keys(m.suites)) {
 		s := m.suites[name]
 		position, known := m.queue.Position(name)
-		if want := m.position(s); !known || position.Number != want {
-			t.Fatalf("%s is at %+v, known: %t, want %d", name, position, known, want)
+		position.Wait = 0
+		if want := m.position(s); !known || position != want {
+			t.Fatalf("%s is at %+v, known: %t, want %+v", name, position, known, want)
 		}
 		m.asked(name)
-		m.reported[name] = position.Number
+		m.reported[name] = position
 		if position.Number > 0 {
 			delete(m.announced, name)
 		}
 	}
 }
 
-func (m *queueModel) position(s *v1alpha1.Suite) int {
-	if m.active(s) {
-		return 0
+func (m *queueModel) position(s *v1alpha1.Suite) (p queue.Position) {
+	if !m.active(s) {
+		p.Number, p.Limit = queue.QueuePosition(s, m.all(), m.active, m.limits, m.waiting())
 	}
-	return min(queue.QueuePosition(s, m.all(), m.active, m.limits, m.waiting()), exactPositions+1)
+	return p
 }
 
 func (m *queueModel) all() []*v1alpha1.Suite { return slices.Collect(maps.Values(m.suites)) }
@@ -269,9 +270,9 @@ func (m *queueModel) check(t *rapid.T) {
 		position := m.position(s)
 		reported, asked := m.reported[name]
 		switch {
-		case position > 0:
-			if position <= exactPositions && asked && reported > 0 && reported != position && !m.moved[name] {
-				t.Fatalf("%s moved from %d to %d, which Next did not say", name, reported, position)
+		case position.Number > 0:
+			if position.Number <= exactPositions && asked && reported.Number > 0 && reported != position && !m.moved[name] {
+				t.Fatalf("%s moved from %+v to %+v, which Next did not say", name, reported, position)
 			}
 		case !m.announced[name]:
 			t.Fatalf("%s may start, which Next did not say", name)

@@ -30,6 +30,12 @@ const exactPositions = 20
 type Position struct {
 	Number int           // from 1; 0: it may start; more than exactPositions: far behind
 	Wait   time.Duration // an estimate; 0: unknown
+	Limit  Limit         // that holds it; zero where the position is not exact
+}
+
+// differs omits the estimate, which changes with every run that ends.
+func (p Position) differs(other Position) bool {
+	return p.Number != other.Number || p.Limit != other.Limit
 }
 
 // counts says how many runs wait for a slot of the team, or only for one of a Trigger, of an Environment, or of both.
@@ -93,7 +99,7 @@ func (p *pass) see(m *member) {
 	}
 	p.refused++
 	if position := p.ahead.waiting(m.group.need) + 1; position <= exactPositions {
-		p.positions[m] = Position{Number: position, Wait: p.queue.wait(m.group.need, full, position)}
+		p.positions[m] = p.queue.position(m.group.need, full, position)
 		p.fresh = append(p.fresh, m)
 	}
 	p.ahead.add(m.group.need, full)
@@ -182,7 +188,7 @@ func (q *Queue) Position(name string) (position Position, known bool) {
 	if !m.active && q.limits.smallest(q.limits.needs(m.trigger, m.environment)) != 0 {
 		position = q.positionOf(m)
 	}
-	m.reported, m.noted = position.Number, false
+	m.reported, m.noted = position, false
 	m.announced = m.announced && position.Number == 0
 	return position, true
 }
@@ -213,7 +219,7 @@ func (q *Queue) Next() (start, moved []*v1alpha1.Suite) {
 		case position.Number == 0 && !m.announced:
 			m.announced = true
 			start = append(start, m.suite)
-		case position.Number > 0 && m.reported != 0 && m.reported != position.Number && !m.noted:
+		case position.Number > 0 && m.reported.Number != 0 && m.reported.differs(position) && !m.noted:
 			m.noted = true
 			moved = append(moved, m.suite)
 		}

@@ -55,10 +55,10 @@ type member struct {
 	yields   bool // see YieldsSlot
 	group    *group
 
-	overtakes bool // may start before runs that wait for other slots
-	announced bool // returned by Next as one that may start
-	reported  int  // the position that Position returned last; 0: none
-	noted     bool // returned by Next as one that has moved since
+	overtakes bool     // may start before runs that wait for other slots
+	announced bool     // returned by Next as one that may start
+	noted     bool     // returned by Next as one that has moved since
+	reported  Position // that Position returned last; its number is 0: none
 }
 
 // sortKey holds the fields that order runs.

@@ -191,7 +191,7 @@ func TestPosition(t *testing.T) {
 			held := func(s *v1alpha1.Suite) bool { return s.Spec.Environment == tc.held }
 			active := func(s *v1alpha1.Suite) bool { return isActive[s.Name] }
 			self := tc.queued[len(tc.queued)-1]
-			if got := queue.QueuePosition(self, all, active, tc.limits, held); got != tc.want {
+			if got, _ := queue.QueuePosition(self, all, active, tc.limits, held); got != tc.want {
 				t.Errorf("%s\nreplayed: %d, want %d", tc.reason, got, tc.want)
 			}
 			if got, known := q.Position(self.Name); got.Number != tc.want || !known {

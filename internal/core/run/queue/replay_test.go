@@ -13,7 +13,7 @@ import (
 // queue from its beginning: active runs hold their slots, then the waiting ones take the rest, first come, first served. A run needs a slot
 // of the team, of its Trigger and of its Environment. While it waits for one of these it holds none of the others, and a run that is
 // blocked, or whose Environment is on hold, has none at all.
-func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits, held func(*v1alpha1.Suite) bool) int {
+func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(*v1alpha1.Suite) bool, limits Limits, held func(*v1alpha1.Suite) bool) (int, Limit) {
 	slots := replayed{limits: limits, trigger: map[string]int32{}, environment: map[string]int32{}}
 	var waiting []*v1alpha1.Suite
 	for _, other := range unfinished {
@@ -33,9 +33,11 @@ func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(
 		free := slots.free(other)
 		switch {
 		case other.Name == s.Name && free:
-			return 0
+			return 0, Limit{}
+		case other.Name == s.Name && position > exactPositions:
+			return exactPositions + 1, Limit{}
 		case other.Name == s.Name:
-			return position
+			return position, slots.holder(s)
 		case blocked(other) || held(other):
 		case free:
 			slots.take(other)
@@ -43,7 +45,7 @@ func QueuePosition(s *v1alpha1.Suite, unfinished []*v1alpha1.Suite, active func(
 			position++
 		}
 	}
-	return 0
+	return 0, Limit{}
 }
 
 // Blocked reports which of the waiting runs could not start even with a slot: those behind an unfinished run
@@ -100,6 +102,18 @@ func (x *replayed) triggerFull(s *v1alpha1.Suite) bool {
 
 func (x *replayed) environmentFull(s *v1alpha1.Suite) bool {
 	return full(x.environment[s.Spec.Environment], x.limits.Environment[s.Spec.Environment])
+}
+
+// holder is the limit that a message names: the one that another start changes last.
+func (x *replayed) holder(s *v1alpha1.Suite) Limit {
+	switch {
+	case x.triggerFull(s):
+		return Limit{Kind: "Trigger", Most: x.limits.Trigger[s.Spec.Trigger.Name]}
+	case x.environmentFull(s):
+		return Limit{Kind: "Environment", Most: x.limits.Environment[s.Spec.Environment]}
+	default:
+		return Limit{Kind: "Team", Most: x.limits.Team}
+	}
 }
 
 // competes reports whether a waits for a slot that b waits for too.

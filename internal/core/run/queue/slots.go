@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -16,6 +18,30 @@ type Limits struct {
 // NeedsSlot reports whether anything limits how many runs of the Trigger are active at once. The Environment may be nil.
 func NeedsSlot(team *v1alpha1.Team, t *v1alpha1.Trigger, e *v1alpha1.Environment) bool {
 	return team.Spec.MaxConcurrentSuites != 0 || t.Spec.MaxConcurrentSuites != 0 || (e != nil && e.Spec.MaxConcurrentSuites != 0)
+}
+
+// Limit is the maxConcurrentSuites that holds a run.
+type Limit struct {
+	Kind string // of the object that has it; "": none
+	Most int32
+}
+
+// holder names one limit, in the order in which they hold longest, so that a message changes seldom: a run that waits for its Trigger waits
+// for that whether or not the Team has slots at the moment.
+func (l Limits) holder(n need, full fullness) Limit {
+	switch {
+	case full.trigger:
+		return Limit{"Trigger", l.Trigger[n.trigger]}
+	case full.environment:
+		return Limit{"Environment", l.Environment[n.environment]}
+	default:
+		return Limit{"Team", l.Team}
+	}
+}
+
+func (l Limit) clause(s *v1alpha1.Suite, team string) string {
+	name := map[string]string{"Trigger": s.Spec.Trigger.Name, "Environment": s.Spec.Environment, "Team": team}[l.Kind]
+	return fmt.Sprintf("maxConcurrentSuites of the %s %s is %d", l.Kind, name, l.Most)
 }
 
 func (l Limits) needs(trigger, environment string) need {

@@ -41,6 +41,10 @@ func keep(runs []finishedIn, run finishedIn) []finishedIn {
 	return slices.Delete(runs, 0, max(0, len(runs)-lastRuns))
 }
 
+func (q *Queue) position(n need, full fullness, number int) Position {
+	return Position{Number: number, Wait: q.wait(n, full, number), Limit: q.limits.holder(n, full)}
+}
+
 // wait estimates: where n slots are taken by runs that take d each, one of them ends every d/n.
 func (q *Queue) wait(n need, full fullness, position int) time.Duration {
 	if full.team {
@@ -75,11 +79,11 @@ var waitSteps = []time.Duration{
 }
 
 // Message says it for people.
-func (p Position) Message() string {
+func (p Position) Message(s *v1alpha1.Suite, team string) string {
 	if p.Number > exactPositions {
 		return fmt.Sprintf("Waiting for a slot, with more than %d runs ahead.", exactPositions)
 	}
-	message := fmt.Sprintf("Waiting for a slot, at position %d in the queue.", p.Number)
+	message := fmt.Sprintf("Waiting for a slot, at position %d in the queue: %s.", p.Number, p.Limit.clause(s, team))
 	if p.Wait == 0 {
 		return message
 	}

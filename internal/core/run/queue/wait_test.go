@@ -95,17 +95,20 @@ func TestWaitForgets(t *testing.T) {
 }
 
 func TestQueueMessage(t *testing.T) {
+	s := aSuite("self", 1, ofTrigger("visual"), inEnvironment("staging"))
+	trigger, environment, team := queue.Limit{Kind: "Trigger", Most: 2}, queue.Limit{Kind: "Environment", Most: 1}, queue.Limit{Kind: "Team", Most: 10}
 	for _, tc := range []struct {
 		position queue.Position
 		want     string
 	}{
-		{queue.Position{Number: 1}, "Waiting for a slot, at position 1 in the queue."},
-		{queue.Position{Number: 2, Wait: time.Second}, "Waiting for a slot, at position 2 in the queue. By the last runs, it starts within a minute."},
-		{queue.Position{Number: 3, Wait: 11 * time.Minute}, "Waiting for a slot, at position 3 in the queue. By the last runs, it starts in about 15m."},
-		{queue.Position{Number: 4, Wait: 48 * time.Hour}, "Waiting for a slot, at position 4 in the queue. By the last runs, it starts in more than a day."},
+		{queue.Position{Number: 1, Limit: trigger}, "Waiting for a slot, at position 1 in the queue: maxConcurrentSuites of the Trigger visual is 2."},
+		{queue.Position{Number: 1, Limit: environment}, "Waiting for a slot, at position 1 in the queue: maxConcurrentSuites of the Environment staging is 1."},
+		{queue.Position{Number: 2, Limit: team, Wait: time.Second}, "Waiting for a slot, at position 2 in the queue: maxConcurrentSuites of the Team acme is 10. By the last runs, it starts within a minute."},
+		{queue.Position{Number: 3, Limit: trigger, Wait: 11 * time.Minute}, "Waiting for a slot, at position 3 in the queue: maxConcurrentSuites of the Trigger visual is 2. By the last runs, it starts in about 15m."},
+		{queue.Position{Number: 4, Limit: team, Wait: 48 * time.Hour}, "Waiting for a slot, at position 4 in the queue: maxConcurrentSuites of the Team acme is 10. By the last runs, it starts in more than a day."},
 		{queue.Position{Number: 21, Wait: time.Minute}, "Waiting for a slot, with more than 20 runs ahead."},
 	} {
-		if got := tc.position.Message(); got != tc.want {
+		if got := tc.position.Message(s, "acme"); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.position, got, tc.want)
 		}
 	}
