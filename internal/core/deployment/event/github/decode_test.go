@@ -209,6 +209,27 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// TestBrokenText: a text that only people read, or that nothing reads, refuses no event.
+func TestBrokenText(t *testing.T) {
+	replaced := func(member, text string) []byte {
+		const sign = "BROKEN"
+		return []byte(strings.Replace(string(payload.With(t, "deployment_status.json", values{member: "Add " + sign})), sign, text, 1))
+	}
+	for _, text := range []string{`\ud83d`, "f\xfcr", "\xf0\x9f"} {
+		for _, member := range []string{"deployment.description", "deployment_status.description", "sender.login"} {
+			if e, err := github.Decode(headers("deployment_status"), replaced(member, text), event.Options{}); err != nil || e.Notification == nil {
+				t.Errorf("%s with %q: %v", member, text, err)
+			}
+		}
+		for _, member := range []string{"deployment.ref", "deployment_status.environment", "repository.full_name"} {
+			e, err := github.Decode(headers("deployment_status"), replaced(member, text), event.Options{})
+			if err == nil || e.Notification != nil || !strings.Contains(err.Error(), "UTF-8") {
+				t.Errorf("%s with %q: %v", member, text, err)
+			}
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, kind := range []string{"deployment_status", "check_run", "check_suite", "ping"} {
 		body, err := os.ReadFile("testdata/" + kind + ".json")
