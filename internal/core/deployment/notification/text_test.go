@@ -86,11 +86,12 @@ func TestBrokenTextElsewhere(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			n, err := Decode([]byte(tc.body))
-			if tc.field != "" {
+			switch {
+			case tc.field != "":
 				wantNoText(t, err, tc.field)
-			} else if err != nil {
+			case err != nil:
 				t.Error(err)
-			} else if n.Branch == "" && n.Repository == "" && len(n.Variables)+len(n.Unknown) == 0 {
+			case n.Branch == "" && n.Repository == "" && len(n.Variables)+len(n.Unknown) == 0:
 				t.Errorf("nothing was read: %+v", n)
 			}
 		})
