@@ -16,7 +16,7 @@ import (
 )
 
 const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,
-Jenkins or Buildkite, unless you give them.
+Jenkins, Buildkite, Azure Pipelines or Bitbucket Pipelines, unless you give them.
 
 $POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE, $POSTFLIGHT_DEPLOYMENT_URL,
 $POSTFLIGHT_COMMIT_MESSAGE and $POSTFLIGHT_COMMIT_AUTHOR take precedence over these, and flags over all of
@@ -143,6 +143,9 @@ func (d *Deployment) describe(n client.Notification) string {
 	}
 	line := strings.Join(parts, ", ")
 	if d.Detected.System != "" {
+		if n.SHA == "" { // such as a comment on a pull request
+			line += ", without a commit, which --sha names"
+		}
 		line += " (from " + d.Detected.System + ")"
 	}
 	return line

@@ -71,3 +71,29 @@ func TestWhatIsReported(t *testing.T) {
 		})
 	}
 }
+
+// TestDescribe: the first line in the log says what is missing.
+func TestDescribe(t *testing.T) {
+	cases := map[string]struct {
+		detected ci.Context
+		want     string
+	}{
+		"a push": {ci.Context{System: "GitHub Actions", Branch: "main", SHA: strings.Repeat("5ca1ab1e", 5)},
+			"branch main, commit 5ca1ab1e5ca1 (from GitHub Actions)"},
+		"a comment on a pull request": {ci.Context{System: "GitHub Actions", PullRequestNumber: 7},
+			"pull request 7, without a commit, which --sha names (from GitHub Actions)"},
+		"a shell": {ci.Context{Branch: "main"}, "branch main"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := Deployment{Detected: tc.detected}
+			n, err := d.notification()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := d.describe(n); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -106,9 +106,11 @@ func New(c Config) (*API, error) {
 		Authenticated: c.Authenticated, TeamLabel: c.TeamLabel, Limits: c.Limits, Tracer: c.Tracer, Log: c.Log, Audit: c.Audit, Clock: c.Clock,
 	})
 	a := &API{Config: c, Server: server, Topics: Topics{
-		Notifications: &notifications.API{Server: server, Dispatcher: c.Dispatcher, WaitTokens: c.WaitTokens, Replays: c.Replays},
-		Events:        events.New(server, c.Events),
-		Runs:          runs.New(server, c.Runs, c.Dispatcher, c.PublicURL),
+		Notifications: &notifications.API{
+			Server: server, Dispatcher: c.Dispatcher, WaitTokens: c.WaitTokens, Replays: c.Replays, PublicURL: c.PublicURL,
+		},
+		Events: events.New(server, c.Events),
+		Runs:   runs.New(server, c.Runs, c.Dispatcher, c.PublicURL),
 		Files: files.New(server, files.Config{Uploads: c.Uploads, AuthenticatePod: c.AuthenticatePod, Pods: podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}}),

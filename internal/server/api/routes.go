@@ -17,6 +17,9 @@ type Route struct {
 	Action  grant.Action // that the sender must be allowed
 }
 
+// trpcPrefix is what the paths of routes begin with whose failures are those of tRPC.
+const trpcPrefix = "/api/trpc/"
+
 // Actions of routes that need no particular right.
 const (
 	Anything  grant.Action = "anything"  // the sender must be known
@@ -29,6 +32,7 @@ func (a *API) Routes() []Route {
 	return []Route{
 		{http.MethodPost, "/api/webhooks/deploy_success", t.Notifications.DeploySuccess, grant.Notify},
 		{http.MethodPost, "/api/webhooks/environment_terminated", t.Notifications.EnvironmentTerminated, grant.Notify},
+		{http.MethodPost, trpcPrefix + "public.deployment.reportStatus", t.Notifications.ReportStatus, grant.Notify},
 		{http.MethodGet, "/api/v0/runs", t.Runs.List, grant.Read},
 		{http.MethodGet, "/api/v0/runs/{id}", t.Runs.Get, grant.Outcome},
 		{http.MethodGet, "/api/v0/runs/{id}/logs", t.Runs.ReadLogs, grant.Read},
@@ -77,6 +81,7 @@ func (a *API) Handle(all []Route) {
 }
 
 func (a *API) route(w http.ResponseWriter, r *exchange.Request, routes []Route) error {
+	r.TRPC = strings.HasPrefix(routes[0].Path, trpcPrefix)
 	i := slices.IndexFunc(routes, func(route Route) bool { return route.Method == r.Method })
 	if i < 0 {
 		return methodNotAllowed(routes)

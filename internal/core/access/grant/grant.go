@@ -64,8 +64,9 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 			plaintext.Line(g.Commit, maxShown))
 	case g.Commit != "" && n.SHA != "" && !issuedFor(g.Commit, n.SHA):
 		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
-			"Notify from the pipeline of the commit that was deployed, or set commitClaim of the TrustPolicy: another claim, or \"\" for any "+
-			"commit, as deployments of GitHub's pull requests need it.", g.Commit)
+			"Notify from the pipeline of the commit that was deployed. If a job deploys another commit than its own, set commitClaim of the "+
+			"TrustPolicy to another claim, or to \"\" for any commit: jobs of GitHub need \"\" on pull_request, pull_request_target, "+
+			"workflow_run, check_run, check_suite and status.", g.Commit)
 	default:
 		return g.jobProblem(n)
 	}

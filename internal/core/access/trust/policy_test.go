@@ -113,6 +113,8 @@ func TestJobOfAToken(t *testing.T) {
 		"a deployment of a commit":            {policy("p"), ofGitHub(object{"ref": "", "event_name": "deployment"}), nil, shop},
 		"a pull request":                      {policy("p"), ofGitHub(object{"ref": "refs/pull/7/merge", "head_ref": "feature/x", "base_ref": "main", "event_name": "pull_request"}), []string{"feature/x", "7/merge"}, shop},
 		"a pull request without a head":       {policy("p"), ofGitHub(object{"ref": "refs/pull/7/merge"}), nil, shop},
+		"a merge queue":                       {policy("p"), ofGitHub(object{"ref": "refs/heads/gh-readonly-queue/main/pr-42-" + commit, "event_name": "merge_group"}), []string{"gh-readonly-queue/main/pr-42-" + commit, "main"}, shop},
+		"a branch named like a merge queue":   {policy("p"), ofGitHub(object{"ref": "refs/heads/gh-readonly-queue/main/pr-42-" + commit, "event_name": "workflow_dispatch"}), []string{"gh-readonly-queue/main/pr-42-" + commit}, shop},
 		"pull_request_target":                 {policy("p"), ofGitHub(object{"head_ref": "release", "base_ref": "main", "event_name": "pull_request_target"}), []string{"main"}, shop},
 		"no commit is compared":               {claimed(""), ofGitHub(), nil, nil},
 		"the token has no commit":             {policy("p"), ofGitHub(object{"sha": nil}), nil, nil},

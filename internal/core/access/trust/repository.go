@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
@@ -66,12 +67,13 @@ func MayBeListed(p *v1alpha1.TrustPolicy, t *v1alpha1.Team, gitHub string) bool 
 }
 
 // branches are the names that a sender may call the branch of the job's commit, or none if the token does not prove it. A tag may be of any
-// branch, and the head of a pull request is named by its author.
+// branch, and the head of a pull request is named by its author. A merge group may be called by its base: only GitHub starts its jobs.
 func (c *Claims) branches() []string {
 	ref := c.String("ref")
 	branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
 	pull, isPull := strings.CutPrefix(ref, "refs/pull/")
 	head := c.String("head_ref")
+	base, _, isQueue := codehost.MergeQueue(branch)
 	switch {
 	case c.isOfCodeHost(repositoryOfGitLab) && c.String("ref_type") == "branch" && ref != "" && !strings.HasPrefix(ref, "refs/"):
 		return []string{ref}
@@ -79,6 +81,8 @@ func (c *Claims) branches() []string {
 		return nil
 	case isBranch && head != "" && c.String("event_name") == "pull_request": // it was merged: the branch is its base
 		return []string{branch, head}
+	case isBranch && isQueue && c.String("event_name") == "merge_group":
+		return []string{branch, base}
 	case isBranch:
 		return []string{branch}
 	case isPull && head != "":

@@ -4,7 +4,6 @@ package ci
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -40,93 +39,27 @@ var systems = []struct {
 	{"CIRCLECI", "true", circleCI},
 	{"BUILDKITE", "true", buildkite},
 	{"JENKINS_URL", "", jenkins},
+	{"TF_BUILD", "true", azurePipelines},
+	{"BITBUCKET_BUILD_NUMBER", "", bitbucket},
 }
 
-// Detect reads the variables of the CI system. The event is the content of the file $GITHUB_EVENT_PATH, or nil.
+// Detect reads the variables of the CI system. The event is the content of the file $GITHUB_EVENT_PATH, or nil. In a merge queue of GitHub,
+// which any of the systems may build, branch and pull request are those of the group.
 func Detect(env Getenv, event []byte) Context {
 	for _, system := range systems {
 		if value := env(system.variable); value != "" && (system.value == "" || strings.EqualFold(value, system.value)) {
-			return system.read(env, event)
+			c := system.read(env, event)
+			if base, pullRequest, queued := codehost.MergeQueue(c.Branch); queued {
+				c.Branch, c.PullRequestNumber = base, int(pullRequest)
+			}
+			return c
 		}
 	}
 	return Context{}
 }
 
-type gitHubEvent struct {
-	PullRequest struct {
-		Number int `json:"number"`
-		Head   struct {
-			Ref string `json:"ref"`
-			SHA string `json:"sha"`
-		} `json:"head"`
-	} `json:"pull_request"`
-	Deployment struct {
-		Ref string `json:"ref"`
-		SHA string `json:"sha"`
-	} `json:"deployment"`
-	HeadCommit  gitHubCommit `json:"head_commit"`
-	WorkflowRun struct {
-		HeadCommit gitHubCommit `json:"head_commit"`
-	} `json:"workflow_run"`
-}
-
-type gitHubCommit struct {
-	ID      string `json:"id"`
-	Message string `json:"message"`
-	Author  struct {
-		Name string `json:"name"`
-	} `json:"author"`
-}
-
-// gitHubActions prefers the head of a pull request to GITHUB_SHA, a temporary merge commit that shows no checks.
-func gitHubActions(env Getenv, raw []byte) Context {
-	var event gitHubEvent
-	_ = json.Unmarshal(raw, &event) // an unreadable event is ignored
-	c := Context{System: "GitHub Actions", HostingService: "GitHub", Repository: env("GITHUB_REPOSITORY")}
-	c.SHA = cmp.Or(event.PullRequest.Head.SHA, event.Deployment.SHA, env("GITHUB_SHA"))
-	c.Branch = cmp.Or(event.PullRequest.Head.Ref, env("GITHUB_HEAD_REF"), branchOfDeployment(event), branchOf(env))
-	c.PullRequestNumber = event.PullRequest.Number
-	if c.PullRequestNumber == 0 {
-		c.PullRequestNumber = numberIn(env("GITHUB_REF"))
-	}
-	for _, head := range []gitHubCommit{event.HeadCommit, event.WorkflowRun.HeadCommit} {
-		if same(head.ID, c.SHA) { // events of pull requests and deployments have no message
-			c.CommitMessage, c.CommitAuthor = head.Message, head.Author.Name
-		}
-	}
-	if c.Repository != "" && c.SHA != "" {
-		c.CommitURL = commitURL(cmp.Or(env("GITHUB_SERVER_URL"), "https://github.com")+"/"+c.Repository, "/commit/", c.SHA)
-	}
-	return c
-}
-
-// branchOfDeployment returns "" if the ref is a commit.
-func branchOfDeployment(event gitHubEvent) string {
-	if same(event.Deployment.Ref, event.Deployment.SHA) {
-		return ""
-	}
-	return strings.TrimPrefix(event.Deployment.Ref, "refs/heads/")
-}
-
 // same compares revisions of the repository of the job.
 func same(a, b string) bool { return commit.Commit{Revision: a}.Same(commit.Commit{Revision: b}) }
-
-// branchOf returns "" for a tag.
-func branchOf(env Getenv) string {
-	if env("GITHUB_REF_TYPE") == "tag" || numberIn(env("GITHUB_REF")) > 0 {
-		return ""
-	}
-	return cmp.Or(env("GITHUB_REF_NAME"), strings.TrimPrefix(env("GITHUB_REF"), "refs/heads/"))
-}
-
-var pullRef = regexp.MustCompile(`^refs/pull/(\d+)/`)
-
-func numberIn(ref string) int {
-	if m := pullRef.FindStringSubmatch(ref); m != nil {
-		return number(m[1])
-	}
-	return 0
-}
 
 // gitLab prefers the head of the source branch: a merged results pipeline runs on a temporary commit.
 func gitLab(env Getenv, _ []byte) Context {
@@ -176,7 +109,34 @@ func jenkins(env Getenv, _ []byte) Context {
 	c := fromRemote(cmp.Or(env("GIT_URL"), env("GIT_URL_1")))
 	c.System, c.SHA = "Jenkins", env("GIT_COMMIT")
 	c.Branch = cmp.Or(env("CHANGE_BRANCH"), env("BRANCH_NAME"), withoutRemote(env("GIT_BRANCH")))
+	if env("TAG_NAME") != "" {
+		c.Branch = "" // BRANCH_NAME is the tag
+	}
 	c.PullRequestNumber = number(env("CHANGE_ID"))
+	return c
+}
+
+// azurePipelines prefers the head of a pull request: BUILD_SOURCEVERSION is a temporary merge. For repositories of GitHub, only
+// PULLREQUESTNUMBER is the number that people know.
+func azurePipelines(env Getenv, _ []byte) Context {
+	c := fromRemote(env("BUILD_REPOSITORY_URI"))
+	c.System, c.Repository = "Azure Pipelines", strings.Replace(c.Repository, "/_git/", "/", 1)
+	c.SHA = cmp.Or(env("SYSTEM_PULLREQUEST_SOURCECOMMITID"), env("BUILD_SOURCEVERSION"))
+	c.PullRequestNumber = number(cmp.Or(env("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"), env("SYSTEM_PULLREQUEST_PULLREQUESTID")))
+	ref := cmp.Or(env("SYSTEM_PULLREQUEST_SOURCEBRANCH"), env("BUILD_SOURCEBRANCH"))
+	if branch := strings.TrimPrefix(ref, "refs/heads/"); !strings.HasPrefix(branch, "refs/") {
+		c.Branch = branch
+	}
+	if same(c.SHA, env("BUILD_SOURCEVERSION")) {
+		c.CommitMessage = env("BUILD_SOURCEVERSIONMESSAGE")
+	}
+	return c
+}
+
+func bitbucket(env Getenv, _ []byte) Context {
+	c := Context{System: "Bitbucket Pipelines", Branch: env("BITBUCKET_BRANCH"), SHA: env("BITBUCKET_COMMIT"),
+		Repository: env("BITBUCKET_REPO_FULL_NAME"), PullRequestNumber: number(env("BITBUCKET_PR_ID"))}
+	c.CommitURL = commitURL(env("BITBUCKET_GIT_HTTP_ORIGIN"), "/commits/", c.SHA)
 	return c
 }
 

@@ -40,6 +40,7 @@ type decoder struct {
 }
 
 func (d *decoder) member(name string) error {
+	d.repairs = Shown(name)
 	switch name {
 	case "branch":
 		return d.checked(&d.n.Branch, branch)

@@ -22,7 +22,7 @@ func FuzzDecode(f *testing.F) {
 			checkError(t, err)
 			return
 		}
-		if !json.Valid(body) || !utf8.Valid(body) {
+		if !json.Valid(body) {
 			t.Fatalf("accepted what is not JSON: %q", body)
 		}
 		checkBounds(t, n)
@@ -60,7 +60,11 @@ func checkBounds(t *testing.T, n *Notification) {
 	}{
 		{n.Branch, MaxBranchBytes}, {n.SHA, MaxSHABytes}, {n.DeploymentType, MaxTextBytes}, {n.DeduplicationKey, MaxTextBytes},
 		{n.Repository, MaxTextBytes}, {n.DeploymentURL, MaxURLBytes}, {n.CommitURL, MaxURLBytes},
+		{n.CommitMessage, MaxTextBytes}, {n.CommitAuthor, MaxTextBytes},
 	} {
+		if !utf8.ValidString(field.value) {
+			t.Fatalf("accepted %q, which is not UTF-8", field.value)
+		}
 		if len(field.value) > field.bound {
 			t.Fatalf("accepted %q, which is longer than %d bytes", field.value, field.bound)
 		}
@@ -73,7 +77,7 @@ func checkBounds(t *testing.T, n *Notification) {
 	total := 0
 	for name, value := range n.Variables {
 		total += len(name) + len(value)
-		if len(value) > MaxVariableBytes || strings.ContainsRune(value, 0) {
+		if len(value) > MaxVariableBytes || strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
 			t.Fatalf("accepted a value of %s", name)
 		}
 	}

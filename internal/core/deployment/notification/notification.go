@@ -1,15 +1,15 @@
 // Package notification decodes and validates the body of a deployment notification.
 //
-// Decode is strict about JSON, but skips unknown members, which Hint names: a name given twice, trailing data, invalid UTF-8, deep nesting
-// and a value of the wrong type are errors. Names of members are case-sensitive. A number or a boolean is never read as a string, nor the
-// other way round.
+// Decode is strict about JSON, but skips unknown members, which Hint names: a name given twice, trailing data, deep nesting and a value of
+// the wrong type are errors. Names of members are case-sensitive. A number or a boolean is never read as a string, nor the other way round.
+// Text that is not valid UTF-8, or has half of a surrogate pair, is an error in a name and in a member that is not only Shown.
 //
 // Pipelines fill a body from variables that are not always set, and clients send null for missing options. So null means absent for every
 // member, and the empty string for every string, repository included. Only the value of a variable may be empty: for a test, an empty
 // variable differs from an unset one.
 //
 // A value is stored as it was sent, with three exceptions: a SHA is trimmed, and lower-cased if it is a commit's; the hosting service gets
-// the spelling of the API; the message and the author of the commit, which only people read, are cut if they are too long.
+// the spelling of the API; what is only Shown is cut and repaired.
 //
 // The error is a sentence for the person who reads the log of the pipeline. It names the path of the member, and says what to send. It
 // never quotes a value that may hold a secret: no URL and no variable.

@@ -12,22 +12,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads a body token by token. Its errors name the last member.
+// reader reads a body token by token. Its errors name the last member. Texts of other members than those that it reads may be broken.
 type reader struct {
-	tokens *jsontext.Decoder
+	tokens  *jsontext.Decoder
+	isUTF8  bool // the whole body is
+	repairs bool // replaces what is no character in the next text
 }
 
-// newReader looks for invalid UTF-8, because the tokenizer would report it together with other errors in a string.
 func newReader(body []byte) (*reader, error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, &InvalidError{Reason: "is empty; send a JSON object, at least {}"}
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
 		return nil, &InvalidError{Reason: "starts with a byte order mark; send UTF-8 without it"}
-	case !utf8.Valid(body):
-		return nil, &InvalidError{Reason: "is not valid UTF-8; send JSON in UTF-8"}
 	}
-	return &reader{tokens: jsontext.NewDecoder(bytes.NewBuffer(body))}, nil
+	return &reader{tokens: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), isUTF8: utf8.Valid(body)}, nil
 }
 
 // object reads an object, or null for an absent one. It calls member with each name, to read or skip the value.
@@ -41,11 +40,18 @@ func (r *reader) object(want string, member func(name string) error) error {
 		return r.wrongType(want)
 	}
 	for {
-		name, err := r.next()
-		if err != nil || name.Kind() == jsontext.KindEndObject {
+		if r.tokens.PeekKind() != jsontext.KindString {
+			_, err := r.next() // the end, or a syntax error
 			return err
 		}
-		if err := member(name.String()); err != nil {
+		name, broken, err := r.unquoted()
+		switch {
+		case err != nil:
+			return err
+		case broken:
+			return &InvalidError{Reason: "has a name that is not valid UTF-8; send JSON in UTF-8"}
+		}
+		if err := member(name); err != nil {
 			return err
 		}
 	}
@@ -53,11 +59,25 @@ func (r *reader) object(want string, member func(name string) error) error {
 
 // text reads a string, or "" for null.
 func (r *reader) text() (string, error) {
-	value, err := r.scalar("a string", jsontext.KindString)
-	if err != nil || value.Kind() == jsontext.KindNull {
+	if r.tokens.PeekKind() != jsontext.KindString {
+		_, err := r.scalar("a string")
 		return "", err
 	}
-	return value.String(), nil
+	value, broken, err := r.unquoted()
+	if err == nil && broken && !r.repairs {
+		err = r.invalid(BrokenText)
+	}
+	return value, err
+}
+
+// unquoted reads a string, in which U+FFFD replaces what is no character, and reports whether it does.
+func (r *reader) unquoted() (text string, broken bool, err error) {
+	raw, err := r.tokens.ReadValue()
+	if err != nil {
+		return "", false, r.syntaxError(err)
+	}
+	unquoted, err := jsontext.AppendUnquote(nil, raw)
+	return string(unquoted), err != nil, nil
 }
 
 // checked reads a string into a field, in the form that the check returns. The empty string means absent.
@@ -129,7 +149,7 @@ func (r *reader) end() error {
 func (r *reader) next() (jsontext.Token, error) {
 	token, err := r.tokens.ReadToken()
 	if err != nil {
-		return token, syntaxError(err)
+		return token, r.syntaxError(err)
 	}
 	if r.tokens.StackDepth() > maxNesting {
 		return token, &InvalidError{Reason: fmt.Sprintf("nests objects and arrays more than %d deep; send a flatter one", maxNesting)}
@@ -141,7 +161,7 @@ func (r *reader) invalid(reason string) error {
 	return &InvalidError{Field: fieldPath(r.tokens.StackPointer()), Reason: reason}
 }
 
-func syntaxError(err error) error {
+func (r *reader) syntaxError(err error) error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
@@ -150,6 +170,8 @@ func syntaxError(err error) error {
 		return &InvalidError{Reason: "cannot be read; send a JSON object"}
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &InvalidError{Field: fieldPath(syntax.JSONPointer), Reason: "is given twice; send it once"}
+	case !r.isUTF8: // such as UTF-16, which some shells write
+		return &InvalidError{Reason: "is not valid UTF-8; send JSON in UTF-8"}
 	}
 	return &InvalidError{Reason: fmt.Sprintf("is not valid JSON at byte %d: %s", syntax.ByteOffset, cause(syntax.Err))}
 }

@@ -37,7 +37,7 @@ func TestDecodeTermination(t *testing.T) {
 		"no object":              {body: `[]`, says: "must be a JSON object"},
 		"null instead of object": {body: `null`, says: "exactly one of"},
 		"more after it":          {body: `{"environmentId":"a"}{}`, says: "continues after"},
-		"no UTF-8":               {body: "{\"environmentId\":\"\xff\"}", says: "UTF-8"},
+		"no UTF-8":               {body: "{\"environmentId\":\"\xff\"}", field: "environmentId", says: "UTF-8"},
 		"empty":                  {body: ``, says: "is empty"},
 	}
 	for name, tc := range cases {

@@ -142,7 +142,7 @@ func failureOf(err error) *Failure {
 		Message: "The server failed to answer. Send the request again; if that fails too, give the operator the eventId."}
 }
 
-func writeFailure(w http.ResponseWriter, f *Failure, eventID string) {
+func writeFailure(w http.ResponseWriter, f *Failure, r *Request) {
 	kind := failures[f.Code]
 	switch kind.status {
 	case http.StatusUnauthorized:
@@ -155,6 +155,10 @@ func writeFailure(w http.ResponseWriter, f *Failure, eventID string) {
 		seconds := math.Ceil(cmp.Or(f.RetryAfter, limits.RetryAfter).Seconds())
 		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
+	if r.TRPC {
+		WriteJSON(w, kind.status, newTRPCError(f, kind.status, r.ID))
+		return
+	}
 	BeginJSON(w, "application/problem+json", kind.status)
 	_ = Encoder(w).Encode(httpapi.Problem{
 		Type:           problemBase + f.Code,
@@ -163,7 +167,7 @@ func writeFailure(w http.ResponseWriter, f *Failure, eventID string) {
 		Detail:         f.Message,
 		FailureCode:    f.Code,
 		FailureMessage: f.Message,
-		EventID:        eventID,
+		EventID:        r.ID,
 		Field:          f.Field,
 		Results:        f.Results,
 	})

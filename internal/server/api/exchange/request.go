@@ -25,6 +25,7 @@ type Request struct {
 	ID         string    // see requestID
 	ReceivedAt time.Time // by the Clock
 	Route      string    // for metrics: has few values
+	TRPC       bool      // failures are answered as tRPC does
 	TeamStatus int       // the status for the Principal's team, if the answer is for several; 0: the status of the answer
 
 	countAs  int                     // the status in metrics, which alerts use; 0: the status of the answer

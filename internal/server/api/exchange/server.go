@@ -132,7 +132,7 @@ func (s *Server) fail(w *response, r *Request, err error) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	writeFailure(w, f, r.ID)
+	writeFailure(w, f, r)
 }
 
 func (s *Server) finish(w *response, r *Request) {

@@ -23,6 +23,7 @@ type API struct {
 	Dispatcher *dispatch.Dispatcher
 	WaitTokens WaitTokens // nil: there are none
 	Replays    Replayer   // nil if no store is configured
+	PublicURL  string     // see api.Config
 }
 
 // Collectors are the metrics of notifications.

@@ -35,21 +35,31 @@ func (a *API) Notify(w http.ResponseWriter, r *exchange.Request, f Format) error
 	if err != nil {
 		return err
 	}
-	result, err := a.Dispatcher.Dispatch(r.Context(), request)
-	if err == nil || len(result.Triggers) > 0 {
-		a.Record(r, request, result)
-	}
+	answer, result, err := a.dispatch(r, request)
 	if err != nil {
-		return exchange.DispatchFailure(err, result)
+		return err
 	}
-	answer := exchange.NewReply(result)
-	answer.Hint = hint(request, result)
 	if request.Mode == dispatch.DryRun {
 		return writeExplained(w, answer, result.Explanations)
 	}
-	a.addWaitToken(r, answer)
 	exchange.WriteJSON(w, http.StatusOK, answer)
 	return nil
+}
+
+func (a *API) dispatch(r *exchange.Request, q dispatch.Request) (*httpapi.NotificationResult, dispatch.Result, error) {
+	result, err := a.Dispatcher.Dispatch(r.Context(), q)
+	if err == nil || len(result.Triggers) > 0 {
+		a.Record(r, q, result)
+	}
+	if err != nil {
+		return nil, result, exchange.DispatchFailure(err, result)
+	}
+	answer := exchange.NewReply(result)
+	answer.Hint = hint(q, result)
+	if q.Mode != dispatch.DryRun {
+		a.addWaitToken(r, answer)
+	}
+	return answer, result, nil
 }
 
 // hint helps those who see only the answer, such as the log of curl in a pipeline.
@@ -71,11 +81,7 @@ func (a *API) readNotification(w http.ResponseWriter, r *exchange.Request, f For
 	if err != nil {
 		return dispatch.Request{}, err
 	}
-	if err := a.Admit(r, f.MediaType, o.mode); err != nil {
-		return dispatch.Request{}, err
-	}
-	r.Forget() // a thousand clients may take half a minute for their bodies
-	body, err := a.ReadBody(w, r, a.Limits.BodyBytes)
+	body, err := a.readBody(w, r, f.MediaType, o.mode)
 	if err != nil {
 		return dispatch.Request{}, err
 	}
@@ -83,13 +89,27 @@ func (a *API) readNotification(w http.ResponseWriter, r *exchange.Request, f For
 	if err != nil {
 		return dispatch.Request{}, exchange.InvalidBody(err)
 	}
+	q, err := granted(r, n)
+	q.Mode, q.Rerun, q.IdempotencyKey = o.mode, o.rerun, idempotencyKey
+	return q, err
+}
+
+func (a *API) readBody(w http.ResponseWriter, r *exchange.Request, mediaType string, mode dispatch.Mode) ([]byte, error) {
+	if err := a.Admit(r, mediaType, mode); err != nil {
+		return nil, err
+	}
+	r.Forget() // a thousand clients may take half a minute for their bodies
+	return a.ReadBody(w, r, a.Limits.BodyBytes)
+}
+
+// granted returns the request of a notification that its sender may send.
+func granted(r *exchange.Request, n *notification.Notification) (dispatch.Request, error) {
 	if problem := r.Principal.Grant.NotificationProblem(n); problem != "" {
 		return dispatch.Request{}, exchange.Forbidden("%s", problem)
 	}
 	r.Principal.Grant.Complete(n)
 	return dispatch.Request{
-		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, Mode: o.mode, Rerun: o.rerun,
-		IdempotencyKey: idempotencyKey, RequestID: r.ID, ReceivedAt: r.ReceivedAt,
+		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, RequestID: r.ID, ReceivedAt: r.ReceivedAt,
 	}, nil
 }
 

@@ -229,7 +229,7 @@ func TestInvalid(t *testing.T) {
 		"a member given twice":      {edited(`"severity": "info"`, `"severity": "error", "severity": "info"`), "not the JSON"},
 		"an unknown member twice":   {edited(`"severity": "info"`, `"severity": "info", "x": 1, "x": 2`), "not the JSON"},
 		"metadata given twice":      {edited(`"commit_status": "update"`, `"revision": "x"`), "not the JSON"},
-		"no UTF-8":                  {edited("ReconciliationSucceeded", "Reconciliation\xffSucceeded"), "not the JSON"},
+		"half an emoji in a branch": {more("branch", "fix-\uFFFD"), "UTF-8"},
 		"metadata of another type":  {payload.With(t, ofKustomization, values{"metadata": map[string]any{"revision": 5}}), "not the JSON"},
 		"a time in words":           {payload.With(t, ofKustomization, values{"timestamp": "today"}), "not the JSON"},
 		"nested without end":        {edited(`"severity": "info"`, `"severity": "info", "x": `+nested), "not the JSON"},
@@ -260,5 +260,15 @@ func isSentence(t *testing.T, text string) {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if !utf8.ValidString(text) || len(text) > 512 || strings.ContainsFunc(text, unprintable) || !strings.HasSuffix(text, ".") {
 		t.Errorf("%q is no sentence", text)
+	}
+}
+
+// TestBrokenText: a text that nothing reads refuses no event.
+func TestBrokenText(t *testing.T) {
+	text := string(payload.Recorded(t, ofKustomization))
+	for _, broken := range []string{`\ud83d`, "f\xfcr", "\xf0\x9f"} {
+		if e := decode(t, []byte(strings.Replace(text, "Reconciliation finished", "Finished "+broken, 1)), event.Options{}); e.Notification == nil {
+			t.Errorf("%q: %+v", broken, e)
+		}
 	}
 }

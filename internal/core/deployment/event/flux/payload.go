@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 )
 
@@ -33,7 +31,7 @@ type payload struct {
 
 func read(body []byte) (payload, error) {
 	var p payload
-	if err := json.Unmarshal(body, &p); err != nil {
+	if err := event.Unmarshal(body, &p); err != nil {
 		return p, &event.InvalidError{Reason: "The body is not the JSON of an event of Flux: " +
 			"each member must be there once, and have the type that Flux documents."}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
@@ -79,6 +80,9 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	}
 	if run := p.WorkflowRun; run != nil && len(run.PullRequests) == 1 && run.PullRequests[0].Number <= notification.MaxNumber {
 		n.PullRequestNumber = max(0, run.PullRequests[0].Number)
+	}
+	if base, number, queued := codehost.MergeQueue(n.Branch); queued {
+		n.Branch, n.PullRequestNumber = base, number
 	}
 	e.Notification, e.ID = n, "github/deployment_status/"+strconv.FormatInt(s.ID, 10)
 	e.Post = &event.Post{Environment: s.Environment, LogURL: s.LogURL, Description: s.Description}

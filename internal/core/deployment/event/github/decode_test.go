@@ -76,6 +76,9 @@ func TestDeployment(t *testing.T) {
 		"two pull requests": {"it is not known which one was deployed",
 			values{"workflow_run.pull_requests": []any{map[string]any{"number": 7}, map[string]any{"number": 8}}}, event.Options{},
 			full(func(*notification.Notification) {})},
+		"a merge queue": {"its branch is that of the group", values{"deployment.ref": "gh-readonly-queue/release/1.2/pr-42-" + sha},
+			event.Options{},
+			full(func(n *notification.Notification) { n.Branch, n.PullRequestNumber = "release/1.2", 42 })},
 		"by another App": {"an App with the name of Postflight's is another one",
 			values{"deployment_status.performed_via_github_app.slug": "acme-postflight",
 				"deployment.task": "postflight"}, event.Options{OwnApp: 88001},
@@ -203,6 +206,27 @@ func TestInvalid(t *testing.T) {
 	}
 	if _, err := github.Decode(http.Header{}, []byte("{}"), event.Options{}); err == nil {
 		t.Error("an event without a type is not refused")
+	}
+}
+
+// TestBrokenText: a text that only people read, or that nothing reads, refuses no event.
+func TestBrokenText(t *testing.T) {
+	replaced := func(member, text string) []byte {
+		const sign = "BROKEN"
+		return []byte(strings.Replace(string(payload.With(t, "deployment_status.json", values{member: "Add " + sign})), sign, text, 1))
+	}
+	for _, text := range []string{`\ud83d`, "f\xfcr", "\xf0\x9f"} {
+		for _, member := range []string{"deployment.description", "deployment_status.description", "sender.login"} {
+			if e, err := github.Decode(headers("deployment_status"), replaced(member, text), event.Options{}); err != nil || e.Notification == nil {
+				t.Errorf("%s with %q: %v", member, text, err)
+			}
+		}
+		for _, member := range []string{"deployment.ref", "deployment_status.environment", "repository.full_name"} {
+			e, err := github.Decode(headers("deployment_status"), replaced(member, text), event.Options{})
+			if err == nil || e.Notification != nil || !strings.Contains(err.Error(), "UTF-8") {
+				t.Errorf("%s with %q: %v", member, text, err)
+			}
+		}
 	}
 }
 

@@ -3,8 +3,6 @@ package github
 import (
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 )
 
@@ -60,7 +58,7 @@ type workflowRun struct {
 
 func read(body []byte) (payload, error) {
 	var p payload
-	if err := json.Unmarshal(body, &p); err != nil {
+	if err := event.Unmarshal(body, &p); err != nil {
 		return p, &event.InvalidError{Reason: "The body is not the JSON of an event of GitHub: " +
 			"each member must be there once, and have the type that GitHub documents. Choose the content type application/json."}
 	}

@@ -179,7 +179,8 @@ func TestInvalid(t *testing.T) {
 		"more than one object":        {[]byte(text + "{}"), "not the JSON"},
 		"a member given twice":        {edited(`"status": "success"`, `"status": "failed", "status": "success"`), "not the JSON"},
 		"an unknown member twice":     {edited(`"status": "success"`, `"status": "success", "x": 1, "x": 2`), "not the JSON"},
-		"no UTF-8":                    {edited("Add a basket", "Add \xff"), "not the JSON"},
+		"half an emoji in a branch":   {payload.With(t, ofDeployment, values{"ref": "fix-\uFFFD"}), "UTF-8"},
+		"no UTF-8 in an environment":  {edited(`"environment": "`, `"environment": "`+"\xff"), "UTF-8"},
 		"a wrong type":                {payload.With(t, ofDeployment, values{"environment": 5}), "not the JSON"},
 		"an id of text":               {payload.With(t, ofDeployment, values{"deployment_id": "15"}), "not the JSON"},
 		"an id beyond 64 bits":        {edited(`"deployment_id": 15`, `"deployment_id": 99999999999999999999`), "not the JSON"},
@@ -245,4 +246,17 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("accepted %+v", n)
 		}
 	})
+}
+
+// TestBrokenText: a text that only people read, or that nothing reads, refuses no event.
+func TestBrokenText(t *testing.T) {
+	text := string(payload.Recorded(t, ofDeployment))
+	for _, broken := range []string{`\ud83d`, "f\xfcr", "\xf0\x9f"} {
+		body := strings.Replace(text, "Add a basket", "Add "+broken, 1)
+		body = strings.Replace(body, "{", `{"x": {"name": "Ann `+broken+`"},`, 1)
+		e, err := gitlab.Decode(headers(), []byte(body), event.Options{})
+		if err != nil || e.Notification == nil || !strings.Contains(e.Notification.CommitMessage, "\uFFFD") {
+			t.Errorf("%q: %v, %+v", broken, err, e.Notification)
+		}
+	}
 }

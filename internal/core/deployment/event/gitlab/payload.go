@@ -4,8 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 )
@@ -36,7 +34,7 @@ type kind struct {
 }
 
 func read[T any](body []byte) (p T, err error) {
-	if json.Unmarshal(body, &p) != nil {
+	if event.Unmarshal(body, &p) != nil {
 		return p, &event.InvalidError{Reason: "The body is not the JSON of an event of GitLab: " +
 			"each member must be there once, and have the type that GitLab documents. Remove the custom webhook template."}
 	}
