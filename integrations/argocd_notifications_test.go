@@ -25,6 +25,7 @@ const (
 
 	commitA = "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d"
 	commitB = "0ddba115ca1ab1e0ddba115ca1ab1e0d5ca1ab1e"
+	commitC = "b0a710ad0ddba115ca1ab1e0ddba115ca1ab1e0d"
 )
 
 // argoNotifications does with the ConfigMap what the notifications-controller of Argo CD does: its conditions are those of expr, and its
@@ -184,6 +185,20 @@ var severalSources = map[string]any{
 	"status/operationState/syncResult/revisions": []any{"1.4.2", commitB, commitA},
 }
 
+// hydrated was rendered from commitB, and the result pushed as commitA.
+var hydrated = map[string]any{
+	"spec/source": nil,
+	"spec/sourceHydrator": map[string]any{
+		"drySource":  map[string]any{"repoURL": "https://github.com/acme/shop.git", "targetRevision": "trunk", "path": "deploy"},
+		"syncSource": map[string]any{"targetBranch": "env/staging", "path": "shop"},
+	},
+	"status/sourceHydrator": map[string]any{
+		"currentOperation":        map[string]any{"phase": "Hydrating", "drySHA": commitC},
+		"lastSuccessfulOperation": map[string]any{"drySHA": commitB, "hydratedSHA": commitA},
+	},
+	"status/operationState/syncResult/source": map[string]any{"repoURL": "https://github.com/acme/shop.git", "targetRevision": "env/staging"},
+}
+
 func TestArgoNotification(t *testing.T) {
 	n := notificationsOf(t)
 	of := func(sha, branch, deploymentType string) notification.Notification {
@@ -217,7 +232,13 @@ func TestArgoNotification(t *testing.T) {
 		"a chosen source":            {"by its number, from 0", both(severalSources, annotated("source", "2")), of(commitA, "main", "shop")},
 		"a chart":                    {"its version is all that is known", chart, of("1.4.2", "1.*", "shop")},
 		"the default branch":         {"Argo CD needs no name for it", unnamed, of(commitA, "", "shop")},
-		"a hydrated source":          {"spec.source is missing", map[string]any{"spec/source": nil}, of(commitA, "main", "shop")},
+		"HEAD":                       {"it is no branch", map[string]any{source: map[string]any{"targetRevision": "HEAD"}}, of(commitA, "", "shop")},
+		"a hydrated source":          {"people wrote the dry commit", hydrated, of(commitB, "trunk", "shop")},
+		"a hydrated source, promoted": {"the dry commit of a merged one is not known", both(hydrated, map[string]any{revision: commitC}),
+			of(commitC, "env/staging", "shop")},
+		"a hydrated source before its first hydration": {"nothing is known of it", both(hydrated, map[string]any{"status/sourceHydrator": map[string]any{}}),
+			of(commitA, "env/staging", "shop")},
+		"the image of a hydrated source": {"the annotation wins", both(hydrated, shopImage), of(commitB, "", "shop")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body, err := n.render(anApplication(t, tc.changes))
@@ -279,16 +300,46 @@ func TestArgoTrigger(t *testing.T) {
 		"not synced":                 {map[string]any{state + "/phase": "Failed"}, false},
 		"never synced":               {map[string]any{state: nil}, false},
 		"synced from several places": {severalSources, true},
+		"without a revision":         {map[string]any{state + "/syncResult/revision": ""}, false},
+		"the revision is missing":    {map[string]any{state + "/syncResult/revision": nil}, false},
+		"without a result":           {map[string]any{state + "/syncResult": nil}, false},
+		"one of several is unknown": {both(severalSources, map[string]any{state + "/syncResult/revisions": []any{"1.4.2", "", commitA}}),
+			false},
+		"an empty list of revisions": {map[string]any{state + "/syncResult/revisions": []any{}}, true},
 	} {
 		if got := evaluate(t, n.when, anApplication(t, tc.changes)); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	once := func(changes map[string]any) string {
-		return fmt.Sprint(evaluate(t, n.oncePer, anApplication(t, changes)))
+}
+
+// TestArgoTriggerOncePer: Argo CD never forgets what it sent, so a value that comes back is not announced.
+func TestArgoTriggerOncePer(t *testing.T) {
+	n := notificationsOf(t)
+	const revision, history = "status/operationState/syncResult/revision", "status/history"
+	synced := func(sha string, ids ...int) map[string]any {
+		var entries []any
+		for _, id := range ids {
+			entries = append(entries, map[string]any{"id": id, "revision": sha})
+		}
+		return map[string]any{revision: sha, history: entries}
 	}
-	if once(nil) != commitA || once(severalSources) != fmt.Sprint([]any{"1.4.2", commitB, commitA}) {
-		t.Errorf("told once per %s and %s", once(nil), once(severalSources))
+	first, second, back := synced(commitA, 0), synced(commitB, 0, 1), synced(commitA, 0, 1, 2)
+	seen := map[string]string{}
+	for name, changes := range map[string]map[string]any{
+		"first": first, "second": second, "rolled back": back, "several sources": severalSources,
+		"no history is kept": {history: nil}, "no history is kept, second": {history: nil, revision: commitB},
+	} {
+		app := anApplication(t, changes)
+		value := fmt.Sprint(evaluate(t, n.oncePer, app))
+		if other, known := seen[value]; known {
+			t.Errorf("%s and %s are both told once per %s", name, other, value)
+		}
+		seen[value] = name
+		app["status"].(map[string]any)["reconciledAt"] = "2026-11-20T13:00:00Z"
+		if again := fmt.Sprint(evaluate(t, n.oncePer, app)); again != value {
+			t.Errorf("%s: looked at again, it is told once per %s, before per %s", name, again, value)
+		}
 	}
 }
 

@@ -5,6 +5,11 @@ type EventResult struct {
 	Ignored string        `json:"ignored,omitempty"` // a sentence: why it starts nothing
 	Results []Result      `json:"results,omitempty"` // of a deployment: one per Trigger that matched
 	Repeats []EventRepeat `json:"repeats,omitempty"` // of the wish to repeat runs
+
+	// What made a deployment of GitHub, if it is not ignored.
+	Workflow string `json:"workflow,omitempty"`
+	Job      string `json:"job,omitempty"`
+	Task     string `json:"task,omitempty"`
 }
 
 // EventRepeat names a run and the next attempt of it that the event asked for.

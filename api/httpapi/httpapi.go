@@ -90,6 +90,8 @@ type SignedURL struct {
 	FileLocation           string `json:"fileLocation"`
 	PlaygroundFileLocation string `json:"playgroundFileLocation"`
 	SignedURL              string `json:"signedUrl"` // a secret while it is valid
+
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // until when the upload has to begin
 }
 
 // Problem is the body of every error, as RFC 9457 defines it.

@@ -19,6 +19,7 @@ const (
 // EventSourceSpec says which events start runs of the team.
 //
 // +kubebuilder:validation:XValidation:rule="self.type == 'GitHub' || has(self.secret)",message="secret is missing: only events of the manager's GitHub App need none"
+// +kubebuilder:validation:XValidation:rule="self.type == 'GitHub' || !has(self.deployments)",message="deployments can only be selected for the type GitHub: others do not say what made a deployment"
 type EventSourceSpec struct {
 	// type of the service: GitHub, GitLab or Flux.
 	// +required
@@ -48,6 +49,57 @@ type EventSourceSpec struct {
 	// +listMapKey=event
 	// +kubebuilder:validation:MaxItems=64
 	Environments []EventEnvironment `json:"environments,omitempty"`
+
+	// deployments of GitHub that count, by what made them. By default, all. Each job of GitHub Actions with an environment
+	// makes a deployment, even if it only reads the secrets of the environment.
+	// +optional
+	Deployments *EventDeployments `json:"deployments,omitempty"`
+}
+
+// EventDeployments selects deployments of GitHub by what made them.
+//
+// +kubebuilder:validation:MinProperties=1
+type EventDeployments struct {
+	DeploymentMakers `json:",inline"`
+
+	// exclude leaves out deployments that one of its lists has.
+	// +optional
+	Exclude *DeploymentMakers `json:"exclude,omitempty"`
+}
+
+// DeploymentMakers lists what makes deployments. Each entry is a name, compared exactly, or a beginning that ends in "*".
+//
+// +kubebuilder:validation:MinProperties=1
+type DeploymentMakers struct {
+	// workflows of GitHub Actions, by name such as Deploy, or by file such as deploy.yml.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
+	Workflows []string `json:"workflows,omitempty"`
+
+	// jobs of GitHub Actions, by the name that GitHub shows, such as deploy, or "deploy (eu)" of a matrix.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
+	Jobs []string `json:"jobs,omitempty"`
+
+	// tasks of deployments. GitHub Actions makes them with the task deploy; who uses the API of GitHub can name another.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
+	Tasks []string `json:"tasks,omitempty"`
 }
 
 // SecretKeyReference names a key of a Secret in the same namespace.

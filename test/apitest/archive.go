@@ -282,9 +282,9 @@ type Signer struct {
 }
 
 // SignUpload fails if the Signer has an error.
-func (s *Signer) SignUpload(_ context.Context, team, path string, bytes int64) (string, error) {
+func (s *Signer) SignUpload(_ context.Context, team, path string, bytes int64) (string, time.Time, error) {
 	s.Signed = append(s.Signed, fmt.Sprintf("%s/%s %d", team, path, bytes))
-	return "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b", s.Err
+	return "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b", Noon.Add(4*time.Minute + time.Millisecond), s.Err
 }
 
 // Get is a request with the key of the team.

@@ -37,6 +37,9 @@ type Notification struct {
 	Repository           string `json:"repository,omitempty"`
 	PullRequestNumber    int64  `json:"pullRequestNumber,omitempty"`
 	PipelineID           int64  `json:"pipelineID,omitempty"`
+	Workflow             string `json:"workflow,omitempty"`
+	Job                  string `json:"job,omitempty"`
+	Task                 string `json:"task,omitempty"`
 	DeduplicationKey     string `json:"deduplicationKey,omitempty"`
 	EphemeralEnvironment bool   `json:"ephemeralEnvironment,omitempty"`
 
@@ -54,7 +57,7 @@ func NotificationOf(at time.Time, n *notification.Notification, matched []*v1alp
 		Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL, HostingService: string(n.HostingService),
 		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
 		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
-		EphemeralEnvironment: n.EphemeralEnvironment,
+		Workflow: n.Workflow, Job: n.Job, Task: n.Task, EphemeralEnvironment: n.EphemeralEnvironment,
 	}
 	kept.keepVariables(n.Variables)
 	size := 0
@@ -93,8 +96,8 @@ func (n *Notification) Notification() *notification.Notification {
 		HostingService: v1alpha1.HostingService(n.HostingService),
 		CommitURL:      n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
 		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
-		EphemeralEnvironment: n.EphemeralEnvironment,
-		Variables:            n.Variables,
+		Workflow: n.Workflow, Job: n.Job, Task: n.Task, EphemeralEnvironment: n.EphemeralEnvironment,
+		Variables: n.Variables,
 	}
 }
 

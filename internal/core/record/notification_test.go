@@ -30,7 +30,7 @@ func TestNotificationKeepsWhatTriggersMatch(t *testing.T) {
 	n := &notification.Notification{
 		Branch: "refs/heads/main", SHA: "abc", DeploymentType: "staging", DeploymentURL: "https://h", HostingService: v1alpha1.GitLab,
 		CommitURL: "https://c", CommitMessage: "m", CommitAuthor: "a", Repository: "acme/shop", PullRequestNumber: 12, PipelineID: 13,
-		DeduplicationKey: "key", EphemeralEnvironment: true,
+		DeduplicationKey: "key", EphemeralEnvironment: true, Workflow: "w", Job: "j", Task: "t",
 		Variables: map[string]string{"REGION": "eu", "EMPTY": "", "NPM_TOKEN": "hunter2", "DB": "postgres://shop:hunter2@db/shop", "LONG": strings.Repeat("x", 257)},
 	}
 	line, err := json.Marshal(record.NotificationOf(received, n, named("smoke", "visual")))

@@ -53,7 +53,7 @@ func narrowKey(t *testing.T, w world) {
 		t.Errorf("records: %v, %v", got, err)
 	}
 	store := &inputs.Store{Bucket: a.Bucket}
-	signed, err := store.SignUpload(t.Context(), "narrow", "app.apk", -1)
+	signed, _, err := store.SignUpload(t.Context(), "narrow", "app.apk", -1)
 	must(t, err)
 	if resp, body := send(t, http.MethodPut, signed, octets, "x"); resp.StatusCode != http.StatusOK {
 		t.Errorf("upload: %s %s", resp.Status, body)

@@ -43,7 +43,7 @@ func TestNothingIsSignedForABadPath(t *testing.T) {
 		if inputpath.Check(path) == nil {
 			continue // only its extension is bad, which downloads need not have
 		}
-		if signed, err := store.SignUpload(t.Context(), "demo", path, -1); err == nil {
+		if signed, _, err := store.SignUpload(t.Context(), "demo", path, -1); err == nil {
 			t.Errorf("%s: %q is signed: %s", name, path, signed)
 		}
 	}
@@ -57,7 +57,7 @@ func FuzzSignedURL(f *testing.F) {
 	}
 	f.Add("größe 100%/a+b?c#d&e.apk")
 	f.Fuzz(func(t *testing.T, path string) {
-		signed, err := store.SignUpload(t.Context(), "demo", path, -1)
+		signed, _, err := store.SignUpload(t.Context(), "demo", path, -1)
 		if err != nil {
 			return
 		}

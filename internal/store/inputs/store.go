@@ -16,15 +16,15 @@ type Store struct {
 	Bucket *objectstore.Bucket
 }
 
-// SignUpload returns a URL to PUT a file of the team. The content type is signed, and the size too unless it is negative.
-func (s *Store) SignUpload(ctx context.Context, team, path string, bytes int64) (string, error) {
+// SignUpload returns a URL to PUT a file of the team, and when it ends. The content type is signed, and the size too unless it is negative.
+func (s *Store) SignUpload(ctx context.Context, team, path string, bytes int64) (string, time.Time, error) {
 	key, err := inputpath.Key(team, path)
 	if err != nil {
-		return "", err
+		return "", time.Time{}, err
 	}
 	upload := objectstore.Upload(key, bytes)
 	upload.Public = true
-	return s.Bucket.Sign(ctx, upload)
+	return s.Bucket.SignUntil(ctx, upload)
 }
 
 // SignDownload returns a URL by which a pod can GET a file of the team.

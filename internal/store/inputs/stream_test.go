@@ -31,7 +31,7 @@ func stream(t *testing.T, name string, store *inputs.Store) {
 	block := make([]byte, 1<<20)
 	_, _ = rand.Read(block)
 	sum := sha256.New()
-	signed, err := store.SignUpload(t.Context(), "demo", "large.zip", -1)
+	signed, _, err := store.SignUpload(t.Context(), "demo", "large.zip", -1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,18 @@ type Bucket struct {
 	public  *minio.Client // signs for CI and people
 	private *minio.Client // signs for pods, and sends the manager's own requests
 	health  *health
+
+	credentials *credentials.Credentials
+	cached      *cachedProvider // of the credentials
+	clock       clock.PassiveClock
 }
 
 // New returns a Bucket. It opens no connection.
 func New(o Options) (*Bucket, error) {
+	return newBucket(o, newSource(o.CredentialsPath, clock.RealClock{}), clock.RealClock{})
+}
+
+func newBucket(o Options, source credentials.Provider, clock clock.PassiveClock) (*Bucket, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -28,12 +36,12 @@ func New(o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := newCredentials(o.CredentialsPath, clock.RealClock{})
-	b := &Bucket{options: o, health: newHealth()}
-	if b.private, err = newClient(o.Endpoint, o, source, transport); err != nil {
+	cached := &cachedProvider{source: source, clock: clock}
+	b := &Bucket{options: o, health: newHealth(), credentials: credentials.New(cached), cached: cached, clock: clock}
+	if b.private, err = newClient(o.Endpoint, o, b.credentials, transport); err != nil {
 		return nil, err
 	}
-	if b.public, err = newClient(o.public(), o, source, transport); err != nil {
+	if b.public, err = newClient(o.public(), o, b.credentials, transport); err != nil {
 		return nil, err
 	}
 	return b, nil

@@ -19,16 +19,15 @@ type credentialsError struct {
 func (e *credentialsError) Error() string { return e.text }
 func (e *credentialsError) Unwrap() error { return e.cause }
 
-// newCredentials reads them from the path if there is one, else from the environment, else from the cloud (web identity or role).
-func newCredentials(path string, clock clock.PassiveClock) *credentials.Credentials {
-	var source credentials.Provider = &firstProvider{sources: []credentials.Provider{
+// newSource reads credentials from the path if there is one, else from the environment, else from the cloud (web identity or role).
+func newSource(path string, clock clock.PassiveClock) credentials.Provider {
+	if path != "" {
+		return &fileProvider{path: path, clock: clock}
+	}
+	return &firstProvider{sources: []credentials.Provider{
 		&credentials.EnvAWS{},
 		&credentials.IAM{Client: &http.Client{Timeout: credentialsTimeout}},
 	}}
-	if path != "" {
-		source = &fileProvider{path: path, clock: clock}
-	}
-	return credentials.New(&cachedProvider{source: source, clock: clock})
 }
 
 // firstProvider uses the first source with credentials. The chain of minio-go falls back to anonymous requests and drops the reasons.
@@ -62,6 +61,7 @@ type cachedProvider struct {
 	mu        sync.Mutex
 	value     credentials.Value
 	err       error
+	retrieved time.Time // when the source was asked last
 	notBefore time.Time // of the next attempt
 }
 
@@ -72,6 +72,7 @@ func (c *cachedProvider) RetrieveWithCredContext(cc *credentials.CredContext) (c
 	if now.Before(c.notBefore) {
 		return c.cached(now)
 	}
+	c.retrieved = now
 	value, err := c.source.RetrieveWithCredContext(cc)
 	if err != nil {
 		c.err, c.notBefore = err, now.Add(credentialsPause)
@@ -82,10 +83,21 @@ func (c *cachedProvider) RetrieveWithCredContext(cc *credentials.CredContext) (c
 }
 
 func (c *cachedProvider) cached(now time.Time) (credentials.Value, error) {
-	if c.value.AccessKeyID != "" && (c.value.Expiration.IsZero() || now.Before(c.value.Expiration)) {
+	if c.value.AccessKeyID != "" && !c.expired(now) {
 		return c.value, nil
 	}
 	return credentials.Value{}, c.err
+}
+
+func (c *cachedProvider) expired(now time.Time) bool {
+	return !c.value.Expiration.IsZero() && !now.Before(c.value.Expiration)
+}
+
+// renewable reports whether the source may have credentials that last longer.
+func (c *cachedProvider) renewable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clock.Now().Sub(c.retrieved) >= renewEvery
 }
 
 func (c *cachedProvider) Retrieve() (credentials.Value, error) { return c.RetrieveWithCredContext(nil) }
@@ -93,5 +105,5 @@ func (c *cachedProvider) Retrieve() (credentials.Value, error) { return c.Retrie
 func (c *cachedProvider) IsExpired() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err != nil || c.source.IsExpired()
+	return c.err != nil || c.expired(c.clock.Now()) || c.source.IsExpired()
 }

@@ -3,6 +3,7 @@ package objectstore_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,26 @@ func signsWith(t *testing.T, store *objectstore.Bucket, id string) {
 	t.Helper()
 	if got := sign(t, store, "demo/app.apk").Query().Get("X-Amz-Credential"); !strings.HasPrefix(got, id+"/") {
 		t.Fatalf("signed with %s, want %s", got, id)
+	}
+}
+
+// TestCredentialsOfTheCloud: those of a container's role end, and URLs do not outlive them.
+func TestCredentialsOfTheCloud(t *testing.T) {
+	expires := time.Now().Add(4 * time.Minute).UTC()
+	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"AccessKeyId":"ROLE","SecretAccessKey":"s","Token":"t","Expiration":%q}`, expires.Format(time.RFC3339))
+	}))
+	defer role.Close()
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", role.URL)
+	store := stores.Open(t, good())
+	signsWith(t, store, "ROLE")
+	_, until, err := store.SignUntil(t.Context(), objectstore.Request{Method: http.MethodGet, Key: "demo/app.apk"})
+	if err != nil || until.After(expires) {
+		t.Errorf("%v: the URL is valid until %s, and the credentials until %s", err, until, expires)
 	}
 }
 

@@ -66,7 +66,7 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 }
 
 func (r *Receiver) options(s Source) event.Options {
-	o := event.Options{OwnApp: r.App.ID, Environments: map[string]string{}}
+	o := event.Options{OwnApp: r.App.ID, Environments: map[string]string{}, Deployments: s.Object.Spec.Deployments}
 	for _, e := range s.Object.Spec.Environments {
 		o.Environments[e.Event] = e.DeploymentType
 	}

@@ -8,6 +8,7 @@ package event
 import (
 	"time"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
@@ -60,8 +61,9 @@ type Post struct {
 
 // Options are what a team configured for an EventSource, and the operator for the manager.
 type Options struct {
-	Environments map[string]string // the deployment type by the name of the environment in the event; others are used as they are
-	OwnApp       int64             // the id of the App with which the manager posts to the code host; 0: it has none
+	Environments map[string]string          // the deployment type by the name of the environment in the event; others are used as they are
+	OwnApp       int64                      // the id of the App with which the manager posts to the code host; 0: it has none
+	Deployments  *v1alpha1.EventDeployments // which of GitHub's count; nil: all
 }
 
 // DeploymentType returns the deployment type of an environment as the event names it.

@@ -40,6 +40,9 @@ var activationFields = map[string]*types.FieldType{
 	"repository":            field(types.StringType, func(a *activation) string { return a.Repository }),
 	"pull_request_number":   field(types.IntType, func(a *activation) int64 { return a.PullRequestNumber }),
 	"pipeline_id":           field(types.IntType, func(a *activation) int64 { return a.PipelineID }),
+	"workflow":              field(types.StringType, func(a *activation) string { return a.Workflow }),
+	"job":                   field(types.StringType, func(a *activation) string { return a.Job }),
+	"task":                  field(types.StringType, func(a *activation) string { return a.Task }),
 	"deduplication_key":     field(types.StringType, func(a *activation) string { return a.DeduplicationKey }),
 	"ephemeral_environment": field(types.BoolType, func(a *activation) bool { return a.EphemeralEnvironment }),
 	"variables": {

@@ -35,6 +35,9 @@ type Notification struct {
 	PullRequestNumber    int64                   // of the pull request or merge request
 	PipelineID           int64                   // of the GitLab pipeline that a check belongs to
 	Variables            map[string]string       // of the run; names may be Reserved
+	Workflow             string                  // of GitHub Actions that deployed; only events of GitHub have it
+	Job                  string                  // of the workflow, as GitHub shows it; only events of GitHub have it
+	Task                 string                  // of the deployment, mostly "deploy"; only events of GitHub have it
 	DeduplicationKey     string                  // replaces the key by which a newer run supersedes older ones
 	Unknown              []string                // unknown members, the first few
 	EphemeralEnvironment bool                    // requests an Environment of its own; comes with a DeploymentURL

@@ -25,7 +25,8 @@ const (
 
 // times are the times of a schedule.
 type times struct {
-	*cron.SpecSchedule
+	wall   *cron.SpecSchedule // in UTC: what clocks show
+	zone   *time.Location
 	jitter time.Duration // of this Trigger
 }
 
@@ -56,8 +57,8 @@ func parse(s *v1alpha1.TriggerSchedule, trigger types.UID) (t times, problem str
 			"Write minute, hour, day of the month, month and "+
 			"day of the week, as in 0 3 * * *.", plaintext.Line(err.Error(), maxQuoted))
 	}
-	t = times{SpecSchedule: parsed.(*cron.SpecSchedule), jitter: jitter(s, trigger)}
-	t.Location = zone
+	t = times{wall: parsed.(*cron.SpecSchedule), zone: zone, jitter: jitter(s, trigger)}
+	t.wall.Location = time.UTC
 	switch {
 	case t.never():
 		return t, "The schedule starts no runs, because spec.schedule.cron names no time of the next five years. Is there such a day?"
@@ -73,14 +74,15 @@ var reference = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // never is also true of an empty list, as in "0 , * * *".
 func (t times) never() bool {
-	return t.Minute == 0 || t.Hour == 0 || t.Dom == 0 || t.Month == 0 || t.Dow == 0 || t.Next(reference).IsZero()
+	w := t.wall
+	return w.Minute == 0 || w.Hour == 0 || w.Dom == 0 || w.Month == 0 || w.Dow == 0 || w.Next(reference).IsZero()
 }
 
 // interval returns the shortest one between two times, without those that a change of the clocks brings together.
 func (t times) interval() time.Duration {
 	shortest, first, last := 24*60, -1, -1
 	for minute := range 60 {
-		if t.Minute&(1<<minute) == 0 {
+		if t.wall.Minute&(1<<minute) == 0 {
 			continue
 		}
 		if first < 0 {
@@ -91,7 +93,7 @@ func (t times) interval() time.Duration {
 		last = minute
 	}
 	for hour := range 24 {
-		if t.Hour&(1<<hour) != 0 && t.Hour&(1<<((hour+1)%24)) != 0 {
+		if t.wall.Hour&(1<<hour) != 0 && t.wall.Hour&(1<<((hour+1)%24)) != 0 {
 			shortest = min(shortest, first+60-last)
 		}
 	}

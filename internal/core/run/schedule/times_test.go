@@ -83,17 +83,29 @@ func TestTimes(t *testing.T) {
 		"summer begins, outside": {"the time stays, and the day is shorter", "0 3 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z",
 			[]string{"2026-03-28T03:00:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T03:00:00+02:00"}},
 		"summer begins, inside": {"there is no 02:30 on this day", "30 2 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z",
-			[]string{"2026-03-28T02:30:00+01:00", "2026-03-30T02:30:00+02:00"}},
+			[]string{"2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"}},
+		"summer begins, several inside": {"they come together", "0,20,40 2,3 * * *", "Europe/Berlin", "2026-03-29T00:00:00Z",
+			[]string{"2026-03-29T03:00:00+02:00", "2026-03-29T03:20:00+02:00", "2026-03-29T03:40:00+02:00", "2026-03-30T02:00:00+02:00"}},
 		"summer begins, hourly": {"an hour is an hour", "30 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z",
 			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-03-29T04:30:00+02:00"}},
 		"summer ends, outside": {"the time stays, and the day is longer", "0 4 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
 			[]string{"2026-10-25T04:00:00+01:00", "2026-10-26T04:00:00+01:00"}},
-		"summer ends, inside": {"02:30 comes twice", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
-			[]string{"2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-26T02:30:00+01:00"}},
+		"summer ends, inside": {"02:30 is there twice, and the first counts", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			[]string{"2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"}},
+		"summer ends, the manager starts between": {"the first has passed", "30 2 * * *", "Europe/Berlin", "2026-10-25T00:45:00Z",
+			[]string{"2026-10-26T02:30:00+01:00"}},
+		"summer ends, hourly": {"an hour is an hour", "30 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z",
+			[]string{"2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-25T03:30:00+01:00"}},
 		"midnight that is left out": {"the day begins at 01:00", "0 0 * * *", "America/Asuncion", "2023-09-30T12:00:00Z",
-			[]string{"2023-10-02T00:00:00-03:00", "2023-10-03T00:00:00-03:00"}},
+			[]string{"2023-10-01T01:00:00-03:00", "2023-10-02T00:00:00-03:00"}},
+		"midnight that is left out, on a day of the week": {"it is this day", "0 0 * * sun", "America/Santiago", "2026-09-01T12:00:00Z",
+			[]string{"2026-09-06T01:00:00-03:00", "2026-09-13T00:00:00-03:00"}},
+		"hourly, on a day without midnight": {"it has 23 hours", "0 * * * sun", "America/Santiago", "2026-09-01T12:00:00Z",
+			[]string{"2026-09-06T01:00:00-03:00", "2026-09-06T02:00:00-03:00"}},
 		"half an hour": {"there are such changes", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z",
-			[]string{"2026-10-05T02:15:00+11:00", "2026-10-06T02:15:00+11:00"}},
+			[]string{"2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"}},
+		"a day that is left out": {"the next one begins", "0 3 * * *", "Pacific/Apia", "2011-12-29T22:00:00Z",
+			[]string{"2011-12-31T00:00:00+14:00", "2011-12-31T03:00:00+14:00"}},
 		"leap day": {"the next one", "0 3 29 2 *", "", "2026-01-01T00:00:00Z", []string{"2028-02-29T03:00:00Z"}},
 		"days": {"either counts", "0 3 13 * fri", "", "2026-11-01T00:00:00Z",
 			[]string{"2026-11-06T03:00:00Z", "2026-11-13T03:00:00Z", "2026-11-20T03:00:00Z"}},
@@ -108,7 +120,7 @@ func TestTimes(t *testing.T) {
 			at := timeOf(tc.from)
 			for range tc.want {
 				at = times.Next(at)
-				got = append(got, at.In(times.Location).Format(time.RFC3339))
+				got = append(got, at.In(times.zone).Format(time.RFC3339))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)

@@ -149,6 +149,9 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 	got, err := a.Receiver.Receive(ctx, s, d)
 	e := got.Event
 	r.AddToAudit("eventType", e.Type, "delivery", e.Delivery, "repository", e.Repository)
+	if e.Notification != nil && e.Notification.Job != "" {
+		r.AddToAudit("workflow", e.Notification.Workflow, "job", e.Notification.Job)
+	}
 	outcome := eventTaken
 	switch {
 	case err != nil:
@@ -174,6 +177,9 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 
 func newEventResult(a events.Answer) *httpapi.EventResult {
 	answer := &httpapi.EventResult{Ignored: a.Ignored}
+	if n := a.Event.Notification; n != nil && a.Ignored == "" {
+		answer.Workflow, answer.Job, answer.Task = n.Workflow, n.Job, n.Task
+	}
 	for _, t := range a.Result.Triggers {
 		answer.Results = append(answer.Results, exchange.NewResult(t))
 	}
@@ -190,6 +196,9 @@ func merge(all, some *httpapi.EventResult) bool {
 		return false
 	}
 	all.Results, all.Repeats = append(all.Results, some.Results...), append(all.Repeats, some.Repeats...)
+	if some.Ignored == "" {
+		all.Workflow, all.Job, all.Task = some.Workflow, some.Job, some.Task
+	}
 	if some.Ignored != "" && !strings.Contains(all.Ignored, some.Ignored) {
 		all.Ignored = strings.TrimSpace(all.Ignored + " " + some.Ignored)
 	}

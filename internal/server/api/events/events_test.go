@@ -128,6 +128,12 @@ func TestEventsThatStartNothing(t *testing.T) {
 		"another repository": {reason: "the team does not list it",
 			source: func(s *v1alpha1.EventSource) { s.Spec.Repositories = []string{"acme/docs"} },
 			kind:   "deployment_status", body: payload(t, "deployment_status"), says: "does not list"},
+		"a job that deploys nothing": {reason: "the team lists the jobs that do",
+			source: func(s *v1alpha1.EventSource) {
+				s.Spec.Deployments = &v1alpha1.EventDeployments{DeploymentMakers: v1alpha1.DeploymentMakers{Jobs: []string{"deploy"}}}
+			},
+			kind: "deployment_status", body: payload(t, "deployment_status", `"name": "deploy"`, `"name": "read secrets"`),
+			says: `The job "read secrets" of the workflow "read secrets"`},
 		"a check of a run of another team": {reason: "there is none here", kind: "check_run", body: payload(t, "check_run"),
 			says: "No run of the team"},
 		"a check of another repository": {reason: "the run was reported elsewhere",
@@ -157,6 +163,33 @@ func TestEventsThatStartNothing(t *testing.T) {
 			}
 			if !strings.Contains(u.Audit.String(), `"ignored":"`) {
 				t.Errorf("the audit line does not say so: %s", u.Audit)
+			}
+		})
+	}
+}
+
+// TestJob: the answer and the audit line name what deployed, whether a Trigger matches or not, and expressions can ask for it.
+func TestJob(t *testing.T) {
+	for name, tc := range map[string]struct {
+		expression string
+		results    int
+	}{
+		"of the job":            {`notification.job == "deploy" && notification.workflow == "deploy" && notification.task == "deploy"`, 1},
+		"of another job":        {`notification.job != "deploy"`, 0},
+		"of any job":            {`has(notification.job)`, 1},
+		"of another workflow":   {`notification.workflow.startsWith("release")`, 0},
+		"of tasks of no Action": {`notification.task != "deploy"`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := startHub(t, source(), eventSecretOf(eventSecret), apitest.EnvironmentNamed("production"),
+				apitest.Trigger("smoke", func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = tc.expression }))
+			u.Clock.Time = apitest.Noon
+			got := u.take(deliver("deployment_status", payload(t, "deployment_status")))
+			if len(got.Results) != tc.results || got.Job != "deploy" || got.Workflow != "deploy" || got.Task != "deploy" {
+				t.Errorf("got %+v", got)
+			}
+			if !strings.Contains(u.Audit.String(), `"job":"deploy"`) {
+				t.Errorf("the audit line does not name the job: %s", u.Audit)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ package files
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,8 +15,8 @@ import (
 
 // Uploads signs the URLs by which CI uploads files.
 type Uploads interface {
-	// SignUpload signs the upload of exactly so many bytes; negative: any number.
-	SignUpload(ctx context.Context, team, path string, bytes int64) (string, error)
+	// SignUpload signs the upload of exactly so many bytes; negative: any number. The upload must begin before a time.
+	SignUpload(ctx context.Context, team, path string, bytes int64) (signed string, until time.Time, err error)
 }
 
 // Config is what the routes of files need besides the server; see api.Config.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/text/inputpath"
@@ -43,7 +44,7 @@ func (a *API) signUpload(w http.ResponseWriter, r *exchange.Request, rule fileRu
 		return exchange.ErrNoStore
 	}
 	team := r.Team()
-	signed, err := a.Uploads.SignUpload(r.Context(), team, path, bytes)
+	signed, until, err := a.Uploads.SignUpload(r.Context(), team, path, bytes)
 	if err != nil {
 		return &exchange.Failure{Code: "store_unavailable", Cause: err,
 			Message: "No URL can be signed at the moment. Send the request again; if that fails too, give the operator the eventId."}
@@ -53,6 +54,7 @@ func (a *API) signUpload(w http.ResponseWriter, r *exchange.Request, rule fileRu
 		FileLocation:           team + "/" + path,
 		PlaygroundFileLocation: path,
 		SignedURL:              signed,
+		ExpiresAt:              until.UTC().Truncate(time.Second),
 	})
 	return nil
 }

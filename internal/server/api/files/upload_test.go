@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,7 +49,7 @@ func TestSignedURL(t *testing.T) {
 				t.Fatalf("%s\nstatus %d: %s", tc.reason, w.Code, w.Body)
 			}
 			want := httpapi.SignedURL{FileLocation: "acme/" + tc.want, PlaygroundFileLocation: tc.want,
-				SignedURL: "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b"}
+				SignedURL: "https://s3.example.com/bucket?X-Amz-Signature=secret&a=b", ExpiresAt: apitest.Noon.Truncate(time.Second).Add(4 * time.Minute)}
 			if diff := cmp.Diff(want, apitest.Decode[httpapi.SignedURL](t, w)); diff != "" {
 				t.Errorf("%s\nanswer (-want +got):\n%s", tc.reason, diff)
 			}

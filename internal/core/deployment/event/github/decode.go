@@ -66,6 +66,9 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	case s.App != nil && s.App.ID != 0 && s.App.ID == o.OwnApp:
 		e.Ignored = "Postflight has posted this state itself, with its own App."
 		return e, nil
+	case p.leftOut(o.Deployments) != "":
+		e.Ignored = p.leftOut(o.Deployments)
+		return e, nil
 	case s.ID < 1, s.CreatedAt.IsZero(), p.Deployment.SHA == "", p.Repository.FullName == "":
 		return e, &event.InvalidError{
 			Reason: "The event lacks the id or the created_at of the state, the sha of the deployment, or the repository.",
@@ -78,6 +81,8 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	if err != nil {
 		return e, err
 	}
+	made := p.maker()
+	n.Workflow, n.Job, n.Task = made.workflow, made.job, made.task
 	if run := p.WorkflowRun; run != nil && len(run.PullRequests) == 1 && run.PullRequests[0].Number <= notification.MaxNumber {
 		n.PullRequestNumber = max(0, run.PullRequests[0].Number)
 	}

@@ -44,6 +44,7 @@ func TestDeployment(t *testing.T) {
 	full := func(change func(*notification.Notification)) *notification.Notification {
 		n := &notification.Notification{
 			SHA: sha, Branch: "main", DeploymentType: "Production", DeploymentURL: "https://shop.example.com", HostingService: v1alpha1.GitHub,
+			Workflow: "deploy", Job: "deploy", Task: "deploy",
 			Repository: "acme/shop", CommitURL: "https://github.com/acme/shop/commit/" + sha,
 		}
 		change(n)
@@ -66,7 +67,7 @@ func TestDeployment(t *testing.T) {
 			full(func(n *notification.Notification) { n.Branch = "release" })},
 		"the ref is the commit, without a workflow": {"nothing knows the branch",
 			values{"deployment.ref": strings.ToUpper(sha), "workflow_run": nil}, event.Options{},
-			full(func(n *notification.Notification) { n.Branch = "" })},
+			full(func(n *notification.Notification) { n.Branch, n.Workflow = "", "" })},
 		"no URL": {"the tests use that of the Environment; target_url and log_url are pages of the pipeline",
 			values{"deployment_status.environment_url": ""}, event.Options{},
 			full(func(n *notification.Notification) { n.DeploymentURL = "" })},
@@ -82,7 +83,7 @@ func TestDeployment(t *testing.T) {
 		"by another App": {"an App with the name of Postflight's is another one",
 			values{"deployment_status.performed_via_github_app.slug": "acme-postflight",
 				"deployment.task": "postflight"}, event.Options{OwnApp: 88001},
-			full(func(*notification.Notification) {})},
+			full(func(n *notification.Notification) { n.Task = "postflight" })},
 		"by no App": {"a person or a token has posted it", values{"deployment_status.performed_via_github_app": nil},
 			event.Options{OwnApp: 88001},
 			full(func(*notification.Notification) {})},

@@ -17,12 +17,14 @@ type payload struct {
 		Login string `json:"login"`
 	} `json:"sender"`
 	Deployment struct {
-		SHA string `json:"sha"`
-		Ref string `json:"ref"`
+		SHA  string `json:"sha"`
+		Ref  string `json:"ref"`
+		Task string `json:"task"`
 	} `json:"deployment"`
 	DeploymentStatus deploymentStatus `json:"deployment_status"`
 	WorkflowRun      *workflowRun     `json:"workflow_run"`
 	CheckRun         struct {
+		Name       string `json:"name"` // of a job, in events of deployments
 		ExternalID string `json:"external_id"`
 		HeadSHA    string `json:"head_sha"`
 	} `json:"check_run"`
@@ -50,6 +52,8 @@ type app struct {
 
 // workflowRun is of GitHub Actions.
 type workflowRun struct {
+	Name         string `json:"name"` // of the workflow
+	Path         string `json:"path"` // of its file, perhaps with @ and a ref
 	HeadBranch   string `json:"head_branch"`
 	PullRequests []struct {
 		Number int64 `json:"number"`

@@ -1,0 +1,43 @@
+package schedule
+
+import "time"
+
+// everyHour has the bit of each hour, which the parser sets for * and for whatever amounts to it.
+const everyHour = 1<<24 - 1
+
+// Next returns the first time after another one, or zero if there is none within five years. The parser's times are read from a clock
+// without changes, and placed into the periods between two changes of the zone:
+//
+//   - A time that a change skips becomes the moment of the change.
+//   - Of a repeated time, the first one counts.
+//   - An expression for every hour names intervals: they keep real time.
+func (t times) Next(after time.Time) time.Time {
+	at, daily := after.In(t.zone), t.wall.Hour&everyHour != everyHour
+	from := clock(at)
+	for {
+		start, end := at.ZoneBounds()
+		if daily && !start.IsZero() {
+			if shown := clock(start.Add(-time.Nanosecond).In(t.zone)); shown.After(from) {
+				from = shown
+			}
+		}
+		next := t.wall.Next(from)
+		if next.IsZero() {
+			return next
+		}
+		if moment := at.Add(next.Sub(clock(at))); end.IsZero() || moment.Before(end) {
+			return moment.In(after.Location())
+		}
+		at = end.In(t.zone)
+		if daily && next.Before(clock(at)) {
+			return end.In(after.Location())
+		}
+		from = clock(at).Add(-time.Nanosecond)
+	}
+}
+
+// clock returns what clocks show at a time, as a time in UTC.
+func clock(at time.Time) time.Time {
+	_, offset := at.Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second)
+}
