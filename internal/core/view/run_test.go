@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -182,6 +183,46 @@ func TestBoard(t *testing.T) {
 	want := []string{"load failed failing for 10 minutes", "new none ", "smoke running passing for 2 hours"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("those that need a look come first: %s", diff)
+	}
+}
+
+// TestTriggersThatDoNotWork: the board and the list of Triggers warn of them with the message of Ready, whatever their last run said. Others
+// without a run say what they wait for.
+func TestTriggersThatDoNotWork(t *testing.T) {
+	ready := func(status metav1.ConditionStatus, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: "Because", Message: message}
+	}
+	const missing, paused = `There is no Environment "staging" in this namespace.`, "The Trigger is paused and matches no notification."
+	green := []*v1alpha1.Suite{run("1", passed), run("0", passed, of("smoke", "pr-7", "main"))}
+	for name, tc := range map[string]struct {
+		reason string
+		ready  []metav1.Condition
+		runs   []*v1alpha1.Suite
+		board  []string
+		list   string
+	}{
+		"it never ran":         {"It will not.", []metav1.Condition{ready("False", missing)}, nil, []string{"Does not work: " + missing}, "Does not work"},
+		"its last run passed":  {"That was before. Other places tell what ran there.", []metav1.Condition{ready("False", missing)}, green, []string{"Does not work: " + missing, "Passed: The tests passed."}, "Does not work"},
+		"without a message":    {"The reason is better than nothing.", []metav1.Condition{ready("False", "")}, nil, []string{"Does not work: Because"}, "Does not work"},
+		"it waits":             {"The condition says for what.", []metav1.Condition{ready("True", paused)}, nil, []string{"No run yet: " + paused}, "No run yet"},
+		"nothing has seen it":  {"It is new.", nil, nil, []string{"No run yet: It runs with the next deployment that it matches."}, "No run yet"},
+		"it works and has run": {"Its last run counts.", []metav1.Condition{ready("True", "")}, green, []string{"Passed: The tests passed.", "Passed: The tests passed."}, "Passed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			triggers := []*v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Name: "smoke"}, Spec: v1alpha1.TriggerSpec{Environment: "staging"},
+				Status: v1alpha1.TriggerStatus{Conditions: tc.ready}}}
+			var board []string
+			for _, tile := range view.Board(triggers, tc.runs, now) {
+				board = append(board, tile.State.Label+": "+tile.Why)
+			}
+			slices.Sort(board)
+			if diff := cmp.Diff(tc.board, board); diff != "" {
+				t.Errorf("%s: on the board: %s", tc.reason, diff)
+			}
+			if got := view.TriggersOf(triggers, tc.runs, now)[0].State.Label; got != tc.list {
+				t.Errorf("%s: in the list: %s, want %s", tc.reason, got, tc.list)
+			}
+		})
 	}
 }
 
