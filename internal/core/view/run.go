@@ -13,7 +13,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -36,7 +38,7 @@ type Run struct {
 	RepeatedBy, Repeats string // ids of runs
 	Retries             int32  // how many errors in a row came before
 	Debuggable          bool   // it ended badly, and its Job exists
-	PodsKept            *Time  // until then at least; nil: retention decides
+	PodsKept            *Time  // until then at least; nil: they may be deleted
 	OnlyFailedOf        string // the id of the run whose failed tests it repeats
 
 	Other *OtherDeployment // a notification that was answered with this run
@@ -89,7 +91,7 @@ func RunOf(o Subject, now time.Time) Run {
 		run.Other = otherDeployment(*other, now)
 	}
 	run.Debuggable = s.Finished() && state.Of(s.State()).Bad && o.Job != nil
-	if until := s.Status.PodsKeptUntil; until != nil {
+	if until := s.Status.PodsKeptUntil; until != nil && now.Before(until.Time) {
 		run.PodsKept = TimeOf(until.Time, now)
 	}
 	if s.Status.CompletionTime != nil {
@@ -99,13 +101,22 @@ func RunOf(o Subject, now time.Time) Run {
 		run.Inputs = append(run.Inputs, Input{Path: i.Path, Size: Bytes(i.Size), ETag: i.ETag})
 	}
 	run.relate(s, o.Runs, now)
-	if m := message(s); s.Finished() && !strings.HasPrefix(run.Why, strings.TrimSuffix(m, ".")) {
-		run.Message = strings.TrimSpace(strings.TrimPrefix(m, run.Why))
+	if s.Finished() {
+		run.Message = beyond(s, run.Why)
 	}
 	if d := s.Spec.Deployment; d.Type != s.Spec.Environment {
 		run.Type = d.Type
 	}
 	return run
+}
+
+// beyond returns what the message of a run that has ended adds to the first sentence of its page, which has the results of the tests.
+func beyond(s *v1alpha1.Suite, why string) string {
+	m := message(s)
+	if strings.HasPrefix(why, strings.TrimSuffix(m, ".")) {
+		return ""
+	}
+	return outcome.WithoutPass(strings.TrimSpace(strings.TrimPrefix(m, results.Sentence(s.Status.Results))))
 }
 
 // Title is what the run is, in the words of its team.

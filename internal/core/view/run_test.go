@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	reports "github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -79,6 +81,36 @@ func TestMessageIsNotSaidTwice(t *testing.T) {
 		if got := view.RunOf(view.Subject{Suite: run("a", tc.condition, three)}, now).Message; got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestResultsAreSaidOnce: the sentence of the page has the results of the tests, in whatever words the message begins with them.
+func TestResultsAreSaidOnce(t *testing.T) {
+	one, two := []v1alpha1.TestFailure{failure("cart. Really", v1alpha1.FailureNew)}, []v1alpha1.TestFailure{failure("a", ""), failure("b", v1alpha1.FailureNew)}
+	const exited = `Container "test" exited with code 1.`
+	for name, tc := range map[string]struct {
+		results v1alpha1.TestResults
+		end     func(string) metav1.Condition
+		rest    string // of the message
+		want    string
+	}{
+		"a new failure":         {v1alpha1.TestResults{Tests: 9, Passed: 8, Failed: 1, NewFailures: 1, ComparedWith: "r", Failures: one}, v1alpha1.Failed, exited, exited},
+		"two failures":          {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, NewFailures: 1, ComparedWith: "r", Failures: two}, v1alpha1.Failed, exited, exited},
+		"nothing to compare":    {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, Failures: two}, v1alpha1.Failed, exited, exited},
+		"counts are all":        {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, Failures: two}, v1alpha1.Failed, "", ""},
+		"passed":                {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 1m2s.", ""},
+		"passed with skipped":   {v1alpha1.TestResults{Tests: 9, Passed: 7, Skipped: 1, Flaky: 1, FlakyTests: []string{"x"}}, v1alpha1.Passed, "The run passed in 41s.", ""},
+		"passed in quarantine":  {v1alpha1.TestResults{Tests: 9, Passed: 8, Failed: 1, Quarantined: 1, Failures: one}, v1alpha1.Passed, "The run passed in 41s, with 1 quarantined failure.", ""},
+		"passed with a warning": {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s. Not uploaded, and lost: 1 file.", "Not uploaded, and lost: 1 file."},
+		"passed with a summary": {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s: 12 checks.", "The run passed in 41s: 12 checks."},
+		"passed by exit code":   {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s (exit code only).", "The run passed in 41s (exit code only)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			condition := tc.end(strings.TrimSpace(reports.Sentence(&tc.results) + " " + tc.rest))
+			if got := view.RunOf(view.Subject{Suite: run("a", condition, results(tc.results))}, now); got.Message != tc.want {
+				t.Errorf("%q below %q, want %q", got.Message, got.Why, tc.want)
+			}
+		})
 	}
 }
 
@@ -228,25 +260,27 @@ func TestTriggersThatDoNotWork(t *testing.T) {
 
 // TestDebuggable: people look around after what ended badly, as long as its Job exists.
 func TestDebuggable(t *testing.T) {
-	j, kept := &batchv1.Job{}, new(metav1.NewTime(now.Add(time.Hour)))
+	j := &batchv1.Job{}
 	for name, tc := range map[string]struct {
 		end  metav1.Condition
 		job  *batchv1.Job
+		kept time.Duration // from now
 		want bool
 	}{
-		"failed":          {v1alpha1.Failed("Exit code 1."), j, true},
-		"an error":        {v1alpha1.Error("The node is gone."), j, true},
-		"passed":          {v1alpha1.Passed("ok"), j, false},
-		"running":         {v1alpha1.Running("busy"), j, false},
-		"its Job is gone": {v1alpha1.Failed("Exit code 1."), nil, false},
+		"failed":                  {v1alpha1.Failed("Exit code 1."), j, time.Hour, true},
+		"an error":                {v1alpha1.Error("The node is gone."), j, time.Second, true},
+		"passed":                  {v1alpha1.Passed("ok"), j, time.Hour, false},
+		"running":                 {v1alpha1.Running("busy"), j, time.Hour, false},
+		"its Job is gone":         {v1alpha1.Failed("Exit code 1."), nil, time.Hour, false},
+		"its pods may be deleted": {v1alpha1.Failed("Exit code 1."), j, -time.Minute, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := run("a", tc.end, func(s *v1alpha1.Suite) {
-				s.Status.PodsKeptUntil = kept
+				s.Status.PodsKeptUntil = new(metav1.NewTime(now.Add(tc.kept)))
 				s.Annotations = map[string]string{v1alpha1.AnnotationRepeats: "before", v1alpha1.AnnotationRetries: "1"}
 			})
 			got := view.RunOf(view.Subject{Suite: s, Job: tc.job}, now)
-			if got.Debuggable != tc.want || got.PodsKept == nil || got.Repeats != "before" || got.Retries != 1 {
+			if got.Debuggable != tc.want || (got.PodsKept != nil) != (tc.kept > 0) || got.Repeats != "before" || got.Retries != 1 {
 				t.Errorf("%t, %v, %q, %d", got.Debuggable, got.PodsKept, got.Repeats, got.Retries)
 			}
 		})
