@@ -14,7 +14,7 @@ const covered = `document.querySelectorAll("details").forEach(d => d.open = true
 	JSON.stringify([...document.querySelectorAll("copy-text")].filter(c => {
 		const text = c.querySelector("pre"), a = text.getBoundingClientRect(), b = c.querySelector("button").getBoundingClientRect();
 		const over = a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-		return over || !text.textContent.includes("\n") && text.scrollWidth > text.clientWidth;
+		return over || a.left < 0 || b.right > innerWidth || !text.textContent.includes("\n") && text.scrollWidth > text.clientWidth;
 	}).map(c => c.textContent.slice(0, 60)))`
 
 // cut lists the texts that end before their end, by their first characters.
