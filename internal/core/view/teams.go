@@ -131,17 +131,18 @@ func teamsSentence(rows []TeamRow) string {
 	if look > 1 {
 		where = plaintext.Count(look, "team")
 	}
+	if look == 0 {
+		return fmt.Sprintf("Nothing fails in %s.", plaintext.Count(len(rows), "team"))
+	}
+	does, fails := verb(broken, "does not work", "do not work"), verb(failing, "fails", "fail")
 	text := ""
 	switch {
-	case look == 0:
-		return fmt.Sprintf("Nothing fails in %s.", plaintext.Count(len(rows), "team"))
 	case broken == 0:
-		text = fmt.Sprintf("%s of %s %s.", plaintext.Count(failing, "Trigger"), where, verb(failing, "fails", "fail"))
+		text = fmt.Sprintf("%s of %s %s.", plaintext.Count(failing, "Trigger"), where, fails)
 	case failing == 0:
-		text = fmt.Sprintf("%s of %s %s.", plaintext.Count(broken, "Trigger"), where, verb(broken, "does not work", "do not work"))
+		text = fmt.Sprintf("%s of %s %s.", plaintext.Count(broken, "Trigger"), where, does)
 	default:
-		text = fmt.Sprintf("%s of %s %s, and %d %s.", plaintext.Count(broken, "Trigger"), where, verb(broken, "does not work", "do not work"), failing,
-			verb(failing, "fails", "fail"))
+		text = fmt.Sprintf("%s of %s %s, and %d %s.", plaintext.Count(broken, "Trigger"), where, does, failing, fails)
 	}
 	switch rest := len(rows) - look; rest {
 	case 0:
