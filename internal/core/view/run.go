@@ -31,7 +31,7 @@ type Run struct {
 	PullRequest   *Link
 	DeployedAt    *Link
 	Type          string
-	CanceledBy    string
+	CanceledBy    string // empty where the message says it
 	StartedBy     string
 
 	UnderTest           []Tested
@@ -59,7 +59,10 @@ type Run struct {
 }
 
 // RunReference is another run. Of a deleted one only the id is known.
-type RunReference struct{ ID, Label string }
+type RunReference struct {
+	ID, Label string
+	Named     bool // the first sentence of the page has its id
+}
 
 // Input is a file that a run got.
 type Input struct{ Path, Size, ETag string }
@@ -80,7 +83,7 @@ func RunOf(o Subject, now time.Time) Run {
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
-		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], StartedBy: origin.StartedBy(s.Origin(), s.ScheduledFor(),
+		StartedBy: origin.StartedBy(s.Origin(), s.ScheduledFor(),
 			s.Annotations[v1alpha1.AnnotationRerunBy]),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
 		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.FailedTestsOf(),
@@ -101,6 +104,9 @@ func RunOf(o Subject, now time.Time) Run {
 		run.Inputs = append(run.Inputs, Input{Path: i.Path, Size: Bytes(i.Size), ETag: i.ETag})
 	}
 	run.relate(s, o.Runs, now)
+	if by := s.Annotations[v1alpha1.AnnotationCanceledBy]; !strings.Contains(message(s), by) {
+		run.CanceledBy = by
+	}
 	if s.Finished() {
 		run.Message = beyond(s, run.Why)
 	}
@@ -127,7 +133,9 @@ const maxChain = 20
 
 // relate relies on the order of the runs, newest first: what a run superseded comes after it.
 func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
-	r.SupersededBy = referenceTo(s.Status.SupersededBy)
+	if r.SupersededBy = referenceTo(s.Status.SupersededBy); r.SupersededBy != nil {
+		r.SupersededBy.Named = strings.Contains(r.Why, r.SupersededBy.ID)
+	}
 	if res := s.Status.Results; res != nil {
 		r.ComparedWith = referenceTo(res.ComparedWith)
 	}
@@ -184,7 +192,7 @@ func warnings(s *v1alpha1.Suite) []string {
 		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
 	} {
 		c := meta.FindStatusCondition(s.Status.Conditions, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && c.Message != "" {
+		if c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(message(s), c.Message) {
 			all = append(all, c.Message)
 		}
 	}

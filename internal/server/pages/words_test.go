@@ -2,9 +2,11 @@ package pages_test
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -71,6 +73,44 @@ func TestTriggersThatDoNotWork(t *testing.T) {
 		body := b.get(path).body
 		if !strings.Contains(body, message) || !strings.Contains(body, sign) {
 			t.Errorf("%s lacks %q or the message", path, sign)
+		}
+	}
+}
+
+// TestLinesSayMore: what is below the first sentence of a run adds to it. No sentence, person or other run is named twice.
+func TestLinesSayMore(t *testing.T) {
+	blocked := run{id: "visual-blocked", trigger: "visual", environment: "staging", branch: "main", sha: commit("b7"), ago: minute,
+		condition: v1alpha1.Queued("There is no Trigger visual."), change: func(s *v1alpha1.Suite) {
+			s.Status.Conditions = append(s.Status.Conditions, v1alpha1.ObjectMissing("There is no Trigger visual."))
+		}}
+	asked := run{id: "load-asked", trigger: "load", environment: "staging", branch: "main", sha: commit("b7"), ago: minute, took: 1,
+		condition: v1alpha1.Running("The tests are running."), change: func(s *v1alpha1.Suite) {
+			s.Spec.Cancel, s.Annotations = true, map[string]string{v1alpha1.AnnotationCanceledBy: "ben@example.com"}
+		}}
+	b := newWorld(t, append(samples(), blocked.suite(), asked.suite())).browser(t, readKey)
+	tags, sentence := regexp.MustCompile(`<[^>]*>`), regexp.MustCompile(`[^.]+[.]( |$|\n)`)
+	for _, r := range append(sampleRuns(), blocked, asked) {
+		body := b.get("/runs/shop/" + r.id).body
+		_, body, _ = strings.Cut(body, `id="why"`)
+		body, _, _ = strings.Cut(body, "<dl ")
+		text := tags.ReplaceAllString("<"+body, "")
+		said := map[string]bool{}
+		for _, s := range sentence.FindAllString(text, -1) {
+			if s = strings.TrimSpace(s); said[s] {
+				t.Errorf("%s says twice %q", r.id, s)
+			}
+			said[s] = true
+		}
+		for _, name := range []string{"anna@example.com", "smoke-1sta", "ben@example.com"} {
+			if strings.Count(text, name) > 1 {
+				t.Errorf("%s names %s twice: %s", r.id, name, text)
+			}
+		}
+		if r.id == asked.id && !strings.Contains(text, "Canceled by ben@example.com.") {
+			t.Errorf("%s does not say who canceled it", r.id)
+		}
+		if r.id == "smoke-2sup" && !strings.Contains(body, `href="/runs/shop/smoke-1sta"`) {
+			t.Errorf("%s does not lead to the newer run", r.id)
 		}
 	}
 }
