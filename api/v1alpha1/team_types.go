@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -166,6 +167,24 @@ func Owner(claimants []Team) *Team {
 		return nil
 	}
 	return &claimants[0]
+}
+
+// Reasons why an object in a namespace that no Team owns is not Ready.
+const (
+	ReasonNoTeam                = "NoTeam"
+	ReasonNamespaceClaimedTwice = "NamespaceClaimedTwice"
+)
+
+// OwnerProblem returns why no Team owns a namespace, given those that claim it: a reason and a clause, or "".
+func OwnerProblem(namespace string, claimants []Team) (reason, clause string) {
+	switch {
+	case len(claimants) > 1:
+		return ReasonNamespaceClaimedTwice, fmt.Sprintf("several Teams claim the namespace %q", namespace)
+	case Owner(claimants) == nil:
+		return ReasonNoTeam, fmt.Sprintf("no Team owns the namespace %q", namespace)
+	default:
+		return "", ""
+	}
 }
 
 // SuiteBound is how many Suites of the team may be stored; 0 means no limit.

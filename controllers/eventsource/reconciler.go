@@ -32,7 +32,6 @@ const missingEvery = 15 * time.Second
 // The reasons of Ready.
 const (
 	reasonAccepted       = "Accepted"
-	reasonNoTeam         = "NoTeam"
 	reasonTypeUnknown    = "TypeUnknown"
 	reasonSuspended      = "TeamSuspended"
 	reasonSecretMissing  = "SecretMissing"
@@ -126,17 +125,19 @@ func path(s *v1alpha1.EventSource) string {
 }
 
 func (r *Reconciler) ready(ctx context.Context, s *v1alpha1.EventSource) (metav1.Condition, error) {
-	team, err := index.Owner(ctx, r, s.Namespace)
+	teams, err := index.Claimants(ctx, r, s.Namespace)
 	if err != nil {
 		return metav1.Condition{}, err
 	}
+	team := v1alpha1.Owner(teams)
+	unowned, why := v1alpha1.OwnerProblem(s.Namespace, teams)
 	switch {
-	case team == nil:
+	case unowned != "":
 		then := "events are refused with 404"
 		if s.OfApp() { // which have one path for all teams
 			then = "events of the GitHub App start nothing here"
 		}
-		return reconcile.NotReady(reasonNoTeam, fmt.Sprintf("No Team, or more than one, claims the namespace %q, so %s.", s.Namespace, then)), nil
+		return reconcile.NotReady(unowned, fmt.Sprintf("Because %s, %s.", why, then)), nil
 	case r.Config.Formats[s.Spec.Type].SecretProblem == nil:
 		return reconcile.NotReady(reasonTypeUnknown, fmt.Sprintf("This version of the manager does not know the type %q.", s.Spec.Type)), nil
 	case s.OfApp():

@@ -66,6 +66,7 @@ func TestReady(t *testing.T) {
 	}{
 		"with its secret":         {own, false, []client.Object{team(), secret("gitlab", long)}, nil, "Accepted", "signed with the secret", "/api/events/acme/hooks", true},
 		"without a Team":          {own, false, []client.Object{secret("gitlab", long)}, nil, "NoTeam", `namespace "acme"`, "/api/events/acme/hooks", true},
+		"with two Teams":          {own, false, []client.Object{team(), team(func(t *v1alpha1.Team) { t.Name = "rival"; t.Spec.Namespace = "acme" })}, nil, "NamespaceClaimedTwice", "several Teams claim", "/api/events/acme/hooks", true},
 		"without the Secret":      {own, false, []client.Object{team()}, nil, "SecretMissing", "does not exist", "/api/events/acme/hooks", true},
 		"without the right":       {own, false, []client.Object{team()}, forbidden, "SecretMissing", "postflight-credentials-reader", "/api/events/acme/hooks", true},
 		"without the key":         {own, false, []client.Object{team(), secret("github", long)}, nil, "SecretMissing", "no key gitlab", "/api/events/acme/hooks", true},

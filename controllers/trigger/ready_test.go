@@ -15,7 +15,7 @@ func TestReadyWarnsOfScripts(t *testing.T) {
 	for script, warns := range map[string]bool{"curl $(URL)": true, `curl "$URL"`: false} {
 		tr := &v1alpha1.Trigger{}
 		tr.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Command: []string{"sh", "-c", script}}}
-		setTriggerReady(tr, &v1alpha1.Environment{}, "", "")
+		setReady(tr, observed{environment: &v1alpha1.Environment{}, teams: make([]v1alpha1.Team, 1)})
 		is := meta.FindStatusCondition(tr.Status.Conditions, v1alpha1.ConditionReady)
 		if is.Status != "True" || strings.Contains(is.Message, "$(URL)") != warns {
 			t.Errorf("%s: %s %s", script, is.Status, is.Message)

@@ -3,14 +3,12 @@ package trigger
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -24,9 +22,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/report/announce"
-	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
-	"github.com/postflight-dev/postflight/internal/core/run/schedule"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -51,6 +46,7 @@ func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
 		turns: reconcile.NewTurns()}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Trigger{}, reconcile.SpecChanged).
+		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.triggersOf), reconcile.SpecChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Environment))).
 		Watches(&v1alpha1.TriggerClass{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Class)), reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, reconcile.EnqueueAfter(countDelay, triggerOf)).
@@ -92,9 +88,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	teams, err := index.Claimants(ctx, r, old.Namespace)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	t := old.DeepCopy()
 	spent := r.turns.Measure(req.Namespace)
-	setTriggerReady(t, e, r.matchProblem(t), incomplete)
+	setReady(t, observed{environment: e, teams: teams, invalid: r.matchProblem(t), incomplete: incomplete})
 	spent()
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
 	if wait := r.wait(old, t); wait > 0 {
@@ -180,22 +180,6 @@ func (r *Reconciler) recordStalled(old, t *v1alpha1.Trigger) {
 	}
 }
 
-func setTriggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incomplete string) {
-	t.Status.ObservedGeneration = t.Generation
-	ready := triggerReady(t, e, invalid, incomplete)
-	if warning := job.ScriptWarning(t); warning != "" && ready.Status == metav1.ConditionTrue {
-		ready.Message += " " + warning
-	}
-	ready.ObservedGeneration = t.Generation
-	meta.SetStatusCondition(&t.Status.Conditions, ready)
-	if ready.Reason == reasonMatchInvalid || ready.Reason == reasonScheduleInvalid { // only a change of the Trigger fixes it
-		ready.Type, ready.Status = v1alpha1.ConditionStalled, metav1.ConditionTrue
-		meta.SetStatusCondition(&t.Status.Conditions, ready)
-	} else {
-		meta.RemoveStatusCondition(&t.Status.Conditions, v1alpha1.ConditionStalled)
-	}
-}
-
 func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
 	status.ActiveSuites, status.QueuedSuites, status.LastSuite = 0, 0, nil
 	var last *v1alpha1.Suite
@@ -217,35 +201,6 @@ func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
 	}
 }
 
-const (
-	reasonMatchInvalid    = "MatchInvalid"
-	reasonScheduleInvalid = "ScheduleInvalid"
-)
-
-func triggerReady(t *v1alpha1.Trigger, e *v1alpha1.Environment, invalid, incomplete string) metav1.Condition {
-	switch {
-	case invalid != "":
-		return reconcile.NotReady(reasonMatchInvalid, invalid)
-	case schedule.Problem(t.Spec.Schedule) != "":
-		return reconcile.NotReady(reasonScheduleInvalid, schedule.Problem(t.Spec.Schedule))
-	case e == nil:
-		return reconcile.NotReady("EnvironmentMissing", fmt.Sprintf(
-			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))
-	case incomplete != "":
-		return reconcile.NotReady("Incomplete", incomplete)
-	case t.Spec.Paused:
-		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
-	case t.Spec.Schedule != nil && t.Spec.Schedule.Only:
-		return reconcile.Ready("Scheduled", "The Trigger waits for the times of its schedule, and matches no notification.")
-	case lifecycle.WaitsForNothing(t, e):
-		return reconcile.Ready("Watching", fmt.Sprintf(
-			"The Trigger waits for notifications. Its spec.ready has no effect: name the workloads of the Environment %q in its spec, or set "+
-				"ready.http.", e.Name))
-	default:
-		return reconcile.Ready("Watching", "The Trigger waits for notifications.")
-	}
-}
-
 // triggersWith finds the Triggers that name an object in a field: those of its namespace, or all if it belongs to the cluster.
 func (r *Reconciler) triggersWith(field string) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
@@ -258,4 +213,13 @@ func (r *Reconciler) triggersWith(field string) handler.MapFunc {
 		}
 		return reconcile.RequestsOfItems(list.Items)
 	}
+}
+
+func (r *Reconciler) triggersOf(ctx context.Context, team client.Object) []ctrl.Request {
+	list := &v1alpha1.TriggerList{}
+	if err := r.List(ctx, list, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of a Team", "team", team.GetName())
+		return nil
+	}
+	return reconcile.RequestsOfItems(list.Items)
 }

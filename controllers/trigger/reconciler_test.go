@@ -70,3 +70,27 @@ func TestTriggerReady(t *testing.T) {
 		w.Ready(cases["Environment"].trigger, "False", "EnvironmentMissing", "")
 	})
 }
+
+// TestTriggerWithoutTeam: without its Team, nothing can start a run of a Trigger, and its condition says so.
+func TestTriggerWithoutTeam(t *testing.T) {
+	t.Parallel()
+	w := world.Empty(t)
+	w.Create(build.Environment("staging"))
+	w.StartManager()
+	smoke, invalid := build.Trigger("smoke"), build.Trigger("invalid", func(t *v1alpha1.Trigger) { t.Spec.Match.Expression = "(((" })
+	w.Create(smoke, invalid)
+	noTeam := fmt.Sprintf("no Team owns the namespace %q. Create its Team, or delete the Trigger.", w.NS)
+	w.Ready(smoke, "False", "NoTeam", noTeam) // it never had one
+	w.Ready(invalid, "False", "MatchInvalid", "")
+	own, rival := build.Team(w.NS, ""), build.Team(w.NS+"-rival", w.NS)
+	w.Create(own)
+	w.Ready(smoke, "True", "Watching", "")
+	w.Create(rival)
+	w.Ready(smoke, "False", "NamespaceClaimedTwice", "Let only one of them claim it")
+	w.Delete(rival)
+	w.Ready(smoke, "True", "Watching", "")
+	w.Delete(own)
+	w.Ready(smoke, "False", "NoTeam", noTeam)
+	w.Create(build.Team(w.NS, ""))
+	w.Ready(smoke, "True", "Watching", "")
+}

@@ -30,7 +30,8 @@ func New() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check an installation, and say what to do",
 		Long: `Checks the installation of Postflight in a cluster: its CRDs, replicas, rights, policies, leader, object store,
-clocks, certificates, Teams, keys, TrustPolicies, Triggers and queue. Only --pod-in changes something: it starts a pod for a moment.
+clocks, certificates, Teams, keys, TrustPolicies, Triggers and their classes,
+EventSources, Quarantines, Environments and queue. Only --pod-in changes something: it starts a pod for a moment.
 
 Exit codes: 0 everything works (or there are only warnings), 1 something does not work, 3 there is no cluster.`,
 		Example: `  postflight doctor
@@ -63,11 +64,15 @@ type check struct {
 func (o *Options) checks() []check {
 	crds, triggers := &apiextensions.CustomResourceDefinitionList{}, &v1alpha1.TriggerList{}
 	environments, suites := &v1alpha1.EnvironmentList{}, &v1alpha1.SuiteList{}
+	sources, quarantines := &v1alpha1.EventSourceList{}, &v1alpha1.QuarantineList{}
 	return []check{
 		o.listed("CRDs", crds, func() []doctor.Finding { return doctor.CRDs(crds.Items) }),
 		{"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
 		{"teams", o.teams}, {"trustpolicies", o.trustPolicies},
 		o.listed("triggers", triggers, func() []doctor.Finding { return doctor.Triggers(triggers.Items) }),
+		{"triggerclasses", o.triggerClasses},
+		o.listed("eventsources", sources, func() []doctor.Finding { return doctor.EventSources(sources.Items) }),
+		o.listed("quarantines", quarantines, func() []doctor.Finding { return doctor.Quarantines(quarantines.Items) }),
 		o.listed("environments", environments, func() []doctor.Finding { return doctor.Environments(environments.Items) }),
 		o.listed("queue", suites, func() []doctor.Finding { return doctor.Queue(suites.Items, o.Clock.Now()) }),
 		{"reach", o.reach},

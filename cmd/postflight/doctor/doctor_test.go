@@ -1,22 +1,26 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
@@ -143,7 +147,7 @@ func TestDoctorOfOneWithFewRights(t *testing.T) {
 func TestDoctorPrints(t *testing.T) {
 	c, out, _ := clitest.Console()
 	o := &Options{Cluster: clitest.Cluster(c)}
-	found := []doctor.Finding{doctor.NoManager("x"), {Check: "keys", Level: doctor.OK, Message: "None \x1b[31mexpires."}}
+	found := []doctor.Finding{doctor.NoManager("x", ""), {Check: "keys", Level: doctor.OK, Message: "None \x1b[31mexpires."}}
 	if err := o.print(found); err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +158,52 @@ func TestDoctorPrints(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "\x1b") {
 		t.Error("a terminal code of an object is printed")
+	}
+}
+
+// TestDoctorOfAProcess: a manager without a Deployment is no failure if it renews its Lease, and what the cluster shows is checked all the same.
+func TestDoctorOfAProcess(t *testing.T) {
+	lease := func(holder string) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "postflight"}, Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(1800)), RenewTime: new(metav1.NewMicroTime(clitest.Noon)),
+		}}
+	}
+	policy := &v1alpha1.TrustPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}}
+	policy.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "It trusts nobody."}}
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		renewed bool
+		level   doctor.Level
+		says    string
+	}{
+		"a process leads":            {[]client.Object{lease("dev")}, true, doctor.OK, "dev runs the manager: it has just renewed the Lease."},
+		"a Lease outlasts its pod":   {[]client.Object{lease("dev")}, false, doctor.Failure, "There is no Deployment of the manager in the namespace " + system},
+		"the leader has resigned":    {[]client.Object{lease("")}, true, doctor.Failure, "There is no Deployment"},
+		"nothing was ever installed": {nil, false, doctor.Failure, "There is no Deployment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := clitest.Console()
+				o := &Options{Cluster: clitest.Cluster(c, append(tc.objects, policy.DeepCopy())...)}
+				o.Namespace = system
+				o.Client = interceptor.NewClient(o.Client.(client.WithWatch), interceptor.Funcs{
+					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+						err := c.Get(ctx, key, o, opts...)
+						if l, isLease := o.(*coordinationv1.Lease); isLease && err == nil && tc.renewed {
+							l.Spec.RenewTime = new(metav1.NowMicro())
+						}
+						return err
+					},
+				})
+				found := o.examine(t.Context())
+				if f := found[0]; f.Check != "manager" || f.Level != tc.level || !strings.Contains(f.Message, tc.says) {
+					t.Errorf("%+v, want %s and %q", f, tc.level, tc.says)
+				}
+				if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return strings.Contains(f.Message, "TrustPolicy acme/ci does not work") }) {
+					t.Errorf("nothing is said of the TrustPolicy: %+v", found)
+				}
+			})
+		})
 	}
 }
 

@@ -24,11 +24,14 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/doctor"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/core/text/version"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 const (
+	leaseName = "postflight"
+
 	// leaseRenewal is longer than a leader with the default lease takes to renew it.
 	leaseRenewal = 4 * time.Second
 
@@ -47,7 +50,8 @@ func (o *Options) manager(ctx context.Context) (inst installation, found []docto
 		return slices.Equal(doctor.Container(&d).Command, []string{"manager"})
 	})
 	if i < 0 {
-		return inst, []doctor.Finding{doctor.NoManager(o.Namespace)}, nil
+		leader, err := o.process(ctx)
+		return inst, []doctor.Finding{doctor.NoManager(o.Namespace, leader)}, err
 	}
 	inst.deployment = &deployments.Items[i]
 	selector, err := metav1.LabelSelectorAsSelector(inst.deployment.Spec.Selector)
@@ -60,6 +64,20 @@ func (o *Options) manager(ctx context.Context) (inst installation, found []docto
 	}
 	inst.pods = pods.Items
 	return inst, doctor.Manager(inst.deployment, inst.pods, version.Get().Version), nil
+}
+
+// process returns who leads without a Deployment, or "". A Lease alone proves nothing, as it may outlast its holder: it has to be renewed.
+func (o *Options) process(ctx context.Context) (leader string, err error) {
+	lease := &coordinationv1.Lease{}
+	if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: leaseName}, lease); err != nil {
+		return "", apierror.IgnoreNotFound(err)
+	}
+	latest := o.renewal(ctx, lease)
+	if latest == nil {
+		return "", nil
+	}
+	leader, _ = doctor.Holder(latest, latest.Spec.RenewTime.Time)
+	return leader, nil
 }
 
 func (o *Options) rights(ctx context.Context, inst installation) ([]doctor.Finding, error) {
@@ -108,7 +126,7 @@ func (o *Options) leader(ctx context.Context, inst installation) ([]doctor.Findi
 	}
 	lease := &coordinationv1.Lease{}
 	namespace := cmp.Or(doctor.Flag(inst.deployment, "leader-election-namespace"), o.Namespace)
-	err := o.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "postflight"}, lease)
+	err := o.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: leaseName}, lease)
 	if apierrors.IsNotFound(err) {
 		lease, err = nil, nil
 	}
@@ -128,6 +146,11 @@ func (o *Options) renewed(ctx context.Context, lease *coordinationv1.Lease, now 
 	if lease == nil || lease.Spec.RenewTime == nil || now.Sub(lease.Spec.RenewTime.Time) < leaseRenewal {
 		return nil
 	}
+	return o.renewal(ctx, lease)
+}
+
+// renewal waits for the next renewal of a Lease; nil if there is none in time.
+func (o *Options) renewal(ctx context.Context, lease *coordinationv1.Lease) *coordinationv1.Lease {
 	latest := &coordinationv1.Lease{}
 	for range leaseLooks {
 		if transfer.Sleep(ctx, leaseRenewal/leaseLooks) != nil {
@@ -222,17 +245,28 @@ func (o *Options) teams(ctx context.Context, inst installation) ([]doctor.Findin
 	return append(doctor.Teams(teams.Items, keys.Items, triggers.Items, o.Clock.Now()), found...), nil
 }
 
-// trustPolicies does not look at Teams that come from the values of the chart.
+// trustPolicies does not look at Teams that come from the values of the chart, or if the flags of the manager are not known.
 func (o *Options) trustPolicies(ctx context.Context, inst installation) ([]doctor.Finding, error) {
-	if inst.deployment == nil || len(watched(inst.deployment)) > 0 {
-		return nil, nil
-	}
 	policies, teams := &v1alpha1.TrustPolicyList{}, &v1alpha1.TeamList{}
-	if err := errors.Join(o.Client.List(ctx, policies), o.Client.List(ctx, teams)); err != nil {
+	if err := o.Client.List(ctx, policies); err != nil {
+		return nil, err
+	}
+	if inst.deployment == nil || len(watched(inst.deployment)) > 0 {
+		return doctor.TrustPolicies(policies.Items, nil, ""), nil
+	}
+	if err := o.Client.List(ctx, teams); err != nil {
 		return nil, err
 	}
 	gitHub := hostURL(inst.deployment, codehost.Of(v1alpha1.GitHub))
 	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHub)), nil
+}
+
+func (o *Options) triggerClasses(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	classes, triggers := &v1alpha1.TriggerClassList{}, &v1alpha1.TriggerList{}
+	if err := errors.Join(o.Client.List(ctx, classes), o.Client.List(ctx, triggers)); err != nil {
+		return nil, err
+	}
+	return doctor.TriggerClasses(classes.Items, triggers.Items), nil
 }
 
 // hostURL returns the API of a code host that the manager uses.

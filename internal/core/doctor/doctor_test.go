@@ -157,7 +157,8 @@ func TestFindings(t *testing.T) {
 		"a certificate that pods do not trust": {[]Finding{Reach("acme", reach.Result{URL: "https://p.svc", Addresses: []string{"10.0.0.1"}, Untrusted: true, Problem: "x509"})}, Warning, "does not trust its certificate"},
 		"a server with another time":           {[]Finding{Reach("acme", reach.Result{URL: "http://p.svc", Status: 200, Ahead: -time.Minute})}, Warning, "differs by 1m."},
 		"a pod that did not run":               {[]Finding{NoReach("acme", "it is Pending")}, Failure, "did not run: it is Pending."},
-		"no manager":                           {[]Finding{NoManager("x")}, Failure, "in the namespace x"},
+		"no manager":                           {[]Finding{NoManager("x", "")}, Failure, "in the namespace x"},
+		"a manager without a Deployment":       {[]Finding{NoManager("x", "dev")}, OK, "dev runs the manager"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -176,5 +177,71 @@ func TestFindings(t *testing.T) {
 func TestListsAreShort(t *testing.T) {
 	if got := list([]string{"a", "b", "c", "d", "e", "f", "g"}); got != "a, b, c, d, e and 2 more" {
 		t.Error(got)
+	}
+}
+
+// TestNotReady: whatever has a condition Ready is named with its message where that is False, and what the manager has not seen is not.
+func TestNotReady(t *testing.T) {
+	name := metav1.ObjectMeta{Namespace: "acme", Name: "x"}
+	checks := map[string]func([]metav1.Condition) []Finding{
+		"Trigger": func(c []metav1.Condition) []Finding {
+			return Triggers([]v1alpha1.Trigger{{ObjectMeta: name, Status: v1alpha1.TriggerStatus{Conditions: c}}})
+		},
+		"Environment": func(c []metav1.Condition) []Finding {
+			return Environments([]v1alpha1.Environment{{ObjectMeta: name, Status: v1alpha1.EnvironmentStatus{Conditions: c}}})
+		},
+		"EventSource": func(c []metav1.Condition) []Finding {
+			return EventSources([]v1alpha1.EventSource{{ObjectMeta: name, Status: v1alpha1.EventSourceStatus{Conditions: c}}})
+		},
+		"Quarantine": func(c []metav1.Condition) []Finding {
+			return Quarantines([]v1alpha1.Quarantine{{ObjectMeta: name, Status: v1alpha1.QuarantineStatus{Conditions: c}}})
+		},
+		"TrustPolicy": func(c []metav1.Condition) []Finding {
+			return TrustPolicies([]v1alpha1.TrustPolicy{{ObjectMeta: name, Status: v1alpha1.TrustPolicyStatus{Conditions: c}}}, nil, "")
+		},
+	}
+	for kind, check := range checks {
+		for status, level := range map[metav1.ConditionStatus]Level{"True": OK, "False": Warning, "Unknown": OK} {
+			found := check([]metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Message: "The Secret is missing."}})
+			if says := strings.Contains(found[0].Message, kind+" acme/x") && strings.Contains(found[0].Message, "The Secret is missing."); len(found) != 1 ||
+				found[0].Level != level || says != (level == Warning) {
+				t.Errorf("%s, Ready is %s: %+v", kind, status, found)
+			}
+		}
+		if found := check(nil); len(found) != 1 || found[0].Level != OK || !strings.HasPrefix(found[0].Message, "All 1 work") {
+			t.Errorf("%s that is new: %+v", kind, found)
+		}
+	}
+}
+
+// TestTriggerClasses: a class with which Triggers do not work is named once, with how many.
+func TestTriggerClasses(t *testing.T) {
+	of := func(name, class string) v1alpha1.Trigger {
+		return v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name}, Spec: v1alpha1.TriggerSpec{TriggerClassName: class}}
+	}
+	whole, empty := v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "whole"}}, v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "empty"}}
+	whole.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "e2e"}}
+	classes := []v1alpha1.TriggerClass{whole, empty}
+	for name, tc := range map[string]struct {
+		triggers []v1alpha1.Trigger
+		level    Level
+		says     []string
+	}{
+		"nothing uses them": {nil, OK, []string{"All 2 work."}},
+		"they fit":          {[]v1alpha1.Trigger{of("a", "whole"), of("b", "")}, OK, []string{"All 2 work."}},
+		"one is missing":    {[]v1alpha1.Trigger{of("a", "gone"), of("b", "gone"), of("c", "whole")}, Warning, []string{"2 Triggers do not work with the TriggerClass gone, such as acme/a: The TriggerClass \"gone\" of the Trigger \"a\" does not exist."}},
+		"one does not fit":  {[]v1alpha1.Trigger{of("a", "empty")}, Warning, []string{"1 Trigger does not work with the TriggerClass empty, such as acme/a: "}},
+		"two are wrong":     {[]v1alpha1.Trigger{of("a", "empty"), of("b", "gone")}, Warning, []string{"TriggerClass empty", "TriggerClass gone"}},
+	} {
+		found := TriggerClasses(classes, tc.triggers)
+		if len(found) != len(tc.says) || Worst(found) != tc.level {
+			t.Errorf("%s: %+v", name, found)
+			continue
+		}
+		for i, want := range tc.says {
+			if !strings.Contains(found[i].Message, want) {
+				t.Errorf("%s: %q, want %q", name, found[i].Message, want)
+			}
+		}
 	}
 }

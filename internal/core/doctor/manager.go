@@ -12,8 +12,14 @@ import (
 
 const checkManager = "manager"
 
-// NoManager is the finding for an installation without a Deployment.
-func NoManager(namespace string) Finding {
+// NoManager is the finding for an installation without a Deployment. The leader is who has renewed the Lease while that was watched, or "".
+func NoManager(namespace, leader string) Finding {
+	if leader != "" {
+		f := ok(checkManager, "%s runs the manager: it has just renewed the Lease. There is no Deployment of the manager in the namespace %s, "+
+			"so these are not checked: rights, policies, replicas, certificates and what pods reach.", leader, namespace)
+		f.Advice = "Nothing, if the manager is a process outside of the cluster, as with `make dev`. Otherwise install Postflight again."
+		return f
+	}
 	return failure(checkManager, "Install Postflight, or name its namespace with --namespace.",
 		"There is no Deployment of the manager in the namespace %s.", namespace)
 }

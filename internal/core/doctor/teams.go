@@ -13,11 +13,8 @@ import (
 )
 
 const (
-	checkTeams    = "teams"
-	checkKeys     = "keys"
-	checkTriggers = "triggers"
-
-	checkEnvironments = "environments"
+	checkTeams = "teams"
+	checkKeys  = "keys"
 
 	// ExpiresSoon is enough time to give a pipeline another key.
 	ExpiresSoon = 14 * 24 * time.Hour
@@ -112,38 +109,6 @@ func Keys(keys []v1alpha1.APIKey, now time.Time) (findings []Finding) {
 	}
 	if len(findings) == 0 {
 		return []Finding{ok(checkKeys, "None of %d expires soon.", len(keys))}
-	}
-	return findings
-}
-
-// Environments names those whose workloads cannot be read.
-func Environments(environments []v1alpha1.Environment) (findings []Finding) {
-	for i := range environments {
-		e := &environments[i]
-		if problem := v1alpha1.ReadyProblem(e.Status.Conditions); problem != "" {
-			findings = append(findings, warning(checkEnvironments, "", "The workloads of the Environment %s/%s are not known: %s", e.Namespace,
-				e.Name, problem))
-		}
-	}
-	if len(findings) == 0 {
-		return []Finding{ok(checkEnvironments, "All %d work.", len(environments))}
-	}
-	return findings
-}
-
-// Triggers names those that cannot match, and those whose schedule started no run the last time.
-func Triggers(triggers []v1alpha1.Trigger) (findings []Finding) {
-	for i := range triggers {
-		t := &triggers[i]
-		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
-			findings = append(findings, warning(checkTriggers, "", "The Trigger %s/%s does not work: %s", t.Namespace, t.Name, problem))
-		} else if s := t.Status.Schedule; s != nil && s.Message != "" {
-			findings = append(findings, warning(checkTriggers, "", "The schedule of the Trigger %s/%s did not start all runs the last time: %s",
-				t.Namespace, t.Name, s.Message))
-		}
-	}
-	if len(findings) == 0 {
-		return []Finding{ok(checkTriggers, "All %d work.", len(triggers))}
 	}
 	return findings
 }

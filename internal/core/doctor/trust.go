@@ -11,22 +11,26 @@ import (
 const checkTrust = "trustpolicies"
 
 // TrustPolicies names policies that trust no token, and policies whose senders have to name the Team, because the operator lists no
-// repository for it whose tokens they could trust. gitHub is the host of the manager's own GitHub.
+// repository for it whose tokens they could trust. teams are nil where they are not known. gitHub is the host of the manager's own GitHub.
 func TrustPolicies(policies []v1alpha1.TrustPolicy, teams []v1alpha1.Team, gitHub string) (findings []Finding) {
 	for i := range policies {
 		p := &policies[i]
 		owners := slices.DeleteFunc(slices.Clone(teams), func(t v1alpha1.Team) bool { return t.NamespaceName() != p.Namespace })
 		owner := v1alpha1.Owner(owners)
-		if problem := v1alpha1.ReadyProblem(p.Status.Conditions); problem != "" {
-			findings = append(findings, warning(checkTrust, "", "The TrustPolicy %s/%s does not work: %s", p.Namespace, p.Name, problem))
+		if problem := unready("The TrustPolicy %s does not work: %s", &p.ObjectMeta, p.Status.Conditions); problem != "" {
+			findings = append(findings, warning(checkTrust, "", "%s", problem))
 		} else if owner != nil && !trust.MayBeListed(p, owner, gitHub) {
 			findings = append(findings, unlisted(p, owner))
 		}
 	}
-	if len(findings) == 0 {
+	switch {
+	case len(findings) > 0:
+		return findings
+	case teams == nil:
+		return []Finding{ok(checkTrust, "All %d work.", len(policies))}
+	default:
 		return []Finding{ok(checkTrust, "All %d work, and their Teams list repositories of their issuers.", len(policies))}
 	}
-	return findings
 }
 
 // unlisted is no warning: senders that name their Team need no list.

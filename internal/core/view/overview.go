@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
@@ -14,6 +16,7 @@ import (
 type Trigger struct {
 	Name, Namespace, Environment string
 
+	State    State  // of its last run, unless it is not Ready
 	Class    string // its TriggerClass; may be empty
 	Paused   bool
 	Problem  string // why it cannot match; empty if it can
@@ -22,7 +25,6 @@ type Trigger struct {
 	Timeout  string
 	Queued   int32
 	Active   int32
-	Last     *Row
 	History  History
 }
 
@@ -72,14 +74,15 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 	v := Trigger{
 		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Class: t.Spec.TriggerClassName, Paused: t.Spec.Paused,
 		Matches: conditionsOf(t.Spec.Match), Schedule: scheduleOf(t), Timeout: Duration(t.RunTimeout()),
-		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now),
+		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now), State: NoRun,
 	}
 	if v.Schedule != nil && t.Spec.Schedule.Only {
 		v.Matches = append([]Condition{{"notifications", []string{"none, only the schedule"}}}, v.Matches...)
 	}
-	v.Problem = v1alpha1.ReadyProblem(t.Status.Conditions)
-	if len(runs) > 0 {
-		v.Last = new(RowOf(runs[0], v.History.Typical, now))
+	if v.Problem = v1alpha1.ReadyProblem(t.Status.Conditions); v.Problem != "" {
+		v.State = notWorking
+	} else if len(runs) > 0 {
+		v.State = StateOf(runs[0])
 	}
 	return v
 }
@@ -133,23 +136,36 @@ const trailLength = 12
 func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Tile {
 	type pair struct{ trigger, environment string }
 	byPair := groupBy(runs, func(s *v1alpha1.Suite) pair { return pair{s.Spec.Trigger.Name, s.Spec.Environment} })
+	var tiles []Tile
 	for _, t := range triggers { // those without a run get a tile too
-		if p := (pair{t.Name, t.Spec.Environment}); byPair[p] == nil {
-			byPair[p] = []*v1alpha1.Suite{}
+		p := pair{t.Name, t.Spec.Environment}
+		if own := byPair[p]; len(own) == 0 || v1alpha1.ReadyProblem(t.Status.Conditions) != "" {
+			tiles = append(tiles, tileOfTrigger(t, own, now))
+			delete(byPair, p)
 		}
 	}
-	var tiles []Tile
-	for p, runs := range byPair {
-		tile := Tile{Row: Row{Trigger: p.trigger, Environment: p.environment, State: NoRun}}
-		if len(runs) > 0 {
-			tile = tileOf(runs, now)
-		}
-		tiles = append(tiles, tile)
+	for _, runs := range byPair {
+		tiles = append(tiles, tileOf(runs, now))
 	}
 	slices.SortFunc(tiles, func(a, b Tile) int {
 		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Trigger, b.Trigger))
 	})
 	return tiles
+}
+
+// tileOfTrigger is the tile of a Trigger whose last run, if any, does not say how it is.
+func tileOfTrigger(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Tile {
+	tile := Tile{Row: Row{Trigger: t.Name, Environment: t.Spec.Environment, State: NoRun}}
+	if len(runs) > 0 {
+		tile.Trail = tileOf(runs, now).Trail
+	}
+	if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
+		tile.State, tile.Why = notWorking, problem
+	} else if ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		tile.Why = ready.Message
+	}
+	tile.Why = cmp.Or(tile.Why, "It runs with the next deployment that it matches.")
+	return tile
 }
 
 func tileOf(runs []*v1alpha1.Suite, now time.Time) Tile {

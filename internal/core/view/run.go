@@ -13,7 +13,9 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
@@ -29,14 +31,14 @@ type Run struct {
 	PullRequest   *Link
 	DeployedAt    *Link
 	Type          string
-	CanceledBy    string
+	CanceledBy    string // empty where the message says it
 	StartedBy     string
 
 	UnderTest           []Tested
 	RepeatedBy, Repeats string // ids of runs
 	Retries             int32  // how many errors in a row came before
 	Debuggable          bool   // it ended badly, and its Job exists
-	PodsKept            *Time  // until then at least; nil: retention decides
+	PodsKept            *Time  // until then at least; nil: they may be deleted
 	OnlyFailedOf        string // the id of the run whose failed tests it repeats
 
 	Other *OtherDeployment // a notification that was answered with this run
@@ -57,7 +59,10 @@ type Run struct {
 }
 
 // RunReference is another run. Of a deleted one only the id is known.
-type RunReference struct{ ID, Label string }
+type RunReference struct {
+	ID, Label string
+	Named     bool // the first sentence of the page has its id
+}
 
 // Input is a file that a run got.
 type Input struct{ Path, Size, ETag string }
@@ -78,7 +83,7 @@ func RunOf(o Subject, now time.Time) Run {
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
-		CanceledBy: s.Annotations[v1alpha1.AnnotationCanceledBy], StartedBy: origin.StartedBy(s.Origin(), s.ScheduledFor(),
+		StartedBy: origin.StartedBy(s.Origin(), s.ScheduledFor(),
 			s.Annotations[v1alpha1.AnnotationRerunBy]),
 		UnderTest: underTest(s.Status.UnderTest), RepeatedBy: s.Status.RepeatedBy,
 		Repeats: s.Annotations[v1alpha1.AnnotationRepeats], Retries: s.Retries(), OnlyFailedOf: s.FailedTestsOf(),
@@ -89,7 +94,7 @@ func RunOf(o Subject, now time.Time) Run {
 		run.Other = otherDeployment(*other, now)
 	}
 	run.Debuggable = s.Finished() && state.Of(s.State()).Bad && o.Job != nil
-	if until := s.Status.PodsKeptUntil; until != nil {
+	if until := s.Status.PodsKeptUntil; until != nil && now.Before(until.Time) {
 		run.PodsKept = TimeOf(until.Time, now)
 	}
 	if s.Status.CompletionTime != nil {
@@ -99,13 +104,25 @@ func RunOf(o Subject, now time.Time) Run {
 		run.Inputs = append(run.Inputs, Input{Path: i.Path, Size: Bytes(i.Size), ETag: i.ETag})
 	}
 	run.relate(s, o.Runs, now)
-	if m := message(s); s.Finished() && !strings.HasPrefix(run.Why, strings.TrimSuffix(m, ".")) {
-		run.Message = strings.TrimSpace(strings.TrimPrefix(m, run.Why))
+	if by := s.Annotations[v1alpha1.AnnotationCanceledBy]; !strings.Contains(message(s), by) {
+		run.CanceledBy = by
+	}
+	if s.Finished() {
+		run.Message = beyond(s, run.Why)
 	}
 	if d := s.Spec.Deployment; d.Type != s.Spec.Environment {
 		run.Type = d.Type
 	}
 	return run
+}
+
+// beyond returns what the message of a run that has ended adds to the first sentence of its page, which has the results of the tests.
+func beyond(s *v1alpha1.Suite, why string) string {
+	m := message(s)
+	if strings.HasPrefix(why, strings.TrimSuffix(m, ".")) {
+		return ""
+	}
+	return outcome.WithoutPass(strings.TrimSpace(strings.TrimPrefix(m, results.Sentence(s.Status.Results))))
 }
 
 // Title is what the run is, in the words of its team.
@@ -116,7 +133,9 @@ const maxChain = 20
 
 // relate relies on the order of the runs, newest first: what a run superseded comes after it.
 func (r *Run) relate(s *v1alpha1.Suite, runs []*v1alpha1.Suite, now time.Time) {
-	r.SupersededBy = referenceTo(s.Status.SupersededBy)
+	if r.SupersededBy = referenceTo(s.Status.SupersededBy); r.SupersededBy != nil {
+		r.SupersededBy.Named = strings.Contains(r.Why, r.SupersededBy.ID)
+	}
 	if res := s.Status.Results; res != nil {
 		r.ComparedWith = referenceTo(res.ComparedWith)
 	}
@@ -173,7 +192,7 @@ func warnings(s *v1alpha1.Suite) []string {
 		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
 	} {
 		c := meta.FindStatusCondition(s.Status.Conditions, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && c.Message != "" {
+		if c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(message(s), c.Message) {
 			all = append(all, c.Message)
 		}
 	}

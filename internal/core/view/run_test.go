@@ -1,6 +1,8 @@
 package view_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	reports "github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -78,6 +81,36 @@ func TestMessageIsNotSaidTwice(t *testing.T) {
 		if got := view.RunOf(view.Subject{Suite: run("a", tc.condition, three)}, now).Message; got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestResultsAreSaidOnce: the sentence of the page has the results of the tests, in whatever words the message begins with them.
+func TestResultsAreSaidOnce(t *testing.T) {
+	one, two := []v1alpha1.TestFailure{failure("cart. Really", v1alpha1.FailureNew)}, []v1alpha1.TestFailure{failure("a", ""), failure("b", v1alpha1.FailureNew)}
+	const exited = `Container "test" exited with code 1.`
+	for name, tc := range map[string]struct {
+		results v1alpha1.TestResults
+		end     func(string) metav1.Condition
+		rest    string // of the message
+		want    string
+	}{
+		"a new failure":         {v1alpha1.TestResults{Tests: 9, Passed: 8, Failed: 1, NewFailures: 1, ComparedWith: "r", Failures: one}, v1alpha1.Failed, exited, exited},
+		"two failures":          {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, NewFailures: 1, ComparedWith: "r", Failures: two}, v1alpha1.Failed, exited, exited},
+		"nothing to compare":    {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, Failures: two}, v1alpha1.Failed, exited, exited},
+		"counts are all":        {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, Failures: two}, v1alpha1.Failed, "", ""},
+		"passed":                {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 1m2s.", ""},
+		"passed with skipped":   {v1alpha1.TestResults{Tests: 9, Passed: 7, Skipped: 1, Flaky: 1, FlakyTests: []string{"x"}}, v1alpha1.Passed, "The run passed in 41s.", ""},
+		"passed in quarantine":  {v1alpha1.TestResults{Tests: 9, Passed: 8, Failed: 1, Quarantined: 1, Failures: one}, v1alpha1.Passed, "The run passed in 41s, with 1 quarantined failure.", ""},
+		"passed with a warning": {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s. Not uploaded, and lost: 1 file.", "Not uploaded, and lost: 1 file."},
+		"passed with a summary": {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s: 12 checks.", "The run passed in 41s: 12 checks."},
+		"passed by exit code":   {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s (exit code only).", "The run passed in 41s (exit code only)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			condition := tc.end(strings.TrimSpace(reports.Sentence(&tc.results) + " " + tc.rest))
+			if got := view.RunOf(view.Subject{Suite: run("a", condition, results(tc.results))}, now); got.Message != tc.want {
+				t.Errorf("%q below %q, want %q", got.Message, got.Why, tc.want)
+			}
+		})
 	}
 }
 
@@ -185,27 +218,69 @@ func TestBoard(t *testing.T) {
 	}
 }
 
+// TestTriggersThatDoNotWork: the board and the list of Triggers warn of them with the message of Ready, whatever their last run said. Others
+// without a run say what they wait for.
+func TestTriggersThatDoNotWork(t *testing.T) {
+	ready := func(status metav1.ConditionStatus, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: "Because", Message: message}
+	}
+	const missing, paused = `There is no Environment "staging" in this namespace.`, "The Trigger is paused and matches no notification."
+	green := []*v1alpha1.Suite{run("1", passed), run("0", passed, of("smoke", "pr-7", "main"))}
+	for name, tc := range map[string]struct {
+		reason string
+		ready  []metav1.Condition
+		runs   []*v1alpha1.Suite
+		board  []string
+		list   string
+	}{
+		"it never ran":         {"It will not.", []metav1.Condition{ready("False", missing)}, nil, []string{"Does not work: " + missing}, "Does not work"},
+		"its last run passed":  {"That was before. Other places tell what ran there.", []metav1.Condition{ready("False", missing)}, green, []string{"Does not work: " + missing, "Passed: The tests passed."}, "Does not work"},
+		"without a message":    {"The reason is better than nothing.", []metav1.Condition{ready("False", "")}, nil, []string{"Does not work: Because"}, "Does not work"},
+		"it waits":             {"The condition says for what.", []metav1.Condition{ready("True", paused)}, nil, []string{"No run yet: " + paused}, "No run yet"},
+		"nothing has seen it":  {"It is new.", nil, nil, []string{"No run yet: It runs with the next deployment that it matches."}, "No run yet"},
+		"it works and has run": {"Its last run counts.", []metav1.Condition{ready("True", "")}, green, []string{"Passed: The tests passed.", "Passed: The tests passed."}, "Passed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			triggers := []*v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Name: "smoke"}, Spec: v1alpha1.TriggerSpec{Environment: "staging"},
+				Status: v1alpha1.TriggerStatus{Conditions: tc.ready}}}
+			var board []string
+			for _, tile := range view.Board(triggers, tc.runs, now) {
+				board = append(board, tile.State.Label+": "+tile.Why)
+			}
+			slices.Sort(board)
+			if diff := cmp.Diff(tc.board, board); diff != "" {
+				t.Errorf("%s: on the board: %s", tc.reason, diff)
+			}
+			if got := view.TriggersOf(triggers, tc.runs, now)[0].State.Label; got != tc.list {
+				t.Errorf("%s: in the list: %s, want %s", tc.reason, got, tc.list)
+			}
+		})
+	}
+}
+
 // TestDebuggable: people look around after what ended badly, as long as its Job exists.
 func TestDebuggable(t *testing.T) {
-	j, kept := &batchv1.Job{}, new(metav1.NewTime(now.Add(time.Hour)))
+	j := &batchv1.Job{}
 	for name, tc := range map[string]struct {
 		end  metav1.Condition
 		job  *batchv1.Job
+		kept time.Duration // from now
 		want bool
 	}{
-		"failed":          {v1alpha1.Failed("Exit code 1."), j, true},
-		"an error":        {v1alpha1.Error("The node is gone."), j, true},
-		"passed":          {v1alpha1.Passed("ok"), j, false},
-		"running":         {v1alpha1.Running("busy"), j, false},
-		"its Job is gone": {v1alpha1.Failed("Exit code 1."), nil, false},
+		"failed":                  {v1alpha1.Failed("Exit code 1."), j, time.Hour, true},
+		"an error":                {v1alpha1.Error("The node is gone."), j, time.Second, true},
+		"passed":                  {v1alpha1.Passed("ok"), j, time.Hour, false},
+		"running":                 {v1alpha1.Running("busy"), j, time.Hour, false},
+		"its Job is gone":         {v1alpha1.Failed("Exit code 1."), nil, time.Hour, false},
+		"its pods may be deleted": {v1alpha1.Failed("Exit code 1."), j, -time.Minute, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := run("a", tc.end, func(s *v1alpha1.Suite) {
-				s.Status.PodsKeptUntil = kept
+				s.Status.PodsKeptUntil = new(metav1.NewTime(now.Add(tc.kept)))
 				s.Annotations = map[string]string{v1alpha1.AnnotationRepeats: "before", v1alpha1.AnnotationRetries: "1"}
 			})
 			got := view.RunOf(view.Subject{Suite: s, Job: tc.job}, now)
-			if got.Debuggable != tc.want || got.PodsKept == nil || got.Repeats != "before" || got.Retries != 1 {
+			if got.Debuggable != tc.want || (got.PodsKept != nil) != (tc.kept > 0) || got.Repeats != "before" || got.Retries != 1 {
 				t.Errorf("%t, %v, %q, %d", got.Debuggable, got.PodsKept, got.Repeats, got.Retries)
 			}
 		})

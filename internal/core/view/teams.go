@@ -28,7 +28,8 @@ type TeamRow struct {
 	Waiting  int   // runs that have ended and are not in the archive yet
 	Deployed *Time // when the last deployment was notified; nil: no run says so
 
-	oldestQueued time.Time
+	oldestQueued    time.Time
+	broken, failing int // Triggers that do not work, and whose runs fail
 }
 
 // TeamOf sums up a team. The runs come newest first.
@@ -55,8 +56,10 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		}
 		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 			problems = append(problems, complaint{trigger: t.Name, text: fmt.Sprintf("The Trigger %s does not work: %s", t.Name, problem)})
+			row.broken++
 		} else if f := failingSince(t.Name, own, now); f.trigger != "" {
 			problems = append(problems, f)
+			row.failing++
 		}
 	}
 	slices.SortStableFunc(problems, func(a, b complaint) int { return a.since.Compare(b.since) })
@@ -105,32 +108,55 @@ func TeamsOf(rows []TeamRow, shared []Fact, now time.Time) Teams {
 	slices.SortFunc(rows, func(a, b TeamRow) int {
 		return cmp.Or(compareBool(a.Look == "", b.Look == ""), cmp.Compare(a.Name, b.Name))
 	})
-	fine, queued, oldest := 0, 0, time.Time{}
+	queued, oldest := 0, time.Time{}
 	for _, r := range rows {
-		if r.Look == "" {
-			fine++
-		}
 		if queued += r.Queued; r.Queued > 0 && (oldest.IsZero() || r.oldestQueued.Before(oldest)) {
 			oldest = r.oldestQueued
 		}
 	}
-	t := Teams{Rows: rows, Shared: shared, Sentence: teamsSentence(fine, len(rows))}
+	t := Teams{Rows: rows, Shared: shared, Sentence: teamsSentence(rows)}
 	if queued > 0 {
 		t.Sentence += fmt.Sprintf(" Waiting in a queue: %s, the oldest for %s.", plaintext.Count(queued, "run"), Duration(now.Sub(oldest)))
 	}
 	return t
 }
 
-func teamsSentence(fine, all int) string {
-	switch fine {
-	case all:
-		return fmt.Sprintf("Nothing fails in %s.", plaintext.Count(all, "team"))
-	case 0:
-		if all == 1 {
-			return "Something fails."
+func teamsSentence(rows []TeamRow) string {
+	broken, failing, look, where := 0, 0, 0, ""
+	for _, r := range rows {
+		if r.Look != "" {
+			broken, failing, look, where = broken+r.broken, failing+r.failing, look+1, r.Name
 		}
-		return fmt.Sprintf("Something fails in all %d teams.", all)
-	default:
-		return fmt.Sprintf("Nothing fails in %d of %s.", fine, plaintext.Count(all, "team"))
 	}
+	if look > 1 {
+		where = plaintext.Count(look, "team")
+	}
+	if look == 0 {
+		return fmt.Sprintf("Nothing fails in %s.", plaintext.Count(len(rows), "team"))
+	}
+	does, fails := verb(broken, "does not work", "do not work"), verb(failing, "fails", "fail")
+	text := ""
+	switch {
+	case broken == 0:
+		text = fmt.Sprintf("%s of %s %s.", plaintext.Count(failing, "Trigger"), where, fails)
+	case failing == 0:
+		text = fmt.Sprintf("%s of %s %s.", plaintext.Count(broken, "Trigger"), where, does)
+	default:
+		text = fmt.Sprintf("%s of %s %s, and %d %s.", plaintext.Count(broken, "Trigger"), where, does, failing, fails)
+	}
+	switch rest := len(rows) - look; rest {
+	case 0:
+		return text
+	case 1:
+		return text + " Nothing fails in the other team."
+	default:
+		return fmt.Sprintf("%s Nothing fails in the other %d teams.", text, rest)
+	}
+}
+
+func verb(count int, singular, plural string) string {
+	if count == 1 {
+		return singular
+	}
+	return plural
 }

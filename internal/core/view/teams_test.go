@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,17 +51,50 @@ func TestTeams(t *testing.T) {
 			}
 		})
 	}
-	good := view.TeamOf("a", "a", nil, []*v1alpha1.Suite{run("x", "staging", 48*time.Second, queued)}, now)
-	bad := view.TeamOf("b", "b", []*v1alpha1.Trigger{trigger("t", broken)}, nil, now)
-	all := view.TeamsOf([]view.TeamRow{good, bad}, nil, now)
+	waiting := view.TeamOf("a", "a", nil, []*v1alpha1.Suite{run("x", "staging", 48*time.Second, queued)}, now)
+	all := view.TeamsOf([]view.TeamRow{waiting, view.TeamOf("b", "b", []*v1alpha1.Trigger{trigger("t", broken)}, nil, now)}, nil, now)
+	if all.Rows[0].Name != "b" || !strings.HasSuffix(all.Sentence, "Waiting in a queue: 1 run, the oldest for 48s.") {
+		t.Errorf("%s first: %s", all.Rows[0].Name, all.Sentence)
+	}
+}
+
+// TestTeamsSentence: the first sentence of all teams counts what does not work and what fails, and names the team if it is only one.
+func TestTeamsSentence(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	broken := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "Bad glob."}
+	team := func(name string, triggers ...string) view.TeamRow { // "broken", "failing" or "good"
+		var all []*v1alpha1.Trigger
+		var runs []*v1alpha1.Suite
+		for i, kind := range triggers {
+			tr := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: kind + strconv.Itoa(i)}}
+			end := map[string]metav1.Condition{"failing": v1alpha1.Failed("Exit code 1."), "good": v1alpha1.Passed("Good.")}[kind]
+			if all = append(all, tr); kind == "broken" {
+				tr.Status.Conditions = []metav1.Condition{broken}
+				continue
+			}
+			runs = append(runs, &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: tr.Name, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
+				Spec:   v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: tr.Name}, Environment: "staging"},
+				Status: v1alpha1.SuiteStatus{Conditions: []metav1.Condition{end}}})
+		}
+		return view.TeamOf(name, name, all, runs, now)
+	}
 	for want, rows := range map[string][]view.TeamRow{
-		"Nothing fails in 1 team.": {good}, "Something fails.": {bad}, "Something fails in all 2 teams.": {bad, bad}, "Nothing fails in 0 teams.": {},
+		"Nothing fails in 0 teams.":                                                        nil,
+		"Nothing fails in 1 team.":                                                         {team("acme", "good")},
+		"Nothing fails in 2 teams.":                                                        {team("acme", "good"), team("shop")},
+		"1 Trigger of acme fails.":                                                         {team("acme", "failing", "good")},
+		"2 Triggers of acme fail.":                                                         {team("acme", "failing", "failing")},
+		"1 Trigger of acme does not work.":                                                 {team("acme", "broken")},
+		"2 Triggers of nova-shop do not work.":                                             {team("nova-shop", "broken", "broken")},
+		"2 Triggers of acme do not work, and 1 fails.":                                     {team("acme", "broken", "broken", "failing")},
+		"1 Trigger of acme does not work, and 2 fail.":                                     {team("acme", "broken", "failing", "failing")},
+		"1 Trigger of acme fails. Nothing fails in the other team.":                        {team("acme", "failing"), team("shop", "good")},
+		"1 Trigger of acme does not work. Nothing fails in the other 2 teams.":             {team("acme", "broken"), team("shop", "good"), team("pay")},
+		"2 Triggers of 2 teams do not work, and 1 fails. Nothing fails in the other team.": {team("acme", "broken", "failing"), team("shop", "broken"), team("pay")},
+		"2 Triggers of 2 teams fail.":                                                      {team("acme", "failing"), team("shop", "failing")},
 	} {
-		if got := view.TeamsOf(rows, nil, now).Sentence; !strings.HasPrefix(got, want) {
+		if got := view.TeamsOf(rows, nil, now).Sentence; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-	if all.Rows[0].Name != "b" || all.Sentence != "Nothing fails in 1 of 2 teams. Waiting in a queue: 1 run, the oldest for 48s." {
-		t.Errorf("%s first: %s", all.Rows[0].Name, all.Sentence)
 	}
 }

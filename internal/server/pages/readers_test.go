@@ -184,7 +184,11 @@ func (a *artifacts) told(t testing.TB, text string) string {
 
 func (a *artifacts) list() (all []record.Artifact) {
 	for name, content := range a.files {
-		all = append(all, record.Artifact{Path: name, Pod: "smoke-x7k2p", Bytes: int64(len(content))})
+		pod, path, found := strings.Cut(name, ":")
+		if !found {
+			pod, path = "smoke-x7k2p", name
+		}
+		all = append(all, record.Artifact{Path: path, Pod: pod, Bytes: int64(len(content))})
 	}
 	slices.SortFunc(all, func(a, b record.Artifact) int { return strings.Compare(a.Path, b.Path) })
 	return all

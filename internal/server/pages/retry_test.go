@@ -15,7 +15,7 @@ import (
 func TestRetryPages(t *testing.T) {
 	lost := run{id: "lost", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: 2 * minute,
 		condition: v1alpha1.Error("The node was lost. The run again is retry 1 of 2.")}.suite()
-	lost.Status.RepeatedBy, lost.Status.PodsKeptUntil = "again", &metav1.Time{Time: time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)}
+	lost.Status.RepeatedBy, lost.Status.PodsKeptUntil = "again", new(metav1.NewTime(time.Date(2126, 11, 25, 3, 0, 0, 0, time.UTC)))
 	again := run{id: "again", trigger: "mobile", environment: "device-lab", branch: "main", sha: "5ca1ab1e", ago: minute,
 		condition: v1alpha1.Passed("")}.suite()
 	again.Annotations = map[string]string{v1alpha1.AnnotationRepeats: "lost", v1alpha1.AnnotationRetries: "1"}
@@ -25,7 +25,7 @@ func TestRetryPages(t *testing.T) {
 	b := h.browser(t, actKey)
 	for path, want := range map[string][]string{
 		"/runs/shop/lost": {"is retry 1 of 2.", `Repeated by <a href="/runs/shop/again"`, ">postflight debug lost -n shop<",
-			"kept until Wednesday, 25 November 2026, 03:00:00 UTC at least."},
+			"kept until Monday, 25 November 2126, 03:00:00 UTC at least."},
 		"/runs/shop/again": {`Repeats <a href="/runs/shop/lost"`, "which had no result: retry 1 after an error."},
 	} {
 		page := b.get(path)

@@ -176,8 +176,14 @@ func samples() []client.Object {
 		objects = append(objects,
 			&v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: team, UID: types.UID(name), Generation: 1}, Spec: spec})
 	}
+	objects = append(objects, &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: team, UID: "nightly", Generation: 1},
+		Spec: v1alpha1.TriggerSpec{Environment: "perf"},
+		Status: v1alpha1.TriggerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+			Reason: "EnvironmentMissing", Message: noEnvironment}}}})
 	return append(objects, sampleEnvironments()...)
 }
+
+const noEnvironment = `There is no Environment "perf" in this namespace; notifications that match get a failure_reason. Create it.`
 
 // emptyTeams are two teams that have nothing yet.
 func emptyTeams() []client.Object {

@@ -14,13 +14,11 @@ import (
 
 // The reasons of the Ready condition of a TrustPolicy. In their messages, "it" is the TrustPolicy.
 const (
-	ReasonTrusted               = "Trusted"
-	ReasonInvalidExpression     = "InvalidExpression"
-	ReasonTooBroad              = "TooBroad"
-	ReasonIssuerNotListed       = "IssuerNotListed"
-	ReasonAudienceNotListed     = "AudienceNotListed"
-	ReasonNoTeam                = "NoTeam"
-	ReasonNamespaceClaimedTwice = "NamespaceClaimedTwice"
+	ReasonTrusted           = "Trusted"
+	ReasonInvalidExpression = "InvalidExpression"
+	ReasonTooBroad          = "TooBroad"
+	ReasonIssuerNotListed   = "IssuerNotListed"
+	ReasonAudienceNotListed = "AudienceNotListed"
 )
 
 // Invalid is why a TrustPolicy trusts no token.

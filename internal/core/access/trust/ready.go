@@ -31,13 +31,12 @@ func problemOf(p *v1alpha1.TrustPolicy, teams []v1alpha1.Team, issuers map[strin
 	_, err := Compile(p)
 	invalid, isInvalid := errors.AsType[*Invalid](err)
 	listed, isListed := issuers[p.Spec.Issuer]
+	unowned, why := v1alpha1.OwnerProblem(p.Namespace, teams)
 	switch {
 	case isInvalid:
 		return invalid.Reason, invalid.Message
-	case len(teams) > 1:
-		return ReasonNamespaceClaimedTwice, fmt.Sprintf("It trusts nobody, because several Teams claim the namespace %q.", p.Namespace)
-	case v1alpha1.Owner(teams) == nil:
-		return ReasonNoTeam, fmt.Sprintf("It trusts nobody, because no Team owns the namespace %q.", p.Namespace)
+	case unowned != "":
+		return unowned, fmt.Sprintf("It trusts nobody, because %s.", why)
 	case !isListed && len(issuers) == 0:
 		return ReasonIssuerNotListed, "It trusts nobody, because the operator of Postflight lists no issuers. Ask the operator to add this " +
 			"one (tokenIssuers of the chart)."

@@ -27,9 +27,9 @@ func TestReady(t *testing.T) {
 	}{
 		"trusted":          {policy("p"), []v1alpha1.Team{team}, listed, trust.ReasonTrusted, "may notify for the Team \"acme\""},
 		"its rights":       {policy("p", bounded), []v1alpha1.Team{team}, listed, trust.ReasonTrusted, "may notify of pr-* in staging, eu; read; cancel and repeat runs for"},
-		"no team":          {policy("p"), nil, listed, trust.ReasonNoTeam, `no Team owns the namespace "acme"`},
-		"a deleted team":   {policy("p"), []v1alpha1.Team{leaving}, listed, trust.ReasonNoTeam, "no Team owns"},
-		"two teams":        {policy("p"), []v1alpha1.Team{team, team}, listed, trust.ReasonNamespaceClaimedTwice, "several Teams claim"},
+		"no team":          {policy("p"), nil, listed, v1alpha1.ReasonNoTeam, `no Team owns the namespace "acme"`},
+		"a deleted team":   {policy("p"), []v1alpha1.Team{leaving}, listed, v1alpha1.ReasonNoTeam, "no Team owns"},
+		"two teams":        {policy("p"), []v1alpha1.Team{team, team}, listed, v1alpha1.ReasonNamespaceClaimedTwice, "several Teams claim"},
 		"no issuers":       {policy("p"), []v1alpha1.Team{team}, nil, trust.ReasonIssuerNotListed, "lists no issuers"},
 		"another issuer":   {policy("p", issuer(gitlab)), []v1alpha1.Team{team}, listed, trust.ReasonIssuerNotListed, "but only https://oidc.circleci.com/org/b1a2, " + github},
 		"another audience": {policy("p", audience), []v1alpha1.Team{team}, listed, trust.ReasonAudienceNotListed, "only for the audience postflight"},

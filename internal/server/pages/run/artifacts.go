@@ -78,6 +78,15 @@ func (u *Pages) previews(r *site.Request, run *runs.Run) (*filesData, error) {
 	}
 	d.Files = slices.DeleteFunc(d.Files, func(f file) bool { return f.Kind != "image" && f.Kind != "video" })
 	d.Files = d.Files[:min(len(d.Files), maxPreviews)]
+	pods := map[string]int{}
+	for _, f := range d.Files {
+		pods[f.Path]++
+	}
+	for i, f := range d.Files {
+		if pods[f.Path] > 1 {
+			d.Files[i].From = f.Pod
+		}
+	}
 	return d, nil
 }
 

@@ -152,4 +152,5 @@ type file struct {
 	Kind string // image, video, page or file
 	Size string
 	Link string
+	From string // its pod, where another file that is shown beside it has the same path
 }

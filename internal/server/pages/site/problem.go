@@ -64,6 +64,9 @@ func (s *Site) Fail(w http.ResponseWriter, r *Request, err error) {
 			w.Header().Set("Refresh", "5") // as a live page would continue
 		}
 	}
+	if r.Team == nil && len(r.Access.Teams) > 0 { // the navigation leads to a team of the reader
+		r.Team = r.Access.Teams[0].Team
+	}
 	s.Send(w, r, p.Status, &Page{Template: "problem", Title: p.Title, Data: p})
 }
 
