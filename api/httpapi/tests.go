@@ -147,6 +147,7 @@ type InsightsPeriod struct {
 	Error       int `json:"error"`
 	NoVerdict   int `json:"noVerdict"`   // Canceled, Superseded and Inconclusive
 	Quarantined int `json:"quarantined"` // of those that passed: with failures of quarantined tests
+	Repeated    int `json:"repeated"`    // of those that passed: only in a rerun or a retry
 
 	// PassRate is passed by passed, failed, timedOut and error, from 0 to 1; absent without such runs.
 	PassRate *float64 `json:"passRate,omitempty"`
