@@ -93,6 +93,9 @@ func leadOf(insights httpapi.Insights) view.Lead {
 		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
 	}
 	lead.Text += beforeSentence(insights) + "."
+	if p.Repeated > 0 {
+		lead.Text += fmt.Sprintf(" Of these, %d passed only when repeated.", p.Repeated)
+	}
 	if p.Quarantined > 0 {
 		lead.Text += fmt.Sprintf(" Of these, %d passed although quarantined tests failed.", p.Quarantined)
 	}
@@ -131,16 +134,16 @@ func figuresOf(insights httpapi.Insights) []Figure {
 	p, before := insights.Period, cmp.Or(insights.Before, &httpapi.InsightsPeriod{})
 	passed := Figure{Name: "Passed", Value: "–"}
 	if all := verdicts(p); all > 0 {
-		passed.Value = ratePercent(p.Passed, all)
+		passed.Value, passed.Note = ratePercent(p.Passed, all), plaintext.Share(p.Passed, all, "run")
 	}
 	if verdicts(p) > 0 && verdicts(*before) > 0 {
 		passed.Change = pointsChange(passPoints(insights))
 	}
 	return []Figure{
 		passed,
-		duration("Tests take, median", p.Duration, before.Duration, median),
-		duration("From deployment to verdict, p95", p.Verdict, before.Verdict, p95),
-		duration("Wait in the queue, p95", p.Queue, before.Queue, p95),
+		duration("Tests take, median", " that passed or failed", p.Duration, before.Duration, median),
+		duration("From deployment to verdict, p95", ", timeouts and errors included", p.Verdict, before.Verdict, p95),
+		duration("Wait in the queue, p95", " that passed or failed", p.Queue, before.Queue, p95),
 	}
 }
 
@@ -170,11 +173,11 @@ func pointsChange(points float64) *Change {
 	}
 }
 
-func duration(name string, now, before httpapi.Quantiles, quantile func(httpapi.Quantiles) float64) Figure {
+func duration(name, which string, now, before httpapi.Quantiles, quantile func(httpapi.Quantiles) float64) Figure {
 	if now.Count == 0 {
 		return Figure{Name: name, Value: "–"}
 	}
-	f := Figure{Name: name, Value: seconds(quantile(now))}
+	f := Figure{Name: name, Value: seconds(quantile(now)), Note: fmt.Sprintf("of %s%s", plaintext.Count(now.Count, "run"), which)}
 	if before.Count == 0 {
 		return f
 	}
