@@ -40,7 +40,7 @@ func TestPagesOfTests(t *testing.T) {
 	b.has("/insights/shop?days=7&trigger=smoke", `<option selected>smoke</option>`, "in the 7 days before",
 		`href="?days=90&amp;trigger=smoke"`)
 	b.has("/tests/shop", failingTest, "fails since", "comes and goes", "repeated 4 times", "failed in 31 of 214 runs",
-		"Last 24 runs: 11 failed, 13 passed", `href="?after=next"`, "always skipped")
+		"Last 24 runs: 11 failed, 13 passed", `href="?after=next"`, `<span class="n">skipped</span>`)
 	b.has("/tests/shop?q=keeps&days=90", unsureTest, `value="keeps"`, `href="?days=7&amp;q=keeps"`)
 	b.has(showTest(failingTest), "Fails since <time", "in <b>smoke on production</b>, first with",
 		`href="/runs/shop/smoke-7first">41aa90c2</a> on <span class="mono">main</span>`,

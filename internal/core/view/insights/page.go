@@ -139,11 +139,15 @@ func figuresOf(insights httpapi.Insights) []Figure {
 	if verdicts(p) > 0 && verdicts(*before) > 0 {
 		passed.Change = pointsChange(passPoints(insights))
 	}
+	verdict := duration("From deployment to verdict, p95", p.Verdict, before.Verdict, p95)
+	if verdict.Note != "" {
+		verdict.Note += ", with errors"
+	}
 	return []Figure{
 		passed,
-		duration("Tests take, median", " that passed or failed", p.Duration, before.Duration, median),
-		duration("From deployment to verdict, p95", ", timeouts and errors included", p.Verdict, before.Verdict, p95),
-		duration("Wait in the queue, p95", " that passed or failed", p.Queue, before.Queue, p95),
+		duration("Tests take, median", p.Duration, before.Duration, median),
+		verdict,
+		duration("Wait in the queue, p95", p.Queue, before.Queue, p95),
 	}
 }
 
@@ -173,11 +177,11 @@ func pointsChange(points float64) *Change {
 	}
 }
 
-func duration(name, which string, now, before httpapi.Quantiles, quantile func(httpapi.Quantiles) float64) Figure {
+func duration(name string, now, before httpapi.Quantiles, quantile func(httpapi.Quantiles) float64) Figure {
 	if now.Count == 0 {
 		return Figure{Name: name, Value: "–"}
 	}
-	f := Figure{Name: name, Value: seconds(quantile(now)), Note: fmt.Sprintf("of %s%s", plaintext.Count(now.Count, "run"), which)}
+	f := Figure{Name: name, Value: seconds(quantile(now)), Note: "of " + plaintext.Count(now.Count, "run")}
 	if before.Count == 0 {
 		return f
 	}

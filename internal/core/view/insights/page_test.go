@@ -60,9 +60,9 @@ func TestFigures(t *testing.T) {
 	before := &httpapi.InsightsPeriod{Passed: 931, Failed: 69, Duration: q(183, 300), Verdict: q(0, 431), Queue: q(3, 48)}
 	want := []insights.Figure{
 		{Name: "Passed", Value: "94.2%", Note: "942 of 1000 runs", Change: &insights.Change{"1.1 points more", "better"}},
-		{Name: "Tests take, median", Value: "3m 12s", Note: "of 9 runs that passed or failed", Change: &insights.Change{"9s longer", "worse"}},
-		{Name: "From deployment to verdict, p95", Value: "6m 40s", Note: "of 9 runs, timeouts and errors included", Change: &insights.Change{"31s shorter", "better"}},
-		{Name: "Wait in the queue, p95", Value: "48s", Note: "of 9 runs that passed or failed", Change: &insights.Change{"as before", "same"}},
+		{Name: "Tests take, median", Value: "3m 12s", Note: "of 9 runs", Change: &insights.Change{"9s longer", "worse"}},
+		{Name: "From deployment to verdict, p95", Value: "6m 40s", Note: "of 9 runs, with errors", Change: &insights.Change{"31s shorter", "better"}},
+		{Name: "Wait in the queue, p95", Value: "48s", Note: "of 9 runs", Change: &insights.Change{"as before", "same"}},
 	}
 	if diff := cmp.Diff(want, pageOf(httpapi.Insights{Period: now, Before: before}).Figures); diff != "" {
 		t.Error(diff)

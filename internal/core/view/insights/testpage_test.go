@@ -94,7 +94,7 @@ func TestSameRate(t *testing.T) {
 		in := testIn(onSmoke, outcomes)
 		page := pageOfTest(insights.Period{Days: 30}, in, testIn(onCheckout, "pppp"))
 		row := insights.TestRowsOf([]httpapi.TestStats{{Place: onSmoke, Runs: in.Runs, Failed: in.Failed, Outcomes: outcomes}}, insights.Period{Days: 30}, thursday)[0]
-		all := []string{row.Failed, page.Places[0].Failed, page.Figures[0].Note}
+		all := []string{row.Failed, page.Places[0].Failed, "failed in " + page.Figures[0].Note}
 		if in.Failing == nil {
 			_, sentence, _ := strings.Cut(page.Lead.Text, "It ")
 			sentence, _, _ = strings.Cut(sentence, " of the last")
