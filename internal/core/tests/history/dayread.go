@@ -56,7 +56,7 @@ type dayReader struct {
 
 // What a part needs beside its texts, in bytes, while slices and maps grow.
 const (
-	runCost  = 520
+	runCost  = 480
 	itemCost = 64
 )
 
