@@ -125,8 +125,8 @@ func (c columns) outcomes(letters string) []byte {
 	return all
 }
 
-// laterOutcome is the outcome of a test after another attempt. As with the attempts of a test runner, one that passes after a failure passed
-// when it was repeated, and one that was left out shows nothing.
+// laterOutcome is the outcome of a test after another attempt. As with the attempts of a test runner, a pass after a failure is a pass when
+// repeated, and a test that was left out shows nothing.
 func laterOutcome(before, later byte) byte {
 	failed := before == OutcomeFailed || before == OutcomeFlaky
 	switch {
