@@ -60,9 +60,9 @@ type TestStats struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Place
-	Runs               int        `json:"runs"`   // of the place that ran all tests, and whose tests are all known
+	Runs               int        `json:"runs"`   // of the place that ran all tests and reported them, each once with its reruns
 	Failed             int        `json:"failed"` // of these
-	Flaky              int        `json:"flaky"`
+	Flaky              int        `json:"flaky"`  // of these: it failed, and passed when its runner or a rerun repeated it
 	MedianMilliseconds int64      `json:"medianMilliseconds"`
 	LastFailedAt       *time.Time `json:"lastFailedAt,omitempty"`
 	FailsSince         *time.Time `json:"failsSince,omitempty"` // the run that began a row of failures, up to the last run
@@ -85,7 +85,7 @@ type TestHistory struct {
 // TestInPlace is a test in one Trigger and Environment.
 type TestInPlace struct {
 	Place
-	Runs               int       `json:"runs"` // without those that skipped it
+	Runs               int       `json:"runs"` // as of TestStats; the test may be missing in some
 	Passed             int       `json:"passed"`
 	Failed             int       `json:"failed"`
 	Flaky              int       `json:"flaky"`
@@ -140,20 +140,21 @@ type InsightsPeriod struct {
 	From string `json:"from"` // a day, such as 2026-11-21, in UTC
 	To   string `json:"to"`   // the last day
 
-	Runs        int `json:"runs"`   // that ended, however
+	Runs        int `json:"runs"`   // that ended, however, each once with its reruns and retries of the same day
 	Passed      int `json:"passed"` // with quarantined failures included
 	Failed      int `json:"failed"`
 	TimedOut    int `json:"timedOut"`
 	Error       int `json:"error"`
 	NoVerdict   int `json:"noVerdict"`   // Canceled, Superseded and Inconclusive
 	Quarantined int `json:"quarantined"` // of those that passed: with failures of quarantined tests
+	Repeated    int `json:"repeated"`    // of those that passed: only in a rerun or a retry
 
 	// PassRate is passed by passed, failed, timedOut and error, from 0 to 1; absent without such runs.
 	PassRate *float64 `json:"passRate,omitempty"`
 
-	Duration Quantiles `json:"duration"` // of the Jobs of runs with a verdict, without those that repeated only failed tests
-	Verdict  Quantiles `json:"verdict"`  // from the notification to the end of these
-	Queue    Quantiles `json:"queue"`    // from the notification to the start of these
+	Duration Quantiles `json:"duration"` // of the Jobs of runs that passed or failed and ran all tests
+	Verdict  Quantiles `json:"verdict"`  // from the notification to the end of runs with a state of PassRate, without reruns
+	Queue    Quantiles `json:"queue"`    // from the notification to the start of the runs of Duration
 }
 
 // Quantiles are in seconds.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 type ShowOptions struct {
@@ -59,8 +60,8 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 
 func (o *ShowOptions) place(p client.TestInPlace) error {
 	o.Console.Note("%s: %s", where(p.Place), sentence(p))
-	o.Console.Note("It passed in %d of %d runs, was repeated in %d, changed %d times, and takes %s.",
-		p.Passed, p.Runs, p.Flaky, p.Flips, took(p.MedianMilliseconds))
+	o.Console.Note("It failed in %s, and passed only when repeated in %d. It flipped %s, and takes %s.",
+		plaintext.Share(p.Failed, p.Runs, "run"), p.Flaky, plaintext.Count(p.Flips, "time"), took(p.MedianMilliseconds))
 	for _, f := range p.Failures {
 		o.Console.Note("%d times, last in %s: %s", f.Times, f.LastRun, f.Message)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const (
@@ -15,12 +16,13 @@ const (
 	barWidth, barGap, barHeight = 6.0, 2.0, 24.0 // in the units of the history's own drawing
 )
 
-// History sums up the last runs of a Trigger.
+// History sums up the last runs of a Trigger. A run counts once, with its reruns and retries.
 type History struct {
-	Bars     []Bar // oldest first
+	Bars     []Bar // of each attempt, oldest first
 	Width    float64
 	Runs     int    // that have a result
 	PassRate string // 96%; empty without a result
+	Passed   string // 48 of 50 runs
 	Median   string // duration; empty without a result
 	Typical  time.Duration
 	Failing  []FailingTest
@@ -42,7 +44,8 @@ type Bar struct {
 type FailingTest struct {
 	Name      string
 	Runs      int
-	Sometimes bool // it passed in between
+	Failed    string // failed in 2 of 7 runs
+	Sometimes bool   // it passed in between
 }
 
 // HistoryOf returns the history of runs of one Trigger, which come newest first.
@@ -50,33 +53,32 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 	runs = runs[:min(len(runs), historyRuns)]
 	h := History{Width: float64(len(runs)) * (barWidth + barGap)}
 	var took []time.Duration
-	passed := 0
-	for _, s := range runs {
-		state := StateOf(s)
-		if !state.Bad && state.Reason != v1alpha1.ReasonPassed {
+	passed, families := 0, familiesOf(runs)
+	for _, f := range families {
+		if f.result == nil {
 			continue
 		}
 		h.Runs++
-		if state.Reason == v1alpha1.ReasonPassed {
+		if f.result.Passed() {
 			passed++
 		}
-		if state.Reason != v1alpha1.ReasonError && s.Spec.OnlyFailedOf == nil && s.Status.StartTime != nil {
-			took = append(took, Took(s, now))
+		if f.typical != nil {
+			took = append(took, Took(f.typical, now))
 		}
-		if r := s.Status.Results; r != nil && r.Flaky > 0 {
+		if n := f.flaky(); n > 0 {
 			h.Flaky++
-			h.FlakyTests += r.Flaky
+			h.FlakyTests += n
 		}
 	}
 	if h.Runs > 0 {
-		h.PassRate = fmt.Sprintf("%d%%", 100*passed/h.Runs)
+		h.PassRate, h.Passed = fmt.Sprintf("%d%%", 100*passed/h.Runs), plaintext.Share(passed, h.Runs, "run")
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
 		h.Typical = took[len(took)/2]
 		h.Median = Duration(h.Typical)
 	}
-	h.addFailing(runs)
+	h.addFailing(families)
 	h.Bars = bars(runs, now)
 	return h
 }
@@ -104,10 +106,12 @@ func bars(runs []*v1alpha1.Suite, now time.Time) []Bar {
 }
 
 // addFailing finds the tests that failed in several runs, most frequent first. Those that passed in between fail only sometimes.
-func (h *History) addFailing(runs []*v1alpha1.Suite) {
+func (h *History) addFailing(families []*family) {
 	var all []FailingTest
-	for _, r := range failuresByName(runs) {
+	byName, reported := failuresByName(families)
+	for _, r := range byName {
 		if r.Runs > 1 {
+			r.Failed = "failed in " + plaintext.Share(r.Runs, reported, "run")
 			all = append(all, r.FailingTest)
 		}
 		if r.Sometimes {
@@ -123,26 +127,24 @@ type failures struct {
 	last int // index of the run in which it failed last
 }
 
-func failuresByName(runs []*v1alpha1.Suite) map[string]*failures {
-	byName := map[string]*failures{}
-	index := 0 // among runs with results
-	for _, s := range runs {
-		if s.Status.Results == nil {
+// failuresByName also returns how many runs reported tests.
+func failuresByName(families []*family) (byName map[string]*failures, reported int) {
+	byName = map[string]*failures{}
+	for _, f := range families {
+		if f.end == nil {
 			continue
 		}
-		if s.Spec.OnlyFailedOf == nil { // others leave out most tests
-			index++
-		}
-		for _, f := range s.Status.Results.Failures {
-			r := byName[f.Name]
+		reported++
+		for _, test := range f.end.Failures {
+			r := byName[test.Name]
 			if r == nil {
-				r = &failures{FailingTest: FailingTest{Name: f.Name}, last: index}
-				byName[f.Name] = r
+				r = &failures{FailingTest: FailingTest{Name: test.Name}, last: reported}
+				byName[test.Name] = r
 			}
-			r.Sometimes = r.Sometimes || index-r.last > 1
+			r.Sometimes = r.Sometimes || reported-r.last > 1
 			r.Runs++
-			r.last = index
+			r.last = reported
 		}
 	}
-	return byName
+	return byName, reported
 }

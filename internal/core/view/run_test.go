@@ -182,7 +182,7 @@ func TestHistory(t *testing.T) {
 	if h.Runs != 4 || h.PassRate != "25%" || h.Median != "4m 00s" || h.Flaky != 1 || h.FlakyTests != 1 || h.Sometimes != 1 {
 		t.Errorf("%d runs with a result, %s passed, the median is %s, %d were flaky, with %d tests; %d come and go", h.Runs, h.PassRate, h.Median, h.Flaky, h.FlakyTests, h.Sometimes)
 	}
-	want := []view.FailingTest{{Name: "cart", Runs: 2, Sometimes: true}, {Name: "login", Runs: 2}}
+	want := []view.FailingTest{{Name: "cart", Runs: 2, Failed: "failed in 2 of 3 runs", Sometimes: true}, {Name: "login", Runs: 2, Failed: "failed in 2 of 3 runs"}}
 	if diff := cmp.Diff(want, h.Failing); diff != "" {
 		t.Error(diff)
 	}

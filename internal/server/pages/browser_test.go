@@ -267,7 +267,7 @@ func TestWithoutScripts(t *testing.T) {
 	b := h.browser(t, readKey)
 	for path, want := range map[string]string{"/runs/shop": "Running for", failedRun + "/log": "pays with a saved card",
 		failedRun:        "2 of 120 tests failed",
-		"/insights/shop": "95th percentile", "/tests/shop": "31 of 214 failed", showTest(failingTest): "Fails since <time"} {
+		"/insights/shop": "95th percentile", "/tests/shop": "failed in 31 of 214 runs", showTest(failingTest): "Fails since <time"} {
 		if got := b.get(path); !strings.Contains(got.body, want) {
 			t.Errorf("%s lacks %q", path, want)
 		}

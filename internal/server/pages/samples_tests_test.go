@@ -137,8 +137,10 @@ func sampleInsights(q history.Query) httpapi.Insights {
 		in.Daily = append(in.Daily, d)
 	}
 	p.Runs = p.Passed + p.Failed + p.TimedOut + p.Error + p.NoVerdict
-	p.Duration, p.Verdict, p.Queue = httpapi.Quantiles{Count: p.Runs, Median: 192, P95: 298}, httpapi.Quantiles{Count: p.Runs, Median: 231,
-		P95: 400}, httpapi.Quantiles{Count: p.Runs, Median: 8, P95: 48}
+	decided := p.Passed + p.Failed
+	p.Duration, p.Verdict, p.Queue = httpapi.Quantiles{Count: decided, Median: 192, P95: 298},
+		httpapi.Quantiles{Count: decided + p.TimedOut + p.Error, Median: 231, P95: 400}, httpapi.Quantiles{Count: decided, Median: 8, P95: 48}
+	p.Repeated = 12
 	in.Ends = []httpapi.InsightsEnd{{State: v1alpha1.ReasonPassed, Runs: p.Passed}, {State: v1alpha1.ReasonSuperseded, Runs: 63},
 		{State: v1alpha1.ReasonFailed, Runs: p.Failed},
 		{State: v1alpha1.ReasonInconclusive, Reason: "The deployment changed while the tests ran", Runs: 5}, {State: v1alpha1.ReasonError,

@@ -39,14 +39,14 @@ func TestPagesOfTests(t *testing.T) {
 		"<code>GET /api/v0/insights?days=30</code>")
 	b.has("/insights/shop?days=7&trigger=smoke", `<option selected>smoke</option>`, "in the 7 days before",
 		`href="?days=90&amp;trigger=smoke"`)
-	b.has("/tests/shop", failingTest, "fails since", "comes and goes", "repeated 4 times", "31 of 214 failed",
-		"Last 24 runs: 11 failed, 13 passed", `href="?after=next"`, "always skipped")
+	b.has("/tests/shop", failingTest, "fails since", "comes and goes", "repeated 4 times", "failed in 31 of 214 runs",
+		"Last 24 runs: 11 failed, 13 passed", `href="?after=next"`, `<span class="n">skipped</span>`)
 	b.has("/tests/shop?q=keeps&days=90", unsureTest, `value="keeps"`, `href="?days=7&amp;q=keeps"`)
 	b.has(showTest(failingTest), "Fails since <time", "in <b>smoke on production</b>, first with",
 		`href="/runs/shop/smoke-7first">41aa90c2</a> on <span class="mono">main</span>`,
 		"It passed with", `<meta name="description" content="Fails since `, `href="https://github.com/acme/shop/compare/b776998c...9c1d2e3f"`,
 		"first failed with 41aa90c2", "kind: Quarantine", `- &#34;account › deletes an address&#34;`,
-		"postflight tests show &#39;account › deletes an address&#39;", "Where it runs", "0 of 120 failed", "first failure", "11 times", "The runs as a table")
+		"postflight tests show &#39;account › deletes an address&#39;", "Where it runs", "failed in 0 of 120 runs", "first failure", "11 times", "The runs as a table")
 	b.has(showTest(failingTest)+"&trigger=smoke&environment=staging", "Runs in smoke on staging", "Fails since <time")
 	b.has(showTest(unsureTest), "Comes and goes: 12 flips in 30 days. It passed in the last run, 12 minutes ago.", "always the same")
 	b.has(showTest("search › suggests while typing"), "It passed in all 198 runs of the last 30 days.")

@@ -17,8 +17,7 @@ type place struct {
 // placeDay is small, because 2,000 places have 90 of them.
 type placeDay struct {
 	day  int16 // index among those that are read, the newest first
-	runs int32
-	all  bool // a run ran all tests
+	runs int32 // that count
 }
 
 // places are known after their days were added, the newest first.
@@ -38,7 +37,7 @@ func (all places) add(day int, d *history.IndexedDay) (fits bool) {
 			p = &place{Place: pd.Place}
 			all[pd.Place] = p
 		}
-		p.days = append(p.days, placeDay{int16(day), int32(len(pd.Runs)), d.HasWhole(pd)})
+		p.days = append(p.days, placeDay{int16(day), int32(d.CountedRuns(pd))})
 	}
 	return fits
 }
@@ -69,7 +68,7 @@ func (all places) lastWhole(days []string) map[string]map[httpapi.Place]bool {
 // lastWhole returns the last day on which the place ran all tests, or else the last day.
 func (p *place) lastWhole() int {
 	for _, d := range p.days {
-		if d.all {
+		if d.runs > 0 {
 			return int(d.day)
 		}
 	}

@@ -58,7 +58,9 @@ func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay) {
 			p = &presence{last: seen[i] != nil}
 			s.places[pd.Place] = p
 		}
-		if !p.known && d.HasWhole(pd) {
+		runs := d.CountedRuns(pd)
+		s.builder.AddRuns(pd.Place, runs)
+		if !p.known && runs > 0 {
 			p.known, p.has = true, seen[i] != nil
 			s.found = s.found || p.has
 		}

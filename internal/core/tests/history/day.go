@@ -30,6 +30,10 @@ func NewDay(team, day string, runs []Run, places []PlaceDay) Day {
 	slices.SortFunc(d.Runs, func(a, b Run) int {
 		return cmp.Or(strings.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
+	families := NewFamilies()
+	for i := range d.Runs {
+		d.Runs[i].Family = families.Add(&d.Runs[i])
+	}
 	d.Places = append(d.Places, places...)
 	slices.SortFunc(d.Places, func(a, b PlaceDay) int { return ComparePlaces(a.Place, b.Place) })
 	return d
@@ -62,36 +66,6 @@ func (d *Day) PlacesWithTests() (all []httpapi.Place) {
 	}
 	slices.SortFunc(all, ComparePlaces)
 	return all
-}
-
-// only returns the test with its outcomes in runs of the place that the day has, and whether there are any.
-func (t TestDay) only(p *PlaceDay, d *IndexedDay) (only TestDay, any bool) {
-	only = t
-	only.Milliseconds, only.Failures = nil, nil
-	marks := []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))])
-	took := t.Milliseconds
-	for i, outcome := range marks {
-		measured := outcome != OutcomeNone && outcome != OutcomeSkipped && len(took) > 0
-		if d.byID[p.Runs[i]] == nil {
-			marks[i] = OutcomeNone
-		} else {
-			any = any || outcome != OutcomeNone
-			if measured {
-				only.Milliseconds = append(only.Milliseconds, took[0])
-			}
-		}
-		if measured {
-			took = took[1:]
-		}
-	}
-	only.Outcomes = string(marks)
-	for _, f := range t.Failures {
-		f.Runs = slices.DeleteFunc(slices.Clone(f.Runs), func(i int) bool { return i < 0 || i >= len(marks) || marks[i] == OutcomeNone })
-		if len(f.Runs) > 0 {
-			only.Failures = append(only.Failures, f)
-		}
-	}
-	return only, any
 }
 
 // Unchanged returns a place of a summary if it has these runs, or nil.

@@ -49,13 +49,14 @@ type dayReader struct {
 	source *metered
 	json   *json.Decoder
 	day    Day
+	runs   *Families
 	index  *IndexedDay       // of its runs, if only some count
 	texts  map[string]string // that many runs have, each once in memory
 }
 
 // What a part needs beside its texts, in bytes, while slices and maps grow.
 const (
-	runCost  = 450
+	runCost  = 480
 	itemCost = 64
 )
 
@@ -63,7 +64,7 @@ func (r *dayReader) read(input io.Reader) (Day, error) {
 	unpacked, err := gzip.NewReader(input)
 	if err == nil {
 		r.source = &metered{input: io.LimitReader(unpacked, maxRaw)}
-		r.json, r.texts = json.NewDecoder(r.source), map[string]string{}
+		r.json, r.texts, r.runs = json.NewDecoder(r.source), map[string]string{}, NewFamilies()
 		err = r.object(r.member)
 	}
 	if err == nil {
@@ -120,10 +121,11 @@ func (r *dayReader) run() error {
 	if r.parts.Has != nil && !r.parts.Has(next) {
 		return nil
 	}
+	next.bound()
+	next.Family = r.runs.Add(&next)
 	if !r.parts.Commits {
 		next.Repository, next.SHA, next.Branch, next.CommitURL = "", "", "", ""
 	}
-	next.bound()
 	for _, text := range []*string{
 		&next.Namespace, &next.Trigger, &next.Environment, &next.State, &next.Reason, &next.Repository, &next.SHA, &next.Branch, &next.CommitURL,
 	} {

@@ -125,20 +125,21 @@ func TestManyNamesAreBounded(t *testing.T) {
 	days := history.Days(tuesday, 8)
 	b := history.NewInsightsBuilder(days[4:], days[:4], history.Selection{})
 	for _, day := range slices.Backward(days) {
-		d := history.Day{Day: day}
+		var runs []history.Run
+		var places []history.PlaceDay
 		for i := range 1500 {
 			place := httpapi.Place{Namespace: "acme", Trigger: fmt.Sprint(day, i)}
 			id := fmt.Sprint(day, "-", i)
-			d.Runs = append(d.Runs, history.Run{ID: id, Place: place, State: "Error", Reason: fmt.Sprint("reason ", day, i)})
+			runs = append(runs, history.Run{ID: id, Place: place, State: "Error", Reason: fmt.Sprint("reason ", day, i)})
 			p := history.PlaceDay{Place: place, Runs: []string{id}}
 			for j := range 5 {
 				name := fmt.Sprint("test ", day, j)
 				p.Failing = append(p.Failing, history.FailingTest{Name: name, Outcomes: "f"})
 				p.Slowest = append(p.Slowest, history.SlowTest{Name: name, Milliseconds: int64(1 + i)})
 			}
-			d.Places = append(d.Places, p)
+			places = append(places, p)
 		}
-		b.Add(d.Index())
+		b.Add(history.NewDay("acme", day, runs, places).Index())
 	}
 	got := b.Insights()
 	ended := 0

@@ -63,13 +63,15 @@ func (b *InsightsBuilder) Add(d *IndexedDay) {
 		return
 	}
 	var day sums
+	d.counted(b.selection, func(c counted) {
+		day.add(c)
+		b.period.add(c)
+	})
 	for i := range d.Runs {
 		r := &d.Runs[i]
 		if !b.selection.Has(r.Place) {
 			continue
 		}
-		day.add(r)
-		b.period.add(r)
 		b.ends.add(r)
 		if !b.places[r.Place] && len(b.places) == MaxPlaces {
 			b.cut = true
@@ -86,11 +88,7 @@ func (b *InsightsBuilder) addEarlier(d *IndexedDay) {
 	if b.slowest == nil {
 		b.slowest = b.slow.tests()
 	}
-	for i := range d.Runs {
-		if r := &d.Runs[i]; b.selection.Has(r.Place) {
-			b.earlier.add(r)
-		}
-	}
+	d.counted(b.selection, b.earlier.add)
 	b.slowBefore.add(d, b.slowest)
 }
 
@@ -127,21 +125,28 @@ type sums struct {
 	duration, verdict, queue spread
 }
 
-func (s *sums) add(r *Run) {
+func (s *sums) add(c counted) {
 	s.Runs++
-	end := state.Of(r.State)
-	if end.Figure != nil {
+	if end := state.Of(c.last.State); end.Figure != nil {
 		*end.Figure(&s.InsightsPeriod)++
 	} else {
 		s.NoVerdict++
 	}
-	if r.State == v1alpha1.ReasonPassed {
-		s.Quarantined += int(min(r.Quarantined, 1))
+	if c.last.State == v1alpha1.ReasonPassed {
+		s.Quarantined += int(min(c.last.Quarantined, 1))
+		if c.first.State != v1alpha1.ReasonPassed {
+			s.Repeated++
+		}
 	}
-	if !r.Partial && end.TestsDecided {
-		s.duration.add(r.DurationSeconds * 10)
-		s.verdict.add(r.VerdictSeconds * 10)
-		s.queue.add(r.QueueSeconds * 10)
+	if state.Of(c.first.State).Figure != nil { // a rerun begins when a person asks for it, long after the deployment
+		s.verdict.add(c.first.VerdictSeconds * 10)
+	}
+	for _, r := range []*Run{c.first, c.last} {
+		if !r.Partial && state.Of(r.State).TestsDecided {
+			s.duration.add(r.DurationSeconds * 10)
+			s.queue.add(r.QueueSeconds * 10)
+			break
+		}
 	}
 }
 

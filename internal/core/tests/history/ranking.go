@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
@@ -43,7 +44,7 @@ func (t *testTable[V]) entry(key testKey, file string) *V {
 type Reliability struct {
 	selection Selection
 	tests     testTable[failures]
-	runs      map[httpapi.Place]int // that ran all tests, and list them
+	runs      map[httpapi.Place]int // that count
 }
 
 // Cut reports whether there were more tests, or places, than are counted.
@@ -71,19 +72,24 @@ func (r *Reliability) Add(d *IndexedDay) {
 			r.tests.cut = true
 			continue
 		}
-		r.runs[p.Place] += d.wholeRuns(p)
+		c := d.columns(p)
+		r.runs[p.Place] += len(c.ids)
 		for _, t := range p.Failing {
+			outcomes := c.outcomes(t.Outcomes)
+			if !bytes.ContainsAny(outcomes, string(OutcomeFailed)+string(OutcomeFlaky)) {
+				continue // it failed in a rerun only, whose run is of another day
+			}
 			if known := r.tests.entry(testKey{p.Place, t.Name}, t.File); known != nil {
-				known.count(d, p, t)
+				known.file = cmp.Or(known.file, t.File)
+				known.count(d, c, outcomes)
 			}
 		}
 	}
 }
 
-func (f *failures) count(d *IndexedDay, p *PlaceDay, t FailingTest) {
-	f.file = cmp.Or(f.file, t.File)
+func (f *failures) count(d *IndexedDay, c columns, outcomes []byte) {
 	last := -1
-	for i, outcome := range []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))]) {
+	for i, outcome := range outcomes {
 		switch outcome {
 		case OutcomeFailed:
 			f.failed++
@@ -93,7 +99,7 @@ func (f *failures) count(d *IndexedDay, p *PlaceDay, t FailingTest) {
 		}
 	}
 	if last >= 0 && f.last == nil {
-		f.last = new(d.created(p.Runs[last]))
+		f.last = new(d.created(c.ids[last]))
 	}
 }
 
@@ -113,19 +119,6 @@ func (r *Reliability) Tests() []httpapi.TestStats {
 	})
 	return all
 }
-
-// wholeRuns returns the number of runs of a place that ran all tests.
-func (d *IndexedDay) wholeRuns(p *PlaceDay) (n int) {
-	for _, id := range p.Runs {
-		if r := d.byID[id]; r != nil && !r.Partial {
-			n++
-		}
-	}
-	return n
-}
-
-// HasWhole reports whether a place has a run on the day that ran all tests.
-func (d *IndexedDay) HasWhole(p *PlaceDay) bool { return d.wholeRuns(p) > 0 }
 
 // created is the zero time for a run that is not in the day.
 func (d *IndexedDay) created(id string) time.Time {

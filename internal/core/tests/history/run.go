@@ -15,6 +15,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -168,6 +170,8 @@ type Run struct {
 	Quarantined     int32   `json:"quarantined,omitempty"` // of the failed ones
 	Listed          bool    `json:"listed,omitempty"`      // each of its tests is known
 	Partial         bool    `json:"partial,omitempty"`     // it repeated only the failed tests of another run
+	Repeats         bool    `json:"repeats,omitempty"`     // it is a rerun, a retry or a repetition; earlier versions did not keep it
+	Family          int32   `json:"-"`                     // of its day; see Families
 }
 
 // RunOf returns what a day keeps of a run that has ended.
@@ -177,6 +181,7 @@ func RunOf(r httpapi.Run) Run {
 		CreatedAt: r.CreatedAt.UTC().Format(timeLayout), State: r.State, Reason: reason(r),
 		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL, DurationSeconds: tenth(
 			r.DurationSeconds), Partial: r.OnlyFailedOf != "",
+		Repeats: r.OnlyFailedOf != "" || r.Repeats != "" || origin.Of(v1alpha1.Origin(r.Origin)).Repeats,
 	}
 	h.bound()
 	received := r.CreatedAt

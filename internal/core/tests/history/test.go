@@ -10,20 +10,22 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
-// SeenDay is a test on a day in a place, with its outcomes in runs that the day has.
+// SeenDay is a test on a day in a place, with its outcomes in the runs that count.
 type SeenDay struct {
 	test  TestDay
-	place *PlaceDay
+	place httpapi.Place
+	runs  []string // ids
 	day   *IndexedDay
 }
 
-// See returns nil for a test that is in no run that the day has.
+// See returns nil for a test that is in no run that counts.
 func (d *IndexedDay) See(t TestDay, p *PlaceDay) *SeenDay {
-	only, any := t.only(p, d)
+	c := d.columns(p)
+	all, any := t.counted(c)
 	if !any {
 		return nil
 	}
-	return &SeenDay{only, p, d}
+	return &SeenDay{all, p.Place, c.ids, d}
 }
 
 // TestBuilder makes the history of a test. It keeps only the runs that it shows.
@@ -31,11 +33,17 @@ type TestBuilder struct {
 	Cut bool // there were more places, runs or messages than an answer holds
 
 	places map[httpapi.Place]*testPlace
+	runs   map[httpapi.Place]int // with tests
 	bytes  int
 }
 
 // NewTestBuilder returns an empty history.
-func NewTestBuilder() *TestBuilder { return &TestBuilder{places: map[httpapi.Place]*testPlace{}} }
+func NewTestBuilder() *TestBuilder {
+	return &TestBuilder{places: map[httpapi.Place]*testPlace{}, runs: map[httpapi.Place]int{}}
+}
+
+// AddRuns counts runs of a place, whether or not these have the test.
+func (b *TestBuilder) AddRuns(place httpapi.Place, n int) { b.runs[place] += n }
 
 // Add takes a day in a place, the newest first.
 func (b *TestBuilder) Add(d SeenDay) {
@@ -43,15 +51,15 @@ func (b *TestBuilder) Add(d SeenDay) {
 	if len(all) == 0 {
 		return
 	}
-	place, full := b.places[d.place.Place], b.bytes > maxSeen
+	place, full := b.places[d.place], b.bytes > maxSeen
 	b.Cut = b.Cut || full
 	if place == nil {
 		if full {
 			return
 		}
 		place = &testPlace{newest: TestDay{Suite: d.test.Suite, File: d.test.File, Line: d.test.Line}}
-		place.TestInPlace = httpapi.TestInPlace{Place: d.place.Place, Last: []httpapi.TestRun{}}
-		b.places[d.place.Place] = place
+		place.TestInPlace = httpapi.TestInPlace{Place: d.place, Last: []httpapi.TestRun{}}
+		b.places[d.place] = place
 		b.bytes += seenCost
 	}
 	b.bytes += place.add(d, all, full)
@@ -66,6 +74,7 @@ func (b *TestBuilder) History(name string, days int, selected func(httpapi.Place
 			continue
 		}
 		p := b.places[place]
+		p.Runs = b.runs[place]
 		if p.Last[0].CreatedAt.After(newest.CreatedAt) {
 			newest, h.Suite, h.File, h.Line = p.Last[0], p.newest.Suite, p.newest.File, p.newest.Line
 		}
@@ -122,7 +131,6 @@ func (p *testPlace) count(o outcome, full bool) {
 	default:
 		p.Passed++
 	}
-	p.Runs++
 	most := maxSpread
 	if full {
 		most = maxSpreadIfFull
@@ -144,14 +152,14 @@ func (p *testPlace) say(d SeenDay, full bool) (bytes int) {
 			continue
 		}
 		if at < 0 {
-			last := d.day.byID[d.place.Runs[f.Runs[len(f.Runs)-1]]]
+			last := d.day.byID[d.runs[f.Runs[len(f.Runs)-1]]]
 			at = len(p.Failures)
 			p.Failures = append(p.Failures, httpapi.FailureText{Message: f.Message, LastRun: last.ID, LastAt: d.day.created(last.ID)})
 			bytes += len(f.Message) + len(f.Text)
 		}
 		known := &p.Failures[at]
 		known.Times += len(f.Runs)
-		known.FirstAt = d.day.created(d.place.Runs[f.Runs[0]])
+		known.FirstAt = d.day.created(d.runs[f.Runs[0]])
 		known.Text = cmp.Or(known.Text, f.Text)
 	}
 	slices.SortFunc(p.Failures, func(a, b httpapi.FailureText) int {
@@ -179,7 +187,7 @@ func verdict(state string) string {
 
 // outcome is how a test did in a run of a place.
 type outcome struct {
-	run          int // index in the place
+	run          int // index among those that count
 	state        string
 	milliseconds int64
 }
@@ -187,7 +195,7 @@ type outcome struct {
 // outcomes are the outcomes of the test in its runs, the oldest first.
 func (d SeenDay) outcomes() (all []outcome) {
 	took := d.test.Milliseconds
-	for i, letter := range []byte(d.test.Outcomes[:min(len(d.test.Outcomes), len(d.place.Runs))]) {
+	for i, letter := range []byte(d.test.Outcomes) {
 		o := outcome{run: i, state: stateOf(letter)}
 		if o.state == "" {
 			continue
@@ -210,7 +218,7 @@ func stateOf(outcome byte) string {
 }
 
 func (d SeenDay) run(o outcome) httpapi.TestRun {
-	r := d.day.byID[d.place.Runs[o.run]]
+	r := d.day.byID[d.runs[o.run]]
 	at, _ := r.Created()
 	run := httpapi.TestRun{
 		ID: r.ID, Place: r.Place, Repository: r.Repository, SHA: r.SHA, Branch: r.Branch,
@@ -249,7 +257,7 @@ func (f *failingRow) add(d SeenDay, all []outcome) {
 		}
 	}
 	if first >= 0 {
-		f.First, f.firstURL = d.run(all[first]), d.day.byID[d.place.Runs[all[first].run]].CommitURL
+		f.First, f.firstURL = d.run(all[first]), d.day.byID[d.runs[all[first].run]].CommitURL
 	}
 }
 

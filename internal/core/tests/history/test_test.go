@@ -78,12 +78,22 @@ func seen(t fataler, place httpapi.Place, name string, days ...*history.Day) (al
 	return all
 }
 
-func historyOf(name string, days int, seen []history.SeenDay) httpapi.TestHistory {
+func historyOf(t fataler, place httpapi.Place, name string, days ...*history.Day) httpapi.TestHistory {
+	t.Helper()
 	b := history.NewTestBuilder()
-	for _, d := range seen {
+	addTo(t, b, place, name, days...)
+	return b.History(name, 30, func(httpapi.Place) bool { return true })
+}
+
+func addTo(t fataler, b *history.TestBuilder, place httpapi.Place, name string, days ...*history.Day) {
+	t.Helper()
+	for _, d := range days {
+		all := d.Index()
+		b.AddRuns(place, all.CountedRuns(all.Place(place)))
+	}
+	for _, d := range seen(t, place, name, days...) {
 		b.Add(d)
 	}
-	return b.History(name, days, func(httpapi.Place) bool { return true })
 }
 
 func TestHistoryOfATest(t *testing.T) {
@@ -111,7 +121,7 @@ func TestHistoryOfATest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test := "cart > keeps \"items\" <b>"
 			days := []*history.Day{dayOf(smoke, monday, 'a', test, tc.monday), dayOf(smoke, tuesday, 'k', test, tc.today)}
-			h := historyOf(test, 30, seen(t, smoke, test, days...))
+			h := historyOf(t, smoke, test, days...)
 			if len(h.Places) != 1 || h.File != "cart.spec.ts" {
 				t.Fatalf("%+v", h)
 			}
@@ -159,7 +169,7 @@ func TestCompare(t *testing.T) {
 			d := dayOf(smoke, tuesday, 'a', "cart", "pf")
 			d.Runs[0].Repository, d.Runs[1].Repository = tc.before, tc.first
 			d.Runs[0].SHA = cmp.Or(tc.sha, d.Runs[0].SHA)
-			url := historyOf("cart", 30, seen(t, smoke, "cart", d)).Places[0].Failing.CompareURL
+			url := historyOf(t, smoke, "cart", d).Places[0].Failing.CompareURL
 			if (url != "") != tc.want {
 				t.Errorf("compared at %q", url)
 			}
@@ -217,9 +227,7 @@ func TestHistoryOfManyPlaces(t *testing.T) {
 		outcomes := []string{"p", older}[i]
 		for n := range history.MaxPlaces {
 			place := httpapi.Place{Namespace: "acme", Trigger: fmt.Sprint("smoke-", n), Environment: "staging"}
-			for _, d := range seen(t, place, test, dayOf(place, date, 'a', test, outcomes)) {
-				b.Add(d)
-			}
+			addTo(t, b, place, test, dayOf(place, date, 'a', test, outcomes))
 		}
 	}
 	kept := 0

@@ -9,3 +9,6 @@ func Count[N int | int32 | int64](n N, noun string) string {
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
+
+// Share writes a part of a number of things: 6 of 7 runs.
+func Share(part, all int, noun string) string { return fmt.Sprintf("%d of %s", part, Count(all, noun)) }

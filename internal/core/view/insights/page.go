@@ -93,6 +93,9 @@ func leadOf(insights httpapi.Insights) view.Lead {
 		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
 	}
 	lead.Text += beforeSentence(insights) + "."
+	if p.Repeated > 0 {
+		lead.Text += fmt.Sprintf(" Of these, %d passed only when repeated.", p.Repeated)
+	}
 	if p.Quarantined > 0 {
 		lead.Text += fmt.Sprintf(" Of these, %d passed although quarantined tests failed.", p.Quarantined)
 	}
@@ -131,15 +134,19 @@ func figuresOf(insights httpapi.Insights) []Figure {
 	p, before := insights.Period, cmp.Or(insights.Before, &httpapi.InsightsPeriod{})
 	passed := Figure{Name: "Passed", Value: "–"}
 	if all := verdicts(p); all > 0 {
-		passed.Value = ratePercent(p.Passed, all)
+		passed.Value, passed.Note = ratePercent(p.Passed, all), plaintext.Share(p.Passed, all, "run")
 	}
 	if verdicts(p) > 0 && verdicts(*before) > 0 {
 		passed.Change = pointsChange(passPoints(insights))
 	}
+	verdict := duration("From deployment to verdict, p95", p.Verdict, before.Verdict, p95)
+	if verdict.Note != "" {
+		verdict.Note += ", with errors"
+	}
 	return []Figure{
 		passed,
 		duration("Tests take, median", p.Duration, before.Duration, median),
-		duration("From deployment to verdict, p95", p.Verdict, before.Verdict, p95),
+		verdict,
 		duration("Wait in the queue, p95", p.Queue, before.Queue, p95),
 	}
 }
@@ -174,7 +181,7 @@ func duration(name string, now, before httpapi.Quantiles, quantile func(httpapi.
 	if now.Count == 0 {
 		return Figure{Name: name, Value: "–"}
 	}
-	f := Figure{Name: name, Value: seconds(quantile(now))}
+	f := Figure{Name: name, Value: seconds(quantile(now)), Note: "of " + plaintext.Count(now.Count, "run")}
 	if before.Count == 0 {
 		return f
 	}

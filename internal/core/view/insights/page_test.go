@@ -42,6 +42,8 @@ func TestInsightsLead(t *testing.T) {
 		"Nothing known before": {"There is nothing to compare.", period{Runs: 2, Passed: 1, Failed: 1}, &period{NoVerdict: 7}, "50% of 2 runs passed."},
 		"Quarantined": {"A quarantined failure is never silent.", period{Runs: 4, Passed: 4, Quarantined: 2}, nil,
 			"All 4 runs passed. Of these, 2 passed although quarantined tests failed."},
+		"Repeated": {"A rerun does not hide that it was needed.", period{Runs: 4, Passed: 3, Repeated: 2, Failed: 1}, nil,
+			"75% of 4 runs passed. Of these, 2 passed only when repeated."},
 	}
 	for name, tc := range cases {
 		if got := pageOf(httpapi.Insights{Period: tc.now, Before: tc.before}).Lead; got.Text != tc.want {
@@ -57,10 +59,10 @@ func TestFigures(t *testing.T) {
 	now := httpapi.InsightsPeriod{Passed: 942, Failed: 58, Duration: q(192, 300), Verdict: q(0, 400), Queue: q(3, 48.2)}
 	before := &httpapi.InsightsPeriod{Passed: 931, Failed: 69, Duration: q(183, 300), Verdict: q(0, 431), Queue: q(3, 48)}
 	want := []insights.Figure{
-		{Name: "Passed", Value: "94.2%", Change: &insights.Change{"1.1 points more", "better"}},
-		{Name: "Tests take, median", Value: "3m 12s", Change: &insights.Change{"9s longer", "worse"}},
-		{Name: "From deployment to verdict, p95", Value: "6m 40s", Change: &insights.Change{"31s shorter", "better"}},
-		{Name: "Wait in the queue, p95", Value: "48s", Change: &insights.Change{"as before", "same"}},
+		{Name: "Passed", Value: "94.2%", Note: "942 of 1000 runs", Change: &insights.Change{"1.1 points more", "better"}},
+		{Name: "Tests take, median", Value: "3m 12s", Note: "of 9 runs", Change: &insights.Change{"9s longer", "worse"}},
+		{Name: "From deployment to verdict, p95", Value: "6m 40s", Note: "of 9 runs, with errors", Change: &insights.Change{"31s shorter", "better"}},
+		{Name: "Wait in the queue, p95", Value: "48s", Note: "of 9 runs", Change: &insights.Change{"as before", "same"}},
 	}
 	if diff := cmp.Diff(want, pageOf(httpapi.Insights{Period: now, Before: before}).Figures); diff != "" {
 		t.Error(diff)

@@ -74,36 +74,49 @@ func (l TestLead) Sentence() string {
 	return text + "."
 }
 
+// notFailing speaks of the place, or of one in which the test comes and goes.
 func notFailing(t httpapi.TestHistory, place httpapi.TestInPlace, now time.Time) string {
-	var runs, failed, flaky, flips int
 	for _, other := range t.Places {
-		runs, failed, flaky = runs+other.Runs, failed+other.Failed, flaky+other.Flaky
-		if other.Flips > flips {
-			flips, place = other.Flips, other
+		if other.Flips >= max(comesAndGoes, place.Flips+1) {
+			place = other
 		}
 	}
 	inPlace := ""
 	if len(t.Places) > 1 {
 		inPlace = " in " + placeName(place.Place)
 	}
+	inDays := fmt.Sprintf(" of the last %d days%s", t.Days, inPlace)
 	switch {
-	case runs == 0:
-		return fmt.Sprintf("It was skipped in all runs of the last %d days.", t.Days)
-	case flips >= comesAndGoes:
-		return fmt.Sprintf("Comes and goes: %d flips in %d days%s. It passed in the last run, %s.", flips, t.Days, inPlace, lastRan(place, now))
-	case failed == 0 && flaky > 0:
-		return fmt.Sprintf("It never failed in %s of the last %d days, but passed only when it was repeated in %d of them.",
-			plaintext.Count(runs, "run"), t.Days, flaky)
-	case failed == 0 && runs == 1:
-		return fmt.Sprintf("It passed in its only run of the last %d days.", t.Days)
-	case failed == 0:
-		return fmt.Sprintf("It passed in all %d runs of the last %d days.", runs, t.Days)
+	case place.Passed+place.Failed == 0:
+		return "It was skipped in all runs" + inDays + "."
+	case place.Flips >= comesAndGoes:
+		return fmt.Sprintf("Comes and goes: %d flips in %d days%s. It passed in the last run, %s.", place.Flips, t.Days, inPlace,
+			lastRan(place, now))
+	case place.Failed == 0:
+		return neverFailed(place, inDays)
 	}
-	text := fmt.Sprintf("It failed in %d of %s of the last %d days.", failed, plaintext.Count(runs, "run"), t.Days)
+	text := fmt.Sprintf("It %s%s.", failedIn(place.Failed, place.Runs), inDays)
 	if at := passesSince(place); !at.IsZero() {
-		return fmt.Sprintf("Passes since %s%s. %s", since(at, now), inPlace, text)
+		return fmt.Sprintf("Passes since %s. %s", since(at, now), text)
 	}
 	return "It passes. " + text
+}
+
+func neverFailed(place httpapi.TestInPlace, inDays string) string {
+	text := "It passed in " + plaintext.Share(place.Passed, place.Runs, "run") + inDays
+	switch {
+	case place.Runs == 1:
+		text = "It passed in its only run" + inDays
+	case place.Passed == place.Runs:
+		text = fmt.Sprintf("It passed in all %d runs%s", place.Runs, inDays)
+	}
+	if place.Flaky > 0 {
+		text += fmt.Sprintf(", in %d of them only when it was repeated", place.Flaky)
+	}
+	if place.Passed < place.Runs {
+		text += ". The others skipped it, or did not have it"
+	}
+	return text + "."
 }
 
 func lastRan(place httpapi.TestInPlace, now time.Time) string {

@@ -143,7 +143,7 @@ func stateOfTest(places []httpapi.TestInPlace) TestState {
 		if place.Flips >= comesAndGoes {
 			state = TestUnsure
 		}
-		ran = ran || place.Runs > 0
+		ran = ran || place.Passed+place.Failed > 0
 	}
 	if !ran {
 		return TestSkipped
@@ -162,7 +162,7 @@ func (page *TestPage) addPlaces(t httpapi.TestHistory, chosen int, now time.Time
 		}
 		row := PlaceRow{Name: placeName(place.Place), Query: page.TestQuery(t.Name, place.Place), Current: i == chosen,
 			State: stateOfTest([]httpapi.TestInPlace{place}),
-			Strip: StripOf(outcomesOf(place.Last)), Failed: fmt.Sprintf("%d of %d failed", place.Failed, place.Runs),
+			Strip: StripOf(outcomesOf(place.Last)), Failed: failedIn(place.Failed, place.Runs),
 			Median: milliseconds(place.MedianMilliseconds)}
 		if place.Failing != nil {
 			row.Since = view.TimeOf(place.Failing.First.CreatedAt, now)
@@ -182,8 +182,8 @@ func testFigures(t httpapi.TestHistory, place httpapi.TestInPlace) []Figure {
 		seen.Note = "place"
 	}
 	return []Figure{
-		{Name: fmt.Sprintf("Passed, %d days", t.Days), Value: percentOf(place.Passed, place.Runs),
-			Note: fmt.Sprintf("%d of %d", place.Passed, place.Runs)},
+		{Name: fmt.Sprintf("Failed, %d days", t.Days), Value: percentOf(place.Failed, place.Runs),
+			Note: plaintext.Share(place.Failed, place.Runs, "run")},
 		goes, retried,
 		{Name: "Takes, median", Value: milliseconds(place.MedianMilliseconds)},
 		seen,

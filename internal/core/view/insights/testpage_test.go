@@ -29,7 +29,7 @@ func testIn(in httpapi.Place, outcomes string) httpapi.TestInPlace {
 	p.Passed, p.Failed = strings.Count(outcomes, "p"), strings.Count(outcomes, "f")
 	p.Flaky, p.Skipped = strings.Count(outcomes, "r"), strings.Count(outcomes, "s")
 	p.Passed += p.Flaky
-	p.Runs, p.Flips = p.Passed+p.Failed, insights.StripOf(outcomes).Flips
+	p.Runs, p.Flips = len(outcomes), insights.StripOf(outcomes).Flips
 	if n := len(outcomes) - len(strings.TrimRight(outcomes, "f")); n > 0 {
 		p.Failing = &httpapi.FailingSince{First: p.Last[n-1], Runs: n, CompareURL: "https://github.com/acme/shop/compare/a...b"}
 		if n < len(p.Last) {
@@ -69,10 +69,12 @@ func TestTestLead(t *testing.T) {
 		"It fails now and before":   {"It may be no change at all.", []httpapi.TestInPlace{testIn(onSmoke, "pfpf")}, "Fails since 14:00 UTC today in smoke on production, first with 0000003 on main. Passed with 0000002. Others: 0. It comes and goes: 3 flips in 30 days.", insights.TestFailing},
 		"It comes and goes":         {"Flips make it unreliable.", []httpapi.TestInPlace{testIn(onSmoke, "pfpfpps")}, "Comes and goes: 4 flips in 30 days. It passed in the last run, 1 hour ago.", insights.TestUnsure},
 		"It comes and goes in one":  {"The place is named.", []httpapi.TestInPlace{testIn(onSmoke, "pppp"), testIn(onCheckout, "pfpfp")}, "Comes and goes: 4 flips in 30 days in checkout on staging. It passed in the last run, just now.", insights.TestUnsure},
-		"It was repaired":           {"The first pass after the failures counts.", []httpapi.TestInPlace{testIn(onSmoke, "pffspp")}, "Passes since 13:00 UTC today. It failed in 2 of 5 runs of the last 30 days.", insights.TestPassing},
+		"It was repaired":           {"The first pass after the failures counts.", []httpapi.TestInPlace{testIn(onSmoke, "pffspp")}, "Passes since 13:00 UTC today. It failed in 2 of 6 runs of the last 30 days.", insights.TestPassing},
 		"It passes":                 {"No failure is good news.", []httpapi.TestInPlace{testIn(onSmoke, "ppp")}, "It passed in all 3 runs of the last 30 days.", insights.TestPassing},
 		"It ran once":               {"One run is no row.", []httpapi.TestInPlace{testIn(onSmoke, "p")}, "It passed in its only run of the last 30 days.", insights.TestPassing},
-		"It passes when repeated":   {"A repetition is no plain pass.", []httpapi.TestInPlace{testIn(onSmoke, "prp")}, "It never failed in 3 runs of the last 30 days, but passed only when it was repeated in 1 of them.", insights.TestPassing},
+		"It passes when repeated":   {"A repetition is no plain pass.", []httpapi.TestInPlace{testIn(onSmoke, "prp")}, "It passed in all 3 runs of the last 30 days, in 1 of them only when it was repeated.", insights.TestPassing},
+		"It is new":                 {"Runs without it are no passes.", []httpapi.TestInPlace{testIn(onSmoke, "--pp")}, "It passed in 2 of 4 runs of the last 30 days. The others skipped it, or did not have it.", insights.TestPassing},
+		"It failed in one of two":   {"The sentence is about the place of the page.", []httpapi.TestInPlace{testIn(onSmoke, "ppfp"), testIn(onCheckout, "pppppp")}, "Passes since 14:00 UTC today. It failed in 1 of 4 runs of the last 30 days in smoke on production.", insights.TestPassing},
 		"It is skipped":             {"A skipped test passes nowhere.", []httpapi.TestInPlace{testIn(onSmoke, "sss")}, "It was skipped in all runs of the last 30 days.", insights.TestSkipped},
 		"It failed before the last": {"What is not listed is not known.", []httpapi.TestInPlace{{Place: onSmoke, Runs: 90, Failed: 1, Flips: 2, Last: testIn(onSmoke, "pp").Last}}, "It passes. It failed in 1 of 90 runs of the last 30 days.", insights.TestPassing},
 	}
@@ -80,6 +82,31 @@ func TestTestLead(t *testing.T) {
 		page := pageOfTest(insights.Period{Days: 30}, tc.places...)
 		if got := said(page.Lead); got != tc.want || page.State != tc.state {
 			t.Errorf("%s\n%s: %q, %v, want %q, %v", tc.reason, name, got, page.State.Label, tc.want, tc.state.Label)
+		}
+	}
+}
+
+// TestSameRate: lists, the page of a test and its first sentence say the same of a test, with the same runs.
+func TestSameRate(t *testing.T) {
+	for outcomes, want := range map[string]string{
+		"f": "failed in 1 of 1 run", "pfpp": "failed in 1 of 4 runs", "pfrsp-": "failed in 1 of 6 runs", "ffffffffp": "failed in 8 of 9 runs",
+	} {
+		in := testIn(onSmoke, outcomes)
+		page := pageOfTest(insights.Period{Days: 30}, in, testIn(onCheckout, "pppp"))
+		row := insights.TestRowsOf([]httpapi.TestStats{{Place: onSmoke, Runs: in.Runs, Failed: in.Failed, Outcomes: outcomes}}, insights.Period{Days: 30}, thursday)[0]
+		all := []string{row.Failed, page.Places[0].Failed, "failed in " + page.Figures[0].Note}
+		if in.Failing == nil {
+			_, sentence, _ := strings.Cut(page.Lead.Text, "It ")
+			sentence, _, _ = strings.Cut(sentence, " of the last")
+			all = append(all, sentence)
+		}
+		for _, got := range all {
+			if got != want {
+				t.Errorf("%s: %q, want %q", outcomes, got, want)
+			}
+		}
+		if row.Share != page.Figures[0].Value {
+			t.Errorf("%s: a list has %s, the page of the test %s", outcomes, row.Share, page.Figures[0].Value)
 		}
 	}
 }

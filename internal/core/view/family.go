@@ -1,0 +1,62 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
+)
+
+// family is a run with its reruns and retries.
+type family struct {
+	typical    *v1alpha1.Suite       // the first that ran all tests, and says how long these take; nil: none did
+	result     *v1alpha1.Suite       // the newest that passed or ended badly; nil: none did
+	start, end *v1alpha1.TestResults // the first and the last that are known; nil: none are
+}
+
+// familiesOf returns the families of runs of a Trigger. Both come newest first.
+func familiesOf(runs []*v1alpha1.Suite) (all []*family) {
+	numbers, byNumber := history.NewFamilies(), map[int32]*family{}
+	for _, s := range slices.Backward(runs) {
+		n := numbers.Add(&history.Run{
+			Place:      httpapi.Place{Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment},
+			Repository: s.Spec.Deployment.Repository, SHA: s.Spec.Deployment.SHA,
+			Repeats: origin.Of(s.Origin()).Repeats, Partial: s.Spec.OnlyFailedOf != nil,
+		})
+		f := byNumber[n]
+		if f == nil {
+			f = &family{}
+			byNumber[n] = f
+			if n > 0 {
+				all = append(all, f)
+			}
+		}
+		if state := StateOf(s); state.Bad || s.Passed() {
+			f.add(s)
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// add takes a run that has a result, the oldest first.
+func (f *family) add(s *v1alpha1.Suite) {
+	f.result = s
+	if f.typical == nil && s.Spec.OnlyFailedOf == nil && StateOf(s).Reason != v1alpha1.ReasonError && s.Status.StartTime != nil {
+		f.typical = s
+	}
+	if r := s.Status.Results; r != nil {
+		f.start, f.end = cmp.Or(f.start, r), r
+	}
+}
+
+// flaky returns how many tests passed only when they were repeated, by their runner or by a rerun.
+func (f *family) flaky() int32 {
+	if f.end == nil {
+		return 0
+	}
+	return f.end.Flaky + max(0, f.start.Failed-f.end.Failed)
+}

@@ -1,0 +1,59 @@
+package view_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/view"
+)
+
+// TestHistoryOfReruns: a run counts once with its reruns, of failed tests or of all, and with its retries. The last result counts.
+func TestHistoryOfReruns(t *testing.T) {
+	attempt := func(id string, origin v1alpha1.Origin, state metav1.Condition, names ...string) *v1alpha1.Suite {
+		var failures []v1alpha1.TestFailure
+		for _, name := range names {
+			failures = append(failures, failure(name, ""))
+		}
+		s := run(id, state, ran(0, time.Minute), results(v1alpha1.TestResults{Tests: 9, Failed: int32(len(names)), Failures: failures}))
+		s.Spec.Origin, s.Spec.Deployment.SHA = origin, strings.TrimRight(id, "-abcdefghi")
+		return s
+	}
+	deployed, again, retry := v1alpha1.OriginNotification, v1alpha1.OriginRerun, v1alpha1.OriginRetry
+	onlyFailed := func(s *v1alpha1.Suite) *v1alpha1.Suite {
+		s.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "1"}
+		return s
+	}
+	eight := []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("2", deployed, failed, "cart")}
+	for i := range 8 {
+		eight = append(eight, onlyFailed(attempt("2-"+string(rune('a'+i)), again, failed, "cart")))
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		runs   []*v1alpha1.Suite // oldest first
+		want   string
+	}{
+		"failed tests, eight times": {"They are a part of their run.", eight, "0% 0 of 2 runs, 0 flaky, cart failed in 2 of 2 runs"},
+		"of a run that is not here": {"It says nothing of the others.", []*v1alpha1.Suite{onlyFailed(attempt("1-a", again, failed, "cart")), attempt("2", deployed, passed)}, "100% 1 of 1 run, 0 flaky"},
+		"failed tests, which pass":  {"The run passed when it was repeated.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), onlyFailed(attempt("1-a", again, passed))}, "100% 1 of 1 run, 1 flaky"},
+		"all tests":                 {"The team asked twice.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", again, failed, "cart"), attempt("2", deployed, failed, "cart")}, "0% 0 of 2 runs, 0 flaky, cart failed in 2 of 2 runs"},
+		"an error is retried":       {"The retry decides.", []*v1alpha1.Suite{attempt("1", deployed, v1alpha1.Error("The node is gone.")), attempt("1-a", retry, passed)}, "100% 1 of 1 run, 0 flaky"},
+		"the rerun is superseded":   {"It has no result.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", again, superseded)}, "0% 0 of 1 run, 0 flaky"},
+		"the same commit, deployed": {"It is another run.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", deployed, passed)}, "50% 1 of 2 runs, 0 flaky"},
+	} {
+		slices.Reverse(tc.runs)
+		h := view.HistoryOf(tc.runs, now)
+		got := fmt.Sprintf("%s %s, %d flaky", h.PassRate, h.Passed, h.FlakyTests)
+		for _, test := range h.Failing {
+			got += ", " + test.Name + " " + test.Failed
+		}
+		if got != tc.want {
+			t.Errorf("%s\n%s: %q, want %q", tc.reason, name, got, tc.want)
+		}
+	}
+}
