@@ -31,6 +31,7 @@ func AnyTypeWarning(t *v1alpha1.Trigger, environments []v1alpha1.Environment) st
 		return ""
 	}
 	slices.Sort(others)
+	others = slices.Compact(others)
 	named := strings.Join(others[:min(len(others), maxListed)], ", ")
 	if more := len(others) - maxListed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
