@@ -25,11 +25,8 @@ func TestMain(m *testing.M) {
 // from step 2 on, as the page says for that cluster. What commands print is what the page shows. The API server, the manager, kubectl and
 // postflight are real; the scripts of containers run on this machine. test/e2e and hack/release have the real pods.
 func TestFirstTeam(t *testing.T) {
-	s := apiserver.Alone(t)
+	s := installed(t)
 	newKubelet(t).cluster().Start(t, s)
-	if out, err := s.Kubectl(t, "create", "namespace", "postflight-system"); err != nil {
-		t.Fatal(err, out)
-	}
 	m := managers.Start(t, managers.Options{Kubeconfig: apiserver.Kubeconfig(t, s.Manager(t))})
 	m.AwaitReady()
 	_, blocks := Read(t, "docs/first-team.md")
