@@ -17,9 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
@@ -139,6 +142,53 @@ func TestManifestMistakesAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestExamplesTellEnvironmentsApart: where an example has several Environments, its Triggers say which deployments they are for.
+func TestExamplesTellEnvironmentsApart(t *testing.T) {
+	examples := map[string][]*unstructured.Unstructured{}
+	samples, err := filepath.Glob(filepath.Join(root(t), "config", "samples", "*.yaml"))
+	if err != nil || len(samples) < 10 {
+		t.Fatal(samples, err)
+	}
+	for _, file := range samples {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples["config/samples"] = append(examples["config/samples"], objectsOf(t, Block{Page: file, Text: string(content)})...)
+	}
+	for _, page := range Pages(t) {
+		_, blocks := Read(t, page)
+		for _, b := range blocks {
+			if b.Language == "yaml" && !strings.Contains(b.Text, "{{") {
+				examples[page] = append(examples[page], objectsOf(t, b)...)
+			}
+		}
+	}
+	for example, objects := range examples {
+		environments := ofKind[v1alpha1.Environment](t, objects, "Environment")
+		for _, trigger := range ofKind[v1alpha1.Trigger](t, objects, "Trigger") {
+			if warning := match.AnyTypeWarning(&trigger, environments); warning != "" {
+				t.Errorf("%s: the Trigger %s: %s", example, trigger.Name, warning)
+			}
+		}
+	}
+}
+
+func ofKind[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) (all []T) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() != kind {
+			continue
+		}
+		var one T
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &one); err != nil {
+			t.Error(err)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // TestKubectlInPages runs what kubectl creates, on a dry run, and what it gets: the kinds, flags and columns exist.

@@ -10,8 +10,9 @@ import (
 
 // AnyType reports whether a Trigger takes notifications of every deployment type, and so those of deployments to other Environments.
 func AnyType(t *v1alpha1.Trigger) bool {
+	m := t.Spec.Match
 	onlyScheduled := t.Spec.Schedule != nil && t.Spec.Schedule.Only
-	tellsApart := len(t.Spec.Match.DeploymentTypes) > 0 || strings.Contains(t.Spec.Match.Expression, "deployment_") // its type or URL
+	tellsApart := len(m.DeploymentTypes) > 0 || m.PullRequest == v1alpha1.PullRequestOnly || strings.Contains(m.Expression, "deployment_")
 	return !t.Spec.Paused && !onlyScheduled && !tellsApart
 }
 

@@ -38,7 +38,9 @@ func TestAnyTypeWarning(t *testing.T) {
 		"types":              {"it says which", deploymentTypes("prod"), environments("prod", "staging"), ""},
 		"a type in CEL":      {"it may say which", expressionOf("notification.deployment_type.startsWith('prod')"), environments("prod", "staging"), ""},
 		"a URL in CEL":       {"it may say which", expressionOf("notification.deployment_url.contains('prod')"), environments("prod", "staging"), ""},
-		"paused":             {"it matches nothing", func(t *v1alpha1.Trigger) { t.Spec.Paused = true }, environments("prod", "staging"), ""},
+		"pull requests only": {"they are previews", func(t *v1alpha1.Trigger) { t.Spec.Match.PullRequest = v1alpha1.PullRequestOnly },
+			environments("prod", "staging"), ""},
+		"paused": {"it matches nothing", func(t *v1alpha1.Trigger) { t.Spec.Paused = true }, environments("prod", "staging"), ""},
 		"schedule only": {"it matches nothing", func(t *v1alpha1.Trigger) {
 			t.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 3 * * *", Only: true}
 		}, environments("prod", "staging"), ""},
