@@ -18,7 +18,7 @@ type Block struct {
 	Heading  string // above it
 	Language string
 	Text     string
-	File     string // under which the sentence before it says to save it; empty: none
+	File     string // under which the sentence before it, or its first line, says to save it; empty: none
 }
 
 // Pages returns the paths of all pages that people read, without those that are generated from the code.
@@ -42,6 +42,7 @@ var (
 	fence   = regexp.MustCompile("^( *)```([a-z]*)$")
 	heading = regexp.MustCompile(`^#+ (.+)$`)
 	saved   = regexp.MustCompile("Save this as `([^`]+)`")
+	titled  = regexp.MustCompile(`^# (\w+/[\w/.-]+)`)
 )
 
 // Read returns the text of a page, and its blocks in their order.
@@ -57,6 +58,9 @@ func Read(t testing.TB, page string) (text string, blocks []Block) {
 		m := fence.FindStringSubmatch(line)
 		switch {
 		case open != nil && m != nil:
+			if file := titled.FindStringSubmatch(open.Text); file != nil {
+				open.File = file[1]
+			}
 			blocks, open, paragraph = append(blocks, *open), nil, ""
 		case open != nil:
 			open.Text += strings.TrimPrefix(line, indent) + "\n"

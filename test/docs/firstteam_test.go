@@ -3,7 +3,6 @@ package docs
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
-	"github.com/postflight-dev/postflight/test/managers"
 )
 
 func TestMain(m *testing.M) {
@@ -25,12 +23,10 @@ func TestMain(m *testing.M) {
 // from step 2 on, as the page says for that cluster. What commands print is what the page shows. The API server, the manager, kubectl and
 // postflight are real; the scripts of containers run on this machine. test/e2e and hack/release have the real pods.
 func TestFirstTeam(t *testing.T) {
-	s := installed(t)
-	newKubelet(t).cluster().Start(t, s)
-	m := managers.Start(t, managers.Options{Kubeconfig: apiserver.Kubeconfig(t, s.Manager(t))})
-	m.AwaitReady()
+	sh := newShell(t)
+	newKubelet(t).cluster().Start(t, sh.server)
 	_, blocks := Read(t, "docs/first-team.md")
-	w := &walk{dir: t.TempDir()}
+	w := &walk{dir: sh.dir}
 	for _, b := range blocks {
 		if !strings.HasPrefix(b.Heading, "1. ") {
 			w.add(t, b)
@@ -39,7 +35,7 @@ func TestFirstTeam(t *testing.T) {
 	if len(w.commands) < 5 || len(w.files) != 2 {
 		t.Fatalf("the page has the commands %v and %d files", w.commands, len(w.files))
 	}
-	w.run(t, append(w.env(t, m.URL, apiserver.Kubeconfig(t, s.Config)), "HOME="+w.dir))
+	w.run(t, sh)
 }
 
 // walk is what a reader does in a shell.
@@ -97,39 +93,10 @@ func (w *walk) enter(c command) {
 	}
 }
 
-// env is what .dev/env exports, by the names in the code that writes it. What this test does not know has a value of another team.
-func (w *walk) env(t *testing.T, url, kubeconfig string) (env []string) {
+func (w *walk) run(t *testing.T, sh *shell) {
 	t.Helper()
-	code, err := os.ReadFile(filepath.Join(root(t), "hack", "dev", "internal", "session", "env.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, variables, found := strings.Cut(string(code), "userVariables() variables {")
-	variables, _, ends := strings.Cut(variables, "\n}\n")
-	if !found || !ends {
-		t.Fatal("the variables of .dev/env are not found")
-	}
-	known := map[string]string{"KUBECONFIG": kubeconfig, "POSTFLIGHT_URL": url}
-	for _, m := range regexp.MustCompile(`\{"(\w+)",`).FindAllStringSubmatch(variables, -1) {
-		value, is := known[m[1]]
-		if !is {
-			value = "demo"
-		}
-		env = append(env, m[1]+"="+value)
-	}
-	bin := filepath.Join(root(t), "bin")
-	return append(env, "PATH="+bin+":"+filepath.Join(bin, "cluster")+":"+os.Getenv("PATH"))
-}
-
-func (w *walk) run(t *testing.T, env []string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec 2>&1\n"+w.script.String())
-	cmd.Dir, cmd.Env = w.dir, env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("the shell ended with %v", err)
-	}
-	printed := strings.Split(string(out), mark+"\n")[1:]
+	out := sh.run(t, "exec 2>&1\n"+w.script.String())
+	printed := strings.Split(out, mark+"\n")[1:]
 	if len(printed) != len(w.commands) {
 		t.Fatalf("%d commands printed\n%s", len(w.commands), out)
 	}
