@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 // TestFirstTeam pastes the blocks of docs/first-team.md, in their order, into one shell that has the variables of the development cluster,
 // from step 2 on, as the page says for that cluster. What commands print is what the page shows. The API server, the manager, kubectl and
-// postflight are real; the scripts of containers run on this machine. test/e2e and hack/release have the real pods.
+// postflight are real; the scripts of containers run on this machine. hack/release follows the page with real pods.
 func TestFirstTeam(t *testing.T) {
 	sh := newShell(t)
 	newKubelet(t).cluster().Start(t, sh.server)
@@ -53,8 +53,8 @@ type command struct {
 
 // waits follow what the manager has to see before a person has typed the next command.
 var waits = map[string]string{
-	"kubectl apply":          "kubectl wait --for=condition=Ready --timeout=60s team/acme trigger/hello -n acme",
-	"postflight keys create": "kubectl wait --for=condition=Ready --timeout=60s apikey/ci -n acme",
+	"kubectl apply":          "kubectl wait --for=condition=Ready --timeout=180s team/acme trigger/hello -n acme",
+	"postflight keys create": "kubectl wait --for=condition=Ready --timeout=180s apikey/ci -n acme",
 }
 
 func (w *walk) add(t *testing.T, b Block) {

@@ -50,7 +50,7 @@ func TestWorkloads(t *testing.T) {
 		}
 	}
 	binding, rest, _ := strings.Cut(start[1].Text, "kubectl get")
-	sh.run(t, "kubectl apply -f environment.yaml\n"+binding+"\nkubectl wait --for=condition=Ready --timeout=60s environment/staging -n shop")
+	sh.run(t, "kubectl apply -f environment.yaml\n"+binding+"\nkubectl wait --for=condition=Ready --timeout=180s environment/staging -n shop")
 	if out := sh.run(t, "kubectl get"+rest); strings.Count(out, sha[:12]) < 2 {
 		t.Errorf("the commit is not shown twice:\n%s", out)
 	}
@@ -69,7 +69,7 @@ func TestKeyless(t *testing.T) {
 	sh.save(t, "team.yaml", aTeam)
 	sh.save(t, "binding.yaml", below(t, "docs/keyless.md", "Allow it")[0].Text)
 	sh.run(t, "kubectl apply -f team.yaml -f binding.yaml && kubectl create serviceaccount deploy-hooks -n shop\n"+
-		"kubectl wait --for=condition=Ready --timeout=60s team/shop")
+		"kubectl wait --for=condition=Ready --timeout=180s team/shop")
 	for _, b := range below(t, "docs/keyless.md", "Send the token") {
 		if b.Language == "sh" {
 			if out := sh.run(t, b.Text); !strings.Contains(out, "shop") || !strings.Contains(out, "deploy-hooks") {
@@ -98,5 +98,5 @@ func TestOnboarding(t *testing.T) {
 			sh.run(t, b.Text)
 		}
 	}
-	sh.run(t, "kubectl wait --for=condition=Ready --timeout=60s team/shop trigger/e2e apikey/ci -n shop")
+	sh.run(t, "kubectl wait --for=condition=Ready --timeout=180s team/shop trigger/e2e apikey/ci -n shop")
 }
