@@ -194,13 +194,14 @@ func ofKind[T any](t *testing.T, objects []*unstructured.Unstructured, kind stri
 // TestKubectlInPages runs what kubectl creates, on a dry run, and what it gets: the kinds, flags and columns exist.
 func TestKubectlInPages(t *testing.T) {
 	s := apiserver.Alone(t)
-	kubeconfig, tried := apiserver.Kubeconfig(t, s.Config), 0
+	kubeconfig, home, tried := apiserver.Kubeconfig(t, s.Config), t.TempDir(), 0
 	for _, page := range Pages(t) {
 		_, blocks := Read(t, page)
 		for _, b := range blocks {
 			for _, call := range kubectlCalls(b) {
 				cmd := exec.CommandContext(t.Context(), "sh", "-c", call)
-				cmd.Env = []string{"PATH=" + filepath.Join(root(t), "bin", "cluster") + ":" + os.Getenv("PATH"), "KUBECONFIG=" + kubeconfig}
+				cmd.Env = []string{"PATH=" + filepath.Join(root(t), "bin", "cluster") + ":" + os.Getenv("PATH"), "KUBECONFIG=" + kubeconfig,
+					"HOME=" + home}
 				out, err := cmd.CombinedOutput()
 				tried++
 				if err != nil && !strings.Contains(string(out), "(NotFound)") {
