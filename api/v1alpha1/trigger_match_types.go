@@ -24,7 +24,7 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Branches []string `json:"branches,omitempty"`
 
-	// deploymentTypes: deployment_type must be one of them, exactly.
+	// deploymentTypes: deployment_type must be one of them, exactly. Set them if the team has several Environments.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

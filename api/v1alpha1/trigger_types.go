@@ -44,7 +44,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.shards) || !has(self.jobTemplate) || !has(self.jobTemplate.spec) || !has(self.jobTemplate.spec.template.spec) || !has(self.jobTemplate.spec.template.spec.restartPolicy) || self.jobTemplate.spec.template.spec.restartPolicy == 'Never'",message="with shards, the restartPolicy of the jobTemplate must be Never; to repeat a shard that failed, set its backoffLimit"
 // +kubebuilder:validation:XValidation:rule="!has(self.failFast) || !self.failFast || !has(self.jobTemplate) || !has(self.jobTemplate.spec) || !has(self.jobTemplate.spec.backoffLimitPerIndex)",message="with failFast, a shard that fails stops the others, so backoffLimitPerIndex has no effect: remove one of the two"
 type TriggerSpec struct {
-	// environment names an Environment in the Trigger's namespace.
+	// environment names an Environment in the Trigger's namespace, in which runs take place. It is no condition: without
+	// match.deploymentTypes, the Trigger also runs for deployments to other Environments.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -62,7 +63,7 @@ type TriggerSpec struct {
 	Paused bool `json:"paused,omitempty"`
 
 	// match defines which notifications start a run; all conditions that you set must hold.
-	// Without any, every notification of the team starts a run.
+	// Without any, every notification of the team starts a run, also of deployments to other Environments.
 	// +optional
 	Match TriggerMatch `json:"match,omitempty"`
 

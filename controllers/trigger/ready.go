@@ -19,13 +19,16 @@ type observed struct {
 	teams       []v1alpha1.Team       // that claim the namespace
 	invalid     string                // what is wrong with the conditions of match, or ""
 	incomplete  string                // what is wrong with its TriggerClass, or ""
+	anyType     string                // that it also runs for deployments elsewhere, or ""
 }
 
 func setReady(t *v1alpha1.Trigger, o observed) {
 	t.Status.ObservedGeneration = t.Generation
 	ready := readyOf(t, o)
-	if warning := job.ScriptWarning(t); warning != "" && ready.Status == metav1.ConditionTrue {
-		ready.Message += " " + warning
+	for _, warning := range []string{o.anyType, job.ScriptWarning(t)} {
+		if warning != "" && ready.Status == metav1.ConditionTrue {
+			ready.Message += " " + warning
+		}
 	}
 	ready.ObservedGeneration = t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, ready)

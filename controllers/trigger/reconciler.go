@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -48,6 +49,7 @@ func Add(mgr ctrl.Manager, clock clock.PassiveClock) error {
 		For(&v1alpha1.Trigger{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Team{}, handler.EnqueueRequestsFromMapFunc(r.triggersOf), reconcile.SpecChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Environment))).
+		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(r.triggersOfAnyType), builder.WithPredicates(comesOrGoes)).
 		Watches(&v1alpha1.TriggerClass{}, handler.EnqueueRequestsFromMapFunc(r.triggersWith(index.Class)), reconcile.SpecChanged).
 		Watches(&v1alpha1.Suite{}, reconcile.EnqueueAfter(countDelay, triggerOf)).
 		WatchesRawSource(source.Func(r.turns.Feed)).
@@ -92,9 +94,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	warning, err := r.anyTypeWarning(ctx, old)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	t := old.DeepCopy()
 	spent := r.turns.Measure(req.Namespace)
-	setReady(t, observed{environment: e, teams: teams, invalid: r.matchProblem(t), incomplete: incomplete})
+	setReady(t, observed{environment: e, teams: teams, invalid: r.matchProblem(t), incomplete: incomplete, anyType: warning})
 	spent()
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
 	if wait := r.wait(old, t); wait > 0 {

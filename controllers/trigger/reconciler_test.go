@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,4 +94,30 @@ func TestTriggerWithoutTeam(t *testing.T) {
 	w.Ready(smoke, "False", "NoTeam", noTeam)
 	w.Create(build.Team(w.NS, ""))
 	w.Ready(smoke, "True", "Watching", "")
+}
+
+// TestOtherEnvironments: a Trigger that deployments to another Environment match, too, says so while there is that Environment.
+func TestOtherEnvironments(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	untyped, typed, prod := build.Trigger("untyped"), build.Trigger("typed"), build.Environment("prod")
+	typed.Spec.Match.DeploymentTypes = []string{"staging"}
+	w.Create(untyped, typed)
+	says := func(tr *v1alpha1.Trigger, message string) {
+		t.Helper()
+		w.Await(tr.Name+" is Ready with "+message, tr, func() bool {
+			c := meta.FindStatusCondition(tr.Status.Conditions, v1alpha1.ConditionReady)
+			return c != nil && c.Status == metav1.ConditionTrue && c.Message == message
+		})
+	}
+	const waits = "The Trigger waits for notifications."
+	says(untyped, waits)
+	says(typed, waits)
+	w.Create(prod)
+	says(untyped, waits+" It also runs when a deployment to prod is notified: list the deployment types of staging in match.deploymentTypes.")
+	says(typed, waits)
+	if err := w.Client.Delete(t.Context(), prod); err != nil {
+		t.Fatal(err)
+	}
+	says(untyped, waits)
 }

@@ -27,6 +27,8 @@ type Cluster struct {
 	Tests func(j *batchv1.Job) (end history.Tests, takes time.Duration)
 	Pods  bool // the Jobs have pods, whose collectors report what the tests came to
 
+	Message func(j *batchv1.Job) string // that the containers of a pod leave when they end; nil: none
+
 	client client.Client
 	mu     sync.Mutex
 	runs   map[string]*run // by namespace and name of the Suite

@@ -134,7 +134,7 @@ func (c *Cluster) end(ctx context.Context, j *batchv1.Job, end history.Tests) er
 	}
 	if c.Pods {
 		p := NewPod(j, nodeOf(j))
-		if err := c.status(ctx, p, func() { EndPod(p, exit); Collect(p, end) }); err != nil {
+		if err := c.status(ctx, p, func() { EndPod(p, exit); c.leaveMessage(p, j); Collect(p, end) }); err != nil {
 			return err
 		}
 	}
@@ -145,6 +145,15 @@ func (c *Cluster) end(ctx context.Context, j *batchv1.Job, end history.Tests) er
 			FailJob(j, batchv1.JobReasonBackoffLimitExceeded)
 		}
 	})
+}
+
+func (c *Cluster) leaveMessage(p *corev1.Pod, j *batchv1.Job) {
+	if c.Message == nil {
+		return
+	}
+	for i := range p.Status.ContainerStatuses {
+		p.Status.ContainerStatuses[i].State.Terminated.Message = c.Message(j)
+	}
 }
 
 // stopped records how tests ended that had begun, and returns it. The first end counts: a write of it may be repeated, and a node may just

@@ -84,7 +84,7 @@ func (a *Authenticator) Authenticate(r *http.Request, actions ...grant.Action) (
 		return Principal{}, ErrUnauthenticated
 	}
 	if named, _, _ := strings.Cut(r.Header.Get(teamHeader), "/"); named != "" && named != holder.Team.Name {
-		return Principal{}, keyOfAnotherTeam(holder.Team.Name, named)
+		return Principal{}, keyOfAnotherTeam(holder, named)
 	}
 	return holder.principal(), nil
 }

@@ -66,11 +66,11 @@ func refusal(namespace string, k *v1alpha1.APIKey, verdict apikey.Verdict, now t
 	return &e
 }
 
-// keyOfAnotherTeam tells who has a good key whose it is, as "postflight whoami" does, and not whether there is a Team of the named one.
-func keyOfAnotherTeam(team, named string) *Error {
-	return Forbidden("the API key is of another Team than the request names", fmt.Sprintf("The API key is of the Team %s, and the header %s, "+
-		"which postflight sends if POSTFLIGHT_TEAM is set, names %q. Leave it out, or send a key of the Team that you mean.",
-		team, teamHeader, plaintext.Line(named, maxShownTeam)))
+// keyOfAnotherTeam tells the holder of a good key whose it is, as "postflight whoami" does, and not whether the named Team exists.
+func keyOfAnotherTeam(h Holder, named string) *Error {
+	return Forbidden("the API key is of another Team than the request names", fmt.Sprintf("The key %s/%s is of the Team %s, but the request "+
+		"names %q (header %s, $POSTFLIGHT_TEAM). Unset that, which a key does not need, or send a key of the Team that you mean.",
+		h.Key.Namespace, h.Key.Name, h.Team.Name, plaintext.Line(named, maxShownTeam), teamHeader))
 }
 
 // Refused is the answer to a token that is not good, with advice for someone who has a good one, or "".

@@ -256,8 +256,8 @@ func TestKeyOfAnotherTeam(t *testing.T) {
 	texts := map[string]bool{}
 	for _, named := range []string{"rival", "rival/ci", "nobody", "Acme", strings.Repeat("x", 9<<10)} {
 		got := answer("secret-of-16-chars", named)
-		if got == nil || got.HTTPStatus() != http.StatusForbidden || !strings.Contains(got.Advice(), "is of the Team acme") ||
-			len(got.Advice()) > 500 {
+		if got == nil || got.HTTPStatus() != http.StatusForbidden || !strings.HasPrefix(got.Advice(), "The key acme/ci is of the Team acme, but the request names ") ||
+			!strings.Contains(got.Advice(), "(header Postflight-Team, $POSTFLIGHT_TEAM). Unset that") || len(got.Advice()) > 500 {
 			t.Fatalf("%.20q: %v", named, got)
 		}
 		texts[regexp.MustCompile(`"[^"]*"`).ReplaceAllString(got.Advice(), "")] = true

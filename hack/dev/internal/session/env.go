@@ -43,7 +43,6 @@ func (s *Session) userVariables() variables {
 		{"POSTFLIGHT_URL", s.url()},
 		{"POSTFLIGHT_UI_URL", s.url()},
 		{"POSTFLIGHT_API_KEY", s.secrets.APIKey},
-		{"POSTFLIGHT_TEAM", team},
 		{"POSTFLIGHT_METRICS_URL", "http://" + s.plan.Loopback(layout.PortMetrics) + "/metrics"},
 		{"POSTFLIGHT_PROBES_URL", "http://" + s.plan.Loopback(layout.PortProbes)},
 		{"POSTFLIGHT_BRIDGE_ADDRESS", s.podHost()},

@@ -45,7 +45,6 @@ func TestUserVariables(t *testing.T) {
 		"POSTFLIGHT_URL":         "http://127.0.0.1:8780",
 		"POSTFLIGHT_UI_URL":      "http://127.0.0.1:8780",
 		"POSTFLIGHT_API_KEY":     "pf_key",
-		"POSTFLIGHT_TEAM":        "demo",
 		"POSTFLIGHT_METRICS_URL": "http://127.0.0.1:8781/metrics",
 		"S3_ENDPOINT":            "http://127.0.0.1:8783",
 		"S3_BUCKET":              "postflight",
@@ -54,6 +53,9 @@ func TestUserVariables(t *testing.T) {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
+	}
+	if team, set := got["POSTFLIGHT_TEAM"]; set {
+		t.Errorf("keys of other Teams than %s are refused in this shell", team)
 	}
 	s.options.Node = false
 	for _, one := range s.managerVariables() {

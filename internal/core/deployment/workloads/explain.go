@@ -89,6 +89,7 @@ func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environ
 		Problems: []Problem{}}
 	if len(e.Spec.Workloads) == 0 {
 		x.Notes = append(x.Notes, "The Environment names no workloads: what is deployed there is known from notifications alone.")
+		x.Notes = append(x.Notes, anyTypeWarnings(e, triggers, others)...)
 		return x
 	}
 	for i := range e.Spec.Workloads {
@@ -104,7 +105,7 @@ func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environ
 			x.Repositories = append(x.Repositories, explainRepository(o, d, triggers))
 		}
 	}
-	x.Notes = append(incomplete(o), sharedWorkloads(o, others)...)
+	x.Notes = slices.Concat(incomplete(o), sharedWorkloads(o, others), anyTypeWarnings(e, triggers, others))
 	if o.Team == nil {
 		x.Notes = append(x.Notes, "No Team is known that owns the namespace. Without one, rollouts start nothing.")
 	}
@@ -240,7 +241,8 @@ func starts(o Observed, d, coming v1alpha1.Deployed, says names) string {
 	case several:
 		return "Its workloads name several commits. A rollout is notified when all have the same one."
 	case d.Ready != nil && *d.Ready:
-		return "This commit is rolled out. The rollout of another one is notified when it is complete."
+		return strings.Join(slices.DeleteFunc([]string{"This commit is rolled out.", untested(o, d),
+			"The rollout of another one is notified when it is complete."}, func(sentence string) bool { return sentence == "" }), " ")
 	default:
 		return "It is notified when the rollout is complete."
 	}

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,10 +25,12 @@ func explained(found []Found, change func(*Observed), others ...v1alpha1.Environ
 		o.Environment.Spec.Workloads = append(o.Environment.Spec.Workloads, found[i].Workload)
 	}
 	o.Found = found
+	other := trigger("other", "nightly")
+	other.Spec.Match.DeploymentTypes = []string{"nightly"}
 	if change != nil {
 		change(&o)
 	}
-	return Explain(o, []*v1alpha1.Trigger{trigger("any", "staging"), trigger("main", "staging", "main"), trigger("other", "nightly")}, others)
+	return Explain(o, []*v1alpha1.Trigger{trigger("any", "staging"), trigger("main", "staging", "main"), other}, others)
 }
 
 // TestExplain: what is read, where, and which Triggers would match.
@@ -35,7 +38,7 @@ func TestExplain(t *testing.T) {
 	const sha = "9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f6a7b8c9d"
 	digests := []v1alpha1.ImageDigest{{Container: "web", Digest: "sha256:1"}}
 	x := explained([]Found{found(shop, aDeployment("web", sha, branched("feature")))}, func(o *Observed) {
-		o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: sha, Since: at(0), Workloads: []v1alpha1.DeployedWorkload{{UID: "uid-web", Revision: "r-" + sha, Ready: true, Digests: digests}}}}
+		o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: sha, Since: at(0), Notification: v1alpha1.NotificationSent, Workloads: []v1alpha1.DeployedWorkload{{UID: "uid-web", Revision: "r-" + sha, Ready: true, Digests: digests}}}}
 	})
 	want := Explained{
 		Environment: "staging", Namespace: "shop", Problems: []Problem{},
@@ -146,8 +149,9 @@ func TestExplainNotes(t *testing.T) {
 		"no workloads":     {explained(nil, nil), "The Environment names no workloads"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if len(tc.x.Notes) != 1 || !strings.HasPrefix(tc.x.Notes[0], tc.says) || len(tc.x.Problems) != 0 {
-				t.Errorf("notes %q, problems %+v", tc.x.Notes, tc.x.Problems)
+			notes := slices.DeleteFunc(tc.x.Notes, func(note string) bool { return strings.HasPrefix(note, "The Trigger ") })
+			if len(notes) != 1 || !strings.HasPrefix(notes[0], tc.says) || len(tc.x.Problems) != 0 {
+				t.Errorf("notes %q, problems %+v", notes, tc.x.Problems)
 			}
 		})
 	}
@@ -160,7 +164,21 @@ func TestExplainStarts(t *testing.T) {
 		change func(*Observed)
 		want   string
 	}{
-		"rolled out": {[]Found{found(shop, aDeployment("web", "aaaa"))}, nil, "aaaa: This commit is rolled out."},
+		"rolled out and notified": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
+			o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "aaaa", Since: at(0), Notification: v1alpha1.NotificationSent}}
+		}, "aaaa: This commit is rolled out. The rollout of another one"},
+		"notified by a pipeline": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
+			o.Suites = []*v1alpha1.Suite{notify(shop, "aaaa", -5)}
+		}, "aaaa: This commit is rolled out. The rollout of another one"},
+		"seen for the first time": {[]Found{found(shop, aDeployment("web", "aaaa", branched("it's")))}, nil,
+			"aaaa: This commit is rolled out. It is not tested, because the Environment sees these workloads for the first time. To test it, " +
+				"notify it once: postflight notify --no-detect --sha 'aaaa' --branch 'it'\\''s' --repository 'acme/shop'. The rollout of another one"},
+		"other commits have runs": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
+			o.Suites = []*v1alpha1.Suite{notify(shop, "bbbb", -5), notify("acme/pay", "aaaa", -5)}
+		}, "aaaa: This commit is rolled out. It is not tested,"},
+		"without another commit or image": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
+			o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "aaaa", Since: at(0), Previous: &v1alpha1.PreviousDeployment{SHA: "bbbb", Since: at(-9)}}}
+		}, "aaaa: This commit is rolled out. It is not tested, because no rollout with other images brought it. To test it,"},
 		"rolling": {[]Found{found(shop, aDeployment("web", "bbbb", rolling))}, func(o *Observed) {
 			o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "aaaa", Since: at(0)}}
 		}, "bbbb: It is notified when the rollout is complete."},
@@ -189,5 +207,38 @@ func TestAdvice(t *testing.T) {
 	}
 	if got := Advice(SourceOf(&anEnvironment, v1alpha1.Workload{Kind: "Ingress", APIVersion: "networking.k8s.io/v1"}), "a/b"); !strings.Contains(got, "--clusterrole=ROLE --serviceaccount=a:b, with a ClusterRole that lists and watches Ingress in networking.k8s.io") {
 		t.Error(got)
+	}
+}
+
+// TestExplainOtherTypes: Triggers of the Environment that run for deployments elsewhere, and those of others that run for deployments here,
+// are named, whether it has workloads or not.
+func TestExplainOtherTypes(t *testing.T) {
+	prod := v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prod"}}
+	typed := trigger("typed", "prod")
+	typed.Spec.Match.DeploymentTypes = []string{"prod"}
+	triggers := []*v1alpha1.Trigger{trigger("e2e", "prod", "main"), typed, trigger("smoke", "staging")}
+	for name, o := range map[string]Observed{
+		"with workloads": {Environment: &v1alpha1.Environment{ObjectMeta: anEnvironment.ObjectMeta, Spec: v1alpha1.EnvironmentSpec{
+			Workloads: []v1alpha1.Workload{{Name: "web", Repository: shop}}}}, Team: &v1alpha1.Team{}, Now: noon},
+		"without": {Environment: anEnvironment.DeepCopy(), Team: &v1alpha1.Team{}, Now: noon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			notes := strings.Join(Explain(o, triggers, []v1alpha1.Environment{*o.Environment, prod}).Notes, "\n")
+			for _, want := range []string{
+				"The Trigger e2e of prod has no deploymentTypes. It also runs when a deployment to staging is notified: list",
+				"The Trigger smoke of staging has no deploymentTypes. It also runs when a deployment to prod is notified: list",
+			} {
+				if !strings.Contains(notes, want) {
+					t.Errorf("no %q in\n%s", want, notes)
+				}
+			}
+			if strings.Contains(notes, "typed") {
+				t.Error(notes)
+			}
+			o.Environment.Name = "qa" // which is not applied yet
+			if notes := strings.Join(Explain(o, triggers, []v1alpha1.Environment{prod}).Notes, "\n"); !strings.Contains(notes, "to qa") {
+				t.Errorf("an Environment of a file is not named: %s", notes)
+			}
+		})
 	}
 }

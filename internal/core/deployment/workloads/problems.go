@@ -3,11 +3,13 @@ package workloads
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
 // Advice returns what to do about a source that cannot be read.
@@ -130,6 +132,18 @@ func firstShared(o Observed, other *v1alpha1.Environment) string {
 		}
 	}
 	return ""
+}
+
+// anyTypeWarnings names the Triggers of an Environment that run for deployments elsewhere, and those of others that run for deployments
+// here. The Environment need not be among the others yet.
+func anyTypeWarnings(e *v1alpha1.Environment, triggers []*v1alpha1.Trigger, others []v1alpha1.Environment) (notes []string) {
+	environments := slices.Concat(others, []v1alpha1.Environment{*e})
+	for _, t := range triggers {
+		if warning := match.AnyTypeWarning(t, environments); warning != "" {
+			notes = append(notes, fmt.Sprintf("The Trigger %s of %s has no deploymentTypes. %s", t.Name, t.Spec.Environment, warning))
+		}
+	}
+	return notes
 }
 
 // The sentences why the objects of a source cannot be read.

@@ -12,11 +12,15 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-const maxProgress = 3 // workloads that a message describes; others are counted
+const (
+	maxProgress = 3  // workloads that a message describes; others are counted
+	maxType     = 63 // bytes of a deployment type that a message shows
+)
 
 // version is what a run waits for: a commit of a repository, in the workloads of an Environment.
 type version struct {
@@ -84,14 +88,32 @@ func awaitDeployment(o Observation, v version, progress string, now time.Time) *
 	limit := o.Trigger.Spec.Ready.Limit()
 	waited := now.Sub(since(o.Suite, v1alpha1.ConditionDeploymentReady, now))
 	if waited >= limit {
-		return &Decision{NotRolledOut: progress, Condition: v1alpha1.Error(v.late(progress, limit))}
+		return &Decision{NotRolledOut: progress, Condition: v1alpha1.Error(v.late(progress+typeHint(o, true), limit))}
 	}
 	return &Decision{
 		NotRolledOut: progress,
 		Condition: v1alpha1.Queued(fmt.Sprintf(
-			"Waiting for %s in %s: %s The run ends as Error if that takes longer than %s.", v, o.Environment.Name, progress,
-			plaintext.Duration(limit))),
+			"Waiting for %s in %s: %s%s The run ends as Error if that takes longer than %s.", v, o.Environment.Name, progress,
+			typeHint(o, false), plaintext.Duration(limit))),
 		RequeueAfter: limit - waited,
+	}
+}
+
+// typeHint helps if the notification may be of a deployment elsewhere, whose version never comes here. It begins with a space.
+func typeHint(o Observation, late bool) string {
+	kind, e, t := o.Suite.Spec.Deployment.Type, o.Environment.Name, o.Trigger.Name
+	by := o.Suite.Origin()
+	switch {
+	case !match.AnyType(o.Trigger) || kind == e || by == v1alpha1.OriginRollout || by == v1alpha1.OriginSchedule:
+		return ""
+	case kind != "":
+		return fmt.Sprintf(" It was notified with the deployment type %q. If that is not a deployment to %s, set match.deploymentTypes of the "+
+			"Trigger %s.", plaintext.Line(kind, maxType), e, t)
+	case late:
+		return fmt.Sprintf(" It was notified without a deployment type. If it was deployed elsewhere, send one, and set match.deploymentTypes "+
+			"of the Trigger %s.", t)
+	default:
+		return ""
 	}
 }
 

@@ -173,7 +173,8 @@ func TestWhatAwaits(t *testing.T) {
 	}
 	behind := has(rollingOut("shop", newCommit, "1 of 3 replicas of the Deployment shop have it."))
 	self := aSuite("self", 2, ofShop(newCommit))
-	check := ` Check what deploys it, which "postflight environments show staging" shows, then notify again.`
+	check := " It was notified without a deployment type. If it was deployed elsewhere, send one, and set match.deploymentTypes of the " +
+		`Trigger smoke. Check what deploys it, which "postflight environments show staging" shows, then notify again.`
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*lifecycle.Observation)
@@ -316,5 +317,53 @@ func TestRunOfOtherCode(t *testing.T) {
 		if says == "" && d.Action != lifecycle.CreateJob || says != "" && d.Condition.Reason != v1alpha1.ReasonError || !strings.Contains(d.Condition.Message, says) {
 			t.Errorf("%s: %+v", repository, d)
 		}
+	}
+}
+
+// TestWaitsForAnotherEnvironment: a Trigger of every deployment type may have been notified of a deployment elsewhere, for which it would wait
+// in vain: the messages name the type, and what to set.
+func TestWaitsForAnotherEnvironment(t *testing.T) {
+	const set = " set match.deploymentTypes of the Trigger smoke."
+	typed := func(kind string) func(*lifecycle.Observation) {
+		return func(o *lifecycle.Observation) { o.Suite.Spec.Deployment.Type = kind }
+	}
+	from := func(kind string, origin v1alpha1.Origin) func(*lifecycle.Observation) {
+		return func(o *lifecycle.Observation) { o.Suite.Spec.Deployment.Type, o.Suite.Spec.Origin = kind, origin }
+	}
+	const ofProd = `It was notified with the deployment type "prod". If that is not a deployment to staging,` + set
+	for name, tc := range map[string]struct {
+		reason      string
+		change      func(*lifecycle.Observation)
+		waits, late string // that the messages have; empty: nothing of types
+	}{
+		"another type":  {"it may be of another Environment", typed("prod"), ofProd, ofProd},
+		"a rerun of it": {"it waits for the same", from("prod", v1alpha1.OriginRerun), ofProd, ofProd},
+		"no type": {"most teams have one Environment, and need no hint while they wait", typed(""), "",
+			"It was notified without a deployment type. If it was deployed elsewhere, send one, and" + set},
+		"the name of the Environment": {"that is the right one", typed("staging"), "", ""},
+		"a rollout":                   {"it is of this Environment", from("prod", v1alpha1.OriginRollout), "", ""},
+		"a schedule":                  {"it is of this Environment", from("prod", v1alpha1.OriginSchedule), "", ""},
+		"a Trigger with types": {"it asked for this one", func(o *lifecycle.Observation) {
+			typed("prod")(o)
+			o.Trigger.Spec.Match.DeploymentTypes = []string{"prod"}
+		}, "", ""},
+		"a type of the sender": {"terminals show it", typed("a\x1b[2Jb"), `"ab"`, `"ab"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := lifecycle.Observation{Suite: aSuite("self", 2, ofShop(newCommit)), Definition: defined(ready(aTrigger()), has(rolledOut("shop", oldCommit)))}
+			tc.change(&o)
+			waits := decide(o, t0).Condition
+			awaiting(t0)(o.Suite)
+			late := decide(o, t0.Add(time.Hour)).Condition
+			for want, c := range map[string]metav1.Condition{"waits " + tc.waits: waits, "late " + tc.late: late} {
+				_, want, _ = strings.Cut(want, " ")
+				if !strings.Contains(c.Message, want) || want == "" && strings.Contains(c.Message, "deployment type") {
+					t.Errorf("%s: %s: %s; want %q", tc.reason, c.Reason, c.Message, want)
+				}
+			}
+			if waits.Reason != v1alpha1.ReasonQueued || late.Reason != v1alpha1.ReasonError {
+				t.Errorf("it is %s, and then %s", waits.Reason, late.Reason)
+			}
+		})
 	}
 }

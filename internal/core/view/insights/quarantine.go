@@ -43,9 +43,6 @@ func yamlString(text string) string {
 	return strconv.Quote(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// quoted is one word of a shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
 // withoutStart drops the message from the text of a failure: the page says it once.
 func withoutStart(text, message string) string {
 	if text == message {

@@ -82,7 +82,7 @@ const (
 func TestPageOf(t httpapi.TestHistory, p Period, namespace string, now time.Time) TestPage {
 	page := TestPage{Period: p, Name: t.Name, Title: testName(t.Name), Suite: testName(t.Suite), Location: testName(t.File),
 		Known:   len(t.Places) > 0,
-		Command: "postflight tests show " + quoted(testName(t.Name)), Problem: Line(t.Problem)}
+		Command: "postflight tests show " + plaintext.ShellQuote(testName(t.Name)), Problem: Line(t.Problem)}
 	if t.Line > 0 && t.File != "" {
 		page.Location += fmt.Sprintf(":%d", t.Line)
 	}
