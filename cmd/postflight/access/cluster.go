@@ -25,6 +25,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
 // Cluster is how commands reach the cluster, with the flags that kubectl has.
@@ -159,6 +160,25 @@ func (c *Cluster) List(ctx context.Context, what string, all bool, into client.O
 		return c.checkNamespace(ctx)
 	}
 	return nil
+}
+
+// CompleteTrigger returns a Trigger merged over its TriggerClass.
+func (c *Cluster) CompleteTrigger(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
+	complete, problem, err := triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
+		class := &v1alpha1.TriggerClass{}
+		return class, c.Client.Get(ctx, client.ObjectKey{Name: name}, class)
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole "+
+			"postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
+	case err != nil:
+		return nil, err
+	case problem != "":
+		return nil, errors.New(problem)
+	default:
+		return complete, nil
+	}
 }
 
 // AccountMay asks whether a service account has a right.

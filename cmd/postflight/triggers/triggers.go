@@ -3,18 +3,14 @@ package triggers
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
 func New() *cobra.Command {
@@ -54,7 +50,7 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 		return o.ExplainError(err, "Trigger "+name)
 	}
 	if o.Effective {
-		complete, err := o.complete(ctx, t)
+		complete, err := o.CompleteTrigger(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -64,22 +60,4 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Trigger",
 		"metadata": metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, Labels: t.Labels}, "spec": t.Spec,
 	})
-}
-
-func (o *ShowOptions) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
-	complete, problem, err := triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
-		class := &v1alpha1.TriggerClass{}
-		return class, o.Client.Get(ctx, client.ObjectKey{Name: name}, class)
-	})
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole "+
-			"postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
-	case err != nil:
-		return nil, err
-	case problem != "":
-		return nil, errors.New(problem)
-	default:
-		return complete, nil
-	}
 }
