@@ -161,8 +161,7 @@ func failedFile(o lifecycle.Observation) (file *job.PreparedFile, problem string
 	}
 	names := []byte(failedtests.Names(o.Failed.Plan.Tests))
 	if !job.Fits(names) {
-		return nil, "The names of the failed tests are too long together to repeat these alone. Repeat all tests: postflight runs rerun " +
-			o.Suite.Name
+		return nil, "The names of the failed tests are too long together to repeat these alone." + rerun.AllTestsAdvice(o.Suite)
 	}
 	return &job.PreparedFile{Name: "failed-tests.txt", Variable: failedtests.FileVariable, Content: names}, ""
 }

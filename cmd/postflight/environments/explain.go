@@ -96,7 +96,7 @@ func (o *ExplainOptions) Run(ctx context.Context, args []string) error {
 // environment is the one of the file, with the status that the cluster has of it.
 func (o *ExplainOptions) environment(ctx context.Context, args []string) (*v1alpha1.Environment, error) {
 	if (o.File == "") == (len(args) == 0) {
-		return nil, errors.New("name the Environment, or a file with it: postflight explain environment NAME, or -f FILE")
+		return nil, errors.New("name the Environment, or with -f a file that has one")
 	}
 	if o.File == "" {
 		return o.stored(ctx, args[0])

@@ -56,7 +56,7 @@ func FailedProblem(s *v1alpha1.Suite) string {
 
 // AllTestsAdvice is the advice to run all tests of a run, as a sentence after another one.
 func AllTestsAdvice(s *v1alpha1.Suite) string {
-	return " Repeat all tests: postflight runs rerun " + s.Name
+	return " Repeat all tests: " + Command(s)
 }
 
 // FailedTests is what is known of the failed tests that a run repeats.
@@ -90,7 +90,7 @@ func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 		case !isAttemptAfter(s, chain[i]):
 			return fmt.Sprintf("The run %s is not the attempt before this one of the same commit, Trigger and Environment, with the same "+
 				"variables and URL. "+
-				"Create such runs with: postflight runs rerun %s --failed", ref.Name, ref.Name)
+				"Create such runs with: %s --failed", ref.Name, Command(chain[i]))
 		case FailedProblem(chain[i]) != "":
 			return FailedProblem(chain[i])
 		}

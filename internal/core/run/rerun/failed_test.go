@@ -255,7 +255,7 @@ func TestFailedObstacle(t *testing.T) {
 			if later := rerun.PlanFailed(r); !strings.HasPrefix(later.NotWhole+later.Impossible, why) {
 				t.Errorf("%s: at the request %q, and at the end %q", tc.reason, got, later.NotWhole+later.Impossible)
 			}
-			if advice != "postflight runs rerun r1 -n acme" {
+			if advice != "postflight runs rerun r1 -n demo" {
 				t.Errorf("%s: the advice is %q", tc.reason, advice)
 			}
 		})
