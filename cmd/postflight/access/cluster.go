@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -37,6 +38,8 @@ type Cluster struct {
 	Pods   kubernetes.Interface // for logs
 	User   string               // in the kubeconfig
 	Clock  clock.PassiveClock
+
+	elsewhere string // a sentence after an error: how to ask the server
 }
 
 func (c *Cluster) AddFlags(cmd *cobra.Command) {
@@ -46,14 +49,39 @@ func (c *Cluster) AddFlags(cmd *cobra.Command) {
 
 func (c *Cluster) addOwnFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&c.Namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
+	f.StringVarP(&c.Namespace, "namespace", "n", "", "namespace of the team; default: that of the team of $POSTFLIGHT_URL and its key, or else of the kubeconfig's context")
 	f.StringVar(&c.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&c.Kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
 }
 
-// Command returns the RunE of a command that talks to the cluster.
+// Command returns the RunE of a command that talks to the cluster, by default about the team that runs would ask for.
 func (c *Cluster) Command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return connected(c.Open, c.Connect, run)
+	return func(cmd *cobra.Command, args []string) error {
+		connect := func() error {
+			if err := c.chooseTeam(cmd); err != nil {
+				return err
+			}
+			return c.Connect()
+		}
+		return connected(c.Open, connect, run)(cmd, args)
+	}
+}
+
+// teamPatience is how long to retry while the server that knows the namespace of the team is unavailable. -n does without it.
+const teamPatience = 10 * time.Second
+
+// chooseTeam sets the namespace of the team of $POSTFLIGHT_URL and its credential, unless a flag names a place.
+func (c *Cluster) chooseTeam(cmd *cobra.Command) error {
+	if c.Namespace != "" || !serverNamed(cmd) {
+		return nil
+	}
+	s := Server{Output: c.Output, patience: teamPatience}
+	who, err := s.whoAmI(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("the namespace of your team is not known: %w. To name one, add -n NAMESPACE", err)
+	}
+	c.Namespace = who.Namespace
+	return nil
 }
 
 // Offline is Command for what needs no cluster.
@@ -224,9 +252,10 @@ func (c *Cluster) ExplainError(err error, what string) error {
 	case missingNamespace(err):
 		return fmt.Errorf("the namespace %s does not exist. Name another namespace with --namespace", c.Namespace)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace", what, c.Namespace)
+		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace%s", what, c.Namespace,
+			c.elsewhere)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not do that to %s in the namespace %s: ask for a role with these rights (%w)", what, c.Namespace, err)
+		return fmt.Errorf("you have no right to do this with %s in the namespace %s: ask for a role that has it (%w)", what, c.Namespace, err)
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s already exists in the namespace %s: choose another name", what, c.Namespace)
 	default:

@@ -17,10 +17,13 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/debug"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/cmd/postflight/hold"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
 	"github.com/postflight-dev/postflight/test/clitest"
 )
 
@@ -61,6 +64,47 @@ func TestWays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTeamOfTheKey: commands that need a cluster mean the team that runs would ask the server for, unless a flag names a place.
+func TestTeamOfTheKey(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(clitest.Kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	api := &clitest.API{Namespace: "shop"}
+	api.Start(t)
+	t.Setenv("KUBECONFIG", config) // of an API server at port 1
+	all := clitest.Program{hold.New, debug.New, keys.New, triggers.New, environments.NewExplain}
+	for _, args := range []string{"hold staging --for 1h", "debug smoke-1", "debug smoke-1 --end", "keys list", "keys create ci", "keys revoke ci",
+		"keys rotate ci --secret s", "triggers show e2e", "triggers list", "environment staging"} {
+		t.Run(args, func(t *testing.T) {
+			api.Requests = nil
+			for flag, namespace := range map[string]string{"": "shop", "-n acme": "acme", "--context c": "default", "--kubeconfig " + config: "default"} {
+				_, log, code := all.Invoke(t, strings.Fields(args+" "+flag)...)
+				if code == 0 || !strings.Contains(log, "in the namespace "+namespace) {
+					t.Errorf("with %q: exit code %d, want the namespace %s:\n%s", flag, code, namespace, log)
+				}
+			}
+			if diff := cmp.Diff([]string{"GET /api/v0/whoami"}, api.Requests); diff != "" {
+				t.Errorf("requests: %s", diff)
+			}
+		})
+	}
+	t.Setenv("POSTFLIGHT_API_KEY", "")
+	t.Setenv("POSTFLIGHT_API_KEY_FILE", "")
+	all.Expect(t, cli.ExitFailed, nil, []string{"the namespace of your team is not known: there is no credential", "add -n NAMESPACE"}, "keys", "list")
+}
+
+// TestNamespaceWithoutAKubeconfig: a command that was copied with its namespace asks the server, if the key is of that team.
+func TestNamespaceWithoutAKubeconfig(t *testing.T) {
+	api := &clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.Failed)}, Namespace: "acme"}
+	api.Start(t)
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	program.Expect(t, 0, []string{"smoke-1"}, nil, "runs", "show", "smoke-1", "-n", "acme")
+	program.Expect(t, cli.ExitFailed, nil, []string{"-n shop: there is no kubeconfig", "has the namespace acme"}, "runs", "show", "smoke-1", "-n", "shop")
+	program.Expect(t, cli.ExitFailed, nil, []string{"there is no kubeconfig"}, "runs", "list", "-A")
 }
 
 // TestServerWithoutAKey: the error says how to use a kubeconfig instead.

@@ -15,8 +15,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and always
-with -n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig.`
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and with
+-n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig. If there is none, -n asks the server, too.`
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{

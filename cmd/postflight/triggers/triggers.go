@@ -15,9 +15,10 @@ import (
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
-		Use:   "triggers",
-		Short: "Show Triggers with what they inherit, through the kubeconfig",
-	}, newShow())
+		Use:     "triggers",
+		Aliases: []string{"trigger"},
+		Short:   "List Triggers, and show one with what it inherits, through the kubeconfig",
+	}, newList(), newShow())
 }
 
 type ShowOptions struct {
