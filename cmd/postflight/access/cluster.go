@@ -58,7 +58,7 @@ func (c *Cluster) addOwnFlags(cmd *cobra.Command) {
 func (c *Cluster) Command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		connect := func() error {
-			if err := c.chooseTeam(cmd); err != nil {
+			if err := c.chooseTeam(cmd, teamPatience); err != nil {
 				return err
 			}
 			return c.Connect()
@@ -71,11 +71,11 @@ func (c *Cluster) Command(run func(ctx context.Context, args []string) error) fu
 const teamPatience = 10 * time.Second
 
 // chooseTeam sets the namespace of the team of $POSTFLIGHT_URL and its credential, unless a flag names a place.
-func (c *Cluster) chooseTeam(cmd *cobra.Command) error {
+func (c *Cluster) chooseTeam(cmd *cobra.Command, patience time.Duration) error {
 	if c.Namespace != "" || !serverNamed(cmd) {
 		return nil
 	}
-	s := Server{Output: c.Output, patience: teamPatience}
+	s := Server{Output: c.Output, patience: patience}
 	who, err := s.whoAmI(cmd.Context())
 	if err != nil {
 		return fmt.Errorf("the namespace of your team is not known: %w. To name one, add -n NAMESPACE", err)

@@ -68,6 +68,7 @@ retention.ttlAfterFinished and keepFailedPods of the Trigger.`,
 	f.BoolVar(&o.WithoutInputs, "without-inputs", false, "do not download the input files again: the links of an old run have expired")
 	f.BoolVar(&o.Print, "print", false, "print the pod as YAML, and create nothing")
 	f.BoolVar(&o.End, "end", false, "delete the pod")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Runs))
 	o.AddFlags(cmd)
 	return cmd
 }

@@ -62,6 +62,7 @@ type Options struct {
 func (o *Options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd)
 	o.way.AddOwnFlags(cmd)
+	cmd.ValidArgsFunction = access.First(o.way.Complete(access.Environments))
 }
 
 // command returns the RunE of a command about Environments, of all namespaces if all points to true.

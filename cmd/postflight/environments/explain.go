@@ -60,6 +60,7 @@ Exit codes: 0 nothing is wrong, 1 there is a problem, 3 it could not be found ou
 	cmd.Flags().StringVarP(&o.File, "filename", "f", "", "file with an Environment that need not exist yet; - reads standard input")
 	cmd.Flags().StringVar(&o.Manager, "manager", "postflight-system/postflight-manager",
 		"service account of the manager, whose rights are checked")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Environments))
 	o.AddFlags(cmd)
 	return cmd
 }

@@ -39,6 +39,7 @@ workloads run the commit. Below are those that are on hold, or that have to sett
 	cmd.RunE = o.command(&o.AllNamespaces, func(ctx context.Context, _ []string) error { return o.Run(ctx) })
 	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "list the Environments of all teams, through the kubeconfig")
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }
 

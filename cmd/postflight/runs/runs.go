@@ -75,6 +75,7 @@ type Options struct {
 func (o *Options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd)
 	o.way.AddOwnFlags(cmd)
+	cmd.ValidArgsFunction = access.First(o.way.Complete(access.Runs))
 }
 
 // command returns the RunE of a command about runs.

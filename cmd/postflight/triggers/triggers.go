@@ -41,6 +41,7 @@ a run starts. TriggerClasses belong to the cluster, so you need the right to rea
 		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cmd.Flags().BoolVar(&o.Effective, "effective", false, "merge the Trigger over its TriggerClass")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Triggers))
 	o.AddFlags(cmd)
 	return cmd
 }
