@@ -32,7 +32,7 @@ func newShow() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a Trigger, with --effective merged over its TriggerClass",
 		Long: `Shows a Trigger as YAML. With --effective, it is merged over the TriggerClass that it names, as the manager does when
-a run starts. TriggerClasses belong to the cluster, so you need the right to read them there.`,
+a run starts, and has the times that count if neither sets them. TriggerClasses belong to the cluster, so you need the right to read them there.`,
 		Example: `  postflight triggers show e2e -n shop --effective
 
   # What does the class change?
@@ -56,10 +56,18 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		t = complete
+		t = withTimes(complete)
 	}
 	return o.Console.WriteYAML(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Trigger",
 		"metadata": metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, Labels: t.Labels}, "spec": t.Spec,
 	})
+}
+
+// withTimes sets the times of a Trigger that nothing sets to those that count then.
+func withTimes(t *v1alpha1.Trigger) *v1alpha1.Trigger {
+	t = t.DeepCopy()
+	t.Spec.Timeout, t.Spec.StartTimeout = &metav1.Duration{Duration: t.RunTimeout()}, &metav1.Duration{Duration: t.StartTimeout()}
+	t.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: t.SuiteTTL()}
+	return t
 }

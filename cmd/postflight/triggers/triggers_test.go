@@ -75,13 +75,18 @@ func TestTriggersShow(t *testing.T) {
 	class.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "registry.example.com/e2e:7"}}
 	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "e2e"},
 		Spec: v1alpha1.TriggerSpec{Environment: "staging", TriggerClassName: "web"}}
+	slow := class.DeepCopy()
+	slow.Spec.StartTimeout = &metav1.Duration{Duration: time.Hour}
 	for name, tc := range map[string]struct {
 		objects   []client.Object
 		effective bool
 		says, not string
 	}{
-		"as it is":  {objects: []client.Object{class, trigger}, says: "triggerClassName: web", not: "image:"},
-		"effective": {objects: []client.Object{class, trigger}, effective: true, says: "image: registry.example.com/e2e:7", not: "status:"},
+		"as it is":           {objects: []client.Object{class, trigger}, says: "triggerClassName: web", not: "image:"},
+		"effective":          {objects: []client.Object{class, trigger}, effective: true, says: "image: registry.example.com/e2e:7", not: "status:"},
+		"no defaults":        {objects: []client.Object{class, trigger}, says: "triggerClassName: web", not: "imeout:"},
+		"default times":      {objects: []client.Object{class, trigger}, effective: true, says: "startTimeout: 15m0s", not: "status:"},
+		"times of the class": {objects: []client.Object{slow, trigger}, effective: true, says: "startTimeout: 1h0m0s", not: "15m0s"},
 		"without a class": {objects: []client.Object{trigger}, effective: true,
 			says: `The TriggerClass "web" of the Trigger "e2e" does not exist.`, not: "image:"},
 		"no Trigger": {says: "there is no Trigger e2e in the namespace acme", not: "image:"},
