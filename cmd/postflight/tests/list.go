@@ -24,7 +24,8 @@ func newList() *cobra.Command {
 		Short:   "List tests, the least reliable first",
 		Long: `Lists the tests that failed or were repeated, the least reliable first. With a part of a name, also those that passed.
 
-RUNS are those of the Trigger and Environment of which each test is known. LAST has the last 24 of them, the newest at the right:
+RUNS counts the runs of the Trigger and Environment that ran all tests and have complete results. LAST shows the last 24 of them, the
+newest at the right:
 . passed, F failed, R was repeated and passed, s was skipped, - was not in the run.
 
 ` + whatIsKnown,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 type ShowOptions struct {
@@ -59,10 +60,10 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 
 func (o *ShowOptions) place(p client.TestInPlace) error {
 	o.Console.Note("%s: %s", where(p.Place), sentence(p))
-	o.Console.Note("It passed in %d of %d runs, was repeated in %d, changed %d times, and takes %s.",
-		p.Passed, p.Runs, p.Flaky, p.Flips, took(p.MedianMilliseconds))
+	o.Console.Note("It passed in %d of %d runs, was repeated in %d, changed %s, and takes %s.",
+		p.Passed, p.Runs, p.Flaky, plaintext.Count(p.Flips, "time"), took(p.MedianMilliseconds))
 	for _, f := range p.Failures {
-		o.Console.Note("%d times, last in %s: %s", f.Times, f.LastRun, f.Message)
+		o.Console.Note("%s, last in %s: %s", plaintext.Count(f.Times, "time"), f.LastRun, f.Message)
 	}
 	rows := [][]string{{"RUN", "CREATED", "COMMIT", "BRANCH", "TEST", "TOOK"}}
 	for _, r := range p.Last[:min(len(p.Last), max(o.Runs, 0))] {
@@ -79,7 +80,7 @@ func sentence(p client.TestInPlace) string {
 	if f == nil {
 		return "it does not fail."
 	}
-	text := fmt.Sprintf("it fails since %s, first with %s", f.First.CreatedAt.UTC().Format(time.RFC3339), deployment(f.First))
+	text := fmt.Sprintf("it has failed since %s, first with %s", f.First.CreatedAt.UTC().Format(time.RFC3339), deployment(f.First))
 	if f.Runs > 1 {
 		text += fmt.Sprintf(", %d runs in a row", f.Runs)
 	}
