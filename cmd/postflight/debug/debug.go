@@ -102,7 +102,7 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	j := &batchv1.Job{}
 	err := o.Client.Get(ctx, client.ObjectKeyFromObject(s), j)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("the Job of the run %s is gone, or there was none, so nobody knows how its pod was made. "+
+		return fmt.Errorf("the Job of the run %s is gone, or there was none, so its pod cannot be copied. "+
 			"Repeat the run: postflight runs rerun %s -n %s", s.Name, s.Name, s.Namespace)
 	}
 	if err != nil {

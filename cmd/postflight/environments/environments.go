@@ -23,7 +23,7 @@ func New() *cobra.Command {
 		Use:     "environments",
 		Aliases: []string{"environment", "env"},
 		Short:   "List Environments, and show what is and was deployed there",
-		Long: `Shows which commit of which repository an Environment has, since when, who said so, and whether it is rolled out.
+		Long: `Shows the commits that an Environment has, with their repositories: since when, who said so, and whether they are rolled out.
 
 Postflight knows it from the notifications of your pipeline, and from the workloads that the Environment names in
 spec.workloads.

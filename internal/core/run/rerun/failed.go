@@ -40,7 +40,7 @@ func FailedProblem(s *v1alpha1.Suite) string {
 		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name,
 			state, AllTestsAdvice(s))
 	case s.Spec.Deployment.SHA == "":
-		return fmt.Sprintf("The run %s has no commit, so nobody knows whether another run tests the same.%s", s.Name, AllTestsAdvice(s))
+		return fmt.Sprintf("The run %s has no commit, so it is unknown whether another run tests the same.%s", s.Name, AllTestsAdvice(s))
 	case r == nil || r.Failed == 0:
 		return fmt.Sprintf("The run %s has no report that names failed tests.%s", s.Name, AllTestsAdvice(s))
 	case r.Failed > results.MaxRerun:

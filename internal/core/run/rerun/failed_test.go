@@ -162,7 +162,7 @@ func TestPlanFailed(t *testing.T) {
 		"exit codes decide":            {aFailedRequest("ppff", trigger(nothing)), "", "reports of its tests decide", ""},
 		"no results":                   {aFailedRequest("ppff", trigger(aTrigger())), "", "reports of its tests decide", ""},
 		"other tests":                  {aFailedRequest("ppff", func(r *request) { r.Digest = "other" }), "", "", "was changed after"},
-		"tests that nobody knows":      {aFailedRequest("ppff", func(r *request) { r.Chain[0].Digest = "" }), "", "", "is gone, so nobody knows"},
+		"tests that nobody knows":      {aFailedRequest("ppff", func(r *request) { r.Chain[0].Digest = "" }), "", "", "is gone, so it is unknown"},
 		"another input":                {aFailedRequest("ppff", func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }), "", "", "input file was uploaded again"},
 		"another commit":               {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b")))), "", "", "b was deployed to the Environment"},
 		"another commit after it":      {aFailedRequest("ppff", deploys(aSuite("b1", 90, commit("b")))), "", "", "b was deployed to the Environment"},
@@ -233,7 +233,7 @@ func TestFailedObstacle(t *testing.T) {
 		"a paused Trigger":         {"deployments may be missing", []func(*request){trigger(paused)}, "is paused"},
 		"a Trigger of branches":    {"deployments may be missing", []func(*request){trigger(someBranches)}, "does not match all deployments"},
 		"other tests":              {"the Trigger was changed", []func(*request){digest("d", "other")}, "was changed after"},
-		"the Job is gone":          {"it does not come back", []func(*request){digest("", "d")}, "is gone, so nobody knows"},
+		"the Job is gone":          {"it does not come back", []func(*request){digest("", "d")}, "is gone, so it is unknown"},
 		"unknown tests":            {"who asks cannot read them", []func(*request){digest("", "")}, ""},
 		"another input":            {"the store is not asked", []func(*request){func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }}, ""},
 		"no documents":             {"the store is not asked", []func(*request){func(r *request) { r.Chain[0].Documents = nil }}, ""},
@@ -306,9 +306,9 @@ func TestNoVersion(t *testing.T) {
 		"no workloads":      {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, nil, ""},
 		"the same":          {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, shop, ""},
 		"another":           {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, moved, "changed after the run r1: It has b."},
-		"not known then":    {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
-		"not known now":     {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, nil, "Nobody knows whether"},
-		"one in the middle": {[]*v1alpha1.Suite{failedRun("r2", 0, "pf", known), failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
+		"not known then":    {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, shop, "It is unknown which version the run r1 tested"},
+		"not known now":     {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, nil, "It is unknown whether"},
+		"one in the middle": {[]*v1alpha1.Suite{failedRun("r2", 0, "pf", known), failedRun("r1", 0, "pf")}, shop, "It is unknown which version the run r1 tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := rerun.NoVersion(aSuite("r9", 0), tc.chain, tc.now, changed)

@@ -122,7 +122,7 @@ func (r FailedRequest) otherTests() string {
 	for _, link := range r.Chain {
 		switch {
 		case link.Digest == "":
-			return fmt.Sprintf("The Job of the run %s is gone, so nobody knows whether its tests were those of the Trigger now.", link.Suite.Name)
+			return fmt.Sprintf("The Job of the run %s is gone, so it is unknown whether its tests were those of the Trigger now.", link.Suite.Name)
 		case link.Digest != r.Digest:
 			return fmt.Sprintf("The Trigger or the Environment was changed after the run %s, so its tests may be others.", link.Suite.Name)
 		}
@@ -160,7 +160,7 @@ func (r FailedRequest) unseenDeployments() string {
 	case ledger.HasWorkloads(r.Environment, ledger.RepositoryOf(r.Environment, d.Repository)):
 		return ""
 	case r.Trigger.Spec.Paused:
-		return fmt.Sprintf("The Trigger %q is paused, so nobody knows what was deployed since. Name the workloads of the Environment, which "+
+		return fmt.Sprintf("The Trigger %q is paused, so it is unknown what was deployed since. Name the workloads of the Environment, which "+
 			"say it.", r.Trigger.Name)
 	case len(m.Branches) > 0 || m.PullRequest != "" || m.Expression != "" || r.Trigger.Spec.Schedule != nil && r.Trigger.Spec.Schedule.Only:
 		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. "+
@@ -218,9 +218,9 @@ func NoVersion(
 		case !known && len(tested) == 0:
 			continue
 		case !known:
-			return fmt.Sprintf("Nobody knows which version the run %s tested.%s", link.Name, AllTestsAdvice(s))
+			return fmt.Sprintf("It is unknown which version the run %s tested.%s", link.Name, AllTestsAdvice(s))
 		case len(tested) == 0:
-			return fmt.Sprintf("Nobody knows whether the Environment has the version that the run %s tested.%s", link.Name, AllTestsAdvice(s))
+			return fmt.Sprintf("It is unknown whether the Environment has the version that the run %s tested.%s", link.Name, AllTestsAdvice(s))
 		}
 		if change := changed(link.Status.UnderTest.Workloads, tested); change != "" {
 			return fmt.Sprintf("What was tested changed after the run %s: %s%s", link.Name, change, AllTestsAdvice(s))
