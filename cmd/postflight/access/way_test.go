@@ -2,6 +2,8 @@ package access_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,6 +107,36 @@ func TestNamespaceWithoutAKubeconfig(t *testing.T) {
 	program.Expect(t, 0, []string{"smoke-1"}, nil, "runs", "show", "smoke-1", "-n", "acme")
 	program.Expect(t, cli.ExitFailed, nil, []string{"-n shop: there is no kubeconfig", "has the namespace acme"}, "runs", "show", "smoke-1", "-n", "shop")
 	program.Expect(t, cli.ExitFailed, nil, []string{"there is no kubeconfig"}, "runs", "list", "-A")
+}
+
+// TestNotFoundInTheCluster: who copied a command with a namespace, and has a key, may have meant the server.
+func TestNotFoundInTheCluster(t *testing.T) {
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/apis/postflight.dev/v1alpha1":
+			clitest.Reply(w, http.StatusOK, metav1.APIResourceList{GroupVersion: "postflight.dev/v1alpha1", APIResources: []metav1.APIResource{
+				{Name: "suites", SingularName: "suite", Namespaced: true, Kind: "Suite", Verbs: metav1.Verbs{"get"}},
+			}})
+		case "/apis":
+			version := metav1.GroupVersionForDiscovery{GroupVersion: "postflight.dev/v1alpha1", Version: "v1alpha1"}
+			clitest.Reply(w, http.StatusOK, metav1.APIGroupList{Groups: []metav1.APIGroup{
+				{Name: "postflight.dev", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}})
+		default:
+			clitest.Reply(w, http.StatusNotFound, apierrors.NewNotFound(schema.GroupResource{Resource: "suites"}, "smoke-1").Status())
+		}
+	}))
+	t.Cleanup(cluster.Close)
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(strings.Replace(clitest.Kubeconfig, "http://127.0.0.1:1", cluster.URL, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", config)
+	for url, says := range map[string]string{
+		"": "with --namespace\n", "http://127.0.0.1:2": "with --namespace. To ask the server of $POSTFLIGHT_URL, leave out -n\n",
+	} {
+		t.Setenv("POSTFLIGHT_URL", url)
+		program.Expect(t, cli.ExitFailed, nil, []string{`there is no run "smoke-1" in the namespace acme`, says}, "runs", "show", "smoke-1", "-n", "acme")
+	}
 }
 
 // TestServerWithoutAKey: the error says how to use a kubeconfig instead.

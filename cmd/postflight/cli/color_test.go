@@ -58,8 +58,8 @@ func TestColors(t *testing.T) {
 
 // trimmed is a table without colors, and without spaces at the ends of lines.
 func trimmed(table string) string {
-	plain := regexp.MustCompile("\\x1b\\[\\d+m").ReplaceAllString(table, "")
-	return regexp.MustCompile(" +\\n").ReplaceAllString(plain, "\n")
+	plain := regexp.MustCompile(`\x1b\[\d+m`).ReplaceAllString(table, "")
+	return regexp.MustCompile(` +\n`).ReplaceAllString(plain, "\n")
 }
 
 // TestPlain: colors are for terminals of people who want them.

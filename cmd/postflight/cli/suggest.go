@@ -23,8 +23,8 @@ var commandSynonyms = map[string][]string{
 
 // flagSynonyms are words of other programs for our flags.
 var flagSynonyms = map[string][]string{
-	"all-namespaces": {"all"}, "branch": {"ref"}, "filename": {"file"}, "namespace": {"ns"}, "output": {"format"}, "sha": {"commit", "revision"},
-	"state": {"status"}, "tail": {"lines"}, "team": {"project"}, "type": {"deployment-type"},
+	"all-namespaces": {"all"}, "branch": {"ref"}, "filename": {"file"}, "namespace": {"ns"}, "output": {"format"},
+	"sha": {"commit", "revision"}, "state": {"status"}, "tail": {"lines"}, "team": {"project"}, "type": {"deployment-type"},
 }
 
 // addSynonyms lets Cobra suggest a command to people who know other programs, and a group to those who leave out its name.

@@ -84,7 +84,8 @@ func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
 		}
 		for _, d := range deployed {
 			rows = append(rows, []string{
-				e.Namespace, e.Name, cli.OrDash(d.Repository), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d), hold,
+				e.Namespace, e.Name, cli.OrDash(d.Repository), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
+				hold,
 			})
 		}
 	}

@@ -53,7 +53,7 @@ func (o *ListOptions) Run(ctx context.Context) error {
 			return err
 		}
 		for i := range list.Items {
-			if c := meta.FindStatusCondition(list.Items[i].Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+			if c := readyOf(&list.Items[i]); c.Status == metav1.ConditionFalse {
 				o.Console.Note("%s: %s", list.Items[i].Name, c.Message)
 			}
 		}
@@ -82,15 +82,22 @@ func (o *ListOptions) rows(triggers []v1alpha1.Trigger) [][]string {
 
 // stateOf is whether a Trigger starts runs; "-" before the manager has seen it.
 func stateOf(t *v1alpha1.Trigger) string {
-	ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady)
+	ready := readyOf(t)
 	switch {
-	case ready != nil && ready.Status == metav1.ConditionFalse:
+	case ready.Status == metav1.ConditionFalse:
 		return "Not ready"
 	case t.Spec.Paused:
 		return "Paused"
-	case ready != nil && ready.Status == metav1.ConditionTrue:
+	case ready.Status == metav1.ConditionTrue:
 		return "Ready"
 	default:
 		return "-"
 	}
+}
+
+func readyOf(t *v1alpha1.Trigger) metav1.Condition {
+	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
 }

@@ -83,7 +83,7 @@ func remaining(chain []Link) (left []results.FailedTest, problem string) {
 }
 
 // FailedObstacle returns why the requested run could not be green, even if each failed test passed, as a sentence, or "". It asks what
-// PlanFailed asks when the run starts, except for what may be known only then: reports and input files, and the results of runs that continue.
+// PlanFailed asks when the run starts, except for what may be known only then: reports, input files, and the results of runs that continue.
 func FailedObstacle(r FailedRequest) string {
 	chain := make([]*v1alpha1.Suite, len(r.Chain))
 	for i, link := range r.Chain {
@@ -114,7 +114,8 @@ func (r FailedRequest) undecided() string {
 	if results := r.Trigger.Spec.Results; results != nil && results.Require != v1alpha1.RequireNothing {
 		return ""
 	}
-	return fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.", r.Trigger.Name)
+	return fmt.Sprintf("The Trigger %q does not let the reports of its tests decide, so no tests can be repeated on their own.",
+		r.Trigger.Name)
 }
 
 // otherTests says that the tests changed since.
