@@ -32,6 +32,10 @@ notify, wait, upload, explain, replay, tests, since and whoami talk to the serve
 job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file $POSTFLIGHT_API_KEY_FILE; "postflight whoami --help" says
 which of them. keys, triggers, hold, debug and doctor talk to the cluster of the kubeconfig, as kubectl does, and so does explain
 environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
+
+All of them but doctor mean the team of $POSTFLIGHT_URL and its credential. Without these, they mean the namespace of the kubeconfig's
+context. -n names another namespace.
+
 Named kubectl-postflight, the program is a plugin of kubectl.`,
 		Example: `  export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight notify --branch main --type staging --wait`,

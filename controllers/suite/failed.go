@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -66,18 +65,10 @@ func (r *Reconciler) findFailed(ctx context.Context, o *lifecycle.Observation) e
 }
 
 // failedChain reads the runs from the API server, because the cache lacks the variables of those that have ended.
-func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) (chain []*v1alpha1.Suite, err error) {
-	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= rerun.MaxFailedChain; {
-		earlier, err := reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, ref.Name)
-		if err != nil {
-			return nil, err
-		}
-		if earlier == nil {
-			break
-		}
-		chain, ref = append(chain, earlier), earlier.Spec.OnlyFailedOf
-	}
-	return chain, nil
+func (r *Reconciler) failedChain(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1.Suite, error) {
+	return rerun.FailedChain(s, func(name string) (*v1alpha1.Suite, error) {
+		return reconcile.Get[v1alpha1.Suite](ctx, r.Live, s.Namespace, name)
+	})
 }
 
 // link tells an error of the store, which may pass, from one of the API server.
@@ -87,9 +78,7 @@ func (r *Reconciler) link(ctx context.Context, team *v1alpha1.Team, s *v1alpha1.
 	if err != nil {
 		return link, nil, err
 	}
-	if j != nil && metav1.IsControlledBy(j, s) {
-		link.Digest = j.Annotations[v1alpha1.AnnotationTestsDigest]
-	}
+	link.Digest = job.RecordedDigest(j, s)
 	if link.Documents, unavailable = r.documents(ctx, team, s); unavailable != nil {
 		return link, unavailable, nil
 	}
@@ -172,8 +161,7 @@ func failedFile(o lifecycle.Observation) (file *job.PreparedFile, problem string
 	}
 	names := []byte(failedtests.Names(o.Failed.Plan.Tests))
 	if !job.Fits(names) {
-		return nil, "The names of the failed tests are too long together to repeat these alone. Repeat all tests: postflight runs rerun " +
-			o.Suite.Name
+		return nil, "The names of the failed tests are too long together to repeat these alone." + rerun.AllTestsAdvice(o.Suite)
 	}
 	return &job.PreparedFile{Name: "failed-tests.txt", Variable: failedtests.FileVariable, Content: names}, ""
 }

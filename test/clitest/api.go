@@ -35,6 +35,7 @@ type API struct {
 	Tests        http.HandlerFunc // answers about tests
 	LogFaults    int              // logs that break off
 	LogMissing   int              // how often there is no log yet
+	Namespace    string           // of the team
 
 	mu       sync.Mutex // commands wait for several runs at once
 	Requests []string
@@ -151,6 +152,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/api/webhooks/environment_terminated":
 		Reply(w, http.StatusOK, httpapi.TerminationResult{EnvironmentID: "u", Results: []httpapi.Terminated{
 			{EnvironmentID: "u", EnvironmentAlias: "pr-7", Code: "terminated", Runs: []string{"smoke-1", "smoke-2"}}}})
+	case r.URL.Path == "/api/v0/whoami":
+		Reply(w, http.StatusOK, httpapi.WhoAmI{Team: "acme", Namespace: a.Namespace, Actions: []string{"read"},
+			Sender: httpapi.Sender{Kind: "key", Name: "acme/ci"}})
 	case r.URL.Path == "/api/v0/environments":
 		Reply(w, http.StatusOK, httpapi.EnvironmentList{Environments: a.Environments})
 	case path[1] == "environments":

@@ -19,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
+	"github.com/postflight-dev/postflight/test/suites"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
@@ -168,6 +169,7 @@ func (w *world) begin(o *lifecycle.Observation) {
 	o.UnderTest.Start = w.versions()
 	j.start = o.UnderTest.Start
 	w.jobs[s.Name] = j
+	w.store.put(suites.JobOf(s, o.Trigger, o.Environment))
 	w.say("%s of %s begins", s.Name, j.commit)
 	o.Creation.Result, o.Job, o.Condition = lifecycle.Created, j.object(s), j.progress
 }

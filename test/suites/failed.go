@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -72,6 +75,14 @@ func WithMinTests(n int32) *v1alpha1.Trigger {
 func Skips(s *v1alpha1.Suite, tests int32) *v1alpha1.Suite {
 	s.Status.Results.Skipped = tests
 	return s
+}
+
+// JobOf is the Job of a run, which remembers the tests that it ran.
+func JobOf(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) *batchv1.Job {
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Suite")),
+	}}}
+	return job.WithTestsDigest(j, job.TestsDigest(s, t, e))
 }
 
 // AFailedRequest is for the tests of a run of four, of which one or two failed.

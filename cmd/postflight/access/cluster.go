@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
 // Cluster is how commands reach the cluster, with the flags that kubectl has.
@@ -36,6 +38,8 @@ type Cluster struct {
 	Pods   kubernetes.Interface // for logs
 	User   string               // in the kubeconfig
 	Clock  clock.PassiveClock
+
+	elsewhere string // a sentence after an error: how to ask the server
 }
 
 func (c *Cluster) AddFlags(cmd *cobra.Command) {
@@ -45,14 +49,40 @@ func (c *Cluster) AddFlags(cmd *cobra.Command) {
 
 func (c *Cluster) addOwnFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&c.Namespace, "namespace", "n", "", "namespace of the team; default: that of the kubeconfig's context")
+	f.StringVarP(&c.Namespace, "namespace", "n", "",
+		"namespace; default: that of the team of $POSTFLIGHT_URL and its key, or that of the kubeconfig's context")
 	f.StringVar(&c.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&c.Kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
 }
 
-// Command returns the RunE of a command that talks to the cluster.
+// Command returns the RunE of a command that talks to the cluster, by default about the team that runs would ask for.
 func (c *Cluster) Command(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return connected(c.Open, c.Connect, run)
+	return func(cmd *cobra.Command, args []string) error {
+		connect := func() error {
+			if err := c.chooseTeam(cmd, teamPatience); err != nil {
+				return err
+			}
+			return c.Connect()
+		}
+		return connected(c.Open, connect, run)(cmd, args)
+	}
+}
+
+// teamPatience is how long to retry while the server that knows the namespace of the team is unavailable. -n does without it.
+const teamPatience = 10 * time.Second
+
+// chooseTeam sets the namespace of the team of $POSTFLIGHT_URL and its credential, unless a flag names a place.
+func (c *Cluster) chooseTeam(cmd *cobra.Command, patience time.Duration) error {
+	if c.Namespace != "" || !serverNamed(cmd) {
+		return nil
+	}
+	s := Server{Output: c.Output, patience: patience}
+	who, err := s.whoAmI(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("the namespace of your team is not known: %w. To name one, add -n NAMESPACE", err)
+	}
+	c.Namespace = who.Namespace
+	return nil
 }
 
 // Offline is Command for what needs no cluster.
@@ -161,6 +191,25 @@ func (c *Cluster) List(ctx context.Context, what string, all bool, into client.O
 	return nil
 }
 
+// CompleteTrigger returns a Trigger merged over its TriggerClass.
+func (c *Cluster) CompleteTrigger(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
+	complete, problem, err := triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
+		class := &v1alpha1.TriggerClass{}
+		return class, c.Client.Get(ctx, client.ObjectKey{Name: name}, class)
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole "+
+			"postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
+	case err != nil:
+		return nil, err
+	case problem != "":
+		return nil, errors.New(problem)
+	default:
+		return complete, nil
+	}
+}
+
 // AccountMay asks whether a service account has a right.
 func (c *Cluster) AccountMay(ctx context.Context, namespace, account string, right authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -204,9 +253,10 @@ func (c *Cluster) ExplainError(err error, what string) error {
 	case missingNamespace(err):
 		return fmt.Errorf("the namespace %s does not exist. Name another namespace with --namespace", c.Namespace)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace", what, c.Namespace)
+		return fmt.Errorf("there is no %s in the namespace %s. Check the name, or name another namespace with --namespace%s", what, c.Namespace,
+			c.elsewhere)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not do that to %s in the namespace %s: ask for a role with these rights (%w)", what, c.Namespace, err)
+		return fmt.Errorf("you have no right to do this with %s in the namespace %s: ask for a role that has it (%w)", what, c.Namespace, err)
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s already exists in the namespace %s: choose another name", what, c.Namespace)
 	default:

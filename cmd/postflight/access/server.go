@@ -86,6 +86,14 @@ func (s *Server) Connect() error {
 	return err
 }
 
+// whoAmI connects, and asks as whom the server knows the sender.
+func (s *Server) whoAmI(ctx context.Context) (*client.WhoAmI, error) {
+	if err := s.Connect(); err != nil {
+		return nil, err
+	}
+	return s.Client.WhoAmI(ctx)
+}
+
 // namesTeam reports whether the text is the name of a Team, or that and the name of one of its TrustPolicies.
 func namesTeam(text string) bool {
 	team, policy, both := strings.Cut(text, "/")

@@ -2,6 +2,8 @@ package access_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,10 +19,13 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/debug"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
 	"github.com/postflight-dev/postflight/cmd/postflight/gate"
+	"github.com/postflight-dev/postflight/cmd/postflight/hold"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
 	"github.com/postflight-dev/postflight/test/clitest"
 )
 
@@ -60,6 +65,77 @@ func TestWays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTeamOfTheKey: commands that need a cluster mean the team that runs would ask the server for, unless a flag names a place.
+func TestTeamOfTheKey(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(clitest.Kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	api := &clitest.API{Namespace: "shop"}
+	api.Start(t)
+	t.Setenv("KUBECONFIG", config) // of an API server at port 1
+	all := clitest.Program{hold.New, debug.New, keys.New, triggers.New, environments.NewExplain}
+	for _, args := range []string{"hold staging --for 1h", "debug smoke-1", "debug smoke-1 --end", "keys list", "keys create ci", "keys revoke ci",
+		"keys rotate ci --secret s", "triggers show e2e", "triggers list", "environment staging"} {
+		t.Run(args, func(t *testing.T) {
+			api.Requests = nil
+			for flag, namespace := range map[string]string{"": "shop", "-n acme": "acme", "--context c": "default", "--kubeconfig " + config: "default"} {
+				_, log, code := all.Invoke(t, strings.Fields(args+" "+flag)...)
+				if code == 0 || !strings.Contains(log, "in the namespace "+namespace) {
+					t.Errorf("with %q: exit code %d, want the namespace %s:\n%s", flag, code, namespace, log)
+				}
+			}
+			if diff := cmp.Diff([]string{"GET /api/v0/whoami"}, api.Requests); diff != "" {
+				t.Errorf("requests: %s", diff)
+			}
+		})
+	}
+	t.Setenv("POSTFLIGHT_API_KEY", "")
+	t.Setenv("POSTFLIGHT_API_KEY_FILE", "")
+	all.Expect(t, cli.ExitFailed, nil, []string{"the namespace of your team is not known: there is no credential", "add -n NAMESPACE"}, "keys", "list")
+}
+
+// TestNamespaceWithoutAKubeconfig: a command that was copied with its namespace asks the server, if the key is of that team.
+func TestNamespaceWithoutAKubeconfig(t *testing.T) {
+	api := &clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.Failed)}, Namespace: "acme"}
+	api.Start(t)
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	program.Expect(t, 0, []string{"smoke-1"}, nil, "runs", "show", "smoke-1", "-n", "acme")
+	program.Expect(t, cli.ExitFailed, nil, []string{"-n shop: there is no kubeconfig", "has the namespace acme"}, "runs", "show", "smoke-1", "-n", "shop")
+	program.Expect(t, cli.ExitFailed, nil, []string{"there is no kubeconfig"}, "runs", "list", "-A")
+}
+
+// TestNotFoundInTheCluster: who copied a command with a namespace, and has a key, may have meant the server.
+func TestNotFoundInTheCluster(t *testing.T) {
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/apis/postflight.dev/v1alpha1":
+			clitest.Reply(w, http.StatusOK, metav1.APIResourceList{GroupVersion: "postflight.dev/v1alpha1", APIResources: []metav1.APIResource{
+				{Name: "suites", SingularName: "suite", Namespaced: true, Kind: "Suite", Verbs: metav1.Verbs{"get"}},
+			}})
+		case "/apis":
+			version := metav1.GroupVersionForDiscovery{GroupVersion: "postflight.dev/v1alpha1", Version: "v1alpha1"}
+			clitest.Reply(w, http.StatusOK, metav1.APIGroupList{Groups: []metav1.APIGroup{
+				{Name: "postflight.dev", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}})
+		default:
+			clitest.Reply(w, http.StatusNotFound, apierrors.NewNotFound(schema.GroupResource{Resource: "suites"}, "smoke-1").Status())
+		}
+	}))
+	t.Cleanup(cluster.Close)
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(strings.Replace(clitest.Kubeconfig, "http://127.0.0.1:1", cluster.URL, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", config)
+	for url, says := range map[string]string{
+		"": "with --namespace\n", "http://127.0.0.1:2": "with --namespace. To ask the server of $POSTFLIGHT_URL, leave out -n\n",
+	} {
+		t.Setenv("POSTFLIGHT_URL", url)
+		program.Expect(t, cli.ExitFailed, nil, []string{`there is no run "smoke-1" in the namespace acme`, says}, "runs", "show", "smoke-1", "-n", "acme")
 	}
 }
 

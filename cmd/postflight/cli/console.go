@@ -55,6 +55,7 @@ type Console struct {
 	yaml     bool
 	Terminal bool // out is a terminal
 	Live     bool // err is a terminal, whose lines may be redrawn; otherwise it is a log
+	Plain    bool // no colors, see https://no-color.org
 
 	Mu      sync.Mutex
 	drawing bool // lines are being redrawn, and another line would tear them apart
@@ -63,7 +64,8 @@ type Console struct {
 // newConsole is live if err is a terminal that can move its cursor, and no CI system imitates one.
 func newConsole(out, err io.Writer, getenv func(string) string) *Console {
 	live := isTerminal(err) && getenv("CI") == "" && getenv("TERM") != "dumb"
-	return &Console{Out: out, Err: err, Terminal: isTerminal(out), Live: live}
+	plain := getenv("NO_COLOR") != "" || getenv("TERM") == "dumb"
+	return &Console{Out: out, Err: err, Terminal: isTerminal(out), Live: live, Plain: plain}
 }
 
 func isTerminal(w io.Writer) bool {
@@ -161,15 +163,21 @@ func (c *Console) writeYAML(text []byte) error {
 	return err
 }
 
-// Table prints rows below a header; a cell may hold any text.
+// Table prints rows below a header; a cell may hold any text. On a terminal, states have colors.
 func (c *Console) Table(rows [][]string) error {
-	w := tabwriter.NewWriter(c.Out, 0, 0, 3, ' ', 0)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = Clean(cell)
+	clean := make([][]string, len(rows))
+	for i, row := range rows {
+		clean[i] = make([]string, len(row))
+		for j, cell := range row {
+			clean[i][j] = Clean(cell)
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	}
+	if c.Terminal && !c.Plain && len(rows) > 0 {
+		paintStates(clean)
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 3, ' ', 0)
+	for _, row := range clean {
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
 	return w.Flush()
 }

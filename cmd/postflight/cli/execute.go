@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -18,7 +17,7 @@ import (
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SilenceUsage, root.SilenceErrors = true, true // the error is printed here
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
+		return fmt.Errorf("%w%s\nSee '%s --help'", err, didYouMean(nearFlags(cmd, err)), cmd.CommandPath())
 	})
 	root.InitDefaultCompletionCmd(args...)
 	wrapCommands(root)
@@ -36,6 +35,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 // wrapCommands gives the errors of a command, and of all below it, an exit code: an error without one comes
 // from reading the command line. Groups refuse arguments, and print their help. Wrong arguments are answered with the usage.
 func wrapCommands(cmd *cobra.Command) {
+	addSynonyms(cmd)
 	if !cmd.Runnable() && cmd.HasParent() {
 		cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
@@ -67,12 +67,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2 // what cobra sets for the root
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "\n\nDid you mean this?\n\t" + strings.Join(near, "\n\t")
-	}
-	return errors.New(text)
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(nearCommands(cmd, args[0])))
 }
 
 // Group returns a command that only has other commands.

@@ -148,8 +148,8 @@ func (c *Console) failureMark(f client.TestFailure) string {
 	if f.History != "" {
 		mark += fmt.Sprintf("%-7s", Clean(strings.ToLower(f.History)))
 	}
-	if c.Live && f.History != string(v1alpha1.FailureKnown) && f.Quarantine == "" {
-		return "\x1b[31m" + mark + "\x1b[0m"
+	if f.History != string(v1alpha1.FailureKnown) && f.Quarantine == "" {
+		return c.Paint(Red, mark)
 	}
 	return mark
 }

@@ -68,6 +68,7 @@ retention.ttlAfterFinished and keepFailedPods of the Trigger.`,
 	f.BoolVar(&o.WithoutInputs, "without-inputs", false, "do not download the input files again: the links of an old run have expired")
 	f.BoolVar(&o.Print, "print", false, "print the pod as YAML, and create nothing")
 	f.BoolVar(&o.End, "end", false, "delete the pod")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Runs))
 	o.AddFlags(cmd)
 	return cmd
 }
@@ -101,7 +102,7 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	j := &batchv1.Job{}
 	err := o.Client.Get(ctx, client.ObjectKeyFromObject(s), j)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("the Job of the run %s is gone, or there was none, so nobody knows how its pod was made. "+
+		return fmt.Errorf("the Job of the run %s is gone, or there was none, so its pod cannot be copied. "+
 			"Repeat the run: postflight runs rerun %s -n %s", s.Name, s.Name, s.Namespace)
 	}
 	if err != nil {

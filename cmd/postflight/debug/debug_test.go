@@ -75,7 +75,7 @@ func TestDebug(t *testing.T) {
 			[]string{"--image=busybox --profile=restricted -- sh"}, ""},
 		"a run that waits": {"it cannot", []client.Object{clitest.Suite("run")}, Options{}, false, nil,
 			"has not ended, and no pod of it runs. Why it waits: postflight runs show run -n acme"},
-		"no Job": {"nobody knows how", []client.Object{failed}, Options{}, false, nil,
+		"no Job": {"it says how the pod was made", []client.Object{failed}, Options{}, false, nil,
 			"Repeat the run: postflight runs rerun run -n acme"},
 		"no run": {"a typing error", nil, Options{}, false, nil, `there is no run "run" in the namespace acme`},
 		"no such container": {"a typing error", []client.Object{failed, j}, Options{Debugging: job.Debugging{Container: "tests"}}, false, nil,

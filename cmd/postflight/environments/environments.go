@@ -15,15 +15,15 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and always
-with -n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig.`
+const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and with
+-n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig. If there is none, -n asks the server, too.`
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:     "environments",
 		Aliases: []string{"environment", "env"},
 		Short:   "List Environments, and show what is and was deployed there",
-		Long: `Shows which commit of which repository an Environment has, since when, who said so, and whether it is rolled out.
+		Long: `Shows the commits that an Environment has, with their repositories: since when, who said so, and whether they are rolled out.
 
 Postflight knows it from the notifications of your pipeline, and from the workloads that the Environment names in
 spec.workloads.
@@ -62,6 +62,7 @@ type Options struct {
 func (o *Options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd)
 	o.way.AddOwnFlags(cmd)
+	cmd.ValidArgsFunction = access.First(o.way.Complete(access.Environments))
 }
 
 // command returns the RunE of a command about Environments, of all namespaces if all points to true.

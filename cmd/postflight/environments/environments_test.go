@@ -1,6 +1,7 @@
 package environments
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,15 @@ func TestEnvironmentsThatWait(t *testing.T) {
 			t.Errorf("list says\n%s, and not %q", log, want)
 		}
 	}
+	if !regexp.MustCompile(`HOLD\n.* until 13:00 UTC\n`).MatchString(out.String()) {
+		t.Errorf("the list has no hold:\n%s", out)
+	}
+	out.Reset()
+	c.JSON = true
+	if err := (&ListOptions{Options: o}).Run(t.Context()); err != nil || !strings.Contains(out.String(), `"reason": "debugging 812"`) {
+		t.Errorf("%v: JSON has no hold:\n%s", err, out)
+	}
+	c.JSON = false
 	if err := (&ShowOptions{Options: o}).Run(t.Context(), "staging"); err != nil {
 		t.Fatal(err)
 	}

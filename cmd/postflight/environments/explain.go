@@ -60,6 +60,7 @@ Exit codes: 0 nothing is wrong, 1 there is a problem, 3 it could not be found ou
 	cmd.Flags().StringVarP(&o.File, "filename", "f", "", "file with an Environment that need not exist yet; - reads standard input")
 	cmd.Flags().StringVar(&o.Manager, "manager", "postflight-system/postflight-manager",
 		"service account of the manager, whose rights are checked")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Environments))
 	o.AddFlags(cmd)
 	return cmd
 }
@@ -96,7 +97,7 @@ func (o *ExplainOptions) Run(ctx context.Context, args []string) error {
 // environment is the one of the file, with the status that the cluster has of it.
 func (o *ExplainOptions) environment(ctx context.Context, args []string) (*v1alpha1.Environment, error) {
 	if (o.File == "") == (len(args) == 0) {
-		return nil, errors.New("name the Environment, or a file with it: postflight explain environment NAME, or -f FILE")
+		return nil, errors.New("name the Environment, or with -f a file that has one")
 	}
 	if o.File == "" {
 		return o.stored(ctx, args[0])

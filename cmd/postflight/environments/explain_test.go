@@ -161,7 +161,7 @@ func TestExplainEnvironmentOfAFile(t *testing.T) {
 		"another kind":      {strings.Replace(file, "Environment", "Trigger", 1), "", 3, "is no Environment of postflight.dev/v1alpha1"},
 		"no name":           {strings.Replace(file, "{name: new}", "{}", 1), "", 3, "with a name"},
 		"no YAML":           {"\t", "", 3, "is no Environment"},
-		"a file and a name": {file, "staging", 3, "name the Environment, or a file"},
+		"a file and a name": {file, "staging", 3, "name the Environment, or with -f a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			console, out, _ := clitest.Console()

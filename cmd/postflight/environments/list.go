@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
 type ListOptions struct {
@@ -21,7 +22,7 @@ func newList() *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List Environments with what is deployed there",
 		Long: `Lists Environments by name, with a line for each repository that is deployed there. AGE is since when, and ROLLOUT whether all
-workloads run the commit. Below are those that are on hold, or that have to settle.
+workloads run the commit. Below is why Environments are on hold, or have to settle.
 
 ` + twoWays,
 		Example: `  postflight environments list
@@ -39,6 +40,7 @@ workloads run the commit. Below are those that are on hold, or that have to sett
 	cmd.RunE = o.command(&o.AllNamespaces, func(ctx context.Context, _ []string) error { return o.Run(ctx) })
 	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "list the Environments of all teams, through the kubeconfig")
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }
 
@@ -71,15 +73,19 @@ func (o *ListOptions) Run(ctx context.Context) error {
 }
 
 func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
-	rows := [][]string{{"NAMESPACE", "ENVIRONMENT", "REPOSITORY", "COMMIT", "BRANCH", "AGE", "REPORTED BY", "ROLLOUT"}}
+	rows := [][]string{{"NAMESPACE", "ENVIRONMENT", "REPOSITORY", "COMMIT", "BRANCH", "AGE", "REPORTED BY", "ROLLOUT", "HOLD"}}
 	for _, e := range all {
-		deployed := e.Deployed
+		deployed, hold := e.Deployed, "-"
+		if e.Hold != nil {
+			hold = "until " + queue.HoldEnd(e.Hold.Until, o.Now())
+		}
 		if len(deployed) == 0 {
 			deployed = []client.Deployed{{}}
 		}
 		for _, d := range deployed {
 			rows = append(rows, []string{
 				e.Namespace, e.Name, cli.OrDash(d.Repository), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
+				hold,
 			})
 		}
 	}

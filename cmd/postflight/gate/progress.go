@@ -16,9 +16,12 @@ const reminderInterval = time.Minute
 
 var (
 	frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
-	marks  = map[verdict]string{
-		passed: "\x1b[32m✓\x1b[0m", failed: "\x1b[31m✗\x1b[0m", noOutcome: "\x1b[31m!\x1b[0m",
-		canceled: "\x1b[33m■\x1b[0m", superseded: "\x1b[33m↷\x1b[0m", different: "\x1b[33m≠\x1b[0m", changed: "\x1b[33m?\x1b[0m",
+	marks  = map[verdict]struct {
+		sign  string
+		color cli.Color
+	}{
+		passed: {"✓", cli.Green}, failed: {"✗", cli.Red}, noOutcome: {"!", cli.Red}, canceled: {"■", cli.Yellow},
+		superseded: {"↷", cli.Yellow}, different: {"≠", cli.Yellow}, changed: {"?", cli.Yellow},
 	}
 )
 
@@ -118,9 +121,9 @@ func (p *progress) draw(frame string, last bool) {
 		noWrap, wrap = "", "" // no frame follows, and nothing may be cut off
 	}
 	for _, r := range p.runs {
-		mark, ok := marks[r.Verdict]
-		if !ok {
-			mark = frame
+		mark := frame
+		if m, ok := marks[r.Verdict]; ok {
+			mark = p.console.Paint(m.color, m.sign)
 		}
 		for i, line := range strings.Split(p.line(r, mark), "\n") {
 			if i > 0 {

@@ -32,7 +32,7 @@ func TestSummary(t *testing.T) {
 // TestMarks: anyone who waits at a terminal sees that a run has ended, whatever its verdict.
 func TestMarks(t *testing.T) {
 	for _, c := range codes {
-		if marks[c.verdict] == "" {
+		if marks[c.verdict].sign == "" {
 			t.Errorf("%s looks as if the run had not ended", c.verdict)
 		}
 	}

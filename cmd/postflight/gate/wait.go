@@ -85,6 +85,7 @@ line for each change. At the end, it shows which tests failed, first those that 
 		}),
 	})
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = o.Complete(access.Runs)
 	o.AddFlags(cmd)
 	return cmd
 }

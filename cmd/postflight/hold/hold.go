@@ -54,6 +54,7 @@ It talks to the cluster of the kubeconfig, where you need the right to change th
 	cmd.Flags().DurationVar(&o.For, "for", 0, "how long, e.g. 90m or 24h")
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "why; every run that waits shows it")
 	cmd.Flags().BoolVar(&o.Release, "release", false, "end the hold now")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Environments))
 	o.AddFlags(cmd)
 	return cmd
 }

@@ -31,6 +31,7 @@ func newRevoke() *cobra.Command {
 		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cmd.Flags().BoolVar(&o.Suspend, "suspend", false, "suspend the key, which can be undone")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.APIKeys))
 	o.AddFlags(cmd)
 	return cmd
 }

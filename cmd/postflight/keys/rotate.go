@@ -73,6 +73,7 @@ The new APIKey is called NAME and the time. Keys that expired a week ago are del
 	cmd.Flags().StringVar(&overlap, "overlap", "7d",
 		"how long the earlier keys still work: longer than your CI takes to get the new one, and than a pipeline takes")
 	_ = cmd.MarkFlagRequired("secret")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.APIKeys))
 	o.AddFlags(cmd)
 	return cmd
 }

@@ -27,6 +27,8 @@ type ClusterRuns struct {
 
 func (c *ClusterRuns) scope() string { return c.Scope(c.All) }
 
+func (c *ClusterRuns) place() string { return " -n " + c.Namespace }
+
 func (c *ClusterRuns) getSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	return s, c.Get(ctx, "run", name, s)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
@@ -38,7 +40,7 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttemp
 	if problem := rerun.UnfinishedProblem(s); problem != "" {
 		return nil, problemError(problem)
 	}
-	trigger, err := c.triggerOf(ctx, s)
+	trigger, err := find[v1alpha1.Trigger](ctx, c, "Trigger", s.Namespace, s.Spec.Trigger.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttemp
 	desired.Name = suite.KnownName(desired, runs)
 	next, err := c.attempt(ctx, desired)
 	if err == nil && next == nil {
-		next, err = c.createAttempt(ctx, s, desired, runs)
+		next, err = c.createAttempt(ctx, trigger, s, desired, runs)
 	}
 	if err != nil {
 		return nil, err
@@ -61,25 +63,24 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttemp
 	return new(record.RunOf(c.Teams(ctx)[next.Namespace], next)), nil
 }
 
-// triggerOf returns nil if there is none.
-func (c *ClusterRuns) triggerOf(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Trigger, error) {
-	t := &v1alpha1.Trigger{}
-	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Trigger.Name}, t)
+// find reads an object in the namespace of a run. It returns nil if there is none.
+func find[T any, P interface {
+	*T
+	crclient.Object
+}](ctx context.Context, c *ClusterRuns, kind, namespace, name string) (P, error) {
+	object := P(new(T))
+	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	return t, c.ExplainError(err, fmt.Sprintf("Trigger %q", s.Spec.Trigger.Name))
+	return object, c.ExplainError(err, fmt.Sprintf("%s %q", kind, name))
 }
 
 // attempt is the desired one if it exists, and nil if nothing has its name.
 func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
-	s := &v1alpha1.Suite{}
-	err := c.Client.Get(ctx, crclient.ObjectKeyFromObject(desired), s)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, c.ExplainError(err, fmt.Sprintf("run %q", desired.Name))
+	s, err := find[v1alpha1.Suite](ctx, c, "run", desired.Namespace, desired.Name)
+	if s == nil || err != nil {
+		return nil, err
 	}
 	if problem := rerun.NextProblem(s, desired); problem != "" {
 		return nil, problemError(problem)
@@ -88,18 +89,25 @@ func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1
 }
 
 func (c *ClusterRuns) createAttempt(
-	ctx context.Context, earlier, desired *v1alpha1.Suite, runs []*v1alpha1.Suite,
+	ctx context.Context, trigger *v1alpha1.Trigger, earlier, desired *v1alpha1.Suite, runs []*v1alpha1.Suite,
 ) (*v1alpha1.Suite, error) {
-	e := &v1alpha1.Environment{}
-	err := c.Client.Get(ctx, crclient.ObjectKey{Namespace: earlier.Namespace, Name: earlier.Spec.Environment}, e)
-	if apierrors.IsNotFound(err) {
-		e.Name, err = earlier.Spec.Environment, nil
-	}
+	e, err := find[v1alpha1.Environment](ctx, c, "Environment", earlier.Namespace, earlier.Spec.Environment)
 	if err != nil {
-		return nil, c.ExplainError(err, fmt.Sprintf("Environment %q", earlier.Spec.Environment))
+		return nil, err
 	}
-	if problem := rerun.SetDeployed(desired, earlier, ledger.Of(e, runs), time.Now()); problem != "" {
+	if e == nil {
+		e = &v1alpha1.Environment{}
+		e.Name = earlier.Spec.Environment
+	}
+	l := ledger.Of(e, runs)
+	if problem := rerun.SetDeployed(desired, earlier, l, time.Now()); problem != "" {
 		return nil, problemError(problem)
+	}
+	if desired.Spec.OnlyFailedOf != nil {
+		request := rerun.FailedRequest{Suite: desired, Trigger: trigger, Environment: e, Ledger: l, Runs: runs}
+		if err := c.checkFailed(ctx, request); err != nil {
+			return nil, err
+		}
 	}
 	next := desired.DeepCopy()
 	err = c.Client.Create(ctx, next)
@@ -111,6 +119,36 @@ func (c *ClusterRuns) createAttempt(
 		return nil, c.ExplainError(err, fmt.Sprintf("run %q", desired.Name))
 	}
 	return next, getErr
+}
+
+// checkFailed refuses a rerun of failed tests that could not be green, as far as you have the rights to read what decides that.
+func (c *ClusterRuns) checkFailed(ctx context.Context, r rerun.FailedRequest) (err error) {
+	if r.Trigger, err = c.CompleteTrigger(ctx, r.Trigger); apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	chain, err := rerun.FailedChain(r.Suite, func(name string) (*v1alpha1.Suite, error) {
+		return find[v1alpha1.Suite](ctx, c, "run", r.Suite.Namespace, name)
+	})
+	if err != nil {
+		return err
+	}
+	r.Digest = job.TestsDigest(r.Suite, r.Trigger, r.Environment)
+	for _, s := range chain {
+		j, err := find[batchv1.Job](ctx, c, "Job", s.Namespace, s.Name)
+		if apierrors.IsForbidden(err) {
+			r.Digest = ""
+		} else if err != nil {
+			return err
+		}
+		r.Chain = append(r.Chain, rerun.Link{Suite: s, Digest: job.RecordedDigest(j, s)})
+	}
+	if problem := rerun.FailedObstacle(r); problem != "" {
+		return problemError(problem)
+	}
+	return nil
 }
 
 // runsIn returns the runs of the Environment of a run.

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,21 @@ func TestRunsShowVariablesAndInputs(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "hush") {
 		t.Errorf("a secret is shown:\n%s", out)
+	}
+}
+
+// TestCommandsInTheNamespace: what the cluster's way advises works when it is pasted.
+func TestCommandsInTheNamespace(t *testing.T) {
+	c, out, log := clitest.Console()
+	kept := clitest.Suite("a", clitest.Failed, func(s *v1alpha1.Suite) { s.Status.PodsKeptUntil = &metav1.Time{Time: clitest.Noon} })
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
+	o := onCluster(clitest.Cluster(c, kept, trigger))
+	if err := errors.Join((&ShowOptions{Options: o}).Run(t.Context(), "a"), (&RerunOptions{Options: o}).Run(t.Context(), "a")); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Contains(t, "standard output", out.String(), "for: postflight debug a -n acme")
+	if !regexp.MustCompile(`Follow it: postflight runs logs -f \S+ -n acme`).MatchString(log.String()) {
+		t.Errorf("no namespace in %s", log)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
@@ -58,7 +59,10 @@ func newList() *cobra.Command {
 	f.StringVar(&o.State, "state", "", "only those in the state: "+strings.Join(v1alpha1.States(), ", "))
 	f.IntVar(&o.Limit, "limit", 50, "how many; 0 for all")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(v1alpha1.States(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("trigger", o.way.Complete(access.Triggers))
+	_ = cmd.RegisterFlagCompletionFunc("environment", o.way.Complete(access.Environments))
 	o.addFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }
 

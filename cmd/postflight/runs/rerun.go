@@ -23,10 +23,10 @@ func newRerun() *cobra.Command {
 		Long: `Starts another attempt of a run that has ended, with the same deployment and variables, and prints its id. If an
 attempt has been started and has not ended, it prints the id of that one.
 
-With --failed, the attempt runs only the tests that failed, if the tests of the Trigger know how to. It passes only if the two runs
-together show that every test passed, of the same commit and under the same version.
+With --failed, the attempt runs only the tests that failed, if the tests of the Trigger know how to. It passes only if every test
+passed in one of the two runs, of the same commit and under the same version. It is refused if that cannot be shown.
 
-A run is not rerun after a newer deployment, because the attempt would supersede the run of that deployment.
+A rerun is refused if another commit has been deployed since: it would test that one.
 
 ` + twoWays,
 		Example: `  # Try again, and wait for the result
@@ -52,7 +52,7 @@ func (o *RerunOptions) Run(ctx context.Context, id string) error {
 		return err
 	}
 	return o.Console.Result(r, func() error {
-		o.Console.Note("Attempt %d of the run. Follow it: postflight runs logs -f %s", r.Attempt, r.ID)
+		o.Console.Note("Attempt %d of the run. Follow it: postflight runs logs -f %s", r.Attempt, r.ID+o.Source.place())
 		fmt.Fprintln(o.Console.Out, cli.Clean(r.ID))
 		return nil
 	})

@@ -1,16 +1,23 @@
 package runs
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/test/clitest"
+	"github.com/postflight-dev/postflight/test/suites"
 )
 
 // TestRunsRerunIsRefused: the same as by the server, with the same reason.
@@ -47,7 +54,13 @@ func TestRunsRerunIsRefused(t *testing.T) {
 
 // TestRunsRerunFailed: the same attempt as by the server, and the same refusals.
 func TestRunsRerunFailed(t *testing.T) {
-	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"},
+		Spec: v1alpha1.TriggerSpec{Results: &v1alpha1.Results{MinTests: 120}}}
+	endless, classed := trigger.DeepCopy(), trigger.DeepCopy()
+	endless.Spec.Results.MinTests, classed.Spec.TriggerClassName = 0, "web"
+	class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	class.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "e2e"}}
+	staging := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging"}}
 	tests := func(s *v1alpha1.Suite) {
 		s.Spec.Trigger.UID, s.UID = "new", "uid-a"
 		s.Spec.Deployment.SHA = "5ca1ab1e"
@@ -58,18 +71,34 @@ func TestRunsRerunFailed(t *testing.T) {
 		s.Spec.Deployment.SHA, s.CreationTimestamp = "b776998a", metav1.NewTime(clitest.Noon.Add(time.Hour))
 		s.Spec.ReceivedAt, s.Spec.SupersedeKey = nil, "other"
 	})
+	a := clitest.Suite("a", clitest.Failed, tests)
+	j := suites.JobOf(a, trigger, staging)
 	for name, tc := range map[string]struct {
-		run    *v1alpha1.Suite
-		others []client.Object
-		says   string
+		run       *v1alpha1.Suite
+		trigger   *v1alpha1.Trigger
+		others    []client.Object
+		forbidden string // a kind
+		says      string
 	}{
-		"tests failed":     {clitest.Suite("a", clitest.Failed, tests), nil, ""},
-		"a crash, too":     {clitest.Suite("a", clitest.Failed, tests, crashed), nil, "more than tests failed in the run a"},
-		"another deployed": {clitest.Suite("a", clitest.Failed, tests), []client.Object{later}, "postflight runs rerun later"},
+		"tests failed":           {a, trigger, []client.Object{j}, "", ""},
+		"a crash, too":           {clitest.Suite("a", clitest.Failed, tests, crashed), trigger, []client.Object{j}, "", "more than tests failed in the run a"},
+		"another deployed":       {a, trigger, []client.Object{j, later}, "", "postflight runs rerun later"},
+		"nothing shows how many": {a, endless, []client.Object{suites.JobOf(a, endless, staging)}, "", "Set results.minTests of the Trigger"},
+		"other tests":            {a, trigger, []client.Object{suites.JobOf(a, endless, staging)}, "", "was changed after the run a"},
+		"no Job":                 {a, trigger, nil, "", "the Job of the run a is gone"},
+		"a hidden Job":           {a, trigger, nil, "*v1.Job", ""},
+		"a hidden class":         {a, classed, []client.Object{class}, "*v1alpha1.TriggerClass", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, out, _ := clitest.Console()
-			r := clitest.Cluster(c, append(tc.others, trigger, tc.run)...)
+			r := clitest.Cluster(c, append(tc.others, tc.trigger, staging, tc.run)...)
+			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if fmt.Sprintf("%T", o) == tc.forbidden {
+						return apierrors.NewForbidden(schema.GroupResource{}, key.Name, nil)
+					}
+					return c.Get(ctx, key, o, opts...)
+				}})
 			err := (&RerunOptions{Options: onCluster(r), Failed: true}).Run(t.Context(), "a")
 			if (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Fatalf("%v, want %q in it", err, tc.says)

@@ -16,8 +16,8 @@ import (
 )
 
 const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says; the server also
-knows runs whose Suites were deleted. Otherwise, and always with -n, -A, --context or --kubeconfig, it asks the cluster of the
-kubeconfig.`
+knows runs whose Suites were deleted. Otherwise, and with -n, -A, --context or --kubeconfig, it asks the cluster of the
+kubeconfig. If there is none, -n asks the server, too.`
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
@@ -40,6 +40,9 @@ type runSource interface {
 
 	// scope completes "There are no such runs".
 	scope() string
+
+	// place completes a command about a run that the source knows.
+	place() string
 
 	Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error]
 	Run(ctx context.Context, id string) (*client.Run, error)
@@ -72,6 +75,7 @@ type Options struct {
 func (o *Options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd)
 	o.way.AddOwnFlags(cmd)
+	cmd.ValidArgsFunction = access.First(o.way.Complete(access.Runs))
 }
 
 // command returns the RunE of a command about runs.

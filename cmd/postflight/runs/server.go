@@ -22,6 +22,8 @@ type serverRuns struct {
 
 func (s *serverRuns) scope() string { return "of your team" }
 
+func (s *serverRuns) place() string { return "" }
+
 // overlapLines is how many lines of each log come twice after a followed log broke off, so that none is missing.
 const overlapLines = 20
 

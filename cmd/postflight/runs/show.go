@@ -77,7 +77,7 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	}
 	if r.PodsKeptUntil != nil {
 		until := r.PodsKeptUntil.UTC().Format(time.RFC3339)
-		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for postflight debug %s", until, r.ID)})
+		rows = append(rows, []string{"Pods kept:", fmt.Sprintf("until %s, for: postflight debug %s -n %s", until, r.ID, r.Namespace)})
 	}
 	if r.PullRequestNumber > 0 {
 		rows = append(rows, []string{"Pull request:", fmt.Sprint(r.PullRequestNumber)})

@@ -63,7 +63,7 @@ func (o *ShowOptions) place(p client.TestInPlace) error {
 	o.Console.Note("It failed in %s, and passed only when repeated in %d. It flipped %s, and takes %s.",
 		plaintext.Share(p.Failed, p.Runs, "run"), p.Flaky, plaintext.Count(p.Flips, "time"), took(p.MedianMilliseconds))
 	for _, f := range p.Failures {
-		o.Console.Note("%d times, last in %s: %s", f.Times, f.LastRun, f.Message)
+		o.Console.Note("%s, last in %s: %s", plaintext.Count(f.Times, "time"), f.LastRun, f.Message)
 	}
 	rows := [][]string{{"RUN", "CREATED", "COMMIT", "BRANCH", "TEST", "TOOK"}}
 	for _, r := range p.Last[:min(len(p.Last), max(o.Runs, 0))] {
@@ -80,7 +80,7 @@ func sentence(p client.TestInPlace) string {
 	if f == nil {
 		return "it does not fail."
 	}
-	text := fmt.Sprintf("it fails since %s, first with %s", f.First.CreatedAt.UTC().Format(time.RFC3339), deployment(f.First))
+	text := fmt.Sprintf("it has failed since %s, first with %s", f.First.CreatedAt.UTC().Format(time.RFC3339), deployment(f.First))
 	if f.Runs > 1 {
 		text += fmt.Sprintf(", %d runs in a row", f.Runs)
 	}

@@ -71,9 +71,9 @@ func TestTestsCommands(t *testing.T) {
 		"show": {args: []string{"tests", "show", "cart > keeps items"},
 			sent: []string{"GET /api/v0/tests/history?days=30&name=cart+%3E+keeps+items"}, out: []string{"smoke-2", "9c1d2e3",
 				"Failed"}, log: []string{
-				"smoke on staging: it fails since " + clitest.Noon.Format(time.RFC3339) +
+				"smoke on staging: it has failed since " + clitest.Noon.Format(time.RFC3339) +
 					", first with 9c1d2e3 on main. It passed with b776998 on main before.",
-				"It failed in 1 of 2 runs, and passed only when repeated in 0. It flipped 1 time, and takes 2.14s.", "1 times, last in smoke-2: expected 200",
+				"It failed in 1 of 2 runs, and passed only when repeated in 0. It flipped 1 time, and takes 2.14s.", "1 time, last in smoke-2: expected 200",
 				"e2e on production: it does not fail.", "Warning: The summary of one day"}},
 		"show another": {args: []string{"tests", "show", "cart"}, code: 1,
 			log: []string{"no run of these days has a test of that name. [404 test_not_found, eventId E1]"}},

@@ -3,25 +3,22 @@ package triggers
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
-		Use:   "triggers",
-		Short: "Show Triggers with what they inherit, through the kubeconfig",
-	}, newShow())
+		Use:     "triggers",
+		Aliases: []string{"trigger"},
+		Short:   "List Triggers, and show one with what it inherits, through the kubeconfig",
+	}, newList(), newShow())
 }
 
 type ShowOptions struct {
@@ -35,7 +32,7 @@ func newShow() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a Trigger, with --effective merged over its TriggerClass",
 		Long: `Shows a Trigger as YAML. With --effective, it is merged over the TriggerClass that it names, as the manager does when
-a run starts. TriggerClasses belong to the cluster, so you need the right to read them there.`,
+a run starts, and has the times that count if neither sets them. TriggerClasses belong to the cluster, so you need the right to read them there.`,
 		Example: `  postflight triggers show e2e -n shop --effective
 
   # What does the class change?
@@ -44,6 +41,7 @@ a run starts. TriggerClasses belong to the cluster, so you need the right to rea
 		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cmd.Flags().BoolVar(&o.Effective, "effective", false, "merge the Trigger over its TriggerClass")
+	cmd.ValidArgsFunction = access.First(o.Complete(access.Triggers))
 	o.AddFlags(cmd)
 	return cmd
 }
@@ -54,11 +52,11 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 		return o.ExplainError(err, "Trigger "+name)
 	}
 	if o.Effective {
-		complete, err := o.complete(ctx, t)
+		complete, err := o.CompleteTrigger(ctx, t)
 		if err != nil {
 			return err
 		}
-		t = complete
+		t = withTimes(complete)
 	}
 	return o.Console.WriteYAML(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Trigger",
@@ -66,20 +64,10 @@ func (o *ShowOptions) Run(ctx context.Context, name string) error {
 	})
 }
 
-func (o *ShowOptions) complete(ctx context.Context, t *v1alpha1.Trigger) (*v1alpha1.Trigger, error) {
-	complete, problem, err := triggerclass.Complete(t, func(name string) (*v1alpha1.TriggerClass, error) {
-		class := &v1alpha1.TriggerClass{}
-		return class, o.Client.Get(ctx, client.ObjectKey{Name: name}, class)
-	})
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("you cannot read the TriggerClass %s: ask the operator of the cluster for the ClusterRole "+
-			"postflight-triggerclass-viewer (%w)", t.Spec.TriggerClassName, err)
-	case err != nil:
-		return nil, err
-	case problem != "":
-		return nil, errors.New(problem)
-	default:
-		return complete, nil
-	}
+// withTimes sets the times of a Trigger that nothing sets to those that count then.
+func withTimes(t *v1alpha1.Trigger) *v1alpha1.Trigger {
+	t = t.DeepCopy()
+	t.Spec.Timeout, t.Spec.StartTimeout = &metav1.Duration{Duration: t.RunTimeout()}, &metav1.Duration{Duration: t.StartTimeout()}
+	t.Spec.Retention.TTLAfterFinished = &metav1.Duration{Duration: t.SuiteTTL()}
+	return t
 }

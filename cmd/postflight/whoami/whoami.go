@@ -30,7 +30,7 @@ func New() *cobra.Command {
 	cmd := cli.WithTroubleExit(&cobra.Command{
 		Use:   "whoami",
 		Short: "Show as whom the server knows you, and what you may do",
-		Long: `Shows which credential the commands send, as whom the server knows it, of which team, and what it may do. It changes nothing,
+		Long: `Shows which credential the commands send, who the server takes it for, its team, and what it may do. It changes nothing,
 so that a pipeline can begin with it.
 
 The first of these that there is identifies you:

@@ -16,7 +16,7 @@ const (
 
 // Certificate checks the certificate of a Secret, in PEM.
 func Certificate(secret string, content []byte, now time.Time) Finding {
-	const renew = "Renew it, or see why cert-manager does not: `kubectl describe certificate`."
+	const renew = "Renew it, or see in the events of its Certificate why cert-manager does not."
 	block, _ := pem.Decode(content)
 	if block == nil {
 		return failure(checkCertificates, "Put a certificate there.", "The Secret %s has no certificate in tls.crt.", secret)

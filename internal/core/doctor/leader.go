@@ -13,8 +13,7 @@ import (
 
 const (
 	checkLeader  = "leader"
-	nothingLeads = "No run starts or ends until a replica leads. See the logs of the manager, and `kubectl get lease postflight -o yaml` " +
-		"in its namespace."
+	nothingLeads = "No run starts or ends until a replica leads. See the logs of the manager, and the Lease postflight in its namespace."
 )
 
 // Leader says who reconciles. Lease is nil if there is none.

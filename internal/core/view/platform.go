@@ -23,7 +23,7 @@ type Fact struct {
 func LeaderOf(lease *coordinationv1.Lease, err error, now time.Time) Fact {
 	f := Fact{Name: "Leader"}
 	if err != nil || lease == nil {
-		f.Value, f.Detail, f.Bad = "unknown", "The Lease cannot be read: postflight doctor says more.", true
+		f.Value, f.Detail, f.Bad = "unknown", "The Lease cannot be read. See why: postflight doctor", true
 		return f
 	}
 	holder, problem := doctor.Holder(lease, now)

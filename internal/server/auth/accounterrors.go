@@ -2,7 +2,6 @@ package auth
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/access/serviceaccount"
@@ -21,7 +20,7 @@ var (
 
 // accountRefusal tells an account what to do. It has the same words for a forbidden Team and for a missing one.
 func accountRefusal(a serviceaccount.Account, t serviceaccount.Target, verdict serviceaccount.Verdict, actions []grant.Action) *Error {
-	may := fmt.Sprintf("%s suites.postflight.dev", strings.Join(serviceaccount.VerbsOf(actions), " or "))
+	may := fmt.Sprintf("%s suites.postflight.dev", plaintext.Alternatives(serviceaccount.VerbsOf(actions)))
 	asked := plaintext.Line(t.Asked, maxShownTeam)
 	switch verdict {
 	case serviceaccount.TeamSuspended:

@@ -158,6 +158,8 @@ func TestServiceAccounts(t *testing.T) {
 			0, "", []grant.Action{grant.Act}, "acme"},
 		"act without patch": {"create is not enough", "acme/ci", nil, "", []grant.Action{grant.Act}, 403, "may not create or patch suites",
 			nil, ""},
+		"none of several": {"the rights are a list", "acme/default", nil, "", []grant.Action{grant.Notify, grant.Read, grant.Act}, 403,
+			"may not create, get or patch suites", nil, ""},
 		"no RoleBinding": {"it may do nothing", "acme/default", nil, "", []grant.Action{grant.Notify}, 403,
 			"acme/default may not create suites.postflight.dev in the namespace acme", nil, ""},
 		"no right there": {"its right is elsewhere", "acme/ci", nil, "rival", []grant.Action{grant.Notify},

@@ -305,9 +305,11 @@ func TestPageOfFailedTests(t *testing.T) {
 func TestRefusedAction(t *testing.T) {
 	h := newWorld(t, samples())
 	h.actions.err = &dispatch.Error{Kind: dispatch.Rejected, Message: "A newer deployment came later."}
-	if got := h.browser(t, actKey).post(failedRun+"/rerun", ""); got.code != http.StatusConflict ||
-		!strings.Contains(got.body, "A newer deployment came later.") {
-		t.Errorf("%d: %s", got.code, got.body)
+	for _, button := range []string{"/rerun", "/rerun-failed"} {
+		if got := h.browser(t, actKey).post(failedRun+button, ""); got.code != http.StatusConflict ||
+			!strings.Contains(got.body, "A newer deployment came later.") {
+			t.Errorf("%s: %d: %s", button, got.code, got.body)
+		}
 	}
 }
 

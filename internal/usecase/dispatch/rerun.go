@@ -3,10 +3,12 @@ package dispatch
 import (
 	"context"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
@@ -89,12 +91,18 @@ func (r *rerunRequest) findNext(ctx context.Context) error {
 }
 
 func (r *rerunRequest) create(ctx context.Context) error {
-	l, err := r.ledgerOf(ctx, r.ended.Spec.Environment)
+	runs, e, err := r.placeOf(ctx, r.ended.Spec.Environment)
 	if err != nil {
 		return err
 	}
+	l := ledger.Of(e, runs)
 	if problem := rerun.SetDeployed(r.desired, r.ended, l, r.serverTime); problem != "" {
 		return rejectedError(problem)
+	}
+	if r.onlyFailed {
+		if err := r.checkFailed(ctx, rerun.FailedRequest{Suite: r.desired, Environment: e, Ledger: l, Runs: runs}); err != nil {
+			return err
+		}
 	}
 	next, err := r.createOrGet(ctx, r.trigger, r.desired)
 	if err != nil {
@@ -103,18 +111,55 @@ func (r *rerunRequest) create(ctx context.Context) error {
 	return r.accept(next)
 }
 
-// ledgerOf also works for an Environment that was deleted.
-func (r *rerunRequest) ledgerOf(ctx context.Context, environment string) (*ledger.Ledger, error) {
-	runs, err := r.runsIn(ctx, environment)
-	if err != nil {
-		return nil, err
+// checkFailed refuses a rerun of failed tests that could not be green.
+func (r *rerunRequest) checkFailed(ctx context.Context, request rerun.FailedRequest) (err error) {
+	if request.Trigger, err = r.complete(ctx, r.trigger); err != nil {
+		return err
 	}
-	e, err := r.findEnvironment(ctx, environment)
-	if e == nil {
+	request.Digest = job.TestsDigest(r.desired, request.Trigger, request.Environment)
+	err = r.retrier.do(ctx, func(ctx context.Context) (err error) {
+		request.Chain, err = r.failedLinks(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if problem := rerun.FailedObstacle(request); problem != "" {
+		return rejectedError(problem)
+	}
+	return nil
+}
+
+// failedLinks lack what the store has.
+func (r *rerunRequest) failedLinks(ctx context.Context) (links []rerun.Link, err error) {
+	chain, err := rerun.FailedChain(r.desired, func(name string) (*v1alpha1.Suite, error) {
+		s := &v1alpha1.Suite{}
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, s)
+		if apierror.NotFound(err) {
+			return nil, nil
+		}
+		return s, err
+	})
+	for _, s := range chain {
+		j := &batchv1.Job{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), j); apierror.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+		links = append(links, rerun.Link{Suite: s, Digest: job.RecordedDigest(j, s)})
+	}
+	return links, err
+}
+
+// placeOf also works for an Environment that was deleted.
+func (r *rerunRequest) placeOf(ctx context.Context, environment string) (runs []*v1alpha1.Suite, e *v1alpha1.Environment, err error) {
+	if runs, err = r.runsIn(ctx, environment); err != nil {
+		return nil, nil, err
+	}
+	if e, err = r.findEnvironment(ctx, environment); e == nil {
 		e = &v1alpha1.Environment{}
 		e.Name = environment
 	}
-	return ledger.Of(e, runs), err
+	return runs, e, err
 }
 
 // accept checks that what has the name is the next attempt.

@@ -9,12 +9,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/test/suites"
 )
 
 func TestRerun(t *testing.T) {
@@ -74,34 +78,60 @@ func TestRerun(t *testing.T) {
 }
 
 func TestRerunFailed(t *testing.T) {
-	smoke := trigger("smoke")
-	smoke.UID = "uid-smoke"
 	tests := func(s *v1alpha1.Suite) {
-		s.Spec.Trigger.UID = smoke.UID
 		s.Status.Results = &v1alpha1.TestResults{Tests: 120, Passed: 117, Failed: 3, OnlyTestsFailed: true}
 	}
 	elsewhere := func(s *v1alpha1.Suite) { s.Spec.SupersedeKey = "other" }
+	r := run("r", 1, failed, tests)
+	minTests := func(n int32) func(*v1alpha1.Trigger) {
+		return func(t *v1alpha1.Trigger) { t.UID, t.Spec.Results = "uid-smoke", &v1alpha1.Results{MinTests: n} }
+	}
+	another := func(t *v1alpha1.Trigger) { t.UID = "uid-new" }
+	class := &v1alpha1.TriggerClass{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	class.Spec.Results = &v1alpha1.Results{MinTests: 120}
+	class.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Image: "e2e"}}
+	classed := func(t *v1alpha1.Trigger) { t.UID, t.Spec.TriggerClassName = "uid-smoke", class.Name }
+	complete, _ := triggerclass.Merge(class, trigger("smoke", classed))
+	passed := run("before", 9, is(v1alpha1.Passed("0")), func(s *v1alpha1.Suite) {
+		s.Status.Results, s.Status.CompletionTime = &v1alpha1.TestResults{Tests: 120, Passed: 120}, &metav1.Time{Time: noon}
+	})
+	jobOf := func(t *v1alpha1.Trigger) *batchv1.Job { return suites.JobOf(r, t, environmentNamed("staging")) }
 	for name, tc := range map[string]struct {
-		reason string
-		run    *v1alpha1.Suite
-		others []client.Object
-		says   string
+		reason  string
+		run     *v1alpha1.Suite
+		trigger *v1alpha1.Trigger
+		job     *batchv1.Job // nil: of the Trigger
+		others  []client.Object
+		says    string
 	}{
-		"tests failed":             {"the rest passed", run("r", 1, failed, tests), nil, ""},
-		"passed":                   {"there is nothing to repeat", run("r", 1, is(v1alpha1.Passed("0")), tests), nil, "it passed"},
-		"timed out":                {"not all ran", run("r", 1, is(v1alpha1.TimedOut("")), tests), nil, "ended as TimedOut"},
-		"no reports":               {"nobody knows which failed", run("r", 1, failed), nil, "has no report"},
-		"deployed in this stream":  {"the Environment has another version", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"))}, "The run newer tests what is there"},
-		"deployed from elsewhere":  {"the Environment has another version", run("r", 1, failed, tests), []client.Object{run("newer", -1, ofSHA("another"), elsewhere)}, "The run newer tests what is there"},
-		"an older one":             {"it was replaced", run("r", 1, failed, tests), []client.Object{run("older", 2, ofSHA("another"), elsewhere)}, ""},
-		"a Trigger of another UID": {"its tests may be others", run("r", 1, failed, tests, func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "old" }), nil, "created again"},
+		"tests failed":             {"the rest passed", r, trigger("smoke", minTests(120)), nil, nil, ""},
+		"passed":                   {"there is nothing to repeat", run("r", 1, is(v1alpha1.Passed("0")), tests), trigger("smoke", minTests(120)), nil, nil, "it passed"},
+		"timed out":                {"not all ran", run("r", 1, is(v1alpha1.TimedOut("")), tests), trigger("smoke", minTests(120)), nil, nil, "ended as TimedOut"},
+		"no reports":               {"nobody knows which failed", run("r", 1, failed), trigger("smoke", minTests(120)), nil, nil, "has no report"},
+		"deployed in this stream":  {"the Environment has another version", r, trigger("smoke", minTests(120)), nil, []client.Object{run("newer", -1, ofSHA("another"))}, "The run newer tests what is there"},
+		"deployed from elsewhere":  {"the Environment has another version", r, trigger("smoke", minTests(120)), nil, []client.Object{run("newer", -1, ofSHA("another"), elsewhere)}, "The run newer tests what is there"},
+		"an older one":             {"it was replaced", r, trigger("smoke", minTests(120)), nil, []client.Object{run("older", 2, ofSHA("another"), elsewhere)}, ""},
+		"a Trigger of another UID": {"its tests may be others", r, trigger("smoke", minTests(120), another), nil, nil, "created again"},
+		"nothing shows how many":   {"some may not have run", r, trigger("smoke", minTests(0)), nil, nil, "Set results.minTests of the Trigger to their number"},
+		"a run passed before":      {"it had as many tests", r, trigger("smoke", minTests(0)), nil, []client.Object{passed}, ""},
+		"a run may pass":           {"it may have as many tests", r, trigger("smoke", minTests(0)), nil, []client.Object{run("going", 9, is(v1alpha1.Running("")))}, ""},
+		"minTests of the class":    {"the class shows how many", r, trigger("smoke", classed), jobOf(complete), []client.Object{class}, ""},
+		"minTests set meanwhile":   {"other things may have changed, too", r, trigger("smoke", minTests(120)), jobOf(trigger("smoke", minTests(0))), nil, "was changed after the run r"},
+		"no Job":                   {"nobody knows what ran", r, trigger("smoke", minTests(120)), &batchv1.Job{}, nil, "The Job of the run r is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{objects: acme(append(tc.others, smoke, tc.run)...)})
+			j := tc.job
+			if j == nil {
+				j = jobOf(tc.trigger)
+			}
+			if j.Name != "" {
+				tc.others = append(tc.others, j)
+			}
+			h := start(t, setup{objects: acme(append(tc.others, tc.trigger, tc.run)...)})
 			c := h.command()
 			c.OnlyFailed = true
 			got, _, err := h.Rerun(t.Context(), c, "r")
-			if (err != nil) != (tc.says != "") || !strings.Contains(message(err), tc.says) {
+			if kindOf(err) == Rejected != (tc.says != "") || !strings.Contains(message(err), tc.says) {
 				t.Fatalf("%s: %v %s", tc.reason, err, message(err))
 			}
 			if err == nil && (got.FailedTestsOf() != "r" || got.Spec.OnlyFailedOf.UID != tc.run.UID) {

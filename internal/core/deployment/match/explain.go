@@ -3,9 +3,9 @@ package match
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // CriterionResult is the result of trying one condition of a Trigger on a notification.
@@ -34,9 +34,5 @@ func list(values []string) string {
 	if more := len(values) - maxListed; more > 0 {
 		quoted = append(quoted, fmt.Sprintf("%d more", more))
 	}
-	last := len(quoted) - 1
-	if last == 0 {
-		return quoted[0]
-	}
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return plaintext.Alternatives(quoted)
 }

@@ -38,6 +38,14 @@ func WithTestsDigest(j *batchv1.Job, digest string) *batchv1.Job {
 	return j
 }
 
+// RecordedDigest returns the digest of the tests that the Job of a run remembers; "": the Job is gone. The Job may be nil.
+func RecordedDigest(j *batchv1.Job, s *v1alpha1.Suite) string {
+	if j == nil || !metav1.IsControlledBy(j, s) {
+		return ""
+	}
+	return j.Annotations[v1alpha1.AnnotationTestsDigest]
+}
+
 // TestsDigest identifies what defines the tests of a run, apart from its name: the template, the variables and what its results require.
 func TestsDigest(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) string {
 	same := &v1alpha1.Suite{Spec: *s.Spec.DeepCopy()}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
@@ -23,19 +24,19 @@ func counted(o Observation, end Decision, _ time.Time) *Decision {
 		if n := expected(o); n > 0 {
 			c.Message += " " + farFewer(o, n)
 		}
-		c.Message += unkept(o.Collected.Summary, o.Suite.Name)
+		c.Message += unkept(o.Collected.Summary, o.Suite)
 	}
 	end.Condition = c
 	return &end
 }
 
 // unkept describes files that could not be uploaded, which do not change how a run ends.
-func unkept(s results.Summary, run string) string {
+func unkept(s results.Summary, run *v1alpha1.Suite) string {
 	if s.Unkept == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Not uploaded, and lost: %s (%s) To have them, repeat the run: postflight runs rerun %s",
-		plaintext.Count(s.Unkept, "file"), s.Problem, run)
+	return fmt.Sprintf(" Not uploaded, and lost: %s (%s) To have them, repeat the run: %s",
+		plaintext.Count(s.Unkept, "file"), s.Problem, rerun.Command(run))
 }
 
 func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {

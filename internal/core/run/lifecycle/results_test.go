@@ -302,7 +302,7 @@ func TestLostFiles(t *testing.T) {
 	c := &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 2, Passed: 2}, Unkept: 3, Problem: "a.png and 2 more were not kept: the store did not answer."}}
 	d := decide(lifecycle.Observation{Suite: aSuite("self", 0), Definition: lifecycle.Definition{Team: aTeam()}, Job: aJob("self"), State: outcome.State{Condition: v1alpha1.Passed("The run passed."), Collected: c}}, t0)
 	want := v1alpha1.Passed("2 tests passed. The run passed. Not uploaded, and lost: 3 files (a.png and 2 more were not kept: the store did not answer.) " +
-		"To have them, repeat the run: postflight runs rerun self")
+		"To have them, repeat the run: postflight runs rerun self -n demo")
 	if diff := cmp.Diff(want, d.Condition); diff != "" {
 		t.Error(diff)
 	}

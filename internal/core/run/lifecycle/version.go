@@ -183,7 +183,8 @@ func (v version) missingIn(w v1alpha1.DeployedWorkload) string {
 func (v version) late(progress string, limit time.Duration) string {
 	what := v.String()
 	d, e := v.deployed(), v.environment.Name
-	check := fmt.Sprintf(" Check what deploys it, which \"postflight environments show %s\" shows, then notify again.", e)
+	check := fmt.Sprintf(" Check what deploys it, which \"postflight environments show %s -n %s\" shows, then notify again.", e,
+		v.environment.Namespace)
 	coming := func(w v1alpha1.DeployedWorkload) bool { return v.matches(w.SHA) }
 	if d == nil || d.SHA == "" || v.matches(d.SHA) || slices.ContainsFunc(d.Workloads, coming) {
 		return fmt.Sprintf("In %s, %s was not complete within %s: %s%s", e, what, plaintext.Duration(limit), progress, check)

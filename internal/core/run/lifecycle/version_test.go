@@ -174,7 +174,7 @@ func TestWhatAwaits(t *testing.T) {
 	behind := has(rollingOut("shop", newCommit, "1 of 3 replicas of the Deployment shop have it."))
 	self := aSuite("self", 2, ofShop(newCommit))
 	check := " It was notified without a deployment type. If it was deployed elsewhere, send one, and set match.deploymentTypes of the " +
-		`Trigger smoke. Check what deploys it, which "postflight environments show staging" shows, then notify again.`
+		`Trigger smoke. Check what deploys it, which "postflight environments show staging -n demo" shows, then notify again.`
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*lifecycle.Observation)

@@ -146,16 +146,17 @@ func quoted(text, otherwise string) string {
 	return otherwise
 }
 
-const logCommand = "postflight runs logs "
+const logCommand = "postflight runs logs"
 
 // logCommands print the log of a run. The command postflight also works with a key of the team, and after the pods are gone.
 func logCommands(j *batchv1.Job, target, options string) string {
-	return fmt.Sprintf(logCommand+"%s %s, or kubectl logs -n %s %s %s", j.Name, options, j.Namespace, target, options)
+	ours := fmt.Sprintf(logCommand+" %s -n %s", j.Name, j.Namespace)
+	return fmt.Sprintf("%s %s, or kubectl logs -n %s %s %[2]s", ours, options, j.Namespace, target)
 }
 
 // WithoutLogCommands returns the message of a run without the sentence that has its logCommands, for a page that shows the log.
 func WithoutLogCommands(message, run string) string {
-	before, _, found := strings.Cut(message, ": "+logCommand+run+" ")
+	before, _, found := strings.Cut(message, strings.Join([]string{":", logCommand, run, ""}, " "))
 	if !found {
 		return message
 	}

@@ -27,7 +27,7 @@ func TestProbeState(t *testing.T) {
 		"it asks": {
 			reason: "The message says what is waited for.", job: func(j *batchv1.Job) { j.Status.Active = 1 },
 			pods: []corev1.Pod{asking(corev1.PodPending, runs)},
-			want: v1alpha1.Starting("Waiting for https://staging.example.com/version to have cafe. Follow it: postflight runs logs smoke-1 -c postflight-ready -f, " +
+			want: v1alpha1.Starting("Waiting for https://staging.example.com/version to have cafe. Follow it: postflight runs logs smoke-1 -n acme -c postflight-ready -f, " +
 				"or kubectl logs -n acme smoke-1-x -c postflight-ready -f"),
 		},
 		"its image is missing": {

@@ -25,7 +25,7 @@ func restarting(p *corev1.Pod) {
 }
 
 const (
-	follow = "The tests are running. Follow them: postflight runs logs smoke-1 -f, or kubectl logs -n acme job/smoke-1 -f"
+	follow = "The tests are running. Follow them: postflight runs logs smoke-1 -n acme -f, or kubectl logs -n acme job/smoke-1 -f"
 	setUp  = "The pod is being set up: volumes, network, images. If that takes long: kubectl describe pod -n acme smoke-1-x"
 )
 
@@ -218,12 +218,12 @@ func TestStartingPod(t *testing.T) {
 		"Fetching": {
 			reason: "A large file takes its time.",
 			pod:    newPod(corev1.PodPending, initContainer(job.FetchContainer, runs), container("test", waits("PodInitializing", ""))),
-			want:   "The input files are being downloaded. Follow it: postflight runs logs smoke-1 -c postflight-fetch -f, or kubectl logs -n acme smoke-1-x -c postflight-fetch -f",
+			want:   "The input files are being downloaded. Follow it: postflight runs logs smoke-1 -n acme -c postflight-fetch -f, or kubectl logs -n acme smoke-1-x -c postflight-fetch -f",
 		},
 		"Initializing": {
 			reason: "So may an init container; a sidecar that runs is no reason to wait.",
 			pod:    newPod(corev1.PodPending, sidecar("proxy", runs), initContainer("migrate", runs), container("test", waits("PodInitializing", ""))),
-			want:   `The init container "migrate" is running. Follow it: postflight runs logs smoke-1 -c migrate -f, or kubectl logs -n acme smoke-1-x -c migrate -f`,
+			want:   `The init container "migrate" is running. Follow it: postflight runs logs smoke-1 -n acme -c migrate -f, or kubectl logs -n acme smoke-1-x -c migrate -f`,
 		},
 		"WithSidecar": {
 			reason: "The tests run beside it.",

@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-const logHint = ". Its log says more: postflight runs logs smoke-1 -c test, or kubectl logs -n acme smoke-1-x -c test"
+const logHint = ". Its log says more: postflight runs logs smoke-1 -n acme -c test, or kubectl logs -n acme smoke-1-x -c test"
 
 var outcomeOfAnEndedJobCases = map[string]struct {
 	reason string
@@ -220,7 +220,7 @@ func TestKeepProblem(t *testing.T) {
 		"Running": {
 			reason: "A pod that runs has no problem any more, and its container may restart later.",
 			now:    job(active(1)), before: blocked,
-			want: "The tests are running. Follow them: postflight runs logs smoke-1 -f, or kubectl logs -n acme job/smoke-1 -f",
+			want: "The tests are running. Follow them: postflight runs logs smoke-1 -n acme -f, or kubectl logs -n acme job/smoke-1 -f",
 		},
 		"NewProblem": {
 			reason: "What the pod says now counts.",

@@ -162,7 +162,7 @@ func TestPlanFailed(t *testing.T) {
 		"exit codes decide":            {aFailedRequest("ppff", trigger(nothing)), "", "reports of its tests decide", ""},
 		"no results":                   {aFailedRequest("ppff", trigger(aTrigger())), "", "reports of its tests decide", ""},
 		"other tests":                  {aFailedRequest("ppff", func(r *request) { r.Digest = "other" }), "", "", "was changed after"},
-		"tests that nobody knows":      {aFailedRequest("ppff", func(r *request) { r.Chain[0].Digest = "" }), "", "", "is gone, so nobody knows"},
+		"tests that nobody knows":      {aFailedRequest("ppff", func(r *request) { r.Chain[0].Digest = "" }), "", "", "is gone, so it is unknown"},
 		"another input":                {aFailedRequest("ppff", func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }), "", "", "input file was uploaded again"},
 		"another commit":               {aFailedRequest("ppff", deploys(aSuite("b1", 30, commit("b")))), "", "", "b was deployed to the Environment"},
 		"another commit after it":      {aFailedRequest("ppff", deploys(aSuite("b1", 90, commit("b")))), "", "", "b was deployed to the Environment"},
@@ -193,6 +193,70 @@ func TestPlanFailed(t *testing.T) {
 			}
 			if got.Plan != nil && got.Plan.Names.Len() != len(tc.names) {
 				t.Errorf("%d names", got.Plan.Names.Len())
+			}
+		})
+	}
+}
+
+// TestFailedObstacle: what could not be green is refused when it is requested, and with the sentence that the run would end with. What may
+// be known later is not refused.
+func TestFailedObstacle(t *testing.T) {
+	type request = rerun.FailedRequest
+	minTests := func(n int32) func(*request) { return func(r *request) { r.Trigger = withMinTests(n) } }
+	runs := func(runs ...*v1alpha1.Suite) func(*request) { return func(r *request) { r.Runs = runs } }
+	going := aSuite("r0", -100, commit("before"), inState(v1alpha1.Running("")))
+	partial := aSuite("r0", -100, commit("before"), inState(v1alpha1.Running("")), func(s *v1alpha1.Suite) {
+		s.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "x", UID: "x"}
+	})
+	paused, someBranches, undecided := withMinTests(4), withMinTests(4), withMinTests(0)
+	paused.Spec.Paused, someBranches.Spec.Match.Branches = true, []string{"main"}
+	undecided.Spec.Results.Require = v1alpha1.RequireNothing
+	trigger := func(t *v1alpha1.Trigger) func(*request) { return func(r *request) { r.Trigger = t } }
+	digest := func(then, now string) func(*request) {
+		return func(r *request) { r.Chain[0].Digest, r.Digest = then, now }
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change []func(*request)
+		says   string
+	}{
+		"all is known":             {"it may be green", nil, ""},
+		"no run passed":            {"nothing shows that the tests are all", []func(*request){minTests(0)}, "Set results.minTests"},
+		"a run may pass":           {"it shows how many tests there are", []func(*request){minTests(0), runs(going)}, ""},
+		"a partial run may pass":   {"it does not show how many", []func(*request){minTests(0), runs(partial)}, "Set results.minTests"},
+		"a run elsewhere may pass": {"it has other tests", []func(*request){minTests(0), runs(aSuite("r0", -9, inEnvironment("production")))}, "Set results.minTests"},
+		"fewer than before":        {"it stopped early", []func(*request){minTests(0), runs(passedRun("r0", 9))}, "it may have stopped early"},
+		"fewer, and one may pass":  {"that may have as few", []func(*request){minTests(0), runs(passedRun("r0", 9), aSuite("r3", -9))}, ""},
+		"fewer than minTests":      {"no other run changes that", []func(*request){minTests(5), runs(going)}, "minTests of the Trigger is 5"},
+		"exit codes decide":        {"no report does", []func(*request){trigger(undecided)}, "reports of its tests decide"},
+		"no results":               {"no report does", []func(*request){trigger(aTrigger())}, "reports of its tests decide"},
+		"a paused Trigger":         {"deployments may be missing", []func(*request){trigger(paused)}, "is paused"},
+		"a Trigger of branches":    {"deployments may be missing", []func(*request){trigger(someBranches)}, "does not match all deployments"},
+		"other tests":              {"the Trigger was changed", []func(*request){digest("d", "other")}, "was changed after"},
+		"the Job is gone":          {"it does not come back", []func(*request){digest("", "d")}, "is gone, so it is unknown"},
+		"unknown tests":            {"who asks cannot read them", []func(*request){digest("", "")}, ""},
+		"another input":            {"the store is not asked", []func(*request){func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }}, ""},
+		"no documents":             {"the store is not asked", []func(*request){func(r *request) { r.Chain[0].Documents = nil }}, ""},
+		"a rollback": {"another commit was there", []func(*request){func(r *request) {
+			r.Ledger = aLedger(r.Chain[0].Suite, answeredAgain(aSuite("b1", -30, commit("b")), 30))
+		}}, "b was deployed to the Environment"},
+		"a chain that broke off": {"it cannot be followed", []func(*request){func(r *request) { r.Chain[0].Suite.UID = "other" }}, "does not exist any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := aFailedRequest("ppff", tc.change...)
+			got := rerun.FailedObstacle(r)
+			if got != "" != (tc.says != "") || !strings.Contains(got, tc.says) {
+				t.Fatalf("%s: %q", tc.reason, got)
+			}
+			if got == "" || strings.Contains(got, "does not exist any more") { // ClaimProblem, which PlanFailed takes for granted
+				return
+			}
+			why, advice, _ := strings.Cut(got, " Repeat all tests: ")
+			if later := rerun.PlanFailed(r); !strings.HasPrefix(later.NotWhole+later.Impossible, why) {
+				t.Errorf("%s: at the request %q, and at the end %q", tc.reason, got, later.NotWhole+later.Impossible)
+			}
+			if advice != "postflight runs rerun r1 -n demo" {
+				t.Errorf("%s: the advice is %q", tc.reason, advice)
 			}
 		})
 	}
@@ -242,9 +306,9 @@ func TestNoVersion(t *testing.T) {
 		"no workloads":      {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, nil, ""},
 		"the same":          {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, shop, ""},
 		"another":           {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, moved, "changed after the run r1: It has b."},
-		"not known then":    {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
-		"not known now":     {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, nil, "Nobody knows whether"},
-		"one in the middle": {[]*v1alpha1.Suite{failedRun("r2", 0, "pf", known), failedRun("r1", 0, "pf")}, shop, "Nobody knows which version the run r1 tested"},
+		"not known then":    {[]*v1alpha1.Suite{failedRun("r1", 0, "pf")}, shop, "It is unknown which version the run r1 tested"},
+		"not known now":     {[]*v1alpha1.Suite{failedRun("r1", 0, "pf", known)}, nil, "It is unknown whether"},
+		"one in the middle": {[]*v1alpha1.Suite{failedRun("r2", 0, "pf", known), failedRun("r1", 0, "pf")}, shop, "It is unknown which version the run r1 tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := rerun.NoVersion(aSuite("r9", 0), tc.chain, tc.now, changed)

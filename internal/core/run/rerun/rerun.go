@@ -55,9 +55,14 @@ func NextProblem(existing, desired *v1alpha1.Suite) string {
 		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name,
 			whichTests(existing))
 	default:
-		return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun that one: postflight runs rerun %s",
-			existing.Name, whichTests(existing), existing.State(), existing.Name)
+		return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun that one: %s",
+			existing.Name, whichTests(existing), existing.State(), Command(existing))
 	}
+}
+
+// Command reruns all tests of a run.
+func Command(s *v1alpha1.Suite) string {
+	return fmt.Sprintf("postflight runs rerun %s -n %s", s.Name, s.Namespace)
 }
 
 func whichTests(s *v1alpha1.Suite) string {
@@ -116,6 +121,6 @@ func Advice(s *v1alpha1.Suite, there *ledger.Deployment) string {
 	case !there.Run.Finished():
 		return fmt.Sprintf("The run %s tests what is there. %s", there.Run.Name, ifBack)
 	default:
-		return fmt.Sprintf("To test what is there: postflight runs rerun %s. %s", there.Run.Name, ifBack)
+		return fmt.Sprintf("To test what is there: %s. %s", Command(there.Run), ifBack)
 	}
 }

@@ -101,6 +101,13 @@ func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite
 	return last
 }
 
+// MayPass reports whether LastPassed may find another run once that has ended.
+func MayPass(s *v1alpha1.Suite, runs []*v1alpha1.Suite) bool {
+	return slices.ContainsFunc(runs, func(other *v1alpha1.Suite) bool {
+		return !other.Finished() && other.Spec.OnlyFailedOf == nil && sameTests(s, other)
+	})
+}
+
 // sameTests reports whether two runs should have the same tests.
 func sameTests(s, other *v1alpha1.Suite) bool {
 	return other.Name != s.Name && other.Spec.Trigger.UID == s.Spec.Trigger.UID && other.Spec.Environment == s.Spec.Environment &&

@@ -1,6 +1,9 @@
 package plaintext
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Count writes a number of things: 1 test, 2 tests.
 func Count[N int | int32 | int64](n N, noun string) string {
@@ -12,3 +15,12 @@ func Count[N int | int32 | int64](n N, noun string) string {
 
 // Share writes a part of a number of things: 6 of 7 runs.
 func Share(part, all int, noun string) string { return fmt.Sprintf("%d of %s", part, Count(all, noun)) }
+
+// Alternatives writes a list: a, b or c.
+func Alternatives(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

@@ -126,8 +126,8 @@ func testsFailure(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &exchange.Failure{Code: "test_not_found", Cause: err,
 			Message: "Test not found: no run of these days has a test of that name. Names are compared " +
-				"exactly; GET /api/v0/tests?search= looks for a part of one. Tests are known from runs that ended a few seconds ago, and whose " +
-				"Trigger has results."}
+				"exactly. To look for a part of one: postflight tests list PART. Tests are known from runs that ended a few seconds ago, and " +
+				"whose Trigger has results."}
 	}
 	if unavailable, ok := errors.AsType[*history.ArchiveError](err); ok {
 		return &exchange.Failure{Code: "store_unavailable", Cause: err,

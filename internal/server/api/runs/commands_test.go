@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/test/apitest"
+	"github.com/postflight-dev/postflight/test/suites"
 )
 
 func command(id, verb string) *http.Request {
@@ -90,11 +91,18 @@ func TestRerunFailed(t *testing.T) {
 		failed(s)
 		s.Status.Results.OnlyTestsFailed = false
 	}
-	smoke := apitest.Trigger("smoke")
-	smoke.UID = "uid-smoke"
-	ofTrigger := func(s *v1alpha1.Suite) { s.Spec.Trigger.UID, s.Spec.Deployment.SHA = smoke.UID, "5ca1ab1e" }
-	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(smoke, stored("ended", 1, failed, ofTrigger),
-		stored("crashed", 1, crashed, ofTrigger), stored("passed", 1, ofTrigger))})
+	smoke, visual := apitest.Trigger("smoke"), apitest.Trigger("visual")
+	smoke.UID, smoke.Spec.Results = "uid-smoke", &v1alpha1.Results{MinTests: 120}
+	visual.UID, visual.Spec.Results = "uid-visual", &v1alpha1.Results{}
+	of := func(t *v1alpha1.Trigger) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) {
+			s.Spec.Trigger, s.Spec.Deployment.SHA = v1alpha1.TriggerReference{Name: t.Name, UID: t.UID}, "5ca1ab1e"
+		}
+	}
+	ended, endless := stored("ended", 1, failed, of(smoke)), stored("endless", 1, failed, of(visual))
+	staging := apitest.EnvironmentNamed("staging")
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(smoke, visual, ended, endless, suites.JobOf(ended, smoke, staging),
+		suites.JobOf(endless, visual, staging), stored("crashed", 1, crashed, of(smoke)), stored("passed", 1, of(smoke)))})
 	h.Validate = true
 	first := h.Exchange(command("ended", "rerun?failed=true"))
 	again := h.Exchange(command("ended", "rerun?failed=true"))
@@ -113,6 +121,7 @@ func TestRerunFailed(t *testing.T) {
 		"ended/rerun?failed=1":      {400, "invalid_request", "Send failed as true or false."},
 		"crashed/rerun?failed=true": {409, "refused", "More than tests failed"},
 		"passed/rerun?failed=true":  {409, "refused", "it passed"},
+		"endless/rerun?failed=true": {409, "refused", "Set results.minTests of the Trigger"},
 	} {
 		id, verb, _ := strings.Cut(path, "/")
 		if w := h.Exchange(command(id, verb)); w.Code != want.status || apitest.Decode[httpapi.Problem](t, w).FailureCode != want.code ||

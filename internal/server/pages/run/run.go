@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -111,18 +112,18 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
 	if !r.Act {
-		d.onlyRead(r.SignedIn)
+		d.onlyRead(s, r.SignedIn)
 	}
 	return d, run, nil
 }
 
 // onlyRead removes the buttons, and shows people of the team the same command for a terminal.
-func (d *runData) onlyRead(signedIn bool) {
+func (d *runData) onlyRead(s *v1alpha1.Suite, signedIn bool) {
 	switch {
 	case signedIn && d.CanCancel:
-		d.Command = "postflight runs cancel " + d.ID
+		d.Command = fmt.Sprintf("postflight runs cancel %s -n %s", d.ID, d.Namespace)
 	case signedIn && d.CanRerun:
-		d.Command = "postflight runs rerun " + d.ID
+		d.Command = rerun.Command(s)
 	}
 	d.CanCancel, d.CanRerun, d.CanRerunFailed = false, false, false
 }
