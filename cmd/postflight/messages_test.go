@@ -102,19 +102,12 @@ func commandProblem(command string, namespaced bool) string {
 		}
 		return ""
 	}
-	cmd, rest, err := newRoot().Find(words[1:])
+	cmd, err := parsed(words[1:])
 	if err != nil {
 		return err.Error()
 	}
-	if cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-		return "unknown command " + rest[0]
-	}
-	if len(rest) == 0 && cmd.Args != nil { // names the command
+	if cmd.Flags().NFlag() == 0 && cmd.Flags().NArg() == 0 && cmd.Args != nil { // names the command
 		return ""
-	}
-	cmd.InitDefaultHelpFlag()
-	if err := cmd.ParseFlags(rest); err != nil {
-		return err.Error()
 	}
 	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
 		return err.Error()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/postflight-dev/postflight/test/docs"
 )
 
@@ -108,25 +110,32 @@ func check(line string, whole bool) error {
 	for i := range args {
 		args[i] = strings.Trim(args[i], `"'`)
 	}
-	root := newRoot()
-	root.SetOut(io.Discard)
-	cmd, rest, err := root.Find(args)
+	if slices.Contains(args, "…") || slices.Contains(args, "...") {
+		_, _, err := newRoot().Find(args)
+		return err
+	}
+	cmd, err := parsed(args)
 	if err != nil {
 		return err
-	}
-	if slices.Contains(rest, "…") || slices.Contains(rest, "...") {
-		return nil
-	}
-	cmd.InitDefaultHelpFlag()
-	if err := cmd.ParseFlags(rest); err != nil {
-		return err
-	}
-	given := cmd.Flags().Args()
-	if cmd.HasAvailableSubCommands() && len(given) > 0 && !cmd.Runnable() {
-		return fmt.Errorf("%s has no command %s", cmd.CommandPath(), given[0])
 	}
 	if !whole || !cmd.Runnable() {
 		return nil
 	}
-	return cmd.ValidateArgs(given)
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// parsed returns the command that arguments name, with their flags, which it has to accept.
+func parsed(args []string) (*cobra.Command, error) {
+	root := newRoot()
+	root.SetOut(io.Discard)
+	root.InitDefaultCompletionCmd(args...)
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.HasAvailableSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		return nil, fmt.Errorf("unknown command %s %s", cmd.CommandPath(), rest[0])
+	}
+	cmd.InitDefaultHelpFlag()
+	return cmd, cmd.ParseFlags(rest)
 }
