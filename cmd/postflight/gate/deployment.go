@@ -107,8 +107,8 @@ func (d *Deployment) notification() (client.Notification, error) {
 
 // sameCommit reports whether the flags name the commit of the CI system.
 func (d *Deployment) sameCommit(detected ci.Context) bool {
-	named := commit.Commit{Repository: cmp.Or(d.repository, detected.Repository), Revision: d.SHA}
-	return named.Same(commit.Commit{Repository: detected.Repository, Revision: detected.SHA})
+	named := commit.New(cmp.Or(d.repository, detected.Repository), "", d.SHA)
+	return named.Same(commit.New(detected.Repository, "", detected.SHA))
 }
 
 func parseVariables(pairs []string) (map[string]string, error) {

@@ -109,7 +109,7 @@ func branchOfDeployment(event gitHubEvent) string {
 }
 
 // same compares revisions of the repository of the job.
-func same(a, b string) bool { return commit.Commit{Revision: a}.Same(commit.Commit{Revision: b}) }
+func same(a, b string) bool { return commit.New("", "", a).Same(commit.New("", "", b)) }
 
 // branchOf returns "" for a tag.
 func branchOf(env Getenv) string {
