@@ -129,17 +129,22 @@ type Tile struct {
 // trailLength is how many results a tile shows.
 const trailLength = 12
 
-// Board has a tile for each Trigger and Environment, those that need a look first. The runs come newest first.
+// Board has a tile for each Trigger, Environment and service, those that need a look first. The runs come newest first.
 func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Tile {
-	type pair struct{ trigger, environment string }
-	byPair := groupBy(runs, func(s *v1alpha1.Suite) pair { return pair{s.Spec.Trigger.Name, s.Spec.Environment} })
+	type place struct{ trigger, environment, service string }
+	byPlace, ran := groupBy(runs, func(s *v1alpha1.Suite) place {
+		return place{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Service}
+	}), map[place]bool{}
+	for p := range byPlace {
+		ran[place{p.trigger, p.environment, ""}] = true
+	}
 	for _, t := range triggers { // those without a run get a tile too
-		if p := (pair{t.Name, t.Spec.Environment}); byPair[p] == nil {
-			byPair[p] = []*v1alpha1.Suite{}
+		if p := (place{t.Name, t.Spec.Environment, ""}); !ran[p] {
+			byPlace[p] = []*v1alpha1.Suite{}
 		}
 	}
 	var tiles []Tile
-	for p, runs := range byPair {
+	for p, runs := range byPlace {
 		tile := Tile{Row: Row{Trigger: p.trigger, Environment: p.environment, State: NoRun}}
 		if len(runs) > 0 {
 			tile = tileOf(runs, now)
@@ -147,7 +152,7 @@ func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) 
 		tiles = append(tiles, tile)
 	}
 	slices.SortFunc(tiles, func(a, b Tile) int {
-		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Trigger, b.Trigger))
+		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Name(), b.Name()))
 	})
 	return tiles
 }

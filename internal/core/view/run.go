@@ -109,7 +109,7 @@ func RunOf(o Subject, now time.Time) Run {
 }
 
 // Title is what the run is, in the words of its team.
-func (r Run) Title() string { return r.Trigger + " on " + r.Environment }
+func (r Run) Title() string { return r.Name() + " on " + r.Environment }
 
 // maxChain bounds the runs on a page that superseded each other.
 const maxChain = 20

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Commit is what a deployment brings. Both parts may be empty: a notification need not name them.
@@ -49,6 +50,25 @@ type Part struct {
 
 // PartOf returns a service of a repository.
 func PartOf(repository, service string) Part { return Part{repository, service} }
+
+// String names the service and its repository for people, as far as they are known. Anyone may have written the names.
+func (p Part) String() string {
+	repository, service := plaintext.Line(p.Repository, maxRepository), plaintext.Line(p.Service, maxService)
+	switch {
+	case service == "":
+		return repository
+	case repository == "":
+		return service
+	default:
+		return service + " in " + repository
+	}
+}
+
+// The bounds of the schema, in bytes.
+const (
+	maxRepository = 256
+	maxService    = 128
+)
 
 // Key is equal for all spellings of a part.
 func (p Part) Key() Part { return Part{RepositoryKey(p.Repository), p.Service} }

@@ -19,6 +19,7 @@ const (
 	variableSuiteID     = "POSTFLIGHT_SUITE_ID"
 	variableBranch      = "POSTFLIGHT_BRANCH"
 	variableSHA         = "POSTFLIGHT_SHA"
+	variableService     = "POSTFLIGHT_SERVICE" // of the repository; empty: the whole
 	variableEnvironment = "POSTFLIGHT_ENVIRONMENT"
 )
 
@@ -36,6 +37,7 @@ func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) 
 	all[variableSuiteID] = s.Name
 	all[variableBranch] = s.Spec.Deployment.Branch
 	all[variableSHA] = s.Spec.Deployment.SHA
+	all[variableService] = s.Spec.Deployment.Service
 	all[variableEnvironment] = s.Spec.Environment
 	if parent := runtrace.ContextOfTests(s); parent != "" {
 		all[variableTraceparent] = parent

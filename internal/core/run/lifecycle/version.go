@@ -43,7 +43,7 @@ func (v version) unnamed() string {
 	notified, named, correct := "The notification names no repository", ledger.Repositories(v.environment), "the repository"
 	switch services := ledger.Services(v.environment, v.Repository); {
 	case v.Service != "" && len(services) > 0:
-		notified, named, correct = "The notification names the service "+suite.PartName(v.Part), services, "the service"
+		notified, named, correct = "The notification names the service "+v.Part.String(), services, "the service"
 	case v.Repository != "":
 		notified = "The notification names the repository " + suite.ShownRepository(v.Repository)
 	}
@@ -100,7 +100,7 @@ func awaitDeployment(o Observation, v version, progress string, now time.Time) *
 
 // String names the version as the object of a sentence.
 func (v version) String() string {
-	part := suite.PartName(v.Part)
+	part := v.Part.String()
 	switch {
 	case part == "":
 		return cmp.Or(suite.ShownSHA(v.sha), "the rollout")

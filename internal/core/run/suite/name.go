@@ -99,30 +99,17 @@ func VariablesDigest(variables map[string]string) string {
 
 // The bounds of the schema, in bytes.
 const (
-	maxCommit     = 128 // and of a service
+	maxCommit     = 128
 	maxRepository = 256
 )
 
 // CommitName names a commit as the subject of a sentence.
 func CommitName(c commit.Commit) string {
 	revision := cmp.Or(ShownSHA(c.Revision), "another version")
-	if part := PartName(c.Part); part != "" {
+	if part := c.Part.String(); part != "" {
 		return revision + " of " + part
 	}
 	return revision
-}
-
-// PartName names a service and its repository, as far as they are known.
-func PartName(p commit.Part) string {
-	repository, service := ShownRepository(p.Repository), plaintext.Line(p.Service, maxCommit)
-	switch {
-	case service == "":
-		return repository
-	case repository == "":
-		return service
-	default:
-		return service + " in " + repository
-	}
 }
 
 // ShownSHA shortens a commit that anyone may have written.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 )
@@ -21,6 +22,8 @@ type payload struct {
 	Deployment struct {
 		SHA string `json:"sha"`
 		Ref string `json:"ref"`
+		// Payload is what the creator wrote.
+		Payload jsontext.Value `json:"payload"`
 	} `json:"deployment"`
 	DeploymentStatus deploymentStatus `json:"deployment_status"`
 	WorkflowRun      *workflowRun     `json:"workflow_run"`
