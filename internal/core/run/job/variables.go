@@ -19,11 +19,14 @@ const (
 	variableSuiteID     = "POSTFLIGHT_SUITE_ID"
 	variableBranch      = "POSTFLIGHT_BRANCH"
 	variableSHA         = "POSTFLIGHT_SHA"
-	variableService     = "POSTFLIGHT_SERVICE" // of the repository; empty: the whole
 	variableEnvironment = "POSTFLIGHT_ENVIRONMENT"
 )
 
-const variableTraceparent = "TRACEPARENT" // read by tools of OpenTelemetry
+// The variables that a container has if there is anything to say.
+const (
+	variableService     = "POSTFLIGHT_SERVICE"
+	variableTraceparent = "TRACEPARENT" // read by tools of OpenTelemetry
+)
 
 // variables of a run; later ones win.
 func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) map[string]string {
@@ -37,8 +40,10 @@ func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) 
 	all[variableSuiteID] = s.Name
 	all[variableBranch] = s.Spec.Deployment.Branch
 	all[variableSHA] = s.Spec.Deployment.SHA
-	all[variableService] = s.Spec.Deployment.Service
 	all[variableEnvironment] = s.Spec.Environment
+	if service := s.Spec.Deployment.Service; service != "" {
+		all[variableService] = service
+	}
 	if parent := runtrace.ContextOfTests(s); parent != "" {
 		all[variableTraceparent] = parent
 	}

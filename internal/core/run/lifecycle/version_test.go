@@ -340,6 +340,17 @@ func TestMetricsCountFromTheVersion(t *testing.T) {
 	}
 }
 
+// TestRunOfAnotherService: the same, if the workloads are of other services.
+func TestRunOfAnotherService(t *testing.T) {
+	e := ofService(has(rolledOut("cart", newCommit)), "cart")
+	o := lifecycle.Observation{Suite: aSuite("self", 2, ofShop(newCommit)), Definition: defined(ready(aTrigger()), e)}
+	o.Suite.Spec.Deployment.Service = "search"
+	want := "The notification names the service search in acme/shop, and the workloads of staging are of cart, so nothing shows"
+	if d := decide(o, t0); d.Condition.Reason != v1alpha1.ReasonError || !strings.Contains(d.Condition.Message, want) {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestRunOfOtherCode: a run does not wait for the version of a repository that no workload is of, and does not start without it either.
 func TestRunOfOtherCode(t *testing.T) {
 	for repository, says := range map[string]string{
