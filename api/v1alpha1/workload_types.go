@@ -49,7 +49,7 @@ type Workload struct {
 
 	// service of the repository that this is, as notifications name it, such as cart. Leave it out if the repository is deployed as a whole.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^\S(.*\S)?$`
+	// +kubebuilder:validation:Pattern=`^(\S(.*\S)?)?$`
 	// +kubebuilder:validation:MaxLength=128
 	Service string `json:"service,omitempty"`
 

@@ -98,8 +98,8 @@ func (r *Reconciler) send(ctx context.Context, o workloads.Observed, d v1alpha1.
 	rollout := Rollout{Environment: o.Environment.Name, Key: workloads.RolloutKey(d)}
 	outcome, ok := r.Notify(ctx, o.Team, workloads.Notification(o.Environment, d), rollout)
 	if ok {
-		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "service", d.Service, "sha", d.SHA, "started", outcome.Started, "existing",
-			outcome.Existing, "problems", outcome.Problems)
+		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "service", d.Service, "sha", d.SHA,
+			"started", outcome.Started, "existing", outcome.Existing, "problems", outcome.Problems)
 		r.record(o.Environment, d, outcome)
 	}
 	return ok

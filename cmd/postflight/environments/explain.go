@@ -217,7 +217,8 @@ func withProblem(problem string) string {
 func repositoryRows(r workloads.ExplainedRepository) [][]string {
 	name := cmp.Or(r.Repository, "not named")
 	rows := cli.WithValue([][]string{
-		{"Repository:", name}, {"Service:", r.Service}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message},
+		{"Repository:", name}, {"Service:", r.Service}, {"Commit:", r.SHA}, {"Branch:", r.Branch},
+		{"Type:", r.DeploymentType}, {"Starts:", r.Message},
 	})
 	rows = slices.Insert(rows, 0, []string{""})
 	if r.SHA != "" && len(r.Triggers) == 0 {

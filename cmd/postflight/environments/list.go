@@ -21,8 +21,8 @@ func newList() *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List Environments with what is deployed there",
-		Long: `Lists Environments by name, with a line for each repository, and each service of one, that is deployed there. AGE is since when, and ROLLOUT whether all
-workloads run the commit. Below are those that are on hold, or that have to settle.
+		Long: `Lists Environments by name, with a line for each repository, and each service of one, that is deployed there. AGE is since
+when, and ROLLOUT whether all workloads run the commit. Below are those that are on hold, or that have to settle.
 
 ` + twoWays,
 		Example: `  postflight environments list
@@ -80,7 +80,8 @@ func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
 		}
 		for _, d := range deployed {
 			rows = append(rows, []string{
-				e.Namespace, e.Name, cli.OrDash(commit.PartOf(d.Repository, d.Service).String()), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
+				e.Namespace, e.Name, cli.OrDash(commit.PartOf(d.Repository, d.Service).String()), commitOf(d),
+				cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
 			})
 		}
 	}

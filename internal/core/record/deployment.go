@@ -17,7 +17,8 @@ import (
 )
 
 // Deployment is what the archive keeps of a deployment, as a line of JSON. It begins with the deployment, and ends with the next one of the
-// repository and service, so that it needs no second write. Since is always later than in the deployment before, even if a clock was set back.
+// repository and service, so that it needs no second write. Since is always later than in the deployment before, even if a
+// clock was set back.
 type Deployment struct {
 	Team        string `json:"team"`
 	Namespace   string `json:"namespace"`
@@ -216,8 +217,8 @@ func (d Deployment) withoutTime() Deployment {
 	return d
 }
 
-// DeployedAt returns the line of each repository and service that was deployed at a time, by their names. Of two about one deployment, the second is
-// newer.
+// DeployedAt returns the line of each repository and service that was deployed at a time, by their names. Of two about one deployment, the
+// second is newer.
 func DeployedAt(lines []Deployment, at time.Time) (all []Deployment) {
 	newest := map[commit.Part]Deployment{}
 	for _, d := range lines {

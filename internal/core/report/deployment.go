@@ -24,7 +24,8 @@ type Deployment struct {
 // DeploymentOf returns the deployment that shows a run and the runs of other Triggers and services. The id is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
-		return s.Spec.Environment == self.Suite.Spec.Environment && commit.Of(s.Spec.Deployment).SameRevision(commit.Of(self.Suite.Spec.Deployment))
+		return s.Spec.Environment == self.Suite.Spec.Environment &&
+			commit.Of(s.Spec.Deployment).SameRevision(commit.Of(self.Suite.Spec.Deployment))
 	}
 	runs := related(self, others, showsDeployments, same)
 	target, _ := TargetOf(self.Suite, self.Trigger)

@@ -142,8 +142,8 @@ func refusal(f httpapi.CollectFile, beside usage) string {
 	}
 }
 
-// previousResults returns those of the last run of the Trigger, Environment and service that the store has; nil if there are none. It lacks those
-// of a run that ended while it was unavailable.
+// previousResults returns those of the last run of the Trigger, Environment and service that the store has; nil if there are none. It
+// lacks those of a run that ended while it was unavailable.
 func (s *Signer) previousResults(ctx context.Context, r *Run) (*httpapi.PreviousResults, error) {
 	for _, last := range s.Runs.WithResults(r.Suite) {
 		urls, err := s.Store.SignPreviousResults(ctx, record.Of(r.Team.Name, last))

@@ -188,7 +188,8 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
 	current := commit.New(d.Repository, d.Service, d.SHA)
 	for _, other := range l.all {
-		if other.At.After(last) && other.Covers(current) && other.Service == d.Service && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
+		same := other.Covers(current) && other.Service == d.Service
+		if same && other.At.After(last) && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
 			last = other.At
 		}
 	}

@@ -27,8 +27,8 @@ func (n Notified) WasElsewhere(revision string, second time.Time) bool {
 	})
 }
 
-// Notified returns what was notified of each repository and service, by the key of the part. Rollouts, and notifications without a revision, are left
-// out. A preview at a URL of its own does not replace what is at the URL of the Environment.
+// Notified returns what was notified of each repository and service, by the key of the part. Rollouts, and notifications without a
+// revision, are left out. A preview at a URL of its own does not replace what is at the URL of the Environment.
 func (l *Ledger) Notified() map[commit.Part]Notified {
 	all := map[commit.Part]Notified{}
 	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }

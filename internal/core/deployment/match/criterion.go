@@ -22,8 +22,8 @@ func (simple) weight() int         { return 0 }
 func (simple) keys() [][]bucketKey { return nil }
 
 // definitions are in the order in which they are explained. The function compile returns nil if the Trigger does not set the field; its
-// error continues the sentence "spec.match.<field> ...". The last column says whether the condition may leave out a deployment that replaces
-// one that it matches: repositories do not replace each other, and an Environment usually has one deployment type.
+// error continues the sentence "spec.match.<field> ...". The last column says whether the condition may leave out a deployment that
+// replaces one that it matches: repositories do not replace each other, and an Environment usually has one deployment type.
 var definitions = []struct {
 	field   string
 	compile func(*v1alpha1.TriggerSpec) (criterion, error)

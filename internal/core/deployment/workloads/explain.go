@@ -121,7 +121,8 @@ func (x *Explained) addProblem(p Problem) {
 
 func explainWorkload(o Observed, w v1alpha1.Workload) ExplainedWorkload {
 	source := SourceOf(o.Environment, w)
-	x := ExplainedWorkload{Workload: workloadTitle(w, source), Repository: w.Repository, Service: w.Service, Notify: w.Notify, Objects: []ExplainedObject{}}
+	x := ExplainedWorkload{Workload: workloadTitle(w, source), Repository: w.Repository, Service: w.Service, Notify: w.Notify,
+		Objects: []ExplainedObject{}}
 	for _, f := range sorted(o.Found) {
 		if f.Object == nil || !reflect.DeepEqual(f.Workload, w) { // workloads of an Environment have no names of their own
 			continue

@@ -128,8 +128,8 @@ func tooMany(w v1alpha1.Workload) string {
 	if w.Service != "" {
 		part = fmt.Sprintf("the service %q of %s", w.Service, part)
 	}
-	return fmt.Sprintf("More than %d objects have %s. Only the first are looked at: name fewer, or give them several repositories or services.",
-		MaxWorkloads, part)
+	return fmt.Sprintf("More than %d objects have %s. Only the first are looked at: name fewer, or give them several repositories or "+
+		"services.", MaxWorkloads, part)
 }
 
 // sorted orders objects as they are shown, because caches list them in no order, and only the first count.

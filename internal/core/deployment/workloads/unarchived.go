@@ -68,6 +68,7 @@ func merged(all []v1alpha1.EarlierDeployment) []v1alpha1.EarlierDeployment {
 	}
 	last, before := most[len(most)-1], most[len(most)-2]
 	all = slices.Clone(all)
-	all[before] = v1alpha1.EarlierDeployment{Repository: all[before].Repository, Service: all[before].Service, Since: all[before].Since, Unknown: true}
+	kept := all[before]
+	all[before] = v1alpha1.EarlierDeployment{Repository: kept.Repository, Service: kept.Service, Since: kept.Since, Unknown: true}
 	return slices.Delete(all, last, last+1)
 }

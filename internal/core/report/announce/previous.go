@@ -114,7 +114,8 @@ func counts(s *v1alpha1.Suite) bool {
 
 func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 	return v1alpha1.EnvironmentOutcome{
-		Environment: s.Spec.Environment, Service: s.Spec.Deployment.Service, Suite: s.Name, State: s.State(), CompletionTime: metav1.NewTime(endOf(s)),
+		Environment: s.Spec.Environment, Service: s.Spec.Deployment.Service, Suite: s.Name, State: s.State(),
+		CompletionTime: metav1.NewTime(endOf(s)),
 	}
 }
 

@@ -106,7 +106,7 @@ const (
 // CommitName names a commit as the subject of a sentence.
 func CommitName(c commit.Commit) string {
 	revision := cmp.Or(ShownSHA(c.Revision), "another version")
-	if part := c.Part.String(); part != "" {
+	if part := c.String(); part != "" {
 		return revision + " of " + part
 	}
 	return revision

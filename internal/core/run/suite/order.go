@@ -89,8 +89,8 @@ func UnfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Sui
 	}))
 }
 
-// LastPassed returns the other run of the same Trigger, Environment, service and variables that passed last and whose tests were counted, or nil.
-// One that repeated only failed tests has not run all.
+// LastPassed returns the other run of the same Trigger, Environment, service and variables that passed last and whose tests were counted,
+// or nil. One that repeated only failed tests has not run all.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
 		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil

@@ -170,7 +170,7 @@ func earlier(a, b time.Time) time.Time {
 func events(deployments []deployment, tests []*v1alpha1.Suite, now time.Time) []Event {
 	all := make([]Event, 0, len(deployments)+len(tests))
 	for _, p := range deployments {
-		all = append(all, Event{What: p.Part.String(), Commit: commit.ShortSHA(p.sha), Branch: p.branch, From: view.TimeOf(p.from, now),
+		all = append(all, Event{What: p.String(), Commit: commit.ShortSHA(p.sha), Branch: p.branch, From: view.TimeOf(p.from, now),
 			To: view.TimeOf(p.to, now)})
 	}
 	for _, s := range tests {

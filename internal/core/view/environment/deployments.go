@@ -20,8 +20,9 @@ type deployment struct {
 	from, to    time.Time // to is zero: it is there now
 }
 
-// deploymentsOf returns what was deployed, by repository and service, and then by time. What is deployed now, and was just before, is known from the
-// status, and the rest from the archive, or else from the runs that notifications started. Those are of the Environment, newest first.
+// deploymentsOf returns what was deployed, by repository and service, and then by time. What is deployed now, and was just before, is known
+// from the status, and the rest from the archive, or else from the runs that notifications started. Those are of the Environment, newest
+// first.
 func deploymentsOf(e *v1alpha1.Environment, runs []*v1alpha1.Suite, archived []httpapi.Deployment) []deployment {
 	byPart := announced(e, runs)
 	exact := inArchive(archived)

@@ -50,7 +50,7 @@ func (s stretch) place(window stretch) (x, width float64) {
 func deploymentLanes(deployments []deployment, window stretch, now time.Time) (lanes []Lane) {
 	for i, p := range deployments {
 		if i == 0 || !p.SamePart(deployments[i-1].Part) {
-			lanes = append(lanes, Lane{Name: p.Part.String(), Height: deploymentPitch})
+			lanes = append(lanes, Lane{Name: p.String(), Height: deploymentPitch})
 		}
 		bar := LaneBar{Key: "present", Label: cmp.Or(commit.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2,
 			Height: deploymentHeight}
