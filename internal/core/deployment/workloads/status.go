@@ -57,11 +57,8 @@ func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
 	before, after := byPart(o.Environment.Status.Deployed), map[commit.Part]v1alpha1.Deployed{}
 	notified := ledger.Of(o.Environment, o.Suites).Notified()
 	workloads, says, problems := observe(o, func(p commit.Part, sha string) string {
-		known := append(notified[p].Revisions, before[p].SHA)
-		if p.Service != "" { // a notification may be about the whole repository
-			known = append(known, notified[commit.PartOf(p.Repository, "")].Revisions...)
-		}
-		return completeSHA(sha, known...)
+		whole := notified[commit.PartOf(p.Repository, "")].Revisions // it may be about any service
+		return completeSHA(sha, slices.Concat(notified[p].Revisions, []string{before[p].SHA}, whole)...)
 	})
 	for _, p := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(workloads)),
 		slices.Collect(maps.Keys(notified))) {
