@@ -37,7 +37,8 @@ type EnvironmentSettling struct {
 // Deployed is what an Environment has of a repository.
 type Deployed struct {
 	Repository     string              `json:"repository,omitempty"`
-	SHA            string              `json:"sha,omitempty"` // absent if workloads that belong together have several
+	Service        string              `json:"service,omitempty"` // of the repository; empty: the whole
+	SHA            string              `json:"sha,omitempty"`     // absent if workloads that belong together have several
 	Branch         string              `json:"branch,omitempty"`
 	DeploymentType string              `json:"deploymentType,omitempty"`
 	URL            string              `json:"url,omitempty"`        // of a preview; absent if it is the URL of the Environment
@@ -82,7 +83,8 @@ type EnvironmentList struct {
 // Deployment is what an Environment had of a repository for some time.
 type Deployment struct {
 	Repository     string             `json:"repository,omitempty"`
-	SHA            string             `json:"sha,omitempty"` // absent if it is not known, or if workloads that belong together had several
+	Service        string             `json:"service,omitempty"` // of the repository; empty: the whole
+	SHA            string             `json:"sha,omitempty"`     // absent if it is not known, or if workloads that belong together had several
 	Branch         string             `json:"branch,omitempty"`
 	DeploymentType string             `json:"deploymentType,omitempty"`
 	Since          time.Time          `json:"since"`

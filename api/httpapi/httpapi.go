@@ -20,6 +20,7 @@ type Notification struct {
 	DeduplicationKey     string            `json:"deduplication_key,omitempty"`
 	EphemeralEnvironment bool              `json:"ephemeral_environment,omitempty"`
 	Repository           string            `json:"repository,omitempty"`          // owner/name, or group/subgroup/name
+	Service              string            `json:"service,omitempty"`             // at most 128 bytes; absent: the whole repository
 	PullRequestNumber    int               `json:"pull_request_number,omitempty"` // or of the merge request
 	PipelineID           int               `json:"pipeline_id,omitempty"`         // of GitLab, that the check belongs to
 }

@@ -54,6 +54,7 @@ type ReplayChange struct {
 	Way         string    `json:"way"` // api, event or workload
 
 	Repository        string `json:"repository,omitempty"`
+	Service           string `json:"service,omitempty"`
 	Branch            string `json:"branch,omitempty"`
 	SHA               string `json:"sha,omitempty"`
 	DeploymentType    string `json:"deploymentType,omitempty"`

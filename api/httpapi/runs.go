@@ -22,6 +22,7 @@ type Run struct {
 	CommitMessage     string `json:"commitMessage,omitempty"` // its first line
 	CommitAuthor      string `json:"commitAuthor,omitempty"`
 	Repository        string `json:"repository,omitempty"`
+	Service           string `json:"service,omitempty"`
 	PullRequestNumber int64  `json:"pullRequestNumber,omitempty"`
 
 	Attempt      int32  `json:"attempt"`

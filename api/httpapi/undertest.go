@@ -9,6 +9,7 @@ type UnderTest struct {
 // TestedWorkload is an object that ran in the Environment.
 type TestedWorkload struct {
 	Repository string           `json:"repository,omitempty"`
+	Service    string           `json:"service,omitempty"`
 	Kind       string           `json:"kind"`
 	Namespace  string           `json:"namespace"`
 	Name       string           `json:"name,omitempty"`

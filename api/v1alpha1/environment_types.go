@@ -140,7 +140,7 @@ type EnvironmentStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// deployed is what the Environment has of each repository, by its name: at most 50, of which the oldest go.
+	// deployed is what the Environment has of each repository and service, by their names: at most 50, of which the oldest go.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50

@@ -124,6 +124,12 @@ type EnvironmentOutcome struct {
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
+	// service that it tested; empty: the whole repository.
+	// +optional
+	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
+
 	// suite is the name of the run.
 	// +required
 	// +kubebuilder:validation:MaxLength=253

@@ -192,6 +192,11 @@ type Deployment struct {
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository,omitempty"`
 
+	// service of the repository that was deployed, such as cart; at most 128 bytes. Empty: the whole repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
+
 	// pullRequestNumber of the pull or merge request that was deployed.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -237,9 +242,10 @@ func (s *Suite) IsOf(t *Trigger) bool {
 }
 
 // SameTest reports whether two runs are of the same test, as people see it: a Trigger that was created again under its name keeps its
-// checks and its history.
+// checks and its history. Each service of a repository has its own.
 func (s *Suite) SameTest(other *Suite) bool {
-	return s.Spec.Trigger.Name == other.Spec.Trigger.Name && s.Spec.Environment == other.Spec.Environment
+	return s.Spec.Trigger.Name == other.Spec.Trigger.Name && s.Spec.Environment == other.Spec.Environment &&
+		s.Spec.Deployment.Service == other.Spec.Deployment.Service
 }
 
 // SuiteList is a list of Suites.

@@ -40,6 +40,14 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Repositories []string `json:"repositories,omitempty"`
 
+	// services: the notification's service must be one of them, exactly.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	Services []string `json:"services,omitempty"`
+
 	// pullRequest says whether the deployment of a pull request or merge request starts a run. Only:
 	// nothing else does. Never: everything else does. Left out: both do. A notification with a
 	// pull_request_number or a merge_request_number is of a pull request.

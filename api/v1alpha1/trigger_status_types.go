@@ -48,11 +48,12 @@ type TriggerStatus struct {
 	// +optional
 	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
 
-	// outcomes are how the last run in each Environment ended, of the 64 that had one last. A Trigger without
+	// outcomes are how the last run of each service in each Environment ended, of the 64 that had one last. A Trigger without
 	// spec.notify lacks them.
 	// +optional
 	// +listType=map
 	// +listMapKey=environment
+	// +listMapKey=service
 	// +kubebuilder:validation:MaxItems=64
 	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
 

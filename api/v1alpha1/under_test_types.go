@@ -23,6 +23,11 @@ type TestedWorkload struct {
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository,omitempty"`
 
+	// service of the repository; empty: the whole repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
+
 	// kind of the object.
 	// +required
 	// +kubebuilder:validation:MaxLength=63

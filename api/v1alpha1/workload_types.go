@@ -47,6 +47,12 @@ type Workload struct {
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository,omitempty"`
 
+	// service of the repository that this is, as notifications name it, such as cart. Leave it out if the repository is deployed as a whole.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^(\S(.*\S)?)?$`
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
+
 	// hostingService that the repository is on; GitHub if it is absent.
 	// +optional
 	HostingService HostingService `json:"hostingService,omitempty"`
@@ -117,12 +123,17 @@ type WorkloadNamespace struct {
 	Workloads []string `json:"workloads,omitempty"`
 }
 
-// Deployed is what an Environment has of a repository.
+// Deployed is what an Environment has of a repository, or of one service of it.
 type Deployed struct {
 	// repository as owner/name; empty if neither notifications nor workloads name one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository,omitempty"`
+
+	// service of the repository, if this is one of several; empty: the whole repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
 
 	// sha of the commit, or other text that identifies the deployment. Empty if workloads that belong together have several.
 	// +optional
@@ -218,6 +229,11 @@ type EarlierDeployment struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Repository string `json:"repository,omitempty"`
+
+	// service of the repository, if this is one of several; empty: the whole repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
 
 	// sha of the commit. Empty if workloads that belong together had several.
 	// +optional

@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
@@ -108,7 +109,7 @@ func (i *installation) archive(leader *inventory, e *v1alpha1.Environment) error
 // answers checks what is known of each deployment, in the middle of it, from the archive and the status as they are.
 func (i *installation) answers(t *testing.T) {
 	t.Helper()
-	series := record.SeriesOf("acme", "staging", "acme/shop")
+	series := record.SeriesOf("acme", "staging", commit.PartOf("acme/shop", ""))
 	for n, d := range i.truth {
 		begun, _ := ledger.Begun(d)
 		if n+1 < len(i.truth) {

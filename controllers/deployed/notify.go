@@ -82,7 +82,7 @@ func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, e *v1alph
 
 func stored(e *v1alpha1.Environment, d v1alpha1.Deployed) bool {
 	for _, old := range e.Status.Deployed {
-		if commit.SameRepository(old.Repository, d.Repository) {
+		if commit.PartOf(old.Repository, old.Service).SamePart(commit.PartOf(d.Repository, d.Service)) {
 			return old.Notification == v1alpha1.NotificationPending && old.SHA == d.SHA
 		}
 	}
@@ -98,8 +98,8 @@ func (r *Reconciler) send(ctx context.Context, o workloads.Observed, d v1alpha1.
 	rollout := Rollout{Environment: o.Environment.Name, Key: workloads.RolloutKey(d)}
 	outcome, ok := r.Notify(ctx, o.Team, workloads.Notification(o.Environment, d), rollout)
 	if ok {
-		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "sha", d.SHA, "started", outcome.Started, "existing",
-			outcome.Existing, "problems", outcome.Problems)
+		ctrl.LoggerFrom(ctx).Info("a rollout was notified", "repository", d.Repository, "service", d.Service, "sha", d.SHA,
+			"started", outcome.Started, "existing", outcome.Existing, "problems", outcome.Problems)
 		r.record(o.Environment, d, outcome)
 	}
 	return ok

@@ -3,6 +3,7 @@ package suite_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,36 @@ func TestNewerSupersedesOlder(t *testing.T) {
 	w.Runs("newer")
 	w.Passes("newer")
 	w.Reaches("newer", v1alpha1.ReasonPassed, "")
+}
+
+// TestServicesDoNotSupersede each other, whatever the stream is, and another commit of one is no deployment to the other. A deployment of no
+// service may be of any: what was tested is not known, and the run is not green.
+func TestServicesDoNotSupersede(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	for _, policy := range []v1alpha1.SupersedePolicy{v1alpha1.SupersedeBranch, v1alpha1.SupersedeEnvironment} {
+		prefix := strings.ToLower(string(policy)) + "-"
+		run := func(name, service, sha string, seconds int) string {
+			w.Create(build.Suite(prefix+name, seconds, func(s *v1alpha1.Suite) {
+				s.Spec.Supersede, s.Spec.Origin = policy, v1alpha1.OriginNotification
+				s.Spec.Deployment = v1alpha1.Deployment{Branch: string(policy), Repository: "acme/" + prefix + "mono", SHA: sha, Service: service}
+			}))
+			return prefix + name
+		}
+		checkout := run("checkout", "checkout", "aaaa", 0)
+		w.Runs(checkout)
+		older := run("cart", "cart", "aaaa", 1)
+		w.Runs(older)
+		newer := run("cart-newer", "cart", "bbbb", 2)
+		w.Reaches(older, v1alpha1.ReasonRunning, "Superseded by "+newer)
+		w.Passes(checkout)
+		w.Reaches(checkout, v1alpha1.ReasonPassed, "")
+		w.Stops(older)
+		w.Runs(newer)
+		w.HasJob(run("whole", "", "cccc", 3))
+		w.Passes(newer)
+		w.Reaches(newer, v1alpha1.ReasonInconclusive, "cccc of acme/"+prefix+"mono was deployed to staging before they ended")
+	}
 }
 
 // TestArrivesLate: runs are ordered by the receipt of their notifications, not by the creation of the Suites.

@@ -92,8 +92,9 @@ func (w *world) rerunsCheck(random *rand.Rand) (bool, error) {
 	s := pick(random, all)
 	c := w.commitOf(s)
 	w.reported(c)
-	wish := &event.Rerun{Repository: c.repository, Commit: c.sha, By: "kim"}
-	e := event.Event{At: w.clock.Now(), ID: w.id("check"), Repository: c.repository, Rerun: wish}
+	repository, _ := w.partOf(c.repository)
+	wish := &event.Rerun{Repository: repository, Commit: c.sha, By: "kim"}
+	e := event.Event{At: w.clock.Now(), ID: w.id("check"), Repository: repository, Rerun: wish}
 	if random.IntN(2) == 0 {
 		wish.Runs = []string{string(s.UID)}
 	}
@@ -108,10 +109,11 @@ func (w *world) rerunsCheck(random *rand.Rand) (bool, error) {
 
 // reported is that the code host has a check of each run of a commit.
 func (w *world) reported(c *commit) {
+	repository, _ := w.partOf(c.repository)
 	for i, s := range w.store.all() {
 		if w.commitOf(s) == c && s.Status.Report == nil {
 			s = s.DeepCopy()
-			s.Status.Report = &v1alpha1.SuiteReport{HostingService: v1alpha1.GitHub, Repository: c.repository, CheckID: int64(i + 1)}
+			s.Status.Report = &v1alpha1.SuiteReport{HostingService: v1alpha1.GitHub, Repository: repository, CheckID: int64(i + 1)}
 			w.store.put(s)
 		}
 	}

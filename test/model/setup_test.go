@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ type setup struct {
 	maxAge     time.Duration
 
 	repositories, branches int
+
+	monorepo bool // the repositories are services of one, which are deployed from the same commits if they are always named
 
 	previews bool // one branch has a URL of its own
 	versions bool // revisions are no commits, and both repositories have the same ones
@@ -73,6 +76,7 @@ func newSetup(random *rand.Rand) setup {
 		s.happens[step] = random.IntN(2) == 0
 	}
 	s.retries = random.Int32N(3)
+	s.monorepo = s.repositories == 2 && random.IntN(2) == 0
 	if s.workloads {
 		s.happens["rebuild"] = false
 	}
@@ -92,6 +96,7 @@ func (s setup) String() string {
 	add(s.supersede != "", "supersede: %s", s.supersede)
 	add(s.retries > 0, "retry.onError: %d", s.retries)
 	add(s.maxAge > 0, "duplicatesMaxAge: %s", s.maxAge)
+	add(s.monorepo, "a monorepo")
 	add(s.previews, "previews")
 	add(s.versions, "versions")
 	add(s.named != "always", "repository named %s", s.named)
@@ -127,6 +132,7 @@ func (s setup) simpler() (all []setup) {
 	add(func(s *setup) { s.named = "always" })
 	add(func(s *setup) { s.untyped = false })
 	add(func(s *setup) { s.ownURL = false })
+	add(func(s *setup) { s.monorepo = false })
 	add(func(s *setup) { s.workloads = false })
 	add(func(s *setup) { s.ready = false })
 	return all
@@ -140,6 +146,9 @@ func (s setup) commits(random *rand.Rand) (all []*commit) {
 		for i := range 3 * s.branches {
 			c := &commit{repository: repositories[r], branch: s.branch(i), good: i%3 != 0 && (i%3 == 1 || random.IntN(2) == 0)}
 			c.sha = strings.Repeat(fmt.Sprintf("%02x", 0xa1+16*i+r), 20)
+			if s.monorepo && s.named == "always" {
+				c.sha = strings.Repeat(fmt.Sprintf("%02x", 0xa1+16*i), 20)
+			}
 			if s.versions {
 				c.sha = fmt.Sprintf("v1.%d.0", (i+r)%(3*s.branches))
 			}
@@ -147,6 +156,14 @@ func (s setup) commits(random *rand.Rand) (all []*commit) {
 		}
 	}
 	return all
+}
+
+// partOf returns how the product names a repository of the model.
+func (s setup) partOf(name string) (repository, service string) {
+	if s.monorepo {
+		return "acme/mono", path.Base(name)
+	}
+	return name, ""
 }
 
 func (s setup) placeOf(c *commit, generation int) place {
@@ -162,7 +179,7 @@ func (s setup) environmentOf(generation int) *v1alpha1.Environment {
 		Spec:       v1alpha1.EnvironmentSpec{URL: ownURL(generation)},
 	}
 	if s.workloads {
-		e.Spec.Workloads = workloadsOf(s.repositories)
+		e.Spec.Workloads = s.workloadsOf()
 	}
 	return e
 }
@@ -190,7 +207,11 @@ func (s setup) triggersOf() (all []*v1alpha1.Trigger, sees map[string][]string) 
 	switch s.triggers {
 	case "by repository":
 		for _, r := range everything {
-			add(strings.ReplaceAll(r, "/", "-"), v1alpha1.TriggerMatch{Repositories: []string{r}}, []string{r})
+			match := v1alpha1.TriggerMatch{Repositories: []string{r}}
+			if repository, service := s.partOf(r); service != "" {
+				match = v1alpha1.TriggerMatch{Repositories: []string{repository}, Services: []string{service}}
+			}
+			add(strings.ReplaceAll(r, "/", "-"), match, []string{r})
 		}
 	case "by branch":
 		for _, b := range []string{"main", "hotfix"} {

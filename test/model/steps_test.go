@@ -148,7 +148,10 @@ func (w *world) notificationOf(d *deployment, random *rand.Rand) *notification.N
 		n.DeploymentURL = ownURL(d.generation)
 	}
 	half, name := random.IntN(2) == 0, w.spelled(d.repository, random)
-	if w.named == "always" || w.named == "sometimes" && half {
+	_, service := w.partOf(d.repository)
+	if named := w.named == "always" || w.named == "sometimes" && half; named {
+		n.Repository, n.Service = name, service
+	} else if w.monorepo {
 		n.Repository = name
 	}
 	return n
@@ -156,7 +159,8 @@ func (w *world) notificationOf(d *deployment, random *rand.Rand) *notification.N
 
 // spelled names a repository as its code host does, or otherwise.
 func (w *world) spelled(repository string, random *rand.Rand) string {
-	other := map[string]string{"acme/shop": "Acme/Shop", "acme/pay": "ACME/pay"}[repository]
+	repository, _ = w.partOf(repository)
+	other := map[string]string{"acme/shop": "Acme/Shop", "acme/pay": "ACME/pay", "acme/mono": "Acme/Mono"}[repository]
 	if name := pick(random, []string{repository, other}); w.happens["spelling"] {
 		return name
 	}
@@ -167,6 +171,7 @@ func (w *world) spelled(repository string, random *rand.Rand) string {
 func (w *world) eventOf(d *deployment, random *rand.Rand) message {
 	n := w.notificationOf(d, random)
 	n.Repository, n.DeploymentType = w.spelled(d.repository, random), environment
+	_, n.Service = w.partOf(d.repository)
 	id := pick(random, []string{"flux/" + d.repository + d.sha, w.id("github")})
 	return message{about: d, event: &event.Event{Notification: n, At: d.at, ID: id, Repository: n.Repository}}
 }

@@ -16,10 +16,11 @@ import (
 // Workloads, and what the product makes of them.
 
 // workloadsOf name a Deployment of each repository, whose rollouts are notified.
-func workloadsOf(n int) (all []v1alpha1.Workload) {
-	for _, r := range repositories[:n] {
+func (s setup) workloadsOf() (all []v1alpha1.Workload) {
+	for _, r := range repositories[:s.repositories] {
+		repository, service := s.partOf(r)
 		branch := &v1alpha1.WorkloadValue{Annotation: "branch"}
-		all = append(all, v1alpha1.Workload{Name: path.Base(r), Repository: r, Branch: branch, Notify: true})
+		all = append(all, v1alpha1.Workload{Name: path.Base(r), Repository: repository, Service: service, Branch: branch, Notify: true})
 	}
 	return all
 }
@@ -30,7 +31,7 @@ func (w *world) rollOut(d *deployment) {
 	revision, name := int64(d.moment), path.Base(d.repository)
 	type fields = map[string]any
 	labels := fields{"app": name}
-	w.objects[d.repository] = &unstructured.Unstructured{Object: fields{
+	w.objects[name] = &unstructured.Unstructured{Object: fields{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": fields{
 			"name": name, "namespace": namespace, "uid": "uid-" + name, "generation": revision,
@@ -64,7 +65,7 @@ func (w *world) revision(repository string) (n int) {
 func (w *world) found() (all []workloads.Found) {
 	e := w.environment()
 	for _, workload := range e.Spec.Workloads {
-		f := workloads.Found{Workload: workload, Source: workloads.SourceOf(e, workload), Object: w.objects[workload.Repository]}
+		f := workloads.Found{Workload: workload, Source: workloads.SourceOf(e, workload), Object: w.objects[workload.Name]}
 		if f.Object == nil {
 			f.Problem = workloads.NothingFound(workload, f.Source)
 		}

@@ -118,7 +118,8 @@ func (w *world) trigger(s *v1alpha1.Suite) *v1alpha1.Trigger {
 func (w *world) commitOf(s *v1alpha1.Suite) *commit {
 	d := s.Spec.Deployment
 	i := slices.IndexFunc(w.pool, func(c *commit) bool {
-		return c.sha == d.SHA && (d.Repository == "" || c.repository == strings.ToLower(d.Repository))
+		repository, service := w.partOf(c.repository)
+		return c.sha == d.SHA && (d.Repository == "" || repository == strings.ToLower(d.Repository)) && (d.Service == "" || service == d.Service)
 	})
 	return w.pool[i]
 }

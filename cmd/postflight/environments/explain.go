@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 )
 
@@ -170,7 +171,7 @@ func (o *ExplainOptions) print(x workloads.Explained) error {
 func explainedRows(x workloads.Explained) (rows [][]string) {
 	rows = append(rows, []string{"Environment:", x.Namespace + "/" + x.Environment})
 	for _, w := range x.Workloads {
-		rows = append(rows, []string{""}, []string{"Workload:", w.Workload + repositoryOf(w.Repository)})
+		rows = append(rows, []string{""}, []string{"Workload:", w.Workload + repositoryOf(commit.PartOf(w.Repository, w.Service))})
 		if len(w.Objects) == 0 {
 			rows = append(rows, []string{"", "nothing is read: see the problems"})
 		}
@@ -184,11 +185,11 @@ func explainedRows(x workloads.Explained) (rows [][]string) {
 	return rows
 }
 
-func repositoryOf(name string) string {
-	if name == "" {
+func repositoryOf(p commit.Part) string {
+	if p == (commit.Part{}) {
 		return ""
 	}
-	return ", with the code of " + name
+	return ", with the code of " + p.String()
 }
 
 func objectRows(o workloads.ExplainedObject) [][]string {
@@ -217,7 +218,8 @@ func withProblem(problem string) string {
 func repositoryRows(r workloads.ExplainedRepository) [][]string {
 	name := cmp.Or(r.Repository, "not named")
 	rows := cli.WithValue([][]string{
-		{"Repository:", name}, {"Commit:", r.SHA}, {"Branch:", r.Branch}, {"Type:", r.DeploymentType}, {"Starts:", r.Message},
+		{"Repository:", name}, {"Service:", r.Service}, {"Commit:", r.SHA}, {"Branch:", r.Branch},
+		{"Type:", r.DeploymentType}, {"Starts:", r.Message},
 	})
 	rows = slices.Insert(rows, 0, []string{""})
 	if r.SHA != "" && len(r.Triggers) == 0 {

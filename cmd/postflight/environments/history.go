@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -88,7 +89,8 @@ func historyRows(h *client.DeploymentHistory) [][]string {
 			until = d.Until.UTC().Format(time.RFC3339)
 		}
 		rows = append(rows, []string{
-			d.Since.UTC().Format(time.RFC3339), until, cmp.Or(d.Repository, "-"), cmp.Or(cli.ShortSHA(d.SHA), "-"), cmp.Or(d.Branch, "-"),
+			d.Since.UTC().Format(time.RFC3339), until, cmp.Or(commit.PartOf(d.Repository, d.Service).String(), "-"),
+			cmp.Or(cli.ShortSHA(d.SHA), "-"), cmp.Or(d.Branch, "-"),
 			cmp.Or(d.ReportedBy, "-"), d.Message,
 		})
 	}

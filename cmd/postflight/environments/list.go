@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
@@ -21,8 +22,8 @@ func newList() *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List Environments with what is deployed there",
-		Long: `Lists Environments by name, with a line for each repository that is deployed there. AGE is since when, and ROLLOUT whether all
-workloads run the commit. Below is why Environments are on hold, or have to settle.
+		Long: `Lists Environments by name, with a line for each repository, and each service of one, that is deployed there. AGE is since
+when, and ROLLOUT whether all workloads run the commit. Below is why Environments are on hold, or have to settle.
 
 ` + twoWays,
 		Example: `  postflight environments list
@@ -84,8 +85,8 @@ func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {
 		}
 		for _, d := range deployed {
 			rows = append(rows, []string{
-				e.Namespace, e.Name, cli.OrDash(d.Repository), commitOf(d), cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d),
-				hold,
+				e.Namespace, e.Name, cli.OrDash(commit.PartOf(d.Repository, d.Service).String()), commitOf(d),
+				cli.OrDash(d.Branch), o.since(d), cli.OrDash(d.ReportedBy), rollout(d), hold,
 			})
 		}
 	}

@@ -115,7 +115,7 @@ func (o *ShowOptions) deployedRows(d client.Deployed) [][]string {
 		sha = "not known: " + d.Message
 	}
 	rows := [][]string{
-		{"Repository:", cmp.Or(d.Repository, "not named")}, {"Commit:", sha}, {"Branch:", d.Branch},
+		{"Repository:", cmp.Or(d.Repository, "not named")}, {"Service:", d.Service}, {"Commit:", sha}, {"Branch:", d.Branch},
 		{"Type:", d.DeploymentType}, {"Only at:", d.URL}, {"Since:", since}, {"Before:", previous},
 		{"Reported by:", d.ReportedBy}, {"Rollout:", state},
 	}

@@ -18,8 +18,8 @@ import (
 const detection = `Branch, commit, repository and pull request come from the variables of GitHub Actions, GitLab CI, CircleCI,
 Jenkins, Buildkite, Azure Pipelines or Bitbucket Pipelines, unless you give them.
 
-$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_DEPLOYMENT_TYPE, $POSTFLIGHT_DEPLOYMENT_URL,
-$POSTFLIGHT_COMMIT_MESSAGE and $POSTFLIGHT_COMMIT_AUTHOR take precedence over these, and flags over all of
+$POSTFLIGHT_BRANCH, $POSTFLIGHT_SHA, $POSTFLIGHT_SERVICE, $POSTFLIGHT_DEPLOYMENT_TYPE,
+$POSTFLIGHT_DEPLOYMENT_URL, $POSTFLIGHT_COMMIT_MESSAGE and $POSTFLIGHT_COMMIT_AUTHOR take precedence over these, and flags over all of
 them. Pass untrusted values, such as the name of a branch, in these variables: on a command line, a shell
 might run a part of them.`
 
@@ -30,7 +30,7 @@ type Deployment struct {
 	commitURL              string
 	commitMessage          string
 	commitAuthor           string
-	repository             string
+	repository, service    string
 	pullRequest            int
 	pipeline               int
 	Variables              []string // NAME=value
@@ -49,6 +49,7 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
 	f.StringArrayVarP(&d.Variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
 	f.StringVar(&d.repository, "repository", "", "owner/name")
+	f.StringVar(&d.service, "service", "", "service of a repository that has several, e.g. cart; default: $POSTFLIGHT_SERVICE")
 	f.StringVar(&d.hostingService, "hosting-service", "", codehost.Names())
 	f.IntVar(&d.pullRequest, "pull-request", 0, "number of the pull or merge request")
 	f.IntVar(&d.pipeline, "pipeline", 0, "id of the GitLab pipeline that the check belongs to; default: the newest of the commit and branch")
@@ -68,6 +69,7 @@ func (d *Deployment) readEnvironment(getenv func(string) string) {
 	d.SHA = cmp.Or(d.SHA, getenv("POSTFLIGHT_SHA"))
 	d.Kind = cmp.Or(d.Kind, getenv("POSTFLIGHT_DEPLOYMENT_TYPE"))
 	d.URL = cmp.Or(d.URL, getenv("POSTFLIGHT_DEPLOYMENT_URL"))
+	d.service = cmp.Or(d.service, getenv("POSTFLIGHT_SERVICE"))
 	d.commitMessage = cmp.Or(d.commitMessage, getenv("POSTFLIGHT_COMMIT_MESSAGE"))
 	d.commitAuthor = cmp.Or(d.commitAuthor, getenv("POSTFLIGHT_COMMIT_AUTHOR"))
 	var event []byte
@@ -100,6 +102,7 @@ func (d *Deployment) notification() (client.Notification, error) {
 		DeduplicationKey:     d.deduplicationKey,
 		EphemeralEnvironment: d.ephemeral,
 		Repository:           cmp.Or(d.repository, detected.Repository),
+		Service:              d.service,
 		PullRequestNumber:    cmp.Or(max(d.pullRequest, 0), detected.PullRequestNumber),
 		PipelineID:           max(d.pipeline, 0),
 	}, err
@@ -107,8 +110,8 @@ func (d *Deployment) notification() (client.Notification, error) {
 
 // sameCommit reports whether the flags name the commit of the CI system.
 func (d *Deployment) sameCommit(detected ci.Context) bool {
-	named := commit.Commit{Repository: cmp.Or(d.repository, detected.Repository), Revision: d.SHA}
-	return named.Same(commit.Commit{Repository: detected.Repository, Revision: detected.SHA})
+	named := commit.New(cmp.Or(d.repository, detected.Repository), "", d.SHA)
+	return named.Same(commit.New(detected.Repository, "", detected.SHA))
 }
 
 func parseVariables(pairs []string) (map[string]string, error) {
@@ -133,6 +136,7 @@ func (d *Deployment) describe(n client.Notification) string {
 	}
 	add("branch", n.Branch)
 	add("commit", cli.ShortSHA(n.SHA))
+	add("service", n.Service)
 	add("type", n.DeploymentType)
 	add("at", n.DeploymentURL)
 	if n.PullRequestNumber > 0 {

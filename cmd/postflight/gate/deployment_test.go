@@ -12,7 +12,7 @@ import (
 
 func TestWhatIsReported(t *testing.T) {
 	variables := map[string]string{"POSTFLIGHT_BRANCH": "from-variable", "POSTFLIGHT_SHA": "v5a", "POSTFLIGHT_DEPLOYMENT_TYPE": "staging",
-		"POSTFLIGHT_DEPLOYMENT_URL": "https://v"}
+		"POSTFLIGHT_DEPLOYMENT_URL": "https://v", "POSTFLIGHT_SERVICE": "mail"}
 	fullSHA := strings.Repeat("5ca1ab1e", 5)
 	detected := ci.Context{Branch: "from-ci", SHA: "c1", CommitURL: "https://host/c1", CommitMessage: "Fix", CommitAuthor: "Ann"}
 	cases := map[string]struct {
@@ -25,10 +25,10 @@ func TestWhatIsReported(t *testing.T) {
 		"the CI system": {want: map[string]any{"branch": "from-ci", "sha": "c1", "commit_url": "https://host/c1", "commit_message": "Fix",
 			"commit_author": "Ann"}},
 		"variables": {reason: "they win over the CI system, whose link and message are of another commit", variables: variables,
-			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v"}},
-		"flags": {reason: "they win over variables", flags: Deployment{Branch: "b", SHA: "f1a9", Kind: "t", URL: "https://f"},
+			want: map[string]any{"branch": "from-variable", "sha": "v5a", "deployment_type": "staging", "deployment_url": "https://v", "service": "mail"}},
+		"flags": {reason: "they win over variables", flags: Deployment{Branch: "b", SHA: "f1a9", Kind: "t", URL: "https://f", service: "cart"},
 			variables: variables,
-			want:      map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f"}},
+			want:      map[string]any{"branch": "b", "sha": "f1a9", "deployment_type": "t", "deployment_url": "https://f", "service": "cart"}},
 		"some of each": {flags: Deployment{Kind: "t"}, variables: map[string]string{"POSTFLIGHT_SHA": "v5a"},
 			want: map[string]any{"branch": "from-ci", "sha": "v5a", "deployment_type": "t"}},
 		"the same commit": {reason: "the link is to it", variables: map[string]string{"POSTFLIGHT_SHA": "c1"},

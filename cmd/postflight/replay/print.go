@@ -51,7 +51,7 @@ func (o *Options) tables(all *client.Replay) error {
 	for _, g := range shown {
 		rows = append(rows, []string{
 			g.change, g.trigger, fmt.Sprint(g.notifications), cli.Age(g.last, o.Now()),
-			cli.OrDash(g.repository), cli.OrDash(g.branch), cli.OrDash(g.deploymentType), g.way,
+			cli.OrDash(g.part), cli.OrDash(g.branch), cli.OrDash(g.deploymentType), g.way,
 		})
 	}
 	if err := o.Console.Table(rows); err != nil {
@@ -122,7 +122,7 @@ func (o *Options) markdown(all *client.Replay) string {
 	b.WriteString("\n| Change | Trigger | Notifications | Last | Repository | Branch | Type | Way |\n|---|---|--:|---|---|---|---|---|\n")
 	for _, g := range shown {
 		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s |\n", words[g.change], cell(g.trigger), g.notifications,
-			g.last.UTC().Format("2006-01-02 15:04"), cell(g.repository), cell(g.branch), cell(g.deploymentType), cell(g.way))
+			g.last.UTC().Format("2006-01-02 15:04"), cell(g.part), cell(g.branch), cell(g.deploymentType), cell(g.way))
 	}
 	if more != "" {
 		b.WriteString("\n" + more + "\n")

@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -204,7 +205,7 @@ func changes(all *client.Replay) (n int) {
 
 // group are the changes that people see as one: a branch is deployed again and again.
 type group struct {
-	change, trigger, repository, branch, deploymentType, way string
+	change, trigger, part, branch, deploymentType, way string
 }
 
 type grouped struct {
@@ -219,7 +220,7 @@ func groups(all []client.ReplayChange) []grouped {
 	index := map[group]int{}
 	var list []grouped
 	for _, c := range all {
-		g := group{c.Change, c.Trigger, c.Repository, c.Branch, c.DeploymentType, c.Way}
+		g := group{c.Change, c.Trigger, commit.PartOf(c.Repository, c.Service).String(), c.Branch, c.DeploymentType, c.Way}
 		i, known := index[g]
 		if !known {
 			i, index[g] = len(list), len(list)

@@ -69,8 +69,8 @@ func (o *ShowOptions) rows(r *client.Run) [][]string {
 	rows := [][]string{
 		{"Run:", r.ID}, {"State:", cli.StateOf(r)}, {"Why:", message}, {"Tests:", cli.TestsOf(r.Results)}, {"Files:", filesOf(r.Artifacts)},
 		{"Trigger:", r.Trigger}, {"Environment:", r.Environment}, {"Branch:", r.Branch}, {"Commit:", r.SHA}, {"Message:", r.CommitMessage},
-		{"Author:", r.CommitAuthor}, {"Repository:", r.Repository}, {"Type:", r.DeploymentType}, {"URL:", r.DeploymentURL},
-		{"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy}, {"Repeated by:", r.RepeatedBy},
+		{"Author:", r.CommitAuthor}, {"Repository:", r.Repository}, {"Service:", r.Service}, {"Type:", r.DeploymentType},
+		{"URL:", r.DeploymentURL}, {"Attempt:", fmt.Sprint(r.Attempt)}, {"Superseded by:", r.SupersededBy}, {"Repeated by:", r.RepeatedBy},
 		{"Repeats:", earlierAttempt(r)}, {"Failed tests of:", r.OnlyFailedOf}, {"Started by:", starterOf(r)},
 		{"Tested:", strings.Join(testedOf(r.UnderTest), "; ")}, {"Created:", r.CreatedAt.UTC().Format(time.RFC3339)},
 		{"Took:", took(r, o.Now())}, {"Archive:", archiveOf(r.Archive)}, {"Page:", r.URL},

@@ -17,7 +17,8 @@ import (
 )
 
 // Deployment is what the archive keeps of a deployment, as a line of JSON. It begins with the deployment, and ends with the next one of the
-// repository, so that it needs no second write. Since is always later than in the deployment before, even if a clock was set back.
+// repository and service, so that it needs no second write. Since is always later than in the deployment before, even if a
+// clock was set back.
 type Deployment struct {
 	Team        string `json:"team"`
 	Namespace   string `json:"namespace"`
@@ -28,29 +29,33 @@ type Deployment struct {
 	brief bool // only the commit is known
 }
 
-// Series identifies the deployments of a repository in an Environment.
+// Series identifies the deployments of a repository, or of one service of it, in an Environment.
 type Series struct {
 	Team, Environment string
-	segment           string // of the repository
+	segment           string // of the repository and the service
 }
 
-// SeriesOf returns the series of a repository in one spelling: keys stay what they were before spellings were compared. Who reads an
-// Environment reads all of its series.
-func SeriesOf(team, environment, repository string) Series {
-	return Series{team, environment, seriesSegment(repository)}
+// SeriesOf returns the series of a part in one spelling: keys stay what they were before spellings were compared, and before there were
+// services. Who reads an Environment reads all of its series.
+func SeriesOf(team, environment string, p commit.Part) Series {
+	name := p.Repository
+	if p.Service != "" {
+		name += "\x00" + p.Service
+	}
+	return Series{team, environment, seriesSegment(name)}
 }
 
-// maxSegment bounds how much of the name of a repository is in a key. Its hash tells names apart.
+// maxSegment bounds how much of a name is in a key. Its hash tells names apart.
 const maxSegment = 100
 
-func seriesSegment(repository string) string {
+func seriesSegment(name string) string {
 	readable := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
 			return r
 		}
 		return '-'
-	}, strings.ToLower(repository))
-	return readable[:min(len(readable), maxSegment)] + "-" + hash(repository, 12)
+	}, strings.ToLower(name))
+	return readable[:min(len(readable), maxSegment)] + "-" + hash(name, 12)
 }
 
 func hash(text string, digits int) string {
@@ -82,7 +87,9 @@ const (
 )
 
 // Series of the deployment.
-func (d Deployment) Series() Series { return SeriesOf(d.Team, d.Environment, d.Repository) }
+func (d Deployment) Series() Series { return SeriesOf(d.Team, d.Environment, partOf(d.Deployment)) }
+
+func partOf(d httpapi.Deployment) commit.Part { return commit.PartOf(d.Repository, d.Service) }
 
 // Key of the line. Another commit of the same second has another one.
 func (d Deployment) Key() string {
@@ -157,7 +164,8 @@ func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 		}
 		shown := deployedOf(d)
 		current := httpapi.Deployment{
-			Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: since, ReportedBy: string(d.ReportedBy),
+			Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: since,
+			ReportedBy: string(d.ReportedBy),
 		}
 		if d.Ready != nil && *d.Ready { // otherwise the workloads already have something of what comes next
 			current.Workloads = shown.Workloads
@@ -171,7 +179,7 @@ func DeploymentsOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 func previousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 	for _, d := range e.Status.Deployed {
 		if p := d.Previous; p != nil && p.Since != nil && p.SHA != "" {
-			previous := httpapi.Deployment{Repository: d.Repository, SHA: p.SHA, Since: p.Since.UTC().Truncate(time.Second)}
+			previous := httpapi.Deployment{Repository: d.Repository, Service: d.Service, SHA: p.SHA, Since: p.Since.UTC().Truncate(time.Second)}
 			all = append(all, Deployment{Team: team, Namespace: e.Namespace, Environment: e.Name, Deployment: previous, brief: true})
 		}
 	}
@@ -180,7 +188,7 @@ func previousOf(team string, e *v1alpha1.Environment) (all []Deployment) {
 
 func earlierOf(d *v1alpha1.EarlierDeployment) httpapi.Deployment {
 	earlier := httpapi.Deployment{
-		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType,
+		Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType,
 		Since: d.Since.UTC().Truncate(time.Second), ReportedBy: string(d.ReportedBy),
 	}
 	if d.Unknown {
@@ -209,30 +217,32 @@ func (d Deployment) withoutTime() Deployment {
 	return d
 }
 
-// DeployedAt returns the line of each repository that was deployed at a time, by repository. Of two about one deployment, the second is
-// newer.
+// DeployedAt returns the line of each repository and service that was deployed at a time, by their names. Of two about one deployment, the
+// second is newer.
 func DeployedAt(lines []Deployment, at time.Time) (all []Deployment) {
-	newest := map[string]Deployment{}
+	newest := map[commit.Part]Deployment{}
 	for _, d := range lines {
-		repository := commit.RepositoryKey(d.Repository)
-		other, known := newest[repository]
+		key := partOf(d.Deployment).Key()
+		other, known := newest[key]
 		switch {
 		case d.Since.After(at) || known && d.Since.Before(other.Since):
 		case !known || d.Since.After(other.Since) || other.brief:
-			newest[repository] = d
+			newest[key] = d
 		case !d.brief && d.SHA == other.SHA:
-			newest[repository] = other.Merge(d)
+			newest[key] = other.Merge(d)
 		}
 	}
 	for _, d := range newest {
 		all = append(all, d)
 	}
-	slices.SortFunc(all, func(a, b Deployment) int { return strings.Compare(a.Repository, b.Repository) })
+	slices.SortFunc(all, func(a, b Deployment) int {
+		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(a.Service, b.Service))
+	})
 	return all
 }
 
 // Deletion is the line that says that the Environment of a deployment was deleted.
 func (d Deployment) Deletion(at time.Time) Deployment {
-	d.Deployment, d.Deleted = httpapi.Deployment{Repository: d.Repository, Since: at.UTC().Truncate(time.Second)}, true
+	d.Deployment, d.Deleted = httpapi.Deployment{Repository: d.Repository, Service: d.Service, Since: at.UTC().Truncate(time.Second)}, true
 	return d
 }

@@ -24,6 +24,11 @@ func line(repository, sha string, minute int) record.Deployment {
 	return record.Deployment{Team: "acme", Namespace: "shop", Environment: "staging", Deployment: httpapi.Deployment{Repository: repository, SHA: sha, Since: after(minute)}}
 }
 
+func ofService(d record.Deployment, name string) record.Deployment {
+	d.Service = name
+	return d
+}
+
 // TestDeploymentKeys: a listing has the newest first, and begins with what was deployed at a time.
 func TestDeploymentKeys(t *testing.T) {
 	old, newer := line("acme/shop", "aaaa", 0), line("acme/shop", "bbbb", 1)
@@ -69,6 +74,10 @@ func TestDeploymentKeys(t *testing.T) {
 	}
 	if line("acme/shop", "", 0).Series() == line("ACME/shop", "", 0).Series() || line("a/b", "", 0).Series() == line("a-b", "", 0).Series() {
 		t.Error("two repositories have one series")
+	}
+	if cart, whole := ofService(line("acme/mono", "", 0), "cart").Series(), line("acme/mono", "", 0).Series(); cart == whole ||
+		cart == ofService(line("acme/mono", "", 0), "mail").Series() || cart == line("acme/mono-cart", "", 0).Series() {
+		t.Error("two services have one series")
 	}
 }
 
@@ -233,6 +242,31 @@ func TestRepositoryInAnotherSpelling(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s until %s", d.Repository, d.SHA, d.Branch, until))
 	}
 	if diff := cmp.Diff([]string{"acme/shop cccc main until now", "ACME/shop bbbb  until 40", "acme/shop aaaa  until 20"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestServicesInHistory: the deployment of a service ends with its next one, and not with that of another one.
+func TestServicesInHistory(t *testing.T) {
+	lines := []record.Deployment{
+		ofService(line("acme/mono", "a", 0), "cart"), ofService(line("acme/mono", "b", 5), "mail"), ofService(line("acme/mono", "c", 9), "cart"),
+	}
+	var got []string
+	for _, d := range record.HistoryOf("acme", &v1alpha1.Environment{}, lines, time.Time{}, 9).Deployments {
+		until := "now"
+		if d.Until != nil {
+			until = d.Until.Sub(tuesday).String()
+		}
+		got = append(got, d.Service+" "+d.SHA+" until "+until)
+	}
+	if diff := cmp.Diff([]string{"cart c until now", "mail b until now", "cart a until 9m0s"}, got); diff != "" {
+		t.Error(diff)
+	}
+	got = nil
+	for _, d := range record.DeployedAt(lines, after(7)) {
+		got = append(got, d.Service+" "+d.SHA)
+	}
+	if diff := cmp.Diff([]string{"cart a", "mail b"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -33,7 +33,7 @@ func EnvironmentOf(team string, e *v1alpha1.Environment, now time.Time) httpapi.
 
 func deployedOf(d *v1alpha1.Deployed) httpapi.Deployed {
 	v := httpapi.Deployed{
-		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: utc(d.Since),
+		Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: utc(d.Since),
 		ReportedBy: string(d.ReportedBy), Ready: d.Ready, Message: d.Message, URL: d.URL,
 	}
 	if p := d.Previous; p != nil {

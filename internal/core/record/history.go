@@ -17,7 +17,7 @@ func EnvironmentAt(team string, e *v1alpha1.Environment, archived []Deployment, 
 	for _, d := range DeployedAt(slices.Concat(previousOf(team, e), archived, DeploymentsOf(team, e)), at) {
 		since := d.Since
 		s.Deployed = append(s.Deployed, httpapi.Deployed{
-			Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: &since,
+			Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: &since,
 			ReportedBy: d.ReportedBy, Message: d.Message, Workloads: d.Workloads,
 		})
 	}
@@ -30,12 +30,13 @@ type Span struct{ After, Before time.Time }
 // HistoryOf returns what an Environment had after a time, newest first, by the lines that the archive has of it and by its status.
 func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, after time.Time, limit int) httpapi.DeploymentHistory {
 	type deployment struct {
-		repository, sha string
-		since           int64
+		part  commit.Part
+		sha   string
+		since int64
 	}
 	known := map[deployment]Deployment{}
 	for _, d := range slices.Concat(previousOf(team, e), archived, DeploymentsOf(team, e)) {
-		key := deployment{commit.RepositoryKey(d.Repository), commit.NormalSHA(d.SHA), d.Since.Unix()}
+		key := deployment{partOf(d.Deployment).Key(), commit.NormalSHA(d.SHA), d.Since.Unix()}
 		if other, found := known[key]; found && !other.brief {
 			d = other.Merge(d)
 		}
@@ -46,7 +47,8 @@ func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, afte
 		all = append(all, d.Deployment)
 	}
 	slices.SortFunc(all, func(a, b httpapi.Deployment) int {
-		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.SHA, b.SHA))
+		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Service, b.Service),
+			cmp.Compare(a.SHA, b.SHA))
 	})
 	setUntil(all)
 	all = slices.DeleteFunc(all, func(d httpapi.Deployment) bool { return d.Until != nil && !d.Until.After(after) })
@@ -55,15 +57,15 @@ func HistoryOf(team string, e *v1alpha1.Environment, archived []Deployment, afte
 	return h
 }
 
-// setUntil ends each deployment with the next one of its repository, unless it ended earlier with the Environment.
+// setUntil ends each deployment with the next one of its repository and service, unless it ended earlier with the Environment.
 func setUntil(newestFirst []httpapi.Deployment) {
-	next := map[string]time.Time{}
+	next := map[commit.Part]time.Time{}
 	for i := range newestFirst {
 		d := &newestFirst[i]
-		repository := commit.RepositoryKey(d.Repository)
-		if end, found := next[repository]; found && (d.Until == nil || end.Before(*d.Until)) {
+		key := partOf(*d).Key()
+		if end, found := next[key]; found && (d.Until == nil || end.Before(*d.Until)) {
 			d.Until = &end
 		}
-		next[repository] = d.Since
+		next[key] = d.Since
 	}
 }

@@ -35,6 +35,7 @@ type Notification struct {
 	CommitMessage        string `json:"commitMessage,omitempty"`
 	CommitAuthor         string `json:"commitAuthor,omitempty"`
 	Repository           string `json:"repository,omitempty"`
+	Service              string `json:"service,omitempty"`
 	PullRequestNumber    int64  `json:"pullRequestNumber,omitempty"`
 	PipelineID           int64  `json:"pipelineID,omitempty"`
 	Workflow             string `json:"workflow,omitempty"`
@@ -56,7 +57,7 @@ func NotificationOf(at time.Time, n *notification.Notification, matched []*v1alp
 		At: at.UTC().Truncate(time.Millisecond), Way: origin.WayAPI,
 		Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL, HostingService: string(n.HostingService),
 		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
-		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
+		Service: n.Service, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
 		Workflow: n.Workflow, Job: n.Job, Task: n.Task, EphemeralEnvironment: n.EphemeralEnvironment,
 	}
 	kept.keepVariables(n.Variables)
@@ -95,7 +96,7 @@ func (n *Notification) Notification() *notification.Notification {
 		Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL,
 		HostingService: v1alpha1.HostingService(n.HostingService),
 		CommitURL:      n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor, Repository: n.Repository,
-		PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
+		Service: n.Service, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID, DeduplicationKey: n.DeduplicationKey,
 		Workflow: n.Workflow, Job: n.Job, Task: n.Task, EphemeralEnvironment: n.EphemeralEnvironment,
 		Variables: n.Variables,
 	}

@@ -76,8 +76,9 @@ func RunOf(team string, s *v1alpha1.Suite) httpapi.Run {
 		ID: s.Name, Team: team, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
 		State:  v1alpha1.ReasonQueued,
 		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.Type, DeploymentURL: d.URL, CommitURL: d.CommitURL,
-		CommitMessage: d.CommitMessage, CommitAuthor: d.CommitAuthor, Repository: d.Repository, PullRequestNumber: d.PullRequestNumber,
-		Attempt: max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(state.Of(s.State()).DecidedBy,
+		CommitMessage: d.CommitMessage, CommitAuthor: d.CommitAuthor, Repository: d.Repository, Service: d.Service,
+		PullRequestNumber: d.PullRequestNumber,
+		Attempt:           max(s.Spec.Attempt, 1), SupersededBy: s.Status.SupersededBy, DecidedBy: cmp.Or(state.Of(s.State()).DecidedBy,
 			string(s.Status.DecidedBy)),
 		CreatedAt: s.CreationTimestamp.UTC(), Results: results(s.Status.Results), Artifacts: artifacts(s.Status.Artifacts),
 		UnderTest: underTest(

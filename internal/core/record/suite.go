@@ -19,7 +19,8 @@ func SuiteOf(r httpapi.Run) *v1alpha1.Suite {
 			Trigger: v1alpha1.TriggerReference{Name: r.Trigger}, Environment: r.Environment, Attempt: r.Attempt,
 			Deployment: v1alpha1.Deployment{
 				Branch: r.Branch, SHA: r.SHA, Type: r.DeploymentType, URL: r.DeploymentURL, CommitURL: r.CommitURL,
-				CommitMessage: r.CommitMessage, CommitAuthor: r.CommitAuthor, Repository: r.Repository, PullRequestNumber: r.PullRequestNumber,
+				CommitMessage: r.CommitMessage, CommitAuthor: r.CommitAuthor, Repository: r.Repository, Service: r.Service,
+				PullRequestNumber: r.PullRequestNumber,
 			},
 		},
 		Status: v1alpha1.SuiteStatus{

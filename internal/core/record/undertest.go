@@ -12,7 +12,8 @@ func underTest(u *v1alpha1.UnderTest) *httpapi.UnderTest {
 	all := &httpapi.UnderTest{Changed: u.Changed}
 	for _, w := range u.Workloads {
 		all.Workloads = append(all.Workloads, httpapi.TestedWorkload{
-			Repository: w.Repository, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Start: versionOf(w.Start), End: versionOf(w.End),
+			Repository: w.Repository, Service: w.Service, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name,
+			Start: versionOf(w.Start), End: versionOf(w.End),
 		})
 	}
 	return all

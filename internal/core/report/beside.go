@@ -71,17 +71,17 @@ func PullRequestOn(r v1alpha1.SuiteReport) v1alpha1.PullRequestReport {
 // ProblemOf is what a report keeps of an error.
 func ProblemOf(e *Error) string { return plaintext.Line(e.Message+".", maxProblem) }
 
-// related returns the newest run of each Trigger and Environment, of Triggers that want the same in the same repository.
+// related returns the newest run of each Trigger, Environment and service, of Triggers that want the same in the same repository.
 func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same func(*v1alpha1.Suite) bool) []Run {
 	target, _ := TargetOf(self.Suite, self.Trigger)
-	newest := map[[2]string]Run{}
+	newest := map[[3]string]Run{}
 	for _, r := range append([]Run{self}, others...) {
 		on, problem := TargetOf(r.Suite, r.Trigger)
 		elsewhere := on.Service != target.Service || !commit.SameRepository(on.Repository, target.Repository)
 		if problem != nil || elsewhere || !wanted(r.Trigger) || !same(r.Suite) {
 			continue
 		}
-		key := [2]string{r.Suite.Spec.Environment, r.Suite.Spec.Trigger.Name}
+		key := [3]string{r.Suite.Spec.Environment, r.Suite.Spec.Trigger.Name, r.Suite.Spec.Deployment.Service}
 		if known, ok := newest[key]; !ok || ledger.Compare(r.Suite, known.Suite) > 0 {
 			newest[key] = r
 		}

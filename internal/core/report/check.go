@@ -18,7 +18,7 @@ import (
 
 // Check is what a code host shows about a run.
 type Check struct {
-	Name       string // constant per Trigger and Environment, so that it can be required
+	Name       string // constant per Trigger, Environment and service, so that it can be required
 	ExternalID string // the UID of the Suite
 	DetailsURL string // the run's page; empty without a public URL
 	Phase      v1alpha1.ReportPhase
@@ -85,13 +85,25 @@ func shownState(s *v1alpha1.Suite) string {
 	return s.State()
 }
 
-// Name is the name of the check. Its parts are DNS labels, so two names never look the same.
+// Name is the name of the check. All parts but the last are DNS labels, so two names never look the same.
 func Name(s *v1alpha1.Suite, cluster string) string {
 	name := fmt.Sprintf("postflight/%s (%s)", s.Spec.Trigger.Name, s.Spec.Environment)
+	if service := s.Spec.Deployment.Service; service != "" {
+		name += " " + shortService(service)
+	}
 	if cluster != "" {
 		return cluster + "/" + name
 	}
 	return name
+}
+
+// shortService ends in a hash if it is not the whole name of the service, so that each service has a check.
+func shortService(service string) string {
+	if len(service) <= maxService && mute(service, maxService) == service {
+		return service
+	}
+	digest := suite.Hash(service)
+	return mute(service, maxService-len(digest)-1) + " " + digest
 }
 
 // PhaseOf is the phase that the state of a run asks for.

@@ -103,6 +103,22 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestNamesOfServices: each service of a commit has a check of its own, also if its name is too long for the code host.
+func TestNamesOfServices(t *testing.T) {
+	long := strings.Repeat("x", 127)
+	names := map[string]string{}
+	for _, service := range []string{"", "cart", "Cart", "cart checkout", long + "a", long + "b", "@acme/cart", "(at)acme/cart", "(b)"} {
+		name := report.Name(aSuite(func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = service }), "")
+		if other, taken := names[name]; taken || len(name) > len("postflight/smoke (staging) ")+50 || strings.Contains(name, "@") {
+			t.Errorf("%q has the check %q, and %q has the same", service, name, other)
+		}
+		names[name] = service
+	}
+	if names["postflight/smoke (staging)"] != "" || names["postflight/smoke (staging) cart"] != "cart" {
+		t.Errorf("%v", names)
+	}
+}
+
 func TestSummary(t *testing.T) {
 	s := aSuite(in(v1alpha1.Failed("exit 1")), failed(40, 3))
 	s.Spec.Attempt = 2

@@ -1,11 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
@@ -23,10 +21,11 @@ type Deployment struct {
 	Newest      bool   // false: a later commit was deployed; create nothing, and change no other deployment
 }
 
-// DeploymentOf returns the deployment that shows a run and the runs of other Triggers. The id is 0 if no run knows it.
+// DeploymentOf returns the deployment that shows a run and the runs of other Triggers and services. The id is 0 if no run knows it.
 func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 	same := func(s *v1alpha1.Suite) bool {
-		return s.Spec.Environment == self.Suite.Spec.Environment && commit.Of(s.Spec.Deployment).Same(commit.Of(self.Suite.Spec.Deployment))
+		return s.Spec.Environment == self.Suite.Spec.Environment &&
+			commit.Of(s.Spec.Deployment).SameRevision(commit.Of(self.Suite.Spec.Deployment))
 	}
 	runs := related(self, others, showsDeployments, same)
 	target, _ := TargetOf(self.Suite, self.Trigger)
@@ -49,7 +48,11 @@ func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 
 // DeploymentDescription is what a code host shows of a deployment that a run decides.
 func DeploymentDescription(s *v1alpha1.Suite) string {
-	return mute(s.Spec.Trigger.Name+": "+title(s), maxTitle)
+	name := s.Spec.Trigger.Name
+	if service := s.Spec.Deployment.Service; service != "" {
+		name += " " + service
+	}
+	return mute(name+": "+title(s), maxTitle)
 }
 
 // Stopped reports whether the run that decides has no result. Nothing is created for it.
@@ -87,9 +90,9 @@ func pageOf(s *v1alpha1.Suite, o Options) string {
 	return ""
 }
 
-func sorted(runs map[[2]string]Run) []Run {
-	return slices.SortedFunc(maps.Values(runs), func(a, b Run) int {
-		return cmp.Or(strings.Compare(a.Suite.Spec.Environment, b.Suite.Spec.Environment),
-			strings.Compare(a.Suite.Spec.Trigger.Name, b.Suite.Spec.Trigger.Name))
-	})
+func sorted(runs map[[3]string]Run) (all []Run) {
+	for _, key := range slices.SortedFunc(maps.Keys(runs), func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }) {
+		all = append(all, runs[key])
+	}
+	return all
 }

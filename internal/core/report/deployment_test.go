@@ -37,6 +37,8 @@ func TestDeploymentOf(t *testing.T) {
 		"another Environment":             {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "e2e", 0, wrong, elsewhere)}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"a Trigger that does not ask":     {self: named("a", "smoke", 0, passed), others: []report.Run{notAsking(named("b", "e2e", 0, wrong))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"a Trigger that is gone":          {self: named("a", "smoke", 0, passed), others: []report.Run{{Suite: named("b", "e2e", 0, wrong).Suite}}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
+		"another service":                 {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, wrong, ofService("cart"))}, state: v1alpha1.ReasonFailed, says: "smoke cart: Failed: exit 1"},
+		"a later commit of another one":   {self: named("a", "smoke", 0, passed, ofService("cart")), others: []report.Run{named("b", "smoke", 1, running, commit("b"), ofService("mail"))}, state: v1alpha1.ReasonPassed, says: "smoke cart: Passed in 1m30s"},
 		"an earlier commit":               {self: named("a", "smoke", 1, passed), others: []report.Run{named("b", "smoke", 0, wrong, commit("a"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"a schedule of another commit":    {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, running, commit("b"), scheduled)}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s"},
 		"a later commit":                  {self: named("a", "smoke", 0, passed), others: []report.Run{named("b", "smoke", 1, running, commit("b"))}, state: v1alpha1.ReasonPassed, says: "smoke: Passed in 1m30s", older: true},
@@ -50,6 +52,10 @@ func TestDeploymentOf(t *testing.T) {
 			}
 		})
 	}
+}
+
+func ofService(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = name }
 }
 
 func scheduled(s *v1alpha1.Suite) {

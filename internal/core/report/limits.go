@@ -20,6 +20,7 @@ const (
 	maxURL             = 255 // of a commit status on GitLab
 	maxPath            = 512 // as in the schema of the Suite
 	maxShown           = 256 // of texts from a notification
+	maxService         = 50  // in the name of a check: GitLab's has at most 255 characters, and the other parts may take 204
 
 	// These are the bounds of the schema of the Suite.
 	maxProblem        = 1024

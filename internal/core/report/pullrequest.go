@@ -93,7 +93,7 @@ func belongs(s, known *v1alpha1.Suite, number int64) bool {
 		return n == number
 	}
 	a, b := s.Spec.Deployment, known.Spec.Deployment
-	return a.Branch == b.Branch && commit.Of(a).Same(commit.Of(b))
+	return a.Branch == b.Branch && commit.Of(a).SameRevision(commit.Of(b))
 }
 
 // marker identifies comments of this namespace and cluster, which are DNS labels.
@@ -109,6 +109,9 @@ func row(s *v1alpha1.Suite, o Options) string {
 	name := s.Spec.Trigger.Name
 	if page := pageOf(s, o); page != "" {
 		name = fmt.Sprintf("[%s](<%s>)", name, page)
+	}
+	if service := s.Spec.Deployment.Service; service != "" {
+		name += " " + cell(service, maxShown)
 	}
 	sha := cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown)
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, outcome(s))

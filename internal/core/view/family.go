@@ -23,7 +23,7 @@ func familiesOf(runs []*v1alpha1.Suite) (all []*family) {
 	for _, s := range slices.Backward(runs) {
 		n := numbers.Add(&history.Run{
 			Place:      httpapi.Place{Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment},
-			Repository: s.Spec.Deployment.Repository, SHA: s.Spec.Deployment.SHA,
+			Repository: s.Spec.Deployment.Repository, Service: s.Spec.Deployment.Service, SHA: s.Spec.Deployment.SHA,
 			Repeats: origin.Of(s.Origin()).Repeats, Partial: s.Spec.OnlyFailedOf != nil,
 		})
 		f := byNumber[n]

@@ -102,14 +102,14 @@ func (f Filter) hasState(s *v1alpha1.Suite) bool {
 
 // latestOnly ignores runs without a result: they say nothing about the run before them.
 func latestOnly() func(*v1alpha1.Suite) bool {
-	type line struct{ trigger, environment, branch string }
+	type line struct{ trigger, environment, branch, service string }
 	seen := map[line]bool{}
 	return func(s *v1alpha1.Suite) bool {
 		state := StateOf(s)
 		if state.NoVerdict {
 			return false
 		}
-		l := line{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Branch}
+		l := line{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Branch, s.Spec.Deployment.Service}
 		first := !seen[l]
 		seen[l] = true
 		return first
@@ -118,7 +118,7 @@ func latestOnly() func(*v1alpha1.Suite) bool {
 
 func contains(s *v1alpha1.Suite, lower string) bool {
 	d := &s.Spec.Deployment
-	for _, field := range []string{s.Name, s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, d.URL, message(s)} {
+	for _, field := range []string{s.Name, s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, d.Service, d.URL, message(s)} {
 		if strings.Contains(strings.ToLower(field), lower) {
 			return true
 		}

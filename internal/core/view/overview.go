@@ -132,7 +132,7 @@ type Tile struct {
 // trailLength is how many results a tile shows.
 const trailLength = 12
 
-// Board has a tile for each Trigger and Environment, those that need a look first. The runs come newest first.
+// Board has a tile for each Trigger, Environment and service, those that need a look first. The runs come newest first.
 func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Tile {
 	type pair struct{ trigger, environment string }
 	byPair := groupBy(runs, func(s *v1alpha1.Suite) pair { return pair{s.Spec.Trigger.Name, s.Spec.Environment} })
@@ -144,11 +144,13 @@ func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) 
 			delete(byPair, p)
 		}
 	}
-	for _, runs := range byPair {
-		tiles = append(tiles, tileOf(runs, now))
+	for _, own := range byPair {
+		for _, runs := range groupBy(own, func(s *v1alpha1.Suite) string { return s.Spec.Deployment.Service }) {
+			tiles = append(tiles, tileOf(runs, now))
+		}
 	}
 	slices.SortFunc(tiles, func(a, b Tile) int {
-		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Trigger, b.Trigger))
+		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Name(), b.Name()))
 	})
 	return tiles
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,7 @@ import (
 type Row struct {
 	ID, Namespace        string
 	Trigger, Environment string
+	Service              string // of the repository; empty: the whole
 	State                State
 	Why                  string // a sentence
 
@@ -32,7 +34,7 @@ type Row struct {
 func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	row := Row{
 		ID: s.Name, Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment,
-		State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: commit.ShortSHA(s.Spec.Deployment.SHA),
+		Service: s.Spec.Deployment.Service, State: StateOf(s), Branch: s.Spec.Deployment.Branch, SHA: commit.ShortSHA(s.Spec.Deployment.SHA),
 		Attempt: max(s.Spec.Attempt, 1), Tests: TestsOf(s), Received: TimeOf(s.Received().Time, now),
 	}
 	if s.Status.StartTime != nil {
@@ -41,6 +43,9 @@ func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 	row.Why = why(s, typical, now)
 	return row
 }
+
+// Name is what ran, as the name of a check has it: a Trigger, and perhaps the service that it tested.
+func (r Row) Name() string { return strings.TrimSpace(r.Trigger + " " + r.Service) }
 
 // Took returns how long the tests of a run took, or have taken so far; 0 before they started.
 func Took(s *v1alpha1.Suite, now time.Time) time.Duration {

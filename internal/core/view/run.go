@@ -126,7 +126,7 @@ func beyond(s *v1alpha1.Suite, why string) string {
 }
 
 // Title is what the run is, in the words of its team.
-func (r Run) Title() string { return r.Trigger + " on " + r.Environment }
+func (r Run) Title() string { return r.Name() + " on " + r.Environment }
 
 // maxChain bounds the runs on a page that superseded each other.
 const maxChain = 20

@@ -207,12 +207,14 @@ func TestBoard(t *testing.T) {
 			s.Spec.ReceivedAt, s.CreationTimestamp = nil, metav1.NewTime(now.Add(-9*time.Hour))
 		}),
 		run("1", failed, of("load", "production", "main")),
+		run("0", failed, service("cart")), run("00", passed, service("mail")), run("000", passed, service("cart")),
 	}
 	var got []string
 	for _, tile := range view.Board(triggers, runs, now) {
-		got = append(got, tile.Trigger+" "+tile.State.Key+" "+tile.Since)
+		got = append(got, tile.Name()+" "+tile.State.Key+" "+tile.Since)
 	}
-	want := []string{"load failed failing for 10 minutes", "new none ", "smoke running passing for 2 hours"}
+	want := []string{"load failed failing for 10 minutes", "smoke cart failed failing for 10 minutes", "new none ",
+		"smoke running passing for 2 hours", "smoke mail passed passing for 10 minutes"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("those that need a look come first: %s", diff)
 	}
@@ -256,6 +258,10 @@ func TestTriggersThatDoNotWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+func service(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = name }
 }
 
 // TestDebuggable: people look around after what ended badly, as long as its Job exists.

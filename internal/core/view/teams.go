@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -77,26 +78,28 @@ type complaint struct {
 	since         time.Time // zero: it never worked
 }
 
-// failingSince looks for the first of the runs of a Trigger that ended badly since one passed. Its environments are apart.
+// failingSince looks for the first of the runs of a Trigger that ended badly since one passed. Its Environments and services are apart.
 func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst complaint) {
-	passed := map[string]bool{}
-	bad := map[string]*v1alpha1.Suite{} // the oldest, by Environment
+	type place struct{ environment, service string }
+	passed := map[place]bool{}
+	bad := map[place]*v1alpha1.Suite{} // the oldest
 	for _, s := range runs {
-		state, environment := StateOf(s), s.Spec.Environment
+		state, p := StateOf(s), place{s.Spec.Environment, s.Spec.Deployment.Service}
 		switch {
-		case passed[environment]:
+		case passed[p]:
 		case state.Reason == v1alpha1.ReasonPassed:
-			passed[environment] = true
+			passed[p] = true
 		case state.Bad:
-			bad[environment] = s
+			bad[p] = s
 		}
 	}
-	for environment, s := range bad {
+	for p, s := range bad {
+		name, environment := strings.TrimSpace(trigger+" "+p.service), p.environment
 		if since := s.Received().Time; worst.trigger == "" || since.Before(worst.since) {
-			worst = complaint{trigger, fmt.Sprintf("%s fails on %s since %s.", trigger, environment, since.UTC().Format("2 January, 15:04 UTC")),
+			worst = complaint{trigger, fmt.Sprintf("%s fails on %s since %s.", name, environment, since.UTC().Format("2 January, 15:04 UTC")),
 				since}
 			if ago := plaintext.Ago(since, now); now.Sub(since) < 2*day {
-				worst.text = fmt.Sprintf("%s fails on %s; it began %s.", trigger, environment, ago)
+				worst.text = fmt.Sprintf("%s fails on %s; it began %s.", name, environment, ago)
 			}
 		}
 	}

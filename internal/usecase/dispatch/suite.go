@@ -94,7 +94,7 @@ func (o *operation) attempts(ctx context.Context, t *v1alpha1.Trigger, environme
 	if err != nil {
 		return nil, fmt.Errorf("look up earlier attempts: %w", err)
 	}
-	notified := commit.Commit{Repository: o.Notification.Repository, Revision: o.Notification.SHA}
+	notified := commit.New(o.Notification.Repository, o.Notification.Service, o.Notification.SHA)
 	return slices.DeleteFunc(known, func(s *v1alpha1.Suite) bool { return !notified.Same(commit.Of(s.Spec.Deployment)) }), nil
 }
 

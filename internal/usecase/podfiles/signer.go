@@ -32,7 +32,7 @@ type Store interface {
 
 // Runs finds the runs of a Trigger and an Environment that ended last with results, the last one first.
 type Runs interface {
-	WithResults(namespace, trigger, environment string) []*v1alpha1.Suite
+	WithResults(of *v1alpha1.Suite) []*v1alpha1.Suite
 }
 
 // Config is what a Signer needs.
@@ -142,10 +142,10 @@ func refusal(f httpapi.CollectFile, beside usage) string {
 	}
 }
 
-// previousResults returns those of the last run of the Trigger and Environment that the store has; nil if there are none. It lacks those
-// of a run that ended while it was unavailable.
+// previousResults returns those of the last run of the Trigger, Environment and service that the store has; nil if there are none. It
+// lacks those of a run that ended while it was unavailable.
 func (s *Signer) previousResults(ctx context.Context, r *Run) (*httpapi.PreviousResults, error) {
-	for _, last := range s.Runs.WithResults(r.Suite.Namespace, r.Suite.Spec.Trigger.Name, r.Suite.Spec.Environment) {
+	for _, last := range s.Runs.WithResults(r.Suite) {
 		urls, err := s.Store.SignPreviousResults(ctx, record.Of(r.Team.Name, last))
 		if err != nil {
 			return nil, err

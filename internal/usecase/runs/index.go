@@ -93,11 +93,11 @@ func (x *suiteIndex) older(
 
 // withResults leaves out runs that repeated only failed tests. It looks at all runs of the namespace: about 1 ms for 10,000, and a pod asks
 // once.
-func (x *suiteIndex) withResults(namespace, trigger, environment string) (runs []*v1alpha1.Suite) {
+func (x *suiteIndex) withResults(of *v1alpha1.Suite) (runs []*v1alpha1.Suite) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, s := range x.namespaces[namespace] {
-		wanted := s.Spec.Trigger.Name == trigger && s.Spec.Environment == environment && s.Status.Results != nil && s.Spec.OnlyFailedOf == nil &&
+	for _, s := range x.namespaces[of.Namespace] {
+		wanted := s.SameTest(of) && s.Status.Results != nil && s.Spec.OnlyFailedOf == nil &&
 			s.Status.CompletionTime != nil && s.Finished()
 		if !wanted {
 			continue

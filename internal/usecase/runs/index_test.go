@@ -70,7 +70,7 @@ func ended(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.
 func TestWithResults(t *testing.T) {
 	c := newIndex()
 	last := func() (names string) {
-		for _, s := range c.withResults("acme", "smoke", "staging") {
+		for _, s := range c.withResults(ended("asks", 9)) {
 			names += s.Name
 		}
 		return names
@@ -95,6 +95,7 @@ func TestWithResults(t *testing.T) {
 	c.observe(nil, ended("e", 3, func(s *v1alpha1.Suite) { s.Spec.Environment = "production" }))
 	c.observe(nil, ended("f", 3, func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = "visual" }))
 	c.observe(nil, ended("g", 3, func(s *v1alpha1.Suite) { s.Namespace = "other" }))
+	c.observe(nil, ended("s", 3, func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = "cart" }))
 	want("bca", "runs without results, or of something else")
 	c.observe(ended("b", 2), nil)
 	want("ca", "the deletion of the last")
@@ -116,6 +117,6 @@ func BenchmarkWithResults(b *testing.B) {
 		c.observe(nil, ended(fmt.Sprint("run-", i), i))
 	}
 	for b.Loop() {
-		c.withResults("acme", "smoke", "staging")
+		c.withResults(ended("asks", 9))
 	}
 }

@@ -115,7 +115,7 @@ func (r *Reader) Newest(namespace string) []*v1alpha1.Suite { return r.suites.ne
 // maxWithResults is how many runs of an outage of the store are passed over: each costs a request.
 const maxWithResults = 5
 
-// WithResults returns the last runs of a Trigger and an Environment that ended with results, the last one first.
-func (r *Reader) WithResults(namespace, trigger, environment string) []*v1alpha1.Suite {
-	return r.suites.withResults(namespace, trigger, environment)
+// WithResults returns the last runs of the Trigger, Environment and service of a run that ended with results, the last one first.
+func (r *Reader) WithResults(of *v1alpha1.Suite) []*v1alpha1.Suite {
+	return r.suites.withResults(of)
 }

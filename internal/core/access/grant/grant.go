@@ -103,7 +103,7 @@ func (g Grant) Complete(n *notification.Notification) {
 
 // issuedFor compares revisions alone: the claim with the commit may be of any CI system, and names no repository.
 func issuedFor(claim, revision string) bool {
-	return commit.Commit{Revision: claim}.Same(commit.Commit{Revision: revision})
+	return commit.New("", "", claim).Same(commit.New("", "", revision))
 }
 
 // EnvironmentProblem is a sentence for the sender of a notification that reaches an Environment which is not allowed, or "".

@@ -59,7 +59,7 @@ func Detect(env Getenv, event []byte) Context {
 }
 
 // same compares revisions of the repository of the job.
-func same(a, b string) bool { return commit.Commit{Revision: a}.Same(commit.Commit{Revision: b}) }
+func same(a, b string) bool { return commit.New("", "", a).Same(commit.New("", "", b)) }
 
 // gitLab prefers the head of the source branch: a merged results pipeline runs on a temporary commit.
 func gitLab(env Getenv, _ []byte) Context {

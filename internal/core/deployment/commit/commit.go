@@ -1,24 +1,33 @@
-// Package commit is the identity of what is deployed: a repository and a revision.
+// Package commit is the identity of what is deployed: a repository, perhaps one service of it, and a revision.
 package commit
 
 import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Commit is what a deployment brings. Both parts may be empty: a notification need not name them.
 type Commit struct {
-	Repository string // owner/name, or group/subgroup/name, in any spelling
-	Revision   string // a SHA, or any other text that identifies the version, such as a tag
+	Part
+	Revision string // a SHA, or any other text that identifies the version, such as a tag
 }
 
-// Of returns what a notification or a Suite names.
-func Of(d v1alpha1.Deployment) Commit { return Commit{Repository: d.Repository, Revision: d.SHA} }
+// Of returns what a Suite names.
+func Of(d v1alpha1.Deployment) Commit { return New(d.Repository, d.Service, d.SHA) }
 
-// Same reports whether both name the same commit. A whole SHA identifies a commit in every repository, and any other revision only in its
-// own. Without a revision, nothing shows that two are the same.
-func (c Commit) Same(other Commit) bool {
+// New returns a commit of a repository, or of one service of it.
+func New(repository, service, revision string) Commit {
+	return Commit{Part{repository, service}, revision}
+}
+
+// Same reports whether both name the same commit of the same service. A whole SHA identifies a commit in every repository, and any other
+// revision only in its own. Without a revision, nothing shows that two are the same.
+func (c Commit) Same(other Commit) bool { return c.Service == other.Service && c.SameRevision(other) }
+
+// SameRevision is Same for all services together.
+func (c Commit) SameRevision(other Commit) bool {
 	if c.Revision == "" || NormalSHA(c.Revision) != NormalSHA(other.Revision) {
 		return false
 	}
@@ -26,10 +35,55 @@ func (c Commit) Same(other Commit) bool {
 }
 
 // Covers is Same for abbreviations: tags of images shorten the SHA, and notifications of the same deployment need not all name the
-// repository.
+// repository and the service.
 func (c Commit) Covers(other Commit) bool {
-	return c.Revision != "" && SameSHA(c.Revision, other.Revision) &&
+	return c.Revision != "" && SameSHA(c.Revision, other.Revision) && c.mayBeSameService(other.Part) &&
 		(IsSHA(c.Revision) && IsSHA(other.Revision) || MayBeSameRepository(c.Repository, other.Repository))
+}
+
+// Part is what is deployed on its own: a service of a repository, or the whole repository. Deployments of two services do not replace each
+// other.
+type Part struct {
+	Repository string // owner/name, or group/subgroup/name, in any spelling
+	Service    string // compared exactly; empty: the whole repository, or it is not known which service
+}
+
+// PartOf returns a service of a repository.
+func PartOf(repository, service string) Part { return Part{repository, service} }
+
+// String names the service and its repository for people, as far as they are known. Anyone may have written the names.
+func (p Part) String() string {
+	repository, service := plaintext.Line(p.Repository, maxRepository), plaintext.Line(p.Service, maxService)
+	switch {
+	case service == "":
+		return repository
+	case repository == "":
+		return service
+	default:
+		return service + " in " + repository
+	}
+}
+
+// The bounds of the schema, in bytes.
+const (
+	maxRepository = 256
+	maxService    = 128
+)
+
+// Key is equal for all spellings of a part.
+func (p Part) Key() Part { return Part{RepositoryKey(p.Repository), p.Service} }
+
+// SamePart reports whether both are the same service of the same repository, or the same whole repository.
+func (p Part) SamePart(other Part) bool { return p.Key() == other.Key() }
+
+// MayBeSamePart is true also if one of the repositories is not known, or one of the parts is the whole repository, which includes all
+// services: what is not known is no reason for green.
+func (p Part) MayBeSamePart(other Part) bool {
+	return MayBeSameRepository(p.Repository, other.Repository) && p.mayBeSameService(other)
+}
+
+func (p Part) mayBeSameService(other Part) bool {
+	return p.Service == "" || other.Service == "" || p.Service == other.Service
 }
 
 // SameRepository compares names as GitHub and GitLab do, which ignore case.

@@ -10,25 +10,30 @@ func TestSame(t *testing.T) {
 		a, b         Commit
 		same, covers bool
 	}{
-		"equal":                               {Commit{"acme/shop", whole}, Commit{"acme/shop", whole}, true, true},
-		"another spelling of the repository":  {Commit{"Acme/Shop", whole}, Commit{"acme/shop", whole}, true, true},
-		"another spelling of the SHA":         {Commit{"acme/shop", strings.ToUpper(whole)}, Commit{"acme/shop", whole}, true, true},
-		"a whole SHA of another repository":   {Commit{"acme/shop", whole}, Commit{"acme/fork", whole}, true, true},
-		"a whole SHA without a repository":    {Commit{"acme/shop", whole}, Commit{"", whole}, true, true},
-		"a version":                           {Commit{"acme/shop", "v1.0.0"}, Commit{"Acme/shop", "v1.0.0"}, true, true},
-		"a version of another repository":     {Commit{"acme/shop", "v1.0.0"}, Commit{"acme/pay", "v1.0.0"}, false, false},
-		"a version without a repository":      {Commit{"acme/shop", "v1.0.0"}, Commit{"", "v1.0.0"}, false, true},
-		"versions without a repository":       {Commit{"", "v1.0.0"}, Commit{"", "v1.0.0"}, true, true},
-		"a version in another case":           {Commit{"acme/shop", "V1.0.0"}, Commit{"acme/shop", "v1.0.0"}, false, false},
-		"a short SHA":                         {Commit{"acme/shop", whole[:7]}, Commit{"acme/shop", whole}, false, true},
-		"a short SHA without a repository":    {Commit{"", whole[:7]}, Commit{"acme/shop", whole}, false, true},
-		"a short SHA of another repository":   {Commit{"acme/pay", whole[:7]}, Commit{"acme/shop", whole}, false, false},
-		"two short SHAs":                      {Commit{"acme/shop", whole[:7]}, Commit{"acme/pay", whole[:7]}, false, false},
-		"another commit of the repository":    {Commit{"acme/shop", whole}, Commit{"acme/shop", "v1.0.0"}, false, false},
-		"a commit and no revision":            {Commit{"acme/shop", whole}, Commit{"acme/shop", ""}, false, false},
-		"no revision in another repository":   {Commit{"acme/shop", ""}, Commit{"acme/pay", ""}, false, false},
-		"no revision in the same repository":  {Commit{"acme/shop", ""}, Commit{"acme/shop", ""}, false, false},
-		"the beginning of some other version": {Commit{"acme/shop", "release-2026"}, Commit{"acme/shop", "release-2026-11"}, false, false},
+		"equal":                               {New("acme/shop", "", whole), New("acme/shop", "", whole), true, true},
+		"another spelling of the repository":  {New("Acme/Shop", "", whole), New("acme/shop", "", whole), true, true},
+		"another spelling of the SHA":         {New("acme/shop", "", strings.ToUpper(whole)), New("acme/shop", "", whole), true, true},
+		"a whole SHA of another repository":   {New("acme/shop", "", whole), New("acme/fork", "", whole), true, true},
+		"a whole SHA without a repository":    {New("acme/shop", "", whole), New("", "", whole), true, true},
+		"a version":                           {New("acme/shop", "", "v1.0.0"), New("Acme/shop", "", "v1.0.0"), true, true},
+		"a version of another repository":     {New("acme/shop", "", "v1.0.0"), New("acme/pay", "", "v1.0.0"), false, false},
+		"a version without a repository":      {New("acme/shop", "", "v1.0.0"), New("", "", "v1.0.0"), false, true},
+		"versions without a repository":       {New("", "", "v1.0.0"), New("", "", "v1.0.0"), true, true},
+		"a version in another case":           {New("acme/shop", "", "V1.0.0"), New("acme/shop", "", "v1.0.0"), false, false},
+		"a short SHA":                         {New("acme/shop", "", whole[:7]), New("acme/shop", "", whole), false, true},
+		"a short SHA without a repository":    {New("", "", whole[:7]), New("acme/shop", "", whole), false, true},
+		"a short SHA of another repository":   {New("acme/pay", "", whole[:7]), New("acme/shop", "", whole), false, false},
+		"two short SHAs":                      {New("acme/shop", "", whole[:7]), New("acme/pay", "", whole[:7]), false, false},
+		"another commit of the repository":    {New("acme/shop", "", whole), New("acme/shop", "", "v1.0.0"), false, false},
+		"a commit and no revision":            {New("acme/shop", "", whole), New("acme/shop", "", ""), false, false},
+		"no revision in another repository":   {New("acme/shop", "", ""), New("acme/pay", "", ""), false, false},
+		"no revision in the same repository":  {New("acme/shop", "", ""), New("acme/shop", "", ""), false, false},
+		"a service":                           {New("acme/mono", "cart", whole), New("Acme/mono", "cart", whole), true, true},
+		"another service":                     {New("acme/mono", "cart", whole), New("acme/mono", "checkout", whole), false, false},
+		"a service in another case":           {New("acme/mono", "cart", whole), New("acme/mono", "Cart", whole), false, false},
+		"a service and the whole repository":  {New("acme/mono", "cart", whole), New("acme/mono", "", whole), false, true},
+		"a version of another service":        {New("acme/mono", "cart", "v1"), New("acme/mono", "checkout", "v1"), false, false},
+		"the beginning of some other version": {New("acme/shop", "", "release-2026"), New("acme/shop", "", "release-2026-11"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.a.Same(tc.b) != tc.same || tc.b.Same(tc.a) != tc.same {
@@ -36,6 +41,32 @@ func TestSame(t *testing.T) {
 			}
 			if tc.a.Covers(tc.b) != tc.covers || tc.b.Covers(tc.a) != tc.covers {
 				t.Errorf("Covers(%v, %v): want %t", tc.a, tc.b, tc.covers)
+			}
+		})
+	}
+}
+
+func TestMayBeSamePart(t *testing.T) {
+	cart := PartOf("acme/mono", "cart")
+	for name, tc := range map[string]struct {
+		other       Part
+		same, maybe bool
+	}{
+		"itself":                            {PartOf("Acme/Mono", "cart"), true, true},
+		"another service":                   {PartOf("acme/mono", "checkout"), false, false},
+		"the whole repository":              {PartOf("acme/mono", ""), false, true},
+		"its name in another repository":    {PartOf("acme/shop", "cart"), false, false},
+		"its name without a repository":     {PartOf("", "cart"), false, true},
+		"another one without a repository":  {PartOf("", "checkout"), false, false},
+		"nothing is known of it":            {Part{}, false, true},
+		"another repository without a name": {PartOf("acme/shop", ""), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if cart.SamePart(tc.other) != tc.same || tc.other.SamePart(cart) != tc.same {
+				t.Errorf("SamePart: want %t", tc.same)
+			}
+			if cart.MayBeSamePart(tc.other) != tc.maybe || tc.other.MayBeSamePart(cart) != tc.maybe {
+				t.Errorf("MayBeSamePart: want %t", tc.maybe)
 			}
 		})
 	}

@@ -33,8 +33,9 @@ func from(o v1alpha1.Origin) change { return func(s *v1alpha1.Suite) { s.Spec.Or
 func repository(name string) change {
 	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = name }
 }
-func branch(name string) change { return func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name } }
-func url(u string) change       { return func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = u } }
+func service(name string) change { return func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = name } }
+func branch(name string) change  { return func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name } }
+func url(u string) change        { return func(s *v1alpha1.Suite) { s.Spec.Deployment.URL = u } }
 func deployedAt(minute int) change {
 	return func(s *v1alpha1.Suite) { s.Spec.DeployedAt = micro(minute) }
 }
@@ -75,6 +76,23 @@ func has(sha string, since int, before ...v1alpha1.PreviousDeployment) v1alpha1.
 		d.Previous = &before[0]
 	}
 	return d
+}
+
+// ofService is a part of a status that says the same of one service.
+func ofService(name string, d v1alpha1.Deployed) v1alpha1.Deployed {
+	d.Service = name
+	return d
+}
+
+// withServices is an Environment with a workload for each entry of its status.
+func withServices(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
+	e := environment()
+	for _, d := range deployed {
+		d.Workloads = []v1alpha1.DeployedWorkload{{Kind: "Deployment", Name: "web-" + d.Service, UID: types.UID("uid-" + d.Service)}}
+		e.Status.Deployed = append(e.Status.Deployed, d)
+		e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Name: "web-" + d.Service, Repository: shop, Service: d.Service})
+	}
+	return e
 }
 
 func had(sha string, since int) v1alpha1.PreviousDeployment {

@@ -18,6 +18,16 @@ func Repositories(e *v1alpha1.Environment) (all []string) {
 	return all
 }
 
+// Services are those that the workloads of an Environment are of in a repository, each once.
+func Services(e *v1alpha1.Environment, repository string) (all []string) {
+	for _, w := range e.Spec.Workloads {
+		if commit.SameRepository(w.Repository, repository) && !slices.Contains(all, w.Service) {
+			all = append(all, w.Service)
+		}
+	}
+	return all
+}
+
 // RepositoryOf returns whose code a deployment is, in the spelling of the workloads. A notification without a repository is of the only one
 // that they have, if there is one.
 func RepositoryOf(e *v1alpha1.Environment, notified string) string {
@@ -31,16 +41,25 @@ func RepositoryOf(e *v1alpha1.Environment, notified string) string {
 	return notified
 }
 
-// HasWorkloads reports whether the workloads of an Environment say what is deployed of a repository.
-func HasWorkloads(e *v1alpha1.Environment, repository string) bool {
-	return slices.ContainsFunc(e.Spec.Workloads, func(w v1alpha1.Workload) bool { return commit.SameRepository(w.Repository, repository) })
+// PartOf returns what a notification is about, with the repository of RepositoryOf.
+func PartOf(e *v1alpha1.Environment, repository, service string) commit.Part {
+	return commit.PartOf(RepositoryOf(e, repository), service)
+}
+
+// HasWorkloads reports whether the workloads of an Environment say what is deployed of a part. Those of a whole repository do for each of
+// its services, and those of a service for a deployment that names none.
+func HasWorkloads(e *v1alpha1.Environment, p commit.Part) bool {
+	return slices.ContainsFunc(e.Spec.Workloads, func(w v1alpha1.Workload) bool {
+		return commit.SameRepository(w.Repository, p.Repository) && p.MayBeSamePart(commit.PartOf(w.Repository, w.Service))
+	})
 }
 
 // hasWorkloads is false until the workloads have been read once.
-func (l *Ledger) hasWorkloads(repository string) bool {
-	return HasWorkloads(l.environment, repository) && slices.ContainsFunc(l.environment.Status.Deployed, func(d v1alpha1.Deployed) bool {
+func (l *Ledger) hasWorkloads(p commit.Part) bool {
+	return HasWorkloads(l.environment, p) && slices.ContainsFunc(l.environment.Status.Deployed, func(d v1alpha1.Deployed) bool {
 		read := func(w v1alpha1.DeployedWorkload) bool { return w.UID != "" }
-		return commit.SameRepository(d.Repository, repository) && slices.ContainsFunc(d.Workloads, read)
+		return commit.SameRepository(d.Repository, p.Repository) && p.MayBeSamePart(commit.PartOf(d.Repository, d.Service)) &&
+			slices.ContainsFunc(d.Workloads, read)
 	})
 }
 

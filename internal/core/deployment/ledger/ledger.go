@@ -69,7 +69,8 @@ func (l *Ledger) since(at time.Time) bool {
 }
 
 func (l *Ledger) commitOf(s *v1alpha1.Suite) commit.Commit {
-	return commit.Commit{Repository: RepositoryOf(l.environment, s.Spec.Deployment.Repository), Revision: s.Spec.Deployment.SHA}
+	d := s.Spec.Deployment
+	return commit.Commit{Part: PartOf(l.environment, d.Repository, d.Service), Revision: d.SHA}
 }
 
 func reporter(s *v1alpha1.Suite, at time.Time) v1alpha1.DeploymentReporter {
@@ -81,12 +82,12 @@ func reporter(s *v1alpha1.Suite, at time.Time) v1alpha1.DeploymentReporter {
 
 // addStatus adds what the status remembers: rollouts, and deployments whose Suites were deleted.
 func (l *Ledger) addStatus(d v1alpha1.Deployed, suites []*v1alpha1.Suite) {
-	current := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	current := commit.New(d.Repository, d.Service, d.SHA)
 	if d.Since != nil && !l.has(current, d.Since.Time) {
 		l.all = append(l.all, Deployment{Commit: current, At: endOfSecond(d.Since.Time), URL: l.urlOf(d.URL), by: d.ReportedBy})
 	}
 	if p := d.Previous; p != nil && p.Since != nil {
-		previous := commit.Commit{Repository: d.Repository, Revision: p.SHA}
+		previous := commit.New(d.Repository, d.Service, p.SHA)
 		if !l.has(previous, p.Since.Time) {
 			l.all = append(l.all, Deployment{
 				Commit: previous, At: l.announced(previous, p.Since.Time, suites), URL: l.urlOf(""), by: d.ReportedBy, anywhere: d.URL != "",
@@ -97,8 +98,8 @@ func (l *Ledger) addStatus(d v1alpha1.Deployed, suites []*v1alpha1.Suite) {
 
 // has reports whether a Suite shows the deployment of a second, in which the status keeps times. Of workloads, only the status counts.
 func (l *Ledger) has(c commit.Commit, second time.Time) bool {
-	return !l.hasWorkloads(c.Repository) && slices.ContainsFunc(l.all, func(d Deployment) bool {
-		return d.Run != nil && d.At.Truncate(time.Second).Equal(second.Truncate(time.Second)) && d.Covers(c)
+	return !l.hasWorkloads(c.Part) && slices.ContainsFunc(l.all, func(d Deployment) bool {
+		return d.Run != nil && d.At.Truncate(time.Second).Equal(second.Truncate(time.Second)) && d.Service == c.Service && d.Covers(c)
 	})
 }
 
@@ -130,7 +131,7 @@ func (l *Ledger) Other(s *v1alpha1.Suite, after time.Time) *Deployment {
 
 // Between is Other without what came after a second time, if that is not zero.
 func (l *Ledger) Between(s *v1alpha1.Suite, after, until time.Time) (newest *Deployment) {
-	return l.between(s, after, until, l.hasWorkloads(l.commitOf(s).Repository))
+	return l.between(s, after, until, l.hasWorkloads(l.commitOf(s).Part))
 }
 
 func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads bool) (newest *Deployment) {
@@ -139,7 +140,7 @@ func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads 
 		d := &l.all[i]
 		switch {
 		case !d.At.After(after), !until.IsZero() && d.At.After(until), newest != nil && !d.At.After(newest.At), byWorkloads && d.Run != nil:
-		case !commit.MayBeSameRepository(own.Repository, d.Repository), own.Covers(d.Commit), !l.maybeThere(s, d):
+		case !own.MayBeSamePart(d.Part), own.Covers(d.Commit), !l.maybeThere(s, d):
 		case d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)):
 		default:
 			newest = d
@@ -154,7 +155,7 @@ func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.L
 // Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. A
 // zero end is now. It is nil where workloads say what was under test, if they were compared.
 func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
-	if compared && l.hasWorkloads(l.commitOf(s).Repository) {
+	if compared && l.hasWorkloads(l.commitOf(s).Part) {
 		return nil
 	}
 	return l.between(s, l.lastUntil(s, begin), end, false)
@@ -169,9 +170,12 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 		last = s.DeployedAt().Time
 	}
 	own := l.commitOf(s)
-	byWorkloads := l.hasWorkloads(own.Repository)
+	byWorkloads := l.hasWorkloads(own.Part)
 	for _, d := range l.all {
-		same := own.Covers(d.Commit) || d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
+		// A notification without a service may be about another one, but workloads without one are all of their repository.
+		surely := d.Service == own.Service || d.Service == "" && byWorkloads && d.Run == nil
+		same := own.Covers(d.Commit) && surely ||
+			d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
 		there := l.isAt(l.urlOf(s.Spec.Deployment.URL), &d) || byWorkloads && d.Run == nil
 		if same && there && d.At.After(last) && (until.IsZero() || !d.At.After(until)) {
 			last = d.At
@@ -182,9 +186,10 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 
 // At is when the commit of a status was deployed last.
 func (l *Ledger) At(d v1alpha1.Deployed) (last time.Time) {
-	current := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	current := commit.New(d.Repository, d.Service, d.SHA)
 	for _, other := range l.all {
-		if other.At.After(last) && other.Covers(current) && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
+		same := other.Covers(current) && other.Service == d.Service
+		if same && other.At.After(last) && (l.isAt(l.urlOf(d.URL), &other) || len(d.Workloads) > 0) {
 			last = other.At
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 const day = 24 * time.Hour
@@ -46,12 +47,26 @@ func TestReplaced(t *testing.T) {
 		"no repository":          {"it may be the same", notified("a1", "a", 0), environment(), suites{notified("b1", "b", 5, repository(""))}, "b"},
 		"of no repository":       {"any other commit may replace it", notified("a1", "a", 0, repository("")), environment(), suites{notified("b1", "b", 5)}, "b"},
 		"a fork":                 {"a whole SHA is the same commit", notified("a1", whole, 0), environment(), suites{notified("b1", whole, 5, repository("acme/fork"))}, ""},
-		"without a revision":     {"it may be any", notified("a1", "a", 0), environment(), suites{notified("b1", "", 5)}, "?"},
-		"both without one":       {"they may be any", notified("a1", "", 0), environment(), suites{notified("b1", "", 5)}, "?"},
-		"its sibling":            {"they are of one notification", notified("a1", "", 0, request("r")), environment(), suites{notified("b1", "", 5, request("r"))}, ""},
-		"another URL":            {"previews do not replace each other", notified("a1", "a", 0, url("https://pr-1.example.com")), environment(), suites{notified("b1", "b", 5, url("https://pr-2.example.com"))}, ""},
-		"one URL":                {"two branches do there", notified("a1", "a", 0, url("https://Staging.example.com/")), environment(), suites{notified("b1", "b", 5, branch("x"), url("https://staging.example.com?x=1"))}, "b"},
-		"a URL and none":         {"that of the Environment is not known", notified("a1", "a", 0, url("https://pr-1.example.com")), environment(), suites{notified("b1", "b", 5)}, "b"},
+		"another service":        {"each is deployed on its own", notified("a1", "a", 0, service("cart")), environment(), suites{notified("b1", "b", 5, service("checkout"))}, ""},
+		"its own service":        {"it was replaced", notified("a1", "a", 0, service("cart")), environment(), suites{notified("b1", "b", 5, service("cart"))}, "b"},
+		"no service":             {"it may be this one", notified("a1", "a", 0, service("cart")), environment(), suites{notified("b1", "b", 5)}, "b"},
+		"of no service":          {"a part of it was replaced", notified("a1", "a", 0), environment(), suites{notified("b1", "b", 5, service("cart"))}, "b"},
+		"a service elsewhere":    {"it is of another repository", notified("a1", "a", 0, service("cart")), environment(), suites{notified("b1", "b", 5, service("cart"), repository("acme/pay"))}, ""},
+		"a service, nowhere":     {"the repository may be the same", notified("a1", "a", 0, service("cart")), environment(), suites{notified("b1", "b", 5, service("cart"), repository(""))}, "b"},
+		"another service has it": {"its commit came to that one", notified("a1", whole, 0, service("cart")), environment(),
+			suites{notified("b1", "b", 5, service("cart")), notified("a2", whole, 9, service("checkout"))}, "b"},
+		"no service has it": {"it may be that of another service", notified("a1", whole, 0, service("cart")), environment(),
+			suites{notified("b1", "b", 5, service("cart")), notified("a2", whole, 9)}, "b"},
+		"a service comes back": {"it is there again", notified("a1", whole, 0, service("cart")), environment(),
+			suites{notified("b1", "b", 5, service("cart")), notified("a2", whole, 9, service("cart"))}, ""},
+		"one service of all comes back": {"the others do not have it", notified("a1", whole, 0), environment(),
+			suites{notified("b1", "b", 5, service("cart")), notified("b2", "b", 6, service("checkout")), notified("a2", whole, 9, service("cart"))}, "b"},
+		"without a revision": {"it may be any", notified("a1", "a", 0), environment(), suites{notified("b1", "", 5)}, "?"},
+		"both without one":   {"they may be any", notified("a1", "", 0), environment(), suites{notified("b1", "", 5)}, "?"},
+		"its sibling":        {"they are of one notification", notified("a1", "", 0, request("r")), environment(), suites{notified("b1", "", 5, request("r"))}, ""},
+		"another URL":        {"previews do not replace each other", notified("a1", "a", 0, url("https://pr-1.example.com")), environment(), suites{notified("b1", "b", 5, url("https://pr-2.example.com"))}, ""},
+		"one URL":            {"two branches do there", notified("a1", "a", 0, url("https://Staging.example.com/")), environment(), suites{notified("b1", "b", 5, branch("x"), url("https://staging.example.com?x=1"))}, "b"},
+		"a URL and none":     {"that of the Environment is not known", notified("a1", "a", 0, url("https://pr-1.example.com")), environment(), suites{notified("b1", "b", 5)}, "b"},
 		"the URL of the Environment": {"it is meant where none is named", notified("a1", "a", 0, url("https://staging.example.com")), at("https://staging.example.com"),
 			suites{notified("b1", "b", 5)}, "b"},
 		"not that of the Environment": {"it is another place", notified("a1", "a", 0, url("https://pr-1.example.com")), at("https://staging.example.com"), suites{notified("b1", "b", 5)}, ""},
@@ -71,7 +86,15 @@ func TestReplaced(t *testing.T) {
 		"workloads have a short tag":    {"it is the same commit", notified("a1", whole, 0), withWorkloads(has(whole[:7], 5)), nil, ""},
 		"workloads of another spelling": {"it is the same repository", notified("a1", "a", 0, repository("Acme/Shop")), withWorkloads(has("b", 5)), nil, "b"},
 		"workloads, and no repository":  {"the only one is meant", notified("a1", "a", 0, repository("")), withWorkloads(has("b", 5)), nil, "b"},
-		"workloads of another one":      {"notifications say what is deployed of it", notified("a1", "a", 0, repository("acme/pay")), withWorkloads(has("b", 5)), suites{notified("c1", "c", 6, repository("acme/pay"))}, "c"},
+		"workloads of another service":  {"they say nothing of this one", notified("a1", "a", 0, service("cart")), withServices(ofService("cart", has("a", 1)), ofService("checkout", has("b", 5))), nil, ""},
+		"workloads of its service":      {"they have another commit", notified("a1", "a", 0, service("cart")), withServices(ofService("cart", has("b", 5)), ofService("checkout", has("a", 1))), nil, "b"},
+		"workloads, and no service":     {"one of them has another commit", notified("a1", "a", 0), withServices(ofService("cart", has("a", 1)), ofService("checkout", has("b", 5))), nil, "b"},
+		"workloads without a service":   {"they are all of the repository", notified("a1", "a", 0, service("cart")), withWorkloads(has("a", 9, had("b", 5))), nil, ""},
+		"workloads of all have another": {"the service is among them", notified("a1", "a", 0, service("cart")), withWorkloads(has("b", 5)),
+			suites{notified("c1", "c", 9, service("checkout"))}, "b"},
+		"a service without workloads": {"notifications say what is deployed of it", notified("a1", "a", 0, service("search")), withServices(ofService("cart", has("b", 9))),
+			suites{notified("c1", "c", 6, service("search"))}, "c"},
+		"workloads of another one": {"notifications say what is deployed of it", notified("a1", "a", 0, repository("acme/pay")), withWorkloads(has("b", 5)), suites{notified("c1", "c", 6, repository("acme/pay"))}, "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -127,7 +150,7 @@ func TestFoundAtAnotherPlace(t *testing.T) {
 		t.Errorf("since %s", got)
 	}
 	l := Of(at(staging), []*v1alpha1.Suite{notified("a1", "a", 0, url(preview), foundBy(9, "")), tested})
-	if n := l.Notified()[shop]; n.Revision != "a" || n.Elsewhere || n.URL != staging {
+	if n := l.Notified()[commit.PartOf(shop, "")]; n.Revision != "a" || n.Elsewhere || n.URL != staging {
 		t.Errorf("what found a preview is at the URL of the Environment: %+v", n)
 	}
 }
@@ -215,11 +238,22 @@ func TestNotified(t *testing.T) {
 		notified("w1", "w", 9, from(v1alpha1.OriginRollout)), notified("n1", "", 9), notified("p1", "p", 1, repository("acme/pay")),
 	})
 	got := l.Notified()
-	if n := got[shop]; n.Revision != "b" || !n.At.Equal(minutes(5)) || strings.Join(n.Revisions, " ") != "b a" {
+	if n := got[commit.PartOf(shop, "")]; n.Revision != "b" || !n.At.Equal(minutes(5)) || strings.Join(n.Revisions, " ") != "b a" {
 		t.Errorf("%+v", n)
 	}
-	if n := got["acme/pay"]; n.Revision != "p" || len(got) != 2 {
+	if n := got[commit.PartOf("acme/pay", "")]; n.Revision != "p" || len(got) != 2 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestNotifiedOfServices(t *testing.T) {
+	got := Of(environment(), []*v1alpha1.Suite{
+		notified("a1", "a", 0, service("cart")), notified("b1", "b", 5, service("checkout"), repository("Acme/Shop")), notified("c1", "c", 9),
+	}).Notified()
+	for name, want := range map[string]string{"cart": "a", "checkout": "b", "": "c"} {
+		if n := got[commit.PartOf(shop, name)]; n.Revision != want || n.Before != nil || len(got) != 3 {
+			t.Errorf("%q: %+v", name, n)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
-// Notified is what was last announced of a repository.
+// Notified is what was last announced of a repository, or of a service of it.
 type Notified struct {
 	Deployment
 	Since     time.Time   // since when it was announced without another one in between
@@ -27,16 +27,16 @@ func (n Notified) WasElsewhere(revision string, second time.Time) bool {
 	})
 }
 
-// Notified returns what was notified of each repository, by commit.RepositoryKey. Rollouts, and notifications without a revision, are left
-// out. A preview at a URL of its own does not replace what is at the URL of the Environment.
-func (l *Ledger) Notified() map[string]Notified {
-	all := map[string]Notified{}
+// Notified returns what was notified of each repository and service, by the key of the part. Rollouts, and notifications without a
+// revision, are left out. A preview at a URL of its own does not replace what is at the URL of the Environment.
+func (l *Ledger) Notified() map[commit.Part]Notified {
+	all := map[commit.Part]Notified{}
 	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }
 	for _, d := range slices.SortedStableFunc(slices.Values(l.all), newestFirst) {
 		if d.Run == nil || d.Revision == "" || d.by != v1alpha1.ReportedByNotification {
 			continue
 		}
-		key := commit.RepositoryKey(d.Repository)
+		key := d.Key()
 		all[key] = all[key].precededBy(d, !l.isOwnPlace(&d))
 	}
 	return all

@@ -90,7 +90,8 @@ func Answers(other, s *v1alpha1.Suite) bool {
 	if start := other.Status.StartTime; start != nil && endOfSecond(start.Time).Before(Tested(s)) {
 		return false // a deployment that found it had not replaced s when its tests began
 	}
-	return later && !other.Restored() && commit.MayBeSameRepository(a.Repository, b.Repository) && placeOf(a.URL) == placeOf(b.URL)
+	return later && !other.Restored() && a.Service == b.Service && commit.MayBeSameRepository(a.Repository, b.Repository) &&
+		placeOf(a.URL) == placeOf(b.URL)
 }
 
 func rank(s *v1alpha1.Suite) int {
@@ -107,13 +108,20 @@ func compareRequested(a, b *v1alpha1.Suite) int {
 	return x.Compare(y.Time)
 }
 
-// Replaces reports whether a Suite stands for a later deployment of another commit than that of s. Of two places, ask a Ledger.
+// Replaces reports whether a Suite stands for a later deployment of another commit than that of s, of what may be the same service. Of two
+// places, ask a Ledger.
 func Replaces(other, s *v1alpha1.Suite) bool {
-	return IsDeployment(other) && Compare(other, s) > 0 && !commit.Of(other.Spec.Deployment).Covers(commit.Of(s.Spec.Deployment))
+	return IsDeployment(other) && Compare(other, s) > 0 && isAnother(other.Spec.Deployment, s.Spec.Deployment)
+}
+
+// isAnother reports whether another commit was deployed of what may be the same.
+func isAnother(a, b v1alpha1.Deployment) bool {
+	x, y := commit.Of(a), commit.Of(b)
+	return x.MayBeSamePart(y.Part) && !x.Covers(y)
 }
 
 // AnnouncedAfter returns the newest Suite that stands for a deployment of another commit than that of d, with the same type, of what may be
-// the same repository and at what may be the same URL, which happened after a time. Notifications may come up to a delay after their
+// the same service and at what may be the same URL, which happened after a time. Notifications may come up to a delay after their
 // deployment, events say when it was.
 func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, suites []*v1alpha1.Suite) (newest *v1alpha1.Suite) {
 	for _, s := range suites {
@@ -122,9 +130,8 @@ func AnnouncedAfter(d v1alpha1.Deployment, at time.Time, delay time.Duration, su
 			late = 0
 		}
 		same := other.Type == d.Type && other.HostingService == d.HostingService && (other.URL == "" || placeOf(other.URL) == placeOf(d.URL)) &&
-			commit.MayBeSameRepository(other.Repository, d.Repository)
-		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && !commit.Of(other).Covers(commit.Of(d)) &&
-			(newest == nil || Compare(s, newest) > 0) {
+			isAnother(other, d)
+		if same && IsDeployment(s) && Last(s).Add(-late).After(at) && (newest == nil || Compare(s, newest) > 0) {
 			newest = s
 		}
 	}

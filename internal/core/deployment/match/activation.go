@@ -38,6 +38,7 @@ var activationFields = map[string]*types.FieldType{
 	"commit_message":        field(types.StringType, func(a *activation) string { return a.CommitMessage }),
 	"commit_author":         field(types.StringType, func(a *activation) string { return a.CommitAuthor }),
 	"repository":            field(types.StringType, func(a *activation) string { return a.Repository }),
+	"service":               field(types.StringType, func(a *activation) string { return a.Service }),
 	"pull_request_number":   field(types.IntType, func(a *activation) int64 { return a.PullRequestNumber }),
 	"pipeline_id":           field(types.IntType, func(a *activation) int64 { return a.PipelineID }),
 	"workflow":              field(types.StringType, func(a *activation) string { return a.Workflow }),

@@ -72,6 +72,11 @@ func compileDeploymentTypes(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	return (&anyOf{field: "deployment_type", value: value, values: spec.Match.DeploymentTypes, key: deploymentTypeKey}).compile()
 }
 
+func compileServices(spec *v1alpha1.TriggerSpec) (criterion, error) {
+	value := func(a *activation) string { return a.Service }
+	return (&anyOf{field: "service", value: value, values: spec.Match.Services, key: serviceKey}).compile()
+}
+
 func compileRepositories(spec *v1alpha1.TriggerSpec) (criterion, error) {
 	value := func(a *activation) string { return a.Repository }
 	c := anyOf{field: "repository", value: value, values: spec.Match.Repositories, key: repositoryKey, canonical: commit.RepositoryKey}

@@ -36,6 +36,10 @@ func deploymentTypes(values ...string) option {
 	return func(t *v1alpha1.Trigger) { t.Spec.Match.DeploymentTypes = values }
 }
 
+func services(values ...string) option {
+	return func(t *v1alpha1.Trigger) { t.Spec.Match.Services = values }
+}
+
 func repositories(names ...string) option {
 	return func(t *v1alpha1.Trigger) { t.Spec.Match.Repositories = names }
 }

@@ -22,18 +22,31 @@ func (simple) weight() int         { return 0 }
 func (simple) keys() [][]bucketKey { return nil }
 
 // definitions are in the order in which they are explained. The function compile returns nil if the Trigger does not set the field; its
-// error continues the sentence "spec.match.<field> ...".
+// error continues the sentence "spec.match.<field> ...". The last column says whether the condition may leave out a deployment that
+// replaces one that it matches: repositories do not replace each other, and an Environment usually has one deployment type.
 var definitions = []struct {
 	field   string
 	compile func(*v1alpha1.TriggerSpec) (criterion, error)
+	narrows bool
 }{
-	{"paused", compilePaused},
-	{"schedule", compileSchedule},
-	{"branches", compileBranches},
-	{"deploymentTypes", compileDeploymentTypes},
-	{"repositories", compileRepositories},
-	{"pullRequest", compilePullRequest},
-	{expressionField, compileExpression},
+	{"paused", compilePaused, true},
+	{"schedule", compileSchedule, true},
+	{"branches", compileBranches, true},
+	{"deploymentTypes", compileDeploymentTypes, false},
+	{"repositories", compileRepositories, false},
+	{"services", compileServices, true}, // a deployment of the whole repository replaces each service
+	{"pullRequest", compilePullRequest, true},
+	{expressionField, compileExpression, true},
+}
+
+// MayMissDeployments reports whether something else may replace what a Trigger matches without a run of the Trigger.
+func MayMissDeployments(spec *v1alpha1.TriggerSpec) bool {
+	for _, d := range definitions {
+		if c, err := recoverPanic(d.compile, spec); d.narrows && (c != nil || err != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 const expressionField = "expression"

@@ -60,6 +60,13 @@ var matchesCases = map[string]struct {
 	"type no glob":          {reason: "types are no globs", trigger: deploymentTypes("*"), with: n{DeploymentType: "staging"}},
 	"type absent":           {reason: "without a type, the condition does not hold", trigger: deploymentTypes("staging")},
 	"type empty":            {reason: "not even for the empty type", trigger: deploymentTypes("")},
+	"service":               {reason: "an equal service", trigger: services("cart"), with: n{Service: "cart"}, want: true},
+	"service any of":        {reason: "one of several", trigger: services("checkout", "cart"), with: n{Service: "cart"}, want: true},
+	"service other":         {reason: "another service", trigger: services("cart"), with: n{Service: "checkout"}},
+	"service case":          {reason: "services are compared exactly", trigger: services("cart"), with: n{Service: "Cart"}},
+	"service absent":        {reason: "the whole repository is no service", trigger: services("cart")},
+	"service not asked for": {reason: "a Trigger without services takes each", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop", Service: "cart"}, want: true},
+	"service expression":    {reason: "it is a field", trigger: expressionOf("notification.service.startsWith('ca')"), with: n{Service: "cart"}, want: true},
 	"repository":            {reason: "an equal repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop"}, want: true},
 	"repository other":      {reason: "another repository", trigger: repositories("acme/shop"), with: n{Repository: "acme/shop2"}},
 	"repository case":       {reason: "code hosts ignore the case of names", trigger: repositories("acme/shop", "Acme/Web"), with: n{Repository: "Acme/Shop"}, want: true},
@@ -173,6 +180,7 @@ func TestExplain(t *testing.T) {
 		"expression error":    {reason: "names the missing variable", trigger: expressionOf("notification.variables['region'] == 'eu'"), want: CriterionResult{"expression", false, "The expression has no value for this notification: no such key: region."}},
 		"branch deeper":       {reason: "one star stops at a slash", trigger: branches("feature/*"), with: n{Branch: "feature/a/b"}, want: CriterionResult{"branches", false, `The branch "feature/a/b" matches none of "feature/*". "*" stops at "/": "feature/**" would match.`}},
 		"branch case":         {reason: "case matters", trigger: branches("Release/*"), with: n{Branch: "release/1"}, want: CriterionResult{"branches", false, `The branch "release/1" matches none of "Release/*". Case matters: did you mean "Release/*"?`}},
+		"service absent":      {reason: "says what is missing", trigger: services("cart"), want: CriterionResult{"services", false, `The notification has no service, and the Trigger asks for "cart".`}},
 		"type case":           {reason: "case matters", trigger: deploymentTypes("staging", "qa"), with: n{DeploymentType: "Staging"}, want: CriterionResult{"deploymentTypes", false, `The deployment_type is "Staging", and the Trigger asks for "staging" or "qa". Case matters: did you mean "staging"?`}},
 	}
 	for name, tc := range tests {
@@ -189,7 +197,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainGoesThroughAllConditions(t *testing.T) {
-	m, err := Compile(trigger("t", all(paused, scheduledOnly, branches("a"), deploymentTypes("b"), repositories("c/d"), pullRequests("Only"), expressionOf("false"))))
+	m, err := Compile(trigger("t", all(paused, scheduledOnly, branches("a"), deploymentTypes("b"), repositories("c/d"), services("e"), pullRequests("Only"), expressionOf("false"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +208,31 @@ func TestExplainGoesThroughAllConditions(t *testing.T) {
 			t.Errorf("%s is held", c.Name)
 		}
 	}
-	if want := []string{"paused", "schedule", "branches", "deploymentTypes", "repositories", "pullRequest", "expression"}; !slices.Equal(names, want) {
+	if want := []string{"paused", "schedule", "branches", "deploymentTypes", "repositories", "services", "pullRequest", "expression"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
+	}
+}
+
+// TestMayMissDeployments: each condition either says that it may leave out what replaces a commit, or is one of the few that cannot.
+func TestMayMissDeployments(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change option
+		want   bool
+	}{
+		"nothing":          {all(), false},
+		"branches":         {branches("main"), true},
+		"deploymentTypes":  {deploymentTypes("staging"), false},
+		"repositories":     {repositories("acme/shop"), false},
+		"services":         {services("cart"), true},
+		"pullRequest":      {pullRequests("Never"), true},
+		"expression":       {expressionOf("true"), true},
+		"a bad expression": {expressionOf("("), true},
+		"paused":           {paused, true},
+		"a schedule":       {scheduled, false},
+		"schedule":         {scheduledOnly, true},
+	} {
+		if got := MayMissDeployments(&trigger("t", tc.change).Spec); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

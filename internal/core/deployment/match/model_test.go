@@ -24,6 +24,7 @@ var (
 	}
 	someTypes        = []string{"", "staging", "production"}
 	someRepositories = []string{"", "acme/shop", "Acme/Shop", "acme/web", "ACME/web"}
+	someServices     = []string{"", "cart", "Cart", "checkout"}
 	somePolicies     = []v1alpha1.PullRequestPolicy{"", "", v1alpha1.PullRequestOnly, v1alpha1.PullRequestNever, "Sometimes"}
 	someExpressions  = []string{
 		"", "", "", "true", "notification.variables['a'] == '1'", "notification.variables.a == '1' && notification.branch == 'main'",
@@ -46,6 +47,7 @@ func anyTrigger(names []string) *rapid.Generator[*v1alpha1.Trigger] {
 			Branches:        few(t, "branches", someGlobs),
 			DeploymentTypes: few(t, "types", someTypes),
 			Repositories:    few(t, "repositories", someRepositories),
+			Services:        few(t, "services", someServices),
 			PullRequest:     rapid.SampledFrom(somePolicies).Draw(t, "pullRequest"),
 			Expression:      rapid.SampledFrom(someExpressions).Draw(t, "expression"),
 		}
@@ -58,6 +60,7 @@ var anyNotification = rapid.Custom(func(t *rapid.T) *notification.Notification {
 		Branch:         rapid.SampledFrom(someBranches).Draw(t, "branch"),
 		DeploymentType: rapid.SampledFrom(someTypes).Draw(t, "type"),
 		Repository:     rapid.SampledFrom(someRepositories).Draw(t, "repository"),
+		Service:        rapid.SampledFrom(someServices).Draw(t, "service"),
 		// 0 is the deployment of no pull request.
 		PullRequestNumber: rapid.Int64Range(0, 2).Draw(t, "pullRequest"),
 		Variables:         rapid.MapOf(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "1", "2"})).Draw(t, "variables"),

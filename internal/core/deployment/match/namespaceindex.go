@@ -33,6 +33,7 @@ const (
 	branchKey
 	branchRootKey // the first segment of a branch: the text before the first slash
 	variableKey
+	serviceKey
 	deploymentTypeKey
 )
 
@@ -93,6 +94,7 @@ func (x *namespaceIndex) candidates(a *activation) [][]*entry {
 		{field: repositoryKey, value: commit.RepositoryKey(a.Repository)},
 		{field: branchKey, value: a.branch},
 		{field: branchRootKey, value: root(a.branch)},
+		{field: serviceKey, value: a.Service},
 		{field: deploymentTypeKey, value: a.DeploymentType},
 	}
 	for name, value := range a.Variables {

@@ -39,6 +39,15 @@ func deploymentType(value string) (string, string) {
 	return value, tooLong(value, MaxTextBytes)
 }
 
+// service is trimmed, because it is compared exactly, and pipelines cut it out of the names of folders and images.
+func service(value string) (string, string) {
+	value = strings.TrimSpace(value)
+	if !printable(value) {
+		return "", "must be printable text, such as cart"
+	}
+	return value, tooLong(value, MaxServiceBytes)
+}
+
 // deduplicationKey is any text: it is only compared.
 func deduplicationKey(value string) (string, string) {
 	return value, tooLong(value, MaxTextBytes)

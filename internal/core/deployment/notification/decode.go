@@ -66,6 +66,8 @@ func (d *decoder) member(name string) error {
 		return d.ephemeralEnvironment()
 	case "repository":
 		return d.repository()
+	case "service":
+		return d.checked(&d.n.Service, service)
 	case "pull_request_number", "merge_request_number":
 		return d.pullRequestNumber()
 	case "pipeline_id":

@@ -58,7 +58,7 @@ func checkBounds(t *testing.T, n *Notification) {
 		value string
 		bound int
 	}{
-		{n.Branch, MaxBranchBytes}, {n.SHA, MaxSHABytes}, {n.DeploymentType, MaxTextBytes}, {n.DeduplicationKey, MaxTextBytes},
+		{n.Branch, MaxBranchBytes}, {n.SHA, MaxSHABytes}, {n.DeploymentType, MaxTextBytes}, {n.Service, MaxServiceBytes}, {n.DeduplicationKey, MaxTextBytes},
 		{n.Repository, MaxTextBytes}, {n.DeploymentURL, MaxURLBytes}, {n.CommitURL, MaxURLBytes},
 		{n.CommitMessage, MaxTextBytes}, {n.CommitAuthor, MaxTextBytes},
 	} {
@@ -93,7 +93,7 @@ func checkBounds(t *testing.T, n *Notification) {
 func encode(t *testing.T, n *Notification) []byte {
 	t.Helper()
 	body := map[string]any{
-		"branch": n.Branch, "sha": n.SHA, "deployment_type": n.DeploymentType, "deployment_url": n.DeploymentURL,
+		"branch": n.Branch, "sha": n.SHA, "deployment_type": n.DeploymentType, "service": n.Service, "deployment_url": n.DeploymentURL,
 		"hosting_service": n.HostingService, "commit_url": n.CommitURL, "commit_message": n.CommitMessage, "commit_author": n.CommitAuthor,
 		"deduplication_key":     n.DeduplicationKey,
 		"ephemeral_environment": n.EphemeralEnvironment, "repository": n.Repository, "variables": n.Variables,

@@ -32,6 +32,7 @@ type Notification struct {
 	CommitMessage        string                  // its first line; longer ones are cut
 	CommitAuthor         string                  // a name, without an e-mail address
 	Repository           string                  // owner/name, or group/subgroup/name
+	Service              string                  // of the repository, compared exactly; empty: the whole repository
 	PullRequestNumber    int64                   // of the pull request or merge request
 	PipelineID           int64                   // of the GitLab pipeline that a check belongs to
 	Variables            map[string]string       // of the run; names may be Reserved

@@ -24,6 +24,7 @@ var reported = map[string]string{
 	"environmentVariables":       "variables",
 	"environment.name":           "deployment_type",
 	"environment.ephemeral":      "ephemeral_environment",
+	"service":                    "service",
 	"metadata.commitSha":         "sha",
 	"metadata.ref":               "branch",
 	"metadata.repository":        "repository",

@@ -14,7 +14,7 @@ import (
 func TestDecodeReport(t *testing.T) {
 	full := &notification.Notification{
 		SHA: "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d", Branch: "refs/heads/main", DeploymentType: "staging",
-		DeploymentURL: "https://staging.example.com", HostingService: v1alpha1.GitHub, Repository: "acme/shop", PullRequestNumber: 7,
+		DeploymentURL: "https://staging.example.com", HostingService: v1alpha1.GitHub, Repository: "acme/shop", Service: "cart", PullRequestNumber: 7,
 		CommitMessage: "Fix \uFFFD", CommitAuthor: "Ann Lee", Variables: map[string]string{"REGION": "eu"}, EphemeralEnvironment: true,
 	}
 	bare := &notification.Notification{HostingService: v1alpha1.GitHub}

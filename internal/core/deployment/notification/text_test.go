@@ -17,6 +17,7 @@ var texts = map[string]struct {
 	"branch":            {field: "branch"},
 	"sha":               {field: "sha"},
 	"deployment_type":   {field: "deployment_type"},
+	"service":           {field: "service"},
 	"deployment_url":    {field: "deployment_url", text: func(s string) string { return "https://example.com/" + s }},
 	"hosting_service":   {field: "hosting_service"},
 	"commit_url":        {field: "commit_url", text: func(s string) string { return "https://example.com/" + s }},

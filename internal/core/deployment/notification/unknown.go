@@ -10,7 +10,7 @@ import (
 var members = []string{
 	"branch", "sha", "deployment_type", "deployment_url", "hosting_service",
 	"commit_url", "commit_message", "commit_author", "variables", "deduplication_key",
-	"ephemeral_environment", "repository", "pull_request_number", "merge_request_number", "pipeline_id",
+	"ephemeral_environment", "repository", "service", "pull_request_number", "merge_request_number", "pipeline_id",
 }
 
 // maxUnknown bounds the unknown members that a Hint names: a client may send the whole context of a workflow.

@@ -92,6 +92,15 @@ func found(repository string, o *unstructured.Unstructured) Found {
 	return Found{Workload: w, Source: SourceOf(&anEnvironment, w), Object: o}
 }
 
+func ofService(name string, f Found) Found {
+	f.Workload.Service = name
+	return f
+}
+
+func service(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Name, s.Spec.Deployment.Service = s.Name+"-"+name, name }
+}
+
 func missing(repository, name string) Found {
 	w := workload(repository, name)
 	s := SourceOf(&anEnvironment, w)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
@@ -28,6 +28,7 @@ type Explained struct {
 type ExplainedWorkload struct {
 	Workload   string            `json:"workload"`
 	Repository string            `json:"repository,omitempty"`
+	Service    string            `json:"service,omitempty"`
 	Notify     bool              `json:"notify"`
 	Objects    []ExplainedObject `json:"objects"`
 }
@@ -52,9 +53,10 @@ type ReadValue struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// ExplainedRepository is what a rollout of a repository would notify.
+// ExplainedRepository is what a rollout of a repository, or of one service of it, would notify.
 type ExplainedRepository struct {
 	Repository     string             `json:"repository,omitempty"`
+	Service        string             `json:"service,omitempty"`
 	SHA            string             `json:"sha,omitempty"`
 	Branch         string             `json:"branch,omitempty"`
 	DeploymentType string             `json:"deploymentType,omitempty"`
@@ -101,7 +103,7 @@ func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environ
 		x.addProblem(Problem{Message: problem})
 	}
 	for _, d := range deployed {
-		if ledger.HasWorkloads(e, d.Repository) {
+		if len(d.Workloads) > 0 {
 			x.Repositories = append(x.Repositories, explainRepository(o, d, triggers))
 		}
 	}
@@ -120,7 +122,8 @@ func (x *Explained) addProblem(p Problem) {
 
 func explainWorkload(o Observed, w v1alpha1.Workload) ExplainedWorkload {
 	source := SourceOf(o.Environment, w)
-	x := ExplainedWorkload{Workload: workloadTitle(w, source), Repository: w.Repository, Notify: w.Notify, Objects: []ExplainedObject{}}
+	x := ExplainedWorkload{Workload: workloadTitle(w, source), Repository: w.Repository, Service: w.Service, Notify: w.Notify,
+		Objects: []ExplainedObject{}}
 	for _, f := range sorted(o.Found) {
 		if f.Object == nil || !reflect.DeepEqual(f.Workload, w) { // workloads of an Environment have no names of their own
 			continue
@@ -196,18 +199,19 @@ func placeOf(where *v1alpha1.WorkloadValue, o *unstructured.Unstructured) string
 
 // explainRepository says what would be notified of the commit that the workloads name, once all of them have it.
 func explainRepository(o Observed, d v1alpha1.Deployed, triggers []*v1alpha1.Trigger) ExplainedRepository {
-	_, says, _ := observe(o, func(_, sha string) string { return sha })
+	_, said, _ := observe(o, func(_ commit.Part, sha string) string { return sha })
+	says := said[keyOf(d)]
 	coming := d
 	if d.Ready == nil || !*d.Ready {
 		coming.SHA = ""
 		for _, w := range d.Workloads {
 			coming.SHA = cmp.Or(coming.SHA, w.SHA)
 		}
-		coming.Branch, coming.DeploymentType = says[d.Repository].branch, says[d.Repository].deploymentType
+		coming.Branch, coming.DeploymentType = says.branch, says.deploymentType
 	}
 	x := ExplainedRepository{
-		Repository: d.Repository, SHA: coming.SHA, Branch: coming.Branch, DeploymentType: coming.DeploymentType,
-		Message: starts(o, d, coming, says[d.Repository]), Triggers: []ExplainedTrigger{},
+		Repository: d.Repository, Service: d.Service, SHA: coming.SHA, Branch: coming.Branch, DeploymentType: coming.DeploymentType,
+		Message: starts(o, d, coming, says), Triggers: []ExplainedTrigger{},
 	}
 	if coming.SHA == "" {
 		return x

@@ -10,16 +10,16 @@ import (
 
 // Current returns what an Environment has, as its status would say if notifications alone had changed since it was written.
 func Current(e *v1alpha1.Environment, l *ledger.Ledger) []v1alpha1.Deployed {
-	repositories := byRepository(e.Status.Deployed)
+	parts := byPart(e.Status.Deployed)
 	for key, n := range l.Notified() {
-		d := repositories[key]
-		if len(d.Workloads) > 0 {
+		d := parts[key]
+		if len(d.Workloads) > 0 || decidedByOthers(key, parts, func(d v1alpha1.Deployed) bool { return len(d.Workloads) > 0 }) {
 			continue
 		}
-		d.Repository = cmp.Or(d.Repository, n.Repository)
-		repositories[key] = ofNotification(d, n)
+		d.Repository, d.Service = cmp.Or(d.Repository, n.Repository), key.Service
+		parts[key] = ofNotification(d, n)
 	}
-	return known(repositories)
+	return known(parts)
 }
 
 // WithCurrent returns a copy of an Environment whose status has what notifications say now: it is written with a pause.
@@ -29,21 +29,34 @@ func WithCurrent(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *v1alpha1.En
 	return &current
 }
 
-// byRepository takes the newest of several spellings, which earlier versions told apart.
-func byRepository(deployed []v1alpha1.Deployed) map[string]v1alpha1.Deployed {
-	repositories := map[string]v1alpha1.Deployed{}
+// byPart takes the newest of several spellings, which earlier versions told apart.
+func byPart(deployed []v1alpha1.Deployed) map[commit.Part]v1alpha1.Deployed {
+	parts := map[commit.Part]v1alpha1.Deployed{}
 	for _, d := range deployed {
-		key := commit.RepositoryKey(d.Repository)
-		if other, known := repositories[key]; !known || len(other.Workloads) == 0 && since(d).After(since(other)) {
-			repositories[key] = d
+		key := keyOf(d)
+		if other, known := parts[key]; !known || len(other.Workloads) == 0 && since(d).After(since(other)) {
+			parts[key] = d
 		}
 	}
-	return repositories
+	return parts
 }
 
-// known leaves out repositories without a commit and without workloads.
-func known(repositories map[string]v1alpha1.Deployed) (deployed []v1alpha1.Deployed) {
-	for _, d := range repositories {
+func keyOf(d v1alpha1.Deployed) commit.Part { return commit.PartOf(d.Repository, d.Service).Key() }
+
+// decidedByOthers reports whether workloads say what is deployed of a part that they do not name: those of its repository, or of services
+// of it.
+func decidedByOthers[T any](p commit.Part, parts map[commit.Part]T, hasWorkloads func(T) bool) bool {
+	for other, value := range parts {
+		if other != p && hasWorkloads(value) && commit.SameRepository(other.Repository, p.Repository) && other.MayBeSamePart(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// known leaves out parts without a commit and without workloads.
+func known(parts map[commit.Part]v1alpha1.Deployed) (deployed []v1alpha1.Deployed) {
+	for _, d := range parts {
 		if d.SHA != "" || len(d.Workloads) > 0 {
 			deployed = append(deployed, d)
 		}
@@ -82,7 +95,7 @@ func ofNotification(d v1alpha1.Deployed, n ledger.Notified) v1alpha1.Deployed {
 		at = n.Since
 	}
 	deployed := v1alpha1.Deployed{
-		Repository: d.Repository, SHA: n.Revision, Branch: deployment.Branch, DeploymentType: deployment.Type,
+		Repository: d.Repository, Service: d.Service, SHA: n.Revision, Branch: deployment.Branch, DeploymentType: deployment.Type,
 		Since: stored(at), ReportedBy: v1alpha1.ReportedByNotification, Previous: before,
 	}
 	if n.Elsewhere {
@@ -96,7 +109,7 @@ func withoutPreview(d v1alpha1.Deployed) v1alpha1.Deployed {
 	if d.URL == "" {
 		return d
 	}
-	return v1alpha1.Deployed{Repository: d.Repository}
+	return v1alpha1.Deployed{Repository: d.Repository, Service: d.Service}
 }
 
 // previous leaves out that workloads had several commits: this is a part of the rollout that follows.

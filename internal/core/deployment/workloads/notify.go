@@ -63,7 +63,7 @@ func earlier(before []v1alpha1.DeployedWorkload, now v1alpha1.DeployedWorkload) 
 func (f Found) unseen(e *v1alpha1.Environment) v1alpha1.DeployedWorkload {
 	w := v1alpha1.DeployedWorkload{Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.Workload.Name}
 	for _, d := range e.Status.Deployed {
-		if recorded := earlier(d.Workloads, w); recorded != nil && commit.SameRepository(d.Repository, f.Workload.Repository) {
+		if recorded := earlier(d.Workloads, w); recorded != nil && keyOf(d) == f.partOf() {
 			w.UID, w.Revision, w.Digests = recorded.UID, recorded.Revision, recorded.Digests
 		}
 	}
@@ -90,7 +90,8 @@ func RolloutKey(d v1alpha1.Deployed) string {
 // Notification returns what CI would have sent.
 func Notification(e *v1alpha1.Environment, d v1alpha1.Deployed) *notification.Notification {
 	n := &notification.Notification{
-		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.DeploymentType, Repository: d.Repository, HostingService: v1alpha1.GitHub,
+		Branch: d.Branch, SHA: d.SHA, DeploymentType: d.DeploymentType, Repository: d.Repository, Service: d.Service,
+		HostingService: v1alpha1.GitHub,
 	}
 	for _, w := range e.Spec.Workloads {
 		if commit.SameRepository(w.Repository, d.Repository) {
@@ -108,7 +109,7 @@ func RolloutChanged(before, now []v1alpha1.Deployed) bool {
 	}
 	return !slices.EqualFunc(ofWorkloads(before), ofWorkloads(now), func(a, b v1alpha1.Deployed) bool {
 		ready := func(d v1alpha1.Deployed) bool { return d.Ready != nil && *d.Ready }
-		return commit.SameRepository(a.Repository, b.Repository) && a.SHA == b.SHA && a.Notification == b.Notification &&
+		return keyOf(a) == keyOf(b) && a.SHA == b.SHA && a.Notification == b.Notification &&
 			since(a).Equal(since(b)) && ready(a) == ready(b) &&
 			slices.EqualFunc(a.Workloads, b.Workloads, func(v, w v1alpha1.DeployedWorkload) bool { return v.UID == w.UID })
 	})

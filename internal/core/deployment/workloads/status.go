@@ -24,7 +24,7 @@ import (
 const MaxWorkloads = 20
 
 const (
-	maxRepositories = 50 // the bounds of the status
+	maxParts        = 50 // the bounds of the status
 	maxMessage      = 1024
 	maxWorkloadText = 512
 )
@@ -54,49 +54,57 @@ type Observed struct {
 // Status returns what the Environment has. The problems are sentences about its workloads. What cannot be seen at the moment stays as it
 // was, because runs are deleted and watches break.
 func Status(o Observed) (deployed []v1alpha1.Deployed, problems []string) {
-	before, after := byRepository(o.Environment.Status.Deployed), map[string]v1alpha1.Deployed{}
+	before, after := byPart(o.Environment.Status.Deployed), map[commit.Part]v1alpha1.Deployed{}
 	notified := ledger.Of(o.Environment, o.Suites).Notified()
-	workloads, says, problems := observe(o, func(repository, sha string) string {
-		return completeSHA(sha, append(notified[repository].Revisions, before[repository].SHA)...)
+	workloads, says, problems := observe(o, func(p commit.Part, sha string) string {
+		whole := notified[commit.PartOf(p.Repository, "")].Revisions // it may be about any service
+		return completeSHA(sha, slices.Concat(notified[p].Revisions, []string{before[p].SHA}, whole)...)
 	})
-	for _, repository := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(workloads)),
+	for _, p := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(workloads)),
 		slices.Collect(maps.Keys(notified))) {
-		d := before[repository]
-		if seen := workloads[repository]; len(seen) > 0 {
-			d.Repository = says[repository].repository
-			d = ofWorkloads(d, seen, says[repository], notified[repository], o.Now)
-			d.Notification = notificationOf(before[repository], d, says[repository], o.Team)
+		d, seen := before[p], workloads[p]
+		if d.Service = p.Service; len(seen) > 0 {
+			d.Repository = says[p].repository
+			d = ofWorkloads(d, seen, says[p], notified[p], o.Now)
+			d.Notification = notificationOf(before[p], d, says[p], o.Team)
+		} else if !decidedByOthers(p, workloads, func(seen []v1alpha1.DeployedWorkload) bool { return len(seen) > 0 }) {
+			d.Repository = cmp.Or(d.Repository, notified[p].Repository)
+			d = ofNotification(d, notified[p])
 		} else {
-			d.Repository = cmp.Or(d.Repository, notified[repository].Repository)
-			d = ofNotification(d, notified[repository])
+			continue
 		}
-		after[repository] = d
+		after[p] = d
 	}
 	return known(after), problems
 }
 
-// Counted returns the objects that the status mentions, and one more of each repository, which becomes a problem. A selector may find
-// thousands, and each would cost time, and its digests a request.
+// partOf is what an object is, under the key of its part.
+func (f Found) partOf() commit.Part {
+	return commit.PartOf(f.Workload.Repository, f.Workload.Service).Key()
+}
+
+// Counted returns the objects that the status mentions, and one more of each part, which becomes a problem. A selector may find thousands,
+// and each would cost time, and its digests a request.
 func Counted(found []Found) (counted []Found) {
-	ofRepository := map[string]int{}
+	ofPart := map[commit.Part]int{}
 	for _, f := range sorted(found) {
-		repository := commit.RepositoryKey(f.Workload.Repository)
-		if ofRepository[repository]++; ofRepository[repository] <= MaxWorkloads+1 {
+		p := f.partOf()
+		if ofPart[p]++; ofPart[p] <= MaxWorkloads+1 {
 			counted = append(counted, f)
 		}
 	}
 	return counted
 }
 
-// observe returns the workloads and their names by commit.RepositoryKey, in a stable order.
+// observe returns the workloads and their names by the keys of parts, in a stable order.
 func observe(
-	o Observed, complete func(repository, sha string) string,
-) (workloads map[string][]v1alpha1.DeployedWorkload, says map[string]names, problems []string) {
-	workloads, says = map[string][]v1alpha1.DeployedWorkload{}, map[string]names{}
+	o Observed, complete func(p commit.Part, sha string) string,
+) (workloads map[commit.Part][]v1alpha1.DeployedWorkload, says map[commit.Part]names, problems []string) {
+	workloads, says = map[commit.Part][]v1alpha1.DeployedWorkload{}, map[commit.Part]names{}
 	for _, f := range sorted(o.Found) {
-		repository := commit.RepositoryKey(f.Workload.Repository)
-		if len(workloads[repository]) == MaxWorkloads {
-			if problem := tooMany(f.Workload.Repository); !slices.Contains(problems, problem) {
+		p := f.partOf()
+		if len(workloads[p]) == MaxWorkloads {
+			if problem := tooMany(f.Workload); !slices.Contains(problems, problem) {
 				problems = append(problems, problem)
 			}
 			continue
@@ -105,16 +113,20 @@ func observe(
 		if problem != "" {
 			problems = append(problems, problem)
 		}
-		w.SHA = complete(repository, w.SHA)
-		workloads[repository] = append(workloads[repository], w)
-		says[repository] = says[repository].join(n, f.Workload)
+		w.SHA = complete(p, w.SHA)
+		workloads[p] = append(workloads[p], w)
+		says[p] = says[p].join(n, f.Workload)
 	}
 	return workloads, says, problems
 }
 
-func tooMany(repository string) string {
-	return fmt.Sprintf("More than %d objects have the repository %q. Only the first are looked at: name fewer, or give them several "+
-		"repositories.", MaxWorkloads, repository)
+func tooMany(w v1alpha1.Workload) string {
+	part := fmt.Sprintf("the repository %q", w.Repository)
+	if w.Service != "" {
+		part = fmt.Sprintf("the service %q of %s", w.Service, part)
+	}
+	return fmt.Sprintf("More than %d objects have %s. Only the first are looked at: name fewer, or give them several repositories or "+
+		"services.", MaxWorkloads, part)
 }
 
 // sorted orders objects as they are shown, because caches list them in no order, and only the first count.
@@ -225,17 +237,21 @@ func severalCommits(shas map[string][]string) string {
 	return "Its workloads have several commits: " + strings.Join(parts, "; ") + "."
 }
 
-// bounded orders by repository. If there are too many, it drops those whose last deployment is the oldest, notified ones first.
+// bounded orders by repository and service. If there are too many, it drops those whose last deployment is the oldest, notified ones first.
 func bounded(all []v1alpha1.Deployed) []v1alpha1.Deployed {
-	if len(all) > maxRepositories {
+	if len(all) > maxParts {
 		slices.SortFunc(all, func(a, b v1alpha1.Deployed) int {
 			return cmp.Or(cmp.Compare(min(1, len(b.Workloads)), min(1, len(a.Workloads))), since(b).Compare(since(a)),
-				strings.Compare(a.Repository, b.Repository))
+				byName(a, b))
 		})
-		all = all[:maxRepositories]
+		all = all[:maxParts]
 	}
-	slices.SortFunc(all, func(a, b v1alpha1.Deployed) int { return strings.Compare(a.Repository, b.Repository) })
+	slices.SortFunc(all, byName)
 	return all
+}
+
+func byName(a, b v1alpha1.Deployed) int {
+	return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(a.Service, b.Service))
 }
 
 // stored is a time as the API server keeps it, in whole seconds.

@@ -39,7 +39,7 @@ func observed(e *v1alpha1.Environment, s step) Observed {
 func summary(all []v1alpha1.Deployed) string {
 	var lines []string
 	for _, d := range all {
-		line := fmt.Sprintf("%s %s", d.Repository, d.SHA)
+		line := fmt.Sprintf("%s %s", strings.TrimSuffix(d.Repository+"/"+d.Service, "/"), d.SHA)
 		if d.Since != nil {
 			line += fmt.Sprintf(" since %s by %s", d.Since.UTC().Format("15:04"), d.ReportedBy)
 		}
@@ -62,6 +62,8 @@ func TestStatus(t *testing.T) {
 	api := func(sha string, change ...change) Found { return found(shop, aDeployment("api", sha, change...)) }
 	pay := func(sha string) Found { return found("acme/pay", aDeployment("pay", sha)) }
 	all := func(f ...Found) []Found { return f }
+	cart := func(sha string) Found { return ofService("cart", found(shop, aDeployment("cart", sha))) }
+	checkout := func(sha string) Found { return ofService("checkout", found("Acme/Shop", aDeployment("checkout", sha))) }
 	told := func(s ...*v1alpha1.Suite) []*v1alpha1.Suite { return s }
 	for name, tc := range map[string]struct {
 		reason string
@@ -120,8 +122,16 @@ func TestStatus(t *testing.T) {
 		"deployed long ago":      {"an old notification does not tell when it came back", []step{{1, nil, told(notify(shop, "aaaa", 0))}, {2, all(web("bbbb")), nil}, {5, all(web("aaaa")), told(notify(shop, "aaaa", 0))}}, "acme/shop aaaa since 12:05 by Workload of main push, ready true"},
 		"of the only repository": {"a notification without one means it", []step{{3, all(web("aaaa")), told(notify("", "aaaa", 2))}}, "acme/shop aaaa since 12:02 by Notification of main push, ready true"},
 		"of one of two":          {"nobody knows which", []step{{3, all(web("aaaa"), pay("bbbb")), told(notify("", "cccc", 2))}}, " cccc since 12:02 by Notification of main push\nacme/pay bbbb since 12:03 by Workload, ready true\nacme/shop aaaa since 12:03 by Workload, ready true"},
-		"now it has workloads":   {"they confirm the commit", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, all(web("aaaa")), nil}}, "acme/shop aaaa since 12:01 by Notification of main push, ready true"},
-		"now they are not there": {"the notification was", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, all(missing(shop, "web")), nil}}, "acme/shop aaaa since 12:01 by Notification of main push, ready false: There is no Deployment web in namespace shop."},
+		"two services":           {"each has its own commit", []step{{1, all(cart("aaaa"), checkout("aaaa")), nil}, {2, all(cart("bbbb"), checkout("aaaa")), nil}}, "Acme/Shop/checkout aaaa since 12:01 by Workload, ready true\nacme/shop/cart bbbb since 12:02 by Workload, ready true"},
+		"two services, notified": {"each by its own name", []step{{9, nil, told(notify(shop, "aaaa", 1, service("cart")), notify(shop, "bbbb", 2, service("checkout")))}}, "acme/shop/cart aaaa since 12:01 by Notification of main push\nacme/shop/checkout bbbb since 12:02 by Notification of main push"},
+		"a service and none":     {"a notification without one is of the whole repository", []step{{9, nil, told(notify(shop, "aaaa", 1, service("cart")), notify(shop, "bbbb", 2))}}, "acme/shop bbbb since 12:02 by Notification of main push\nacme/shop/cart aaaa since 12:01 by Notification of main push"},
+		"workloads of services, and a notification of none":   {"the workloads decide", []step{{3, all(cart("aaaa")), told(notify(shop, "bbbb", 2))}}, "acme/shop/cart aaaa since 12:03 by Workload, ready true"},
+		"workloads of none, and a notification of a service":  {"the workloads decide", []step{{3, all(web("aaaa")), told(notify(shop, "bbbb", 2, service("cart")))}}, "acme/shop aaaa since 12:03 by Workload, ready true"},
+		"workloads of a service, and another one is notified": {"they do not know it", []step{{3, all(cart("aaaa")), told(notify(shop, "bbbb", 2, service("checkout")))}}, "acme/shop/cart aaaa since 12:03 by Workload, ready true\nacme/shop/checkout bbbb since 12:02 by Notification of main push"},
+		"a service gets a name":                               {"what had none is told apart", []step{{1, all(web("aaaa")), nil}, {2, all(cart("aaaa")), nil}}, "acme/shop/cart aaaa since 12:02 by Workload, ready true"},
+		"a short tag of a service":                            {"CI notified the whole repository", []step{{2, all(cart("5ca1ab1")), told(notify(shop, "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e", 1))}}, "acme/shop/cart 5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e since 12:02 by Workload, ready true"},
+		"now it has workloads":                                {"they confirm the commit", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, all(web("aaaa")), nil}}, "acme/shop aaaa since 12:01 by Notification of main push, ready true"},
+		"now they are not there":                              {"the notification was", []step{{2, nil, told(notify(shop, "aaaa", 1))}, {9, all(missing(shop, "web")), nil}}, "acme/shop aaaa since 12:01 by Notification of main push, ready false: There is no Deployment web in namespace shop."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := anEnvironment.DeepCopy()
@@ -234,7 +244,7 @@ func TestStatusOfTooMany(t *testing.T) {
 		many = append(many, found(shop, aDeployment(fmt.Sprintf("web-%02d", i), "aaaa")))
 	}
 	_, problems := follow(&anEnvironment, step{1, many, nil})
-	want := []string{`More than 20 objects have the repository "acme/shop". Only the first are looked at: name fewer, or give them several repositories.`}
+	want := []string{`More than 20 objects have the repository "acme/shop". Only the first are looked at: name fewer, or give them several repositories or services.`}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
 	}
@@ -274,7 +284,7 @@ func TestStatusIsBounded(t *testing.T) {
 		for _, d := range e.Status.Deployed {
 			got = append(got, d.Repository)
 		}
-		if len(got) != maxRepositories || got[0] != "acme/old" || strings.Join(got[1:4], " ") != "acme/r09 acme/r10 acme/r12" || got[49] != "acme/r58" {
+		if len(got) != maxParts || got[0] != "acme/old" || strings.Join(got[1:4], " ") != "acme/r09 acme/r10 acme/r12" || got[49] != "acme/r58" {
 			t.Fatalf("%d: %v", len(got), got)
 		}
 	}

@@ -3,11 +3,11 @@ package workloads
 import (
 	"slices"
 
-	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
 // maxUnarchived is the bound of the status: a night in which a store is unavailable has fewer deployments.
@@ -37,23 +37,25 @@ func Unarchived(before, after *v1alpha1.Environment, archived func(v1alpha1.Earl
 func earlierOf(d v1alpha1.Deployed) (v1alpha1.EarlierDeployment, bool) {
 	since, begun := ledger.Begun(d)
 	return v1alpha1.EarlierDeployment{
-		Repository: d.Repository, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType, Since: metav1.NewTime(
-			since), ReportedBy: d.ReportedBy,
+		Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, DeploymentType: d.DeploymentType,
+		Since: metav1.NewTime(since), ReportedBy: d.ReportedBy,
 	}, begun
 }
 
 func continues(e v1alpha1.EarlierDeployment, all []v1alpha1.Deployed) bool {
 	return slices.ContainsFunc(all, func(d v1alpha1.Deployed) bool {
 		current, begun := earlierOf(d)
-		return begun && current.Repository == e.Repository && current.SHA == e.SHA && current.Since.Equal(&e.Since)
+		return begun && partOf(current) == partOf(e) && current.SHA == e.SHA && current.Since.Equal(&e.Since)
 	})
 }
 
-// merged makes one of the two newest deployments of the repository that has the most. If each has only one, the oldest is lost.
+func partOf(e v1alpha1.EarlierDeployment) commit.Part { return commit.PartOf(e.Repository, e.Service) }
+
+// merged makes one of the two newest deployments of the part that has the most. If each has only one, the oldest is lost.
 func merged(all []v1alpha1.EarlierDeployment) []v1alpha1.EarlierDeployment {
-	newest := map[string][]int{}
+	newest := map[commit.Part][]int{}
 	for i, e := range all {
-		newest[e.Repository] = append(newest[e.Repository], i)
+		newest[partOf(e)] = append(newest[partOf(e)], i)
 	}
 	var most []int
 	for _, own := range newest {
@@ -66,6 +68,7 @@ func merged(all []v1alpha1.EarlierDeployment) []v1alpha1.EarlierDeployment {
 	}
 	last, before := most[len(most)-1], most[len(most)-2]
 	all = slices.Clone(all)
-	all[before] = v1alpha1.EarlierDeployment{Repository: all[before].Repository, Since: all[before].Since, Unknown: true}
+	kept := all[before]
+	all[before] = v1alpha1.EarlierDeployment{Repository: kept.Repository, Service: kept.Service, Since: kept.Since, Unknown: true}
 	return slices.Delete(all, last, last+1)
 }

@@ -31,7 +31,8 @@ func Compared(found []Found) []Found {
 func Versions(found []Found) (all []v1alpha1.TestedWorkload) {
 	for _, f := range Compared(found) {
 		all = append(all, v1alpha1.TestedWorkload{
-			Repository: f.Workload.Repository, Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.name(), Start: f.version(),
+			Repository: f.Workload.Repository, Service: f.Workload.Service,
+			Kind: f.Source.Kind, Namespace: f.Source.Namespace, Name: f.name(), Start: f.version(),
 		})
 	}
 	return all
@@ -83,13 +84,15 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 
 func sameObject(all []v1alpha1.TestedWorkload, w v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
 	i := slices.IndexFunc(all, func(o v1alpha1.TestedWorkload) bool {
-		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && commit.SameRepository(o.Repository, w.Repository)
+		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && testedPart(o).SamePart(testedPart(w))
 	})
 	if i < 0 {
 		return nil
 	}
 	return &all[i]
 }
+
+func testedPart(w v1alpha1.TestedWorkload) commit.Part { return commit.PartOf(w.Repository, w.Service) }
 
 func titleOf(w v1alpha1.TestedWorkload) string { return "the " + w.Kind + " " + w.Name }
 
@@ -165,14 +168,15 @@ func imageChange(w v1alpha1.TestedWorkload) string {
 	return ""
 }
 
-// StillThere reports whether a commit is what the Environment has of its repository, as far as its workloads name one.
+// StillThere reports whether a commit is what the Environment has of its repository or service, as far as its workloads name one.
 func StillThere(u *v1alpha1.UnderTest, d v1alpha1.Deployment) bool {
 	if u == nil || d.SHA == "" {
 		return true
 	}
 	return !slices.ContainsFunc(u.Workloads, func(w v1alpha1.TestedWorkload) bool {
 		other := w.End != nil && w.End.SHA != "" && !commit.SameSHA(w.End.SHA, d.SHA)
-		return other && (commit.SameRepository(w.Repository, d.Repository) || d.Repository == "" && !severalRepositories(u.Workloads))
+		own := commit.SameRepository(w.Repository, d.Repository) || d.Repository == "" && !severalRepositories(u.Workloads)
+		return other && own && testedPart(w).MayBeSamePart(commit.Of(d).Part)
 	})
 }
 
@@ -185,7 +189,7 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 	}
 	had := ""
 	for _, w := range u.Workloads {
-		if w.Repository == "" || !commit.MayBeSameRepository(w.Repository, d.Repository) || version(w.Start).SHA == "" {
+		if w.Repository == "" || !testedPart(w).MayBeSamePart(commit.Of(d).Part) || version(w.Start).SHA == "" {
 			continue
 		}
 		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {

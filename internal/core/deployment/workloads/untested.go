@@ -12,10 +12,10 @@ import (
 
 // untested says why a commit that is rolled out started nothing, and how to test it, or returns "".
 func untested(o Observed, d v1alpha1.Deployed) string {
-	has := commit.Commit{Repository: d.Repository, Revision: d.SHA}
+	has := commit.New(d.Repository, d.Service, d.SHA)
 	if d.Notification != "" || slices.ContainsFunc(o.Suites, func(s *v1alpha1.Suite) bool {
-		repository := ledger.RepositoryOf(o.Environment, s.Spec.Deployment.Repository)
-		return commit.Commit{Repository: repository, Revision: s.Spec.Deployment.SHA}.Covers(has)
+		part := ledger.PartOf(o.Environment, s.Spec.Deployment.Repository, s.Spec.Deployment.Service)
+		return commit.Commit{Part: part, Revision: s.Spec.Deployment.SHA}.Covers(has)
 	}) {
 		return ""
 	}
@@ -24,7 +24,9 @@ func untested(o Observed, d v1alpha1.Deployed) string {
 		why = "no rollout with other images brought it"
 	}
 	command := "postflight notify --no-detect"
-	for _, flag := range [][2]string{{"sha", d.SHA}, {"branch", d.Branch}, {"type", d.DeploymentType}, {"repository", d.Repository}} {
+	for _, flag := range [][2]string{
+		{"sha", d.SHA}, {"branch", d.Branch}, {"type", d.DeploymentType}, {"repository", d.Repository}, {"service", d.Service},
+	} {
 		if flag[1] != "" {
 			command += " --" + flag[0] + " " + plaintext.ShellQuote(flag[1])
 		}

@@ -105,7 +105,8 @@ func (s *side) judge(n *record.Notification) match.Judgment {
 func (c *Comparison) changeOf(n *record.Notification, change string, reads []string) *httpapi.ReplayChange {
 	r := &httpapi.ReplayChange{
 		Trigger: c.Counts.Trigger, Change: change, At: n.At, Way: n.Way,
-		Repository: n.Repository, Branch: n.Branch, SHA: n.SHA, DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL,
+		Repository: n.Repository, Service: n.Service, Branch: n.Branch, SHA: n.SHA,
+		DeploymentType: n.DeploymentType, DeploymentURL: n.DeploymentURL,
 		PullRequestNumber: n.PullRequestNumber, CommitMessage: n.CommitMessage, Withheld: reads,
 	}
 	if matched, known := n.MatchedBy(c.Counts.Trigger); known {

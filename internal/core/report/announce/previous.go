@@ -20,7 +20,7 @@ func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.Envi
 	last := outcomeBefore(s, runs)
 	for _, o := range outcomes {
 		switch {
-		case o.Environment != s.Spec.Environment:
+		case placeOf(o) != placeOf(outcomeOf(s)):
 		case o.Suite == s.Name && o.PreviousState != "":
 			return o.PreviousState
 		case o.Suite != s.Name && !endOf(s).Before(o.CompletionTime.Time) && o.CompletionTime.After(last.CompletionTime.Time) && deleted(o, runs):
@@ -55,19 +55,19 @@ func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
 
 // Outcomes returns how the last run in each Environment ended, for the status of the Trigger. Outcomes of deleted runs stay.
 func Outcomes(stored []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
-	last, byName := map[string]v1alpha1.EnvironmentOutcome{}, map[string]*v1alpha1.Suite{}
+	last, byName := map[[2]string]v1alpha1.EnvironmentOutcome{}, map[string]*v1alpha1.Suite{}
 	for _, o := range stored {
-		last[o.Environment] = o
+		last[placeOf(o)] = o
 	}
 	sorted := ended(runs)
 	for _, s := range sorted {
 		byName[s.Name] = s
 	}
 	for _, s := range sorted {
-		if before := last[s.Spec.Environment]; follows(s, before, byName[before.Suite]) {
-			o := outcomeOf(s)
+		o := outcomeOf(s)
+		if before := last[placeOf(o)]; follows(s, before, byName[before.Suite]) {
 			o.PreviousState = before.State
-			last[o.Environment] = o
+			last[placeOf(o)] = o
 		}
 	}
 	var all []v1alpha1.EnvironmentOutcome
@@ -75,12 +75,19 @@ func Outcomes(stored []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1a
 		all = append(all, o)
 	}
 	slices.SortFunc(all, func(a, b v1alpha1.EnvironmentOutcome) int {
-		return cmp.Or(b.CompletionTime.Compare(a.CompletionTime.Time), strings.Compare(a.Environment, b.Environment))
+		return cmp.Or(b.CompletionTime.Compare(a.CompletionTime.Time), byPlace(a, b))
 	})
 	all = all[:min(len(all), maxOutcomes)]
-	slices.SortFunc(all, func(a, b v1alpha1.EnvironmentOutcome) int { return strings.Compare(a.Environment, b.Environment) })
+	slices.SortFunc(all, byPlace)
 	return all
 }
+
+func byPlace(a, b v1alpha1.EnvironmentOutcome) int {
+	return cmp.Or(strings.Compare(a.Environment, b.Environment), strings.Compare(a.Service, b.Service))
+}
+
+// placeOf is what has outcomes of its own: a service in an Environment.
+func placeOf(o v1alpha1.EnvironmentOutcome) [2]string { return [2]string{o.Environment, o.Service} }
 
 // follows compares a run with the remembered one, which is nil if it was deleted.
 func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alpha1.Suite) bool {
@@ -107,7 +114,8 @@ func counts(s *v1alpha1.Suite) bool {
 
 func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 	return v1alpha1.EnvironmentOutcome{
-		Environment: s.Spec.Environment, Suite: s.Name, State: s.State(), CompletionTime: metav1.NewTime(endOf(s)),
+		Environment: s.Spec.Environment, Service: s.Spec.Deployment.Service, Suite: s.Name, State: s.State(),
+		CompletionTime: metav1.NewTime(endOf(s)),
 	}
 }
 

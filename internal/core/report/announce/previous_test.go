@@ -49,6 +49,8 @@ func TestPrevious(t *testing.T) {
 		"deleted, and not counted yet":     {nil, []v1alpha1.EnvironmentOutcome{outcome("staging", "a", "Failed", 1, "")}, "Failed"},
 		"deleted, and counted":             {[]v1alpha1.Suite{now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
 		"deleted, and an older one exists": {[]v1alpha1.Suite{ended("a", "Passed", 1), now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
+		"one of another service":           {[]v1alpha1.Suite{ended("a", "Failed", 1, ofService("cart"))}, nil, ""},
+		"another service, deleted":         {nil, []v1alpha1.EnvironmentOutcome{{Environment: "staging", Service: "cart", Suite: "a", State: "Failed", CompletionTime: outcome("staging", "a", "Failed", 1, "").CompletionTime}}, ""},
 		"deleted elsewhere":                {nil, []v1alpha1.EnvironmentOutcome{outcome("production", "a", "Failed", 1, "")}, ""},
 		"remembered, and a newer exists":   {[]v1alpha1.Suite{ended("b", "Passed", 2)}, []v1alpha1.EnvironmentOutcome{outcome("staging", "a", "Failed", 1, "")}, "Passed"},
 		"remembered from after it":         {[]v1alpha1.Suite{ended("a", "Passed", 1)}, []v1alpha1.EnvironmentOutcome{outcome("staging", "b", "Failed", 11, "Passed")}, "Passed"},
@@ -85,6 +87,22 @@ func TestOutcomes(t *testing.T) {
 	if diff := cmp.Diff(want, announce.Outcomes(got, []v1alpha1.Suite{ended("d", "Failed", 12)})); diff != "" {
 		t.Errorf("after another run (-want +got):\n%s", diff)
 	}
+}
+
+// TestOutcomesOfServices: a service that passes recovers from nothing that happened to another one.
+func TestOutcomesOfServices(t *testing.T) {
+	got := announce.Outcomes(nil, []v1alpha1.Suite{ended("a", "Failed", 1, ofService("cart")), ended("b", "Passed", 2, ofService("mail")), ended("c", "Passed", 3)})
+	var lines []string
+	for _, o := range got {
+		lines = append(lines, o.Service+" "+o.State+" "+o.PreviousState)
+	}
+	if want := []string{" Passed ", "cart Failed ", "mail Passed "}; !slices.Equal(lines, want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+}
+
+func ofService(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = name }
 }
 
 // TestOutcomesAreBounded: the environments of pull requests come and go, and those that had a run last are kept.

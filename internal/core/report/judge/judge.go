@@ -39,7 +39,7 @@ func Problem(e event.Event, runs []*v1alpha1.Suite, o report.Options, now time.T
 	}
 	n := e.Notification
 	deployed := v1alpha1.Deployment{Repository: n.Repository, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL,
-		HostingService: n.HostingService}
+		HostingService: n.HostingService, Service: n.Service}
 	if s := ledger.AnnouncedAfter(deployed, e.At, receiptDelay, runs); s != nil && !e.At.IsZero() {
 		return fmt.Sprintf("%s was deployed later than %s, and its run is %s.",
 			shown(s.Spec.Deployment.SHA), shown(e.Notification.SHA), s.Name)
@@ -57,7 +57,8 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 		return nil
 	}
 	return find(runs, func(s *v1alpha1.Suite) bool {
-		same := commit.Of(s.Spec.Deployment).Same(commit.Commit{Repository: e.Notification.Repository, Revision: e.Notification.SHA}) &&
+		n := e.Notification
+		same := commit.Of(s.Spec.Deployment).SameRevision(commit.New(n.Repository, n.Service, n.SHA)) &&
 			s.Spec.Environment == e.Post.Environment
 		if !same || s.Finished() && !s.Passed() {
 			return false
@@ -94,7 +95,7 @@ func postedToGitLab(s *v1alpha1.Suite, e event.Event) bool {
 // Reruns returns the runs that the event asks to run again. Each is a function of the event, so that it starts the same attempts
 // however often it is delivered.
 func Reruns(e event.Event, runs []*v1alpha1.Suite) (reruns []*v1alpha1.Suite) {
-	newest := map[[2]string]*v1alpha1.Suite{}
+	newest := map[[3]string]*v1alpha1.Suite{}
 	for _, s := range runs {
 		if !reportedOn(s, e.Rerun) {
 			continue
@@ -105,7 +106,7 @@ func Reruns(e event.Event, runs []*v1alpha1.Suite) (reruns []*v1alpha1.Suite) {
 			}
 			continue
 		}
-		key := [2]string{s.Spec.Trigger.Name, s.Spec.Environment}
+		key := [3]string{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Service}
 		if known := newest[key]; !s.CreationTimestamp.After(e.At) && (known == nil || known.Spec.Attempt < s.Spec.Attempt) {
 			newest[key] = s
 		}

@@ -127,6 +127,7 @@ func TestRepeats(t *testing.T) {
 	runs := []*v1alpha1.Suite{
 		run("smoke-1", -time.Hour, reported), run("smoke-2", -time.Minute, reported, attempt(2)), run("smoke-3", time.Minute, reported, attempt(3)),
 		run("e2e-1", -time.Hour, reported, of("e2e", "live")), run("smoke-staging", -time.Hour, reported, of("smoke", "staging")),
+		run("smoke-cart", -time.Hour, reported, func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = "cart" }),
 		run("unreported", -time.Hour, ofCommit, of("unreported", "live")),
 		run("status", -time.Hour, reported, of("status", "live"), func(s *v1alpha1.Suite) { s.Status.Report.CheckID = 0 }),
 		run("gitlab", -time.Hour, reported, of("gitlab", "live"), func(s *v1alpha1.Suite) { s.Status.Report.HostingService = v1alpha1.GitLab }),
@@ -139,7 +140,7 @@ func TestRepeats(t *testing.T) {
 	}{
 		"one check":                          {[]string{"uid-smoke-1"}, []string{"smoke-1"}},
 		"the check of an attempt":            {[]string{"uid-smoke-3"}, []string{"smoke-3"}},
-		"all checks":                         {nil, []string{"e2e-1", "smoke-2", "smoke-staging"}},
+		"all checks":                         {nil, []string{"e2e-1", "smoke-2", "smoke-cart", "smoke-staging"}},
 		"a run without a check":              {[]string{"uid-unreported"}, nil},
 		"a run with a commit status":         {[]string{"uid-status"}, nil},
 		"a run that was reported elsewhere":  {[]string{"uid-elsewhere"}, nil},

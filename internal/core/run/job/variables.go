@@ -22,7 +22,11 @@ const (
 	variableEnvironment = "POSTFLIGHT_ENVIRONMENT"
 )
 
-const variableTraceparent = "TRACEPARENT" // read by tools of OpenTelemetry
+// The variables that a container has if there is anything to say.
+const (
+	variableService     = "POSTFLIGHT_SERVICE"
+	variableTraceparent = "TRACEPARENT" // read by tools of OpenTelemetry
+)
 
 // variables of a run; later ones win.
 func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) map[string]string {
@@ -37,6 +41,9 @@ func variables(s *v1alpha1.Suite, t *v1alpha1.Trigger, e *v1alpha1.Environment) 
 	all[variableBranch] = s.Spec.Deployment.Branch
 	all[variableSHA] = s.Spec.Deployment.SHA
 	all[variableEnvironment] = s.Spec.Environment
+	if service := s.Spec.Deployment.Service; service != "" {
+		all[variableService] = service
+	}
 	if parent := runtrace.ContextOfTests(s); parent != "" {
 		all[variableTraceparent] = parent
 	}

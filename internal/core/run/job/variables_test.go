@@ -63,6 +63,11 @@ var variablesCases = map[string]struct {
 		trigger: v1alpha1.Variables{"URL": "https://mine"},
 		want:    map[string]string{"URL": "https://mine"},
 	},
+	"Service": {
+		reason:     "The tests of a monorepo know which of its services was deployed.",
+		deployment: v1alpha1.Deployment{Service: "cart"}, suite: v1alpha1.Variables{"POSTFLIGHT_SERVICE": "no"},
+		want: map[string]string{"POSTFLIGHT_SERVICE": "cart"},
+	},
 	"Reserved": {
 		reason:      "A notification cannot make its run look like another one.",
 		environment: v1alpha1.EnvironmentSpec{Variables: v1alpha1.Variables{"POSTFLIGHT_SHA": "no"}},

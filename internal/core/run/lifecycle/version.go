@@ -22,11 +22,11 @@ const (
 	maxType     = 63 // bytes of a deployment type that a message shows
 )
 
-// version is what a run waits for: a commit of a repository, in the workloads of an Environment.
+// version is what a run waits for: a commit of a repository or of one service of it, in the workloads of an Environment.
 type version struct {
 	environment *v1alpha1.Environment
-	repository  string
-	sha         string // empty: the notification named none, and whatever is rolled out counts
+	commit.Part
+	sha string // empty: the notification named none, and whatever is rolled out counts
 }
 
 // awaited returns the version that a run has to wait for; false: its Trigger or its Environment says that there is none.
@@ -35,23 +35,26 @@ func awaited(o Observation) (v version, waits bool) {
 		return v, false
 	}
 	v = version{environment: o.Environment, sha: o.Suite.Spec.Deployment.SHA}
-	v.repository = ledger.RepositoryOf(o.Environment, o.Suite.Spec.Deployment.Repository)
+	v.Part = ledger.PartOf(o.Environment, o.Suite.Spec.Deployment.Repository, o.Suite.Spec.Deployment.Service)
 	return v, len(o.Environment.Spec.Workloads) > 0
 }
 
-// unnamed says that no workload is of the repository that was notified: then nothing would show that its version is there.
+// unnamed says that no workload is of the repository or the service that was notified: then nothing would show that its version is there.
 func (v version) unnamed() string {
-	if ledger.HasWorkloads(v.environment, v.repository) {
+	if ledger.HasWorkloads(v.environment, v.Part) {
 		return ""
 	}
-	notified := "The notification names no repository"
-	if v.repository != "" {
-		notified = "The notification names the repository " + suite.ShownRepository(v.repository)
+	notified, named, correct := "The notification names no repository", ledger.Repositories(v.environment), "the repository"
+	switch services := ledger.Services(v.environment, v.Repository); {
+	case v.Service != "" && len(services) > 0:
+		notified, named, correct = "The notification names the service "+v.Part.String(), services, "the service"
+	case v.Repository != "":
+		notified = "The notification names the repository " + suite.ShownRepository(v.Repository)
 	}
 	return fmt.Sprintf("%s, and the workloads of %s are of %s, so nothing shows when its version is there, for which ready of the Trigger "+
 		"waits. "+
-		"Correct the repository in the Environment, or in the notification, and notify again.",
-		notified, v.environment.Name, suite.ShownRepository(strings.Join(ledger.Repositories(v.environment), ", ")))
+		"Correct %s in the Environment, or in the notification, and notify again.",
+		notified, v.environment.Name, suite.ShownRepository(strings.Join(named, ", ")), correct)
 }
 
 // WaitsForNothing reports whether the ready of a Trigger has no effect in its Environment.
@@ -119,49 +122,60 @@ func typeHint(o Observation, late bool) string {
 
 // String names the version as the object of a sentence.
 func (v version) String() string {
-	repository := suite.ShownRepository(v.repository)
+	part := v.Part.String()
 	switch {
-	case repository == "":
+	case part == "":
 		return cmp.Or(suite.ShownSHA(v.sha), "the rollout")
 	case v.sha == "":
-		return "the rollout of " + repository
+		return "the rollout of " + part
 	default:
-		return suite.ShownSHA(v.sha) + " of " + repository
+		return suite.ShownSHA(v.sha) + " of " + part
 	}
 }
 
-// deployed is what the Environment has; nil: nobody has looked at its present workloads.
-func (v version) deployed() *v1alpha1.Deployed {
+// deployed is what the Environment has: of a service one entry, and of a whole repository one for each service. Nothing: nobody has looked
+// at its present workloads.
+func (v version) deployed() (all []v1alpha1.Deployed) {
 	e := v.environment
-	i := slices.IndexFunc(e.Status.Deployed, func(d v1alpha1.Deployed) bool {
-		return commit.SameRepository(d.Repository, v.repository) && len(d.Workloads) > 0
-	})
-	if i < 0 || e.Status.ObservedGeneration != e.Generation {
+	if e.Status.ObservedGeneration != e.Generation {
 		return nil
 	}
-	return &e.Status.Deployed[i]
+	for _, d := range e.Status.Deployed {
+		own := commit.SameRepository(d.Repository, v.Repository) && v.MayBeSamePart(commit.PartOf(d.Repository, d.Service))
+		if own && len(d.Workloads) > 0 {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // progress returns how far the version is, as sentences, or "" if it is rolled out.
 func (v version) progress() string {
-	d := v.deployed()
-	if d == nil {
+	all := v.deployed()
+	if len(all) == 0 {
 		return strings.TrimRight(cmp.Or(v1alpha1.ReadyProblem(v.environment.Status.Conditions), "Its workloads have not been read yet"),
 			".") + "."
 	}
-	if d.Ready != nil && *d.Ready && v.matches(d.SHA) {
-		return ""
-	}
 	var says []string
-	for _, w := range d.Workloads {
-		if !w.Ready || !v.matches(w.SHA) {
-			says = append(says, v.missingIn(w))
+	message, missing := "", false
+	for _, d := range all {
+		if d.Ready != nil && *d.Ready && v.matches(d.SHA) {
+			continue
 		}
+		missing, message = true, cmp.Or(message, d.Message)
+		for _, w := range d.Workloads {
+			if !w.Ready || !v.matches(w.SHA) {
+				says = append(says, v.missingIn(w))
+			}
+		}
+	}
+	if !missing {
+		return ""
 	}
 	if more := len(says) - maxProgress; more > 0 {
 		says = append(says[:maxProgress], fmt.Sprintf("And %d more.", more))
 	}
-	return cmp.Or(strings.Join(says, " "), d.Message, "Its workloads are being rolled out.")
+	return cmp.Or(strings.Join(says, " "), message, "Its workloads are being rolled out.")
 }
 
 // missingIn says what one workload has instead.
@@ -182,15 +196,19 @@ func (v version) missingIn(w v1alpha1.DeployedWorkload) string {
 // late is why the run ends.
 func (v version) late(progress string, limit time.Duration) string {
 	what := v.String()
-	d, e := v.deployed(), v.environment.Name
+	e := v.environment.Name
 	check := fmt.Sprintf(" Check what deploys it, which \"postflight environments show %s -n %s\" shows, then notify again.", e,
 		v.environment.Namespace)
 	coming := func(w v1alpha1.DeployedWorkload) bool { return v.matches(w.SHA) }
-	if d == nil || d.SHA == "" || v.matches(d.SHA) || slices.ContainsFunc(d.Workloads, coming) {
+	all := v.deployed()
+	i := slices.IndexFunc(all, func(d v1alpha1.Deployed) bool {
+		return d.SHA != "" && !v.matches(d.SHA) && !slices.ContainsFunc(d.Workloads, coming)
+	})
+	if i < 0 {
 		return fmt.Sprintf("In %s, %s was not complete within %s: %s%s", e, what, plaintext.Duration(limit), progress, check)
 	}
 	has := v
-	has.sha = d.SHA
+	has.sha, has.Service = all[i].SHA, all[i].Service
 	return fmt.Sprintf("%s has %s, not %s: the rollout did not happen within %s. %s%s", e, has, suite.ShownSHA(v.sha),
 		plaintext.Duration(limit), progress, check)
 }

@@ -42,6 +42,22 @@ func has(workloads ...v1alpha1.DeployedWorkload) *v1alpha1.Environment {
 	return e
 }
 
+// ofService makes the workloads of acme/shop those of one service.
+func ofService(e *v1alpha1.Environment, name string) *v1alpha1.Environment {
+	for i := range e.Spec.Workloads {
+		e.Spec.Workloads[i].Service = name
+	}
+	e.Status.Deployed[1].Service = name
+	return e
+}
+
+// both has the workloads of two Environments.
+func both(e, other *v1alpha1.Environment) *v1alpha1.Environment {
+	e.Spec.Workloads = append(e.Spec.Workloads, other.Spec.Workloads...)
+	e.Status.Deployed = append(e.Status.Deployed, other.Status.Deployed...)
+	return e
+}
+
 func rolledOut(name, sha string) v1alpha1.DeployedWorkload {
 	return v1alpha1.DeployedWorkload{Kind: "Deployment", Name: name, SHA: sha, Ready: true}
 }
@@ -130,6 +146,26 @@ func TestRunAwaitsItsVersion(t *testing.T) {
 		"with a slot": {
 			reason: "Nothing is missing.", environment: has(rolledOut("shop", newCommit)),
 			change: func(o *lifecycle.Observation) { o.Position = &queue.Position{} },
+		},
+		"its service": {
+			reason:      "The others need not have it.",
+			environment: both(ofService(has(rolledOut("cart", newCommit)), "cart"), ofService(has(rolledOut("checkout", oldCommit)), "checkout")),
+			change:      func(o *lifecycle.Observation) { o.Suite.Spec.Deployment.Service = "cart" },
+		},
+		"another service": {
+			reason:      "Its own does not have it.",
+			environment: both(ofService(has(rolledOut("cart", newCommit)), "cart"), ofService(has(rolledOut("checkout", oldCommit)), "checkout")),
+			change:      func(o *lifecycle.Observation) { o.Suite.Spec.Deployment.Service = "checkout" },
+			want:        "The Deployment checkout has b776998a.",
+		},
+		"no service": {
+			reason:      "The whole repository is meant.",
+			environment: both(ofService(has(rolledOut("cart", newCommit)), "cart"), ofService(has(rolledOut("checkout", oldCommit)), "checkout")),
+			want:        "The Deployment checkout has b776998a.",
+		},
+		"workloads of no service": {
+			reason: "They are of all.", environment: has(rolledOut("shop", oldCommit)),
+			change: func(o *lifecycle.Observation) { o.Suite.Spec.Deployment.Service = "cart" }, want: "The Deployment shop has b776998a.",
 		},
 		"a version that is no commit": {
 			reason: "Other texts are compared as they are.", environment: has(rolledOut("shop", "v1.2")), sha: "v1.3",
@@ -302,6 +338,17 @@ func TestMetricsCountFromTheVersion(t *testing.T) {
 		if s.AwaitsDeployment() || !c.LastTransitionTime.Time.Equal(at) {
 			t.Errorf("%+v, want it to be over at %s", c, at)
 		}
+	}
+}
+
+// TestRunOfAnotherService: the same, if the workloads are of other services.
+func TestRunOfAnotherService(t *testing.T) {
+	e := ofService(has(rolledOut("cart", newCommit)), "cart")
+	o := lifecycle.Observation{Suite: aSuite("self", 2, ofShop(newCommit)), Definition: defined(ready(aTrigger()), e)}
+	o.Suite.Spec.Deployment.Service = "search"
+	want := "The notification names the service search in acme/shop, and the workloads of staging are of cart, so nothing shows"
+	if d := decide(o, t0); d.Condition.Reason != v1alpha1.ReasonError || !strings.Contains(d.Condition.Message, want) {
+		t.Errorf("%+v", d)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
@@ -156,14 +157,14 @@ func (r FailedRequest) otherDeployment(root *v1alpha1.Suite) string {
 
 // unseenDeployments says that something else may have been deployed without a Suite that shows it: no Trigger may have matched.
 func (r FailedRequest) unseenDeployments() string {
-	d, m := r.Suite.Spec.Deployment, r.Trigger.Spec.Match
+	d := r.Suite.Spec.Deployment
 	switch {
-	case ledger.HasWorkloads(r.Environment, ledger.RepositoryOf(r.Environment, d.Repository)):
+	case ledger.HasWorkloads(r.Environment, ledger.PartOf(r.Environment, d.Repository, d.Service)):
 		return ""
 	case r.Trigger.Spec.Paused:
 		return fmt.Sprintf("The Trigger %q is paused, so it is unknown what was deployed since. Name the workloads of the Environment, which "+
 			"say it.", r.Trigger.Name)
-	case len(m.Branches) > 0 || m.PullRequest != "" || m.Expression != "" || r.Trigger.Spec.Schedule != nil && r.Trigger.Spec.Schedule.Only:
+	case match.MayMissDeployments(&r.Trigger.Spec):
 		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. "+
 			"Name the workloads of the Environment, which say what is deployed.", r.Trigger.Name)
 	default:

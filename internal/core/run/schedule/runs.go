@@ -23,7 +23,7 @@ type Observed struct {
 	Suites      []*v1alpha1.Suite     // of the Environment
 }
 
-// candidate is a repository that the Trigger matches.
+// candidate is a repository, or a service of one, that the Trigger matches.
 type candidate struct {
 	deployed     v1alpha1.Deployed
 	notification *notification.Notification
@@ -56,7 +56,7 @@ func Runs(o Observed) (all []Run, why string) {
 	candidates := o.candidates(current)
 	if len(candidates) == 0 {
 		return nil, fmt.Sprintf("The Trigger matches nothing of what is deployed in %s. "+
-			"Repository, branch, deployment type and commit of status.deployed "+
+			"Repository, service, branch, deployment type and commit of status.deployed "+
 			"of the Environment are matched; a deployment URL and variables are absent.", o.Environment.Name)
 	}
 	var reasons []string
@@ -128,7 +128,8 @@ func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 }
 
 func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
-	return commit.SameRepository(ledger.RepositoryOf(o.Environment, s.Spec.Deployment.Repository), d.Repository)
+	own := ledger.PartOf(o.Environment, s.Spec.Deployment.Repository, s.Spec.Deployment.Service)
+	return own.SamePart(commit.PartOf(d.Repository, d.Service))
 }
 
 // newer returns an unfinished run of a commit of the repository that was notified after the deployed commit, and so is about to replace it.

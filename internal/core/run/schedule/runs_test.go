@@ -25,6 +25,11 @@ func onBranch(d v1alpha1.Deployed, branch string) v1alpha1.Deployed {
 	return d
 }
 
+func ofService(d v1alpha1.Deployed, name string) v1alpha1.Deployed {
+	d.Service = name
+	return d
+}
+
 // aRun of the Trigger e2e, received so many minutes after noon.
 func aRun(repository, sha string, minute int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: "run-" + sha, CreationTimestamp: metav1.NewTime(minutes(minute)),
@@ -78,6 +83,10 @@ func TestRuns(t *testing.T) {
 			nil, []string{"b"}, ""},
 		"two of one stream, swapped": {"the order of the status does not matter", none, all{has("docs", "a", 5), has("shop", "b", 0)}, nil,
 			[]string{"a"}, ""},
+		"two services": {"each has a stream of its own", superseding(v1alpha1.SupersedeEnvironment),
+			all{ofService(has("shop", "a", 0), "cart"), ofService(has("shop", "b", 5), "mail")}, nil, []string{"a", "b"}, ""},
+		"a newer one of another service": {"it replaces nothing of this one", none, all{ofService(has("shop", "a", 0), "cart")},
+			[]*v1alpha1.Suite{aRun("shop", "b", 5, func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = "mail" })}, []string{"a", "b"}, ""},
 		"two branches": {"both have a run after each deployment",
 			none, all{has("docs", "a", 0), onBranch(has("shop", "b", 5), "dev")}, nil, []string{"a", "b"}, ""},
 		"two branches, one stream": {"the Environment has one run", superseding(v1alpha1.SupersedeEnvironment),
@@ -109,7 +118,8 @@ func TestRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: tc.deployed}}
 			for i := range e.Status.Deployed {
-				e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Name: "web", Repository: e.Status.Deployed[i].Repository})
+				d := e.Status.Deployed[i]
+				e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Name: "web", Repository: d.Repository, Service: d.Service})
 				e.Status.Deployed[i].Workloads = []v1alpha1.DeployedWorkload{{Name: "web"}}
 			}
 			runs, why := Runs(Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites})

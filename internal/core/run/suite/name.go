@@ -34,6 +34,7 @@ type identity struct {
 	kind        string // "sha", "revision", "idempotency-key" or "request": a value of one kind never equals one of another
 	value       string
 	attempt     int32
+	service     string // "": names are those of before there were services
 }
 
 // identityOf omits the Trigger, the Environment and the attempt. A whole SHA is one commit in every repository; another revision, such as a
@@ -41,11 +42,11 @@ type identity struct {
 func identityOf(c commit.Commit, request string) identity {
 	switch {
 	case c.Revision == "":
-		return identity{kind: "request", value: request}
+		return identity{kind: "request", value: request, service: c.Service}
 	case c.Repository == "" || commit.IsSHA(c.Revision):
-		return identity{kind: "sha", value: c.Revision}
+		return identity{kind: "sha", value: c.Revision, service: c.Service}
 	default:
-		return identity{kind: "revision", value: commit.RepositoryKey(c.Repository) + "\x00" + c.Revision}
+		return identity{kind: "revision", value: commit.RepositoryKey(c.Repository) + "\x00" + c.Revision, service: c.Service}
 	}
 }
 
@@ -67,7 +68,11 @@ func (id identity) name(triggerName string) string {
 }
 
 func (id identity) hash() string {
-	return Hash(string(id.trigger), id.environment, id.kind, id.value, strconv.Itoa(int(id.attempt)))
+	parts := []string{string(id.trigger), id.environment, id.kind, id.value, strconv.Itoa(int(id.attempt))}
+	if id.service != "" {
+		parts = append(parts, id.service)
+	}
+	return Hash(parts...)
 }
 
 // Hash prefixes parts with their lengths, so that no two lists of parts read the same.
@@ -101,10 +106,10 @@ const (
 // CommitName names a commit as the subject of a sentence.
 func CommitName(c commit.Commit) string {
 	revision := cmp.Or(ShownSHA(c.Revision), "another version")
-	if c.Repository == "" {
-		return revision
+	if part := c.String(); part != "" {
+		return revision + " of " + part
 	}
-	return revision + " of " + ShownRepository(c.Repository)
+	return revision
 }
 
 // ShownSHA shortens a commit that anyone may have written.

@@ -51,6 +51,7 @@ func TestNewNames(t *testing.T) {
 		"OtherTrigger": {"A Trigger that was deleted and made again is another one.", func(r *suite.Request) {
 			r.Trigger.UID = "uid-other"
 		}, false},
+		"AService": {"A service is deployed on its own.", func(r *suite.Request) { r.Notification.Service = "cart" }, false},
 		"KeyInPlaceOfSHA": {"A key that reads like the SHA is not the SHA.", func(r *suite.Request) {
 			r.IdempotencyKey = r.Notification.SHA
 			r.Notification.SHA = ""
@@ -65,6 +66,39 @@ func TestNewNames(t *testing.T) {
 				t.Errorf("%s\nSameRun: %t, want %t", tc.reason, same, tc.same)
 			}
 		})
+	}
+}
+
+// TestNamesOfServices: each service of a commit has a run of its own, however that is identified, and the names of runs without one stay.
+func TestNamesOfServices(t *testing.T) {
+	service := func(name string) func(*suite.Request) {
+		return func(r *suite.Request) { r.Notification.Service = name }
+	}
+	tag := func(r *suite.Request) { r.Notification.SHA, r.Notification.Repository = "v1.2", "acme/shop" }
+	key := func(r *suite.Request) { r.IdempotencyKey = "k" }
+	for name, tc := range map[string]struct {
+		change  []func(*suite.Request)
+		without string
+	}{
+		"a commit":   {nil, "smoke-1u7s31eu04kdpbhe"},
+		"a tag":      {[]func(*suite.Request){tag}, "smoke-go9qt0kvnrdkavcd"},
+		"a key":      {[]func(*suite.Request){withoutSHA, key}, "smoke-4uc72lg7mpfhmi8s"},
+		"no version": {[]func(*suite.Request){withoutSHA}, "smoke-g2r4cts6cfuaudec"},
+	} {
+		of := func(name string) *v1alpha1.Suite { return suite.New(aRequest(append(tc.change, service(name))...)) }
+		cart, checkout, whole := of("cart"), of("checkout"), of("")
+		if cart.Name == checkout.Name || cart.Name == whole.Name || suite.SameRun(cart, checkout) || suite.SameRun(cart, whole) {
+			t.Errorf("%s: services share a run: %s, %s, %s", name, cart.Name, checkout.Name, whole.Name)
+		}
+		if again := of("cart"); again.Name != cart.Name || !suite.SameRun(again, cart) && name != "no version" {
+			t.Errorf("%s: one service has two runs", name)
+		}
+		if next := suite.Rerun(cart, cart.Spec.Trigger.UID, 2, "request-1"); next.Spec.Deployment.Service != "cart" || next.Name == suite.Rerun(checkout, cart.Spec.Trigger.UID, 2, "request-1").Name {
+			t.Errorf("%s: a rerun is of no service: %s", name, next.Name)
+		}
+		if whole.Name != tc.without {
+			t.Errorf("%s: an earlier version named it %s, not %s", name, tc.without, whole.Name)
+		}
 	}
 }
 

@@ -105,14 +105,15 @@ func OtherRevision(existing, desired *v1alpha1.Suite) bool {
 
 // sameKey is for runs without a revision.
 func sameKey(a, b *v1alpha1.Suite) bool {
-	return a.Spec.Deployment.SHA == "" && b.Spec.Deployment.SHA == "" &&
+	return a.Spec.Deployment.SHA == "" && b.Spec.Deployment.SHA == "" && a.Spec.Deployment.Service == b.Spec.Deployment.Service &&
 		a.Annotations[v1alpha1.AnnotationIdempotencyKey] == b.Annotations[v1alpha1.AnnotationIdempotencyKey]
 }
 
 func (r Request) identity() identity {
-	id := identityOf(commit.Commit{Repository: r.Notification.Repository, Revision: r.Notification.SHA}, r.RequestID)
-	if r.Notification.SHA == "" && r.IdempotencyKey != "" {
-		id = identity{kind: "idempotency-key", value: r.IdempotencyKey}
+	n := r.Notification
+	id := identityOf(commit.New(n.Repository, n.Service, n.SHA), r.RequestID)
+	if n.SHA == "" && r.IdempotencyKey != "" {
+		id.kind, id.value = "idempotency-key", r.IdempotencyKey
 	}
 	id.trigger, id.environment, id.attempt = r.Trigger.UID, r.Environment, max(r.Attempt, 1)
 	return id
@@ -141,7 +142,7 @@ func deployment(n *notification.Notification) v1alpha1.Deployment {
 	return v1alpha1.Deployment{
 		Branch: n.Branch, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService,
 		CommitURL: n.CommitURL, CommitMessage: n.CommitMessage, CommitAuthor: n.CommitAuthor,
-		Repository: n.Repository, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
+		Repository: n.Repository, Service: n.Service, PullRequestNumber: n.PullRequestNumber, PipelineID: n.PipelineID,
 	}
 }
 

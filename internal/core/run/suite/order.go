@@ -11,20 +11,20 @@ import (
 )
 
 // Stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
-type Stream struct{ Trigger, Environment, Key string }
+type Stream struct{ Trigger, Environment, Key, Service string }
 
-// StreamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals.
+// StreamOf gives a whole Environment a stream without a Trigger, which no Trigger's stream equals. Each service has streams of its own.
 func StreamOf(s *v1alpha1.Suite) Stream {
-	spec := &s.Spec
+	spec, service := &s.Spec, s.Spec.Deployment.Service
 	switch {
 	case spec.SupersedeKey != "":
-		return Stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey}
+		return Stream{spec.Trigger.Name, spec.Environment, spec.SupersedeKey, service}
 	case spec.Supersede == v1alpha1.SupersedeNone:
 		return Stream{}
 	case spec.Supersede == v1alpha1.SupersedeEnvironment:
-		return Stream{Environment: spec.Environment}
+		return Stream{Environment: spec.Environment, Service: service}
 	default:
-		return Stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment)}
+		return Stream{spec.Trigger.Name, spec.Environment, branchKey(spec.Deployment.Branch, spec.Environment), service}
 	}
 }
 
@@ -39,7 +39,7 @@ func StreamKey(s *v1alpha1.Suite) string {
 	if x == (Stream{}) {
 		return ""
 	}
-	return Hash(x.Trigger, x.Environment, x.Key)
+	return Hash(x.Trigger, x.Environment, x.Key, x.Service)
 }
 
 // SameCommitOfOtherTrigger reports whether Suites of different Triggers test one commit: another attempt of one is no newer deployment.
@@ -89,8 +89,8 @@ func UnfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Sui
 	}))
 }
 
-// LastPassed returns the other run of the same Trigger, Environment and variables that passed last and whose tests were counted, or nil.
-// One that repeated only failed tests has not run all.
+// LastPassed returns the other run of the same Trigger, Environment, service and variables that passed last and whose tests were counted,
+// or nil. One that repeated only failed tests has not run all.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
 		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
@@ -110,8 +110,7 @@ func MayPass(s *v1alpha1.Suite, runs []*v1alpha1.Suite) bool {
 
 // sameTests reports whether two runs should have the same tests.
 func sameTests(s, other *v1alpha1.Suite) bool {
-	return other.Name != s.Name && other.Spec.Trigger.UID == s.Spec.Trigger.UID && other.Spec.Environment == s.Spec.Environment &&
-		digestOf(other) == digestOf(s)
+	return other.Name != s.Name && other.Spec.Trigger.UID == s.Spec.Trigger.UID && other.SameTest(s) && digestOf(other) == digestOf(s)
 }
 
 // digestOf is that of the variables of a run. A Suite that somebody created by hand has no annotation.

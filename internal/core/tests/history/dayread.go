@@ -56,7 +56,7 @@ type dayReader struct {
 
 // What a part needs beside its texts, in bytes, while slices and maps grow.
 const (
-	runCost  = 480
+	runCost  = 496
 	itemCost = 64
 )
 
@@ -124,10 +124,11 @@ func (r *dayReader) run() error {
 	next.bound()
 	next.Family = r.runs.Add(&next)
 	if !r.parts.Commits {
-		next.Repository, next.SHA, next.Branch, next.CommitURL = "", "", "", ""
+		next.Repository, next.Service, next.SHA, next.Branch, next.CommitURL = "", "", "", "", ""
 	}
 	for _, text := range []*string{
-		&next.Namespace, &next.Trigger, &next.Environment, &next.State, &next.Reason, &next.Repository, &next.SHA, &next.Branch, &next.CommitURL,
+		&next.Namespace, &next.Trigger, &next.Environment, &next.State, &next.Reason,
+		&next.Repository, &next.Service, &next.SHA, &next.Branch, &next.CommitURL,
 	} {
 		r.intern(text)
 	}

@@ -25,7 +25,7 @@ func NewFamilies() *Families { return &Families{seed: maphash.MakeSeed()} }
 // run that repeated only failed tests of a run that is not among these: it says nothing about the other tests, and does not count.
 func (f *Families) Add(r *Run) int32 {
 	place := maphash.Comparable(f.seed, r.Place)
-	c := maphash.Comparable(f.seed, commit.Commit{Repository: r.Repository, Revision: r.SHA}) + 31*place
+	c := maphash.Comparable(f.seed, commit.New(r.Repository, r.Service, r.SHA)) + 31*place
 	family := int32(len(f.families)) + 1
 	if r.Repeats || r.Partial {
 		family = f.before(c, r)

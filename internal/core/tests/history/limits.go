@@ -21,7 +21,7 @@ const (
 	maxRunID     = 253 // in bytes, as a name in Kubernetes
 
 	// Bounds of notifications, which earlier versions kept.
-	maxRepository, maxSHA = notification.MaxTextBytes, notification.MaxSHABytes
+	maxRepository, maxService, maxSHA = notification.MaxTextBytes, notification.MaxServiceBytes, notification.MaxSHABytes
 
 	// Bounds of a day.
 	maxResults  = 2_000_000 // tests times runs of a place; a day keeps the newest. One needs 5 bytes while the day is made

@@ -158,6 +158,7 @@ type Run struct {
 	State           string  `json:"state"`
 	Reason          string  `json:"reason,omitempty"` // of an end without a verdict, without names
 	Repository      string  `json:"repository,omitempty"`
+	Service         string  `json:"service,omitempty"` // of the repository
 	SHA             string  `json:"sha,omitempty"`
 	Branch          string  `json:"branch,omitempty"`
 	CommitURL       string  `json:"commitUrl,omitempty"`
@@ -179,8 +180,8 @@ func RunOf(r httpapi.Run) Run {
 	h := Run{
 		ID: r.ID, Place: httpapi.Place{Namespace: r.Namespace, Trigger: r.Trigger, Environment: r.Environment},
 		CreatedAt: r.CreatedAt.UTC().Format(timeLayout), State: r.State, Reason: reason(r),
-		Repository: r.Repository, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL, DurationSeconds: tenth(
-			r.DurationSeconds), Partial: r.OnlyFailedOf != "",
+		Repository: r.Repository, Service: r.Service, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL,
+		DurationSeconds: tenth(r.DurationSeconds), Partial: r.OnlyFailedOf != "",
 		Repeats: r.OnlyFailedOf != "" || r.Repeats != "" || origin.Of(v1alpha1.Origin(r.Origin)).Repeats,
 	}
 	h.bound()
@@ -203,7 +204,7 @@ func RunOf(r httpapi.Run) Run {
 // bound cuts texts: a day of thousands of runs is read at once.
 func (r *Run) bound() {
 	r.ID, r.Branch = cut(r.ID, maxRunID), cut(r.Branch, maxBranch)
-	r.Repository, r.SHA = cut(r.Repository, maxRepository), cut(r.SHA, maxSHA)
+	r.Repository, r.Service, r.SHA = cut(r.Repository, maxRepository), cut(r.Service, maxService), cut(r.SHA, maxSHA)
 	if len(r.CommitURL) > maxCommitURL {
 		r.CommitURL = ""
 	}

@@ -286,5 +286,5 @@ func compareURL(firstURL string, before, first httpapi.TestRun) string {
 }
 
 func commitOf(r httpapi.TestRun) commit.Commit {
-	return commit.Commit{Repository: r.Repository, Revision: r.SHA}
+	return commit.New(r.Repository, "", r.SHA)
 }

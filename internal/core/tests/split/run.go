@@ -68,8 +68,8 @@ func (r *Run) files() map[string]int64 {
 // maxCandidates bounds the runs whose tests are looked for. Each costs a request.
 const maxCandidates = 3 * maxRuns
 
-// Candidates are the runs of the same Trigger whose times may count for a run, the best ones first: those in its Environment, because
-// others may be slower, and then those that ended last. An Environment of a pull request has none of its own.
+// Candidates are the runs of the same Trigger whose times may count for a run, the best ones first: those of its service and in its
+// Environment, because others may be slower, and then those that ended last. An Environment of a pull request has none of its own.
 func Candidates(s *v1alpha1.Suite, runs []*v1alpha1.Suite) []*v1alpha1.Suite {
 	all := slices.DeleteFunc(slices.Clone(runs), func(r *v1alpha1.Suite) bool {
 		return r.Spec.Trigger.Name != s.Spec.Trigger.Name || r.UID == s.UID || r.Status.Results == nil || r.Status.CompletionTime == nil ||
@@ -85,10 +85,14 @@ func Candidates(s *v1alpha1.Suite, runs []*v1alpha1.Suite) []*v1alpha1.Suite {
 }
 
 func elsewhere(r, s *v1alpha1.Suite) int {
-	if r.Spec.Environment == s.Spec.Environment {
-		return 0
+	far := 0
+	if r.Spec.Deployment.Service != s.Spec.Deployment.Service {
+		far += 2
 	}
-	return 1
+	if r.Spec.Environment != s.Spec.Environment {
+		far++
+	}
+	return far
 }
 
 // Enough reports whether no further run would count.

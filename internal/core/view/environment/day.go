@@ -170,12 +170,12 @@ func earlier(a, b time.Time) time.Time {
 func events(deployments []deployment, tests []*v1alpha1.Suite, now time.Time) []Event {
 	all := make([]Event, 0, len(deployments)+len(tests))
 	for _, p := range deployments {
-		all = append(all, Event{What: p.repository, Commit: commit.ShortSHA(p.sha), Branch: p.branch, From: view.TimeOf(p.from, now),
+		all = append(all, Event{What: p.String(), Commit: commit.ShortSHA(p.sha), Branch: p.branch, From: view.TimeOf(p.from, now),
 			To: view.TimeOf(p.to, now)})
 	}
 	for _, s := range tests {
 		row, t := view.RowOf(s, 0, now), testing(s, now)
-		e := Event{What: row.Trigger, Run: &row, Commit: row.SHA, Branch: row.Branch, From: view.TimeOf(t.from, now)}
+		e := Event{What: row.Name(), Run: &row, Commit: row.SHA, Branch: row.Branch, From: view.TimeOf(t.from, now)}
 		if s.Finished() {
 			e.To = view.TimeOf(t.to, now)
 		}

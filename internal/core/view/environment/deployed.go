@@ -11,9 +11,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
-// Deployed is what an Environment has of a repository.
+// Deployed is what an Environment has of a repository, or of one service of it.
 type Deployed struct {
 	Repository string     // empty if none is named
+	Service    string     // empty: the whole repository
 	Commit     *view.Link // nil if its workloads have several
 	Branch     string
 	Type       string // empty if it is the name of the Environment
@@ -60,7 +61,7 @@ func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) 
 
 func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
 	v := Deployed{
-		Repository: d.Repository, Commit: commitOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
+		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
 		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(e, d, runs), now),
 	}
 	if d.DeploymentType != e.Name {
@@ -104,8 +105,9 @@ func shortDigest(digest string) string {
 
 // testsOf returns the runs that tested what is deployed.
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (tests []*v1alpha1.Suite) {
+	own := commit.PartOf(d.Repository, d.Service)
 	for _, s := range runs {
-		if commit.SameRepository(ledger.RepositoryOf(e, s.Spec.Deployment.Repository), d.Repository) && d.SHA != "" &&
+		if ledger.PartOf(e, s.Spec.Deployment.Repository, s.Spec.Deployment.Service).SamePart(own) && d.SHA != "" &&
 			commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
 			tests = append(tests, s)
 		}

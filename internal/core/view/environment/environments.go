@@ -94,9 +94,12 @@ func summaryOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Su
 
 func latestRuns(runs []*v1alpha1.Suite, now time.Time) []view.Row {
 	var rows []view.Row
-	for _, runs := range view.ByTrigger(runs) {
-		rows = append(rows, view.RowOf(runs[0], 0, now))
+	seen := map[string]bool{}
+	for _, s := range runs {
+		if row := view.RowOf(s, 0, now); !seen[row.Name()] {
+			seen[row.Name()], rows = true, append(rows, row)
+		}
 	}
-	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Compare(a.Trigger, b.Trigger) })
+	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Compare(a.Name(), b.Name()) })
 	return rows
 }

@@ -13,7 +13,7 @@ import (
 
 // Lane is a line of a day's drawing.
 type Lane struct {
-	Name   string // of the repository or the Trigger; may be empty
+	Name   string // of the repository and service, or the Trigger; may be empty
 	Bars   []LaneBar
 	Height float64 // in pixels
 }
@@ -49,8 +49,8 @@ func (s stretch) place(window stretch) (x, width float64) {
 
 func deploymentLanes(deployments []deployment, window stretch, now time.Time) (lanes []Lane) {
 	for i, p := range deployments {
-		if i == 0 || !commit.SameRepository(p.repository, deployments[i-1].repository) {
-			lanes = append(lanes, Lane{Name: p.repository, Height: deploymentPitch})
+		if i == 0 || !p.SamePart(deployments[i-1].Part) {
+			lanes = append(lanes, Lane{Name: p.String(), Height: deploymentPitch})
 		}
 		bar := LaneBar{Key: "present", Label: cmp.Or(commit.ShortSHA(p.sha), "several"), Y: (deploymentPitch - deploymentHeight) / 2,
 			Height: deploymentHeight}
@@ -115,7 +115,7 @@ func testBar(s *v1alpha1.Suite, window stretch, now time.Time) LaneBar {
 	}
 	bar.Y = (testPitch - bar.Height) / 2
 	bar.X, bar.Width = t.place(window)
-	bar.Title = fmt.Sprintf("%s: %s at %s", s.Spec.Trigger.Name, state.Label, clock(t.from, window))
+	bar.Title = fmt.Sprintf("%s: %s at %s", view.RowOf(s, 0, now).Name(), state.Label, clock(t.from, window))
 	if took := view.Took(s, now); took > 0 {
 		bar.Title += ", " + view.Duration(took)
 	}

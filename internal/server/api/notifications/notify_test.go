@@ -46,7 +46,7 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 	h.Notify(`{"branch":"refs/heads/main","sha":" ` + strings.ToUpper(apitest.SHA) + ` ","deployment_type":"staging",
 		"deployment_url":"https://pr-7.example.com","hosting_service":"gitlab","commit_url":"https://example.com/c",
 		"variables":{"REGION":"us","EMPTY":"","NONE":null},"deduplication_key":"pr-7",
-		"repository":{"namespace":"acme/web","name":"shop"},"merge_request_number":7,"unknown":{"x":[1]}}`)
+		"repository":{"namespace":"acme/web","name":"shop"},"service":"cart","merge_request_number":7,"unknown":{"x":[1]}}`)
 	received := metav1.NewMicroTime(apitest.Noon)
 	want := []v1alpha1.SuiteSpec{{
 		Trigger:        v1alpha1.TriggerReference{Name: "smoke", UID: "uid-smoke"},
@@ -55,7 +55,7 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 		Origin:         v1alpha1.OriginNotification,
 		Deployment: v1alpha1.Deployment{
 			Branch: "refs/heads/main", SHA: apitest.SHA, Type: "staging", URL: "https://pr-7.example.com", HostingService: v1alpha1.GitLab,
-			CommitURL: "https://example.com/c", Repository: "acme/web/shop", PullRequestNumber: 7,
+			CommitURL: "https://example.com/c", Repository: "acme/web/shop", Service: "cart", PullRequestNumber: 7,
 		},
 		Variables:    v1alpha1.Variables{"REGION": "us", "EMPTY": ""},
 		SupersedeKey: "pr-7",
@@ -70,6 +70,48 @@ func TestEveryFieldReachesTheSuite(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestServices: one commit of a monorepo is deployed service by service. Each deployment is tested, and each service has duplicates, attempts
+// and a stream of its own.
+func TestServices(t *testing.T) {
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(
+		apitest.Trigger("e2e"),
+		apitest.Trigger("cart", func(t *v1alpha1.Trigger) { t.Spec.Match.Services = []string{"cart"} }),
+	)})
+	of := func(service string) string {
+		return `{"sha":"` + apitest.SHA + `","branch":"main","repository":"acme/mono","service":"` + service + `"}`
+	}
+	services := []string{"", "cart", "checkout", "search", "mail", "users", "stock", "prices", "images", "admin"}
+	runs := map[string]string{} // by service, of the Trigger that matches each
+	for _, service := range services {
+		got := h.Notify(of(service)).Results
+		if want := map[bool]int{true: 2, false: 1}[service == "cart"]; len(got) != want {
+			t.Fatalf("%q matches %d Triggers, want %d: %+v", service, len(got), want, got)
+		}
+		runs[service] = got[len(got)-1].CreatedSuiteID
+	}
+	streams, names := map[suite.Stream]bool{}, map[string]bool{"": true}
+	for _, s := range h.Suites() {
+		streams[suite.StreamOf(&s)] = true
+		if id := runs[s.Spec.Deployment.Service]; names[s.Name] || s.Spec.Trigger.Name == "e2e" && id != s.Name {
+			t.Errorf("the run of %q is %q, and there is %s", s.Spec.Deployment.Service, id, s.Name)
+		}
+		names[s.Name] = true
+	}
+	if len(streams) != len(services)+1 {
+		t.Errorf("%d services and two Triggers have %d streams", len(services), len(streams))
+	}
+	h.Become(runs["cart"], apitest.To(v1alpha1.Passed("")))
+	if got := h.Notify(of(" cart ")).Results[1]; got.DuplicateSuiteID != runs["cart"] || got.DuplicateDiffers != nil {
+		t.Errorf("%+v, want a duplicate of %s", got, runs["cart"])
+	}
+	if got := h.Notify(of("checkout"), apitest.Query("rerun=true")).Results[0]; got.DuplicateSuiteID != runs["checkout"] {
+		t.Errorf("%+v, want a duplicate of %s, which has not ended", got, runs["checkout"])
+	}
+	if got := h.Notify(of("cart"), apitest.Query("rerun=true")).Results[1]; got.CreatedSuiteID == "" || names[got.CreatedSuiteID] {
+		t.Errorf("%+v, want another attempt", got)
 	}
 }
 

@@ -52,8 +52,8 @@ func (p payload) deployment(e event.Event, o event.Options) (event.Event, error)
 	}
 	n, err := event.NewNotification(map[string]string{
 		"sha": sha, "branch": cmp.Or(p.meta("branch"), branch), "deployment_type": p.deploymentType(o),
-		"deployment_url": p.meta("deployment_url"), "repository": p.meta("repository"), "commit_url": p.meta("commit_url"),
-		"hosting_service": p.meta("hosting_service"),
+		"deployment_url": p.meta("deployment_url"), "repository": p.meta("repository"), "service": p.meta("service"),
+		"commit_url": p.meta("commit_url"), "hosting_service": p.meta("hosting_service"),
 	})
 	if err != nil {
 		return e, err

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
@@ -76,7 +79,8 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	}
 	n, err := event.NewNotification(map[string]string{
 		"sha": p.Deployment.SHA, "branch": p.branch(), "deployment_type": o.DeploymentType(s.Environment), "deployment_url": s.EnvironmentURL,
-		"repository": p.Repository.FullName, "commit_url": p.commitURL(), "hosting_service": string(v1alpha1.GitHub),
+		"repository": p.Repository.FullName, "service": service(p.Deployment.Payload), "commit_url": p.commitURL(),
+		"hosting_service": string(v1alpha1.GitHub),
 	})
 	if err != nil {
 		return e, err
@@ -92,6 +96,23 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	e.Notification, e.ID = n, "github/deployment_status/"+strconv.FormatInt(s.ID, 10)
 	e.Post = &event.Post{Environment: s.Environment, LogURL: s.LogURL, Description: s.Description}
 	return e, nil
+}
+
+// service returns the member of that name of the payload that the creator of a deployment gave it: an object, or its JSON as a text.
+// Payloads belong to their creators, so that any other payload names none.
+func service(payload jsontext.Value) string {
+	var text string
+	if payload.Kind() == jsontext.KindString && json.Unmarshal(payload, &text) == nil {
+		payload = jsontext.Value(text)
+	}
+	var says struct {
+		Service any `json:"service"`
+	}
+	if json.Unmarshal(payload, &says, jsontext.AllowDuplicateNames(true)) != nil {
+		return ""
+	}
+	name, _ := says.Service.(string)
+	return name
 }
 
 // branch is the ref of the deployment, unless that is the commit. GitHub does not tell tags from branches.

@@ -3,6 +3,8 @@ package github
 import (
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 )
 
@@ -17,9 +19,10 @@ type payload struct {
 		Login string `json:"login"`
 	} `json:"sender"`
 	Deployment struct {
-		SHA  string `json:"sha"`
-		Ref  string `json:"ref"`
-		Task string `json:"task"`
+		SHA     string         `json:"sha"`
+		Ref     string         `json:"ref"`
+		Task    string         `json:"task"`
+		Payload jsontext.Value `json:"payload"` // what the creator wrote
 	} `json:"deployment"`
 	DeploymentStatus deploymentStatus `json:"deployment_status"`
 	WorkflowRun      *workflowRun     `json:"workflow_run"`
