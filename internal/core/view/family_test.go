@@ -29,6 +29,10 @@ func TestHistoryOfReruns(t *testing.T) {
 		s.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "1"}
 		return s
 	}
+	of := func(name string, s *v1alpha1.Suite) *v1alpha1.Suite {
+		service(name)(s)
+		return s
+	}
 	eight := []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("2", deployed, failed, "cart")}
 	for i := range 8 {
 		eight = append(eight, onlyFailed(attempt("2-"+string(rune('a'+i)), again, failed, "cart")))
@@ -44,6 +48,8 @@ func TestHistoryOfReruns(t *testing.T) {
 		"all tests":                 {"The team asked twice.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", again, failed, "cart"), attempt("2", deployed, failed, "cart")}, "0% 0 of 2 runs, 0 flaky, cart failed in 2 of 2 runs"},
 		"an error is retried":       {"The retry decides.", []*v1alpha1.Suite{attempt("1", deployed, v1alpha1.Error("The node is gone.")), attempt("1-a", retry, passed)}, "100% 1 of 1 run, 0 flaky"},
 		"the rerun is superseded":   {"It has no result.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", again, superseded)}, "0% 0 of 1 run, 0 flaky"},
+		"another service, meanwhile": {"A rerun is of its service.", []*v1alpha1.Suite{of("cart", attempt("1", deployed, failed, "cart")),
+			of("mail", attempt("1-a", deployed, passed)), of("cart", attempt("1-b", again, passed))}, "100% 2 of 2 runs, 1 flaky"},
 		"the same commit, deployed": {"It is another run.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", deployed, passed)}, "50% 1 of 2 runs, 0 flaky"},
 	} {
 		slices.Reverse(tc.runs)
