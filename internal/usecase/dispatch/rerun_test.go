@@ -45,7 +45,7 @@ func TestRerun(t *testing.T) {
 		"unknown":            {"there is no such run", run("other", 1, failed), []client.Object{trigger("smoke")}, RunNotFound, "", 0},
 		"no Trigger":         {"nothing says what to run", run("r", 1, failed), nil, Rejected, `The Trigger "smoke" of the run does not exist`, 0},
 		"Trigger goes":       {"the same", run("r", 1, failed), []client.Object{trigger("smoke", going)}, Rejected, `The Trigger "smoke" of the run does not exist`, 0},
-		"newer deployment":   {"it would test that", run("r", 1, failed), []client.Object{trigger("smoke"), newer}, Rejected, "another was deployed to staging after 5ca1ab1e. The run newer tests what is there. If 5ca1ab1e is deployed again, say so, and request a rerun: postflight notify --rerun --sha " + sha, 0},
+		"newer deployment":   {"it would test that", run("r", 1, failed), []client.Object{trigger("smoke"), newer}, Rejected, "another was deployed to staging after 5ca1ab1e. The run newer tests what is there. If 5ca1ab1e is deployed again, say so, and request a rerun: postflight notify --no-detect --rerun --sha " + sha + " --branch main", 0},
 		"same commit":        {"another attempt is no newer deployment", run("r", 1, failed), []client.Object{trigger("smoke"), run("again", -1, failed)}, "", "", 2},
 		"newer elsewhere":    {"whatever supersedes what, the place has another commit", run("r", 1, failed, inNoStream), []client.Object{trigger("smoke"), run("newer", -1, ofSHA("another"), inNoStream)}, Rejected, "another was deployed to staging", 0},
 		"no more attempts":   {"the schema bounds them", run("r", 1, failed, func(s *v1alpha1.Suite) { s.Spec.Attempt = v1alpha1.MaxAttempt }), []client.Object{trigger("smoke")}, Rejected, "is attempt 1000000", 0},

@@ -172,7 +172,7 @@ func TestExplainStarts(t *testing.T) {
 		}, "aaaa: This commit is rolled out. The rollout of another one"},
 		"seen for the first time": {[]Found{found(shop, aDeployment("web", "aaaa", branched("it's")))}, nil,
 			"aaaa: This commit is rolled out. It is not tested, because the Environment sees these workloads for the first time. To test it, " +
-				"notify it once: postflight notify --no-detect --sha 'aaaa' --branch 'it'\\''s' --repository 'acme/shop'. The rollout of another one"},
+				"notify it once: postflight notify --no-detect --sha aaaa --branch 'it'\\''s' --repository acme/shop. The rollout of another one"},
 		"other commits have runs": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
 			o.Suites = []*v1alpha1.Suite{notify(shop, "bbbb", -5), notify("acme/pay", "aaaa", -5)}
 		}, "aaaa: This commit is rolled out. It is not tested,"},

@@ -7,7 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
-	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
 
 // untested says why a commit that is rolled out started nothing, and how to test it, or returns "".
@@ -23,13 +23,8 @@ func untested(o Observed, d v1alpha1.Deployed) string {
 	if d.Previous != nil {
 		why = "no rollout with other images brought it"
 	}
-	command := "postflight notify --no-detect"
-	for _, flag := range [][2]string{
-		{"sha", d.SHA}, {"branch", d.Branch}, {"type", d.DeploymentType}, {"repository", d.Repository}, {"service", d.Service},
-	} {
-		if flag[1] != "" {
-			command += " --" + flag[0] + " " + plaintext.ShellQuote(flag[1])
-		}
-	}
+	command := notification.Command(v1alpha1.Deployment{
+		SHA: d.SHA, Branch: d.Branch, Type: d.DeploymentType, Repository: d.Repository, Service: d.Service,
+	}, false)
 	return fmt.Sprintf("It is not tested, because %s. To test it, notify it once: %s.", why, command)
 }

@@ -3,7 +3,6 @@ package rerun
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
@@ -104,20 +104,17 @@ func Obstacle(s *v1alpha1.Suite, l *ledger.Ledger) string {
 	return ""
 }
 
-// plainRevision is safe to paste into a shell.
-var plainRevision = regexp.MustCompile(`^[0-9A-Za-z][-.0-9A-Z_a-z]*$`)
-
 // Advice says how to test the commit of a run that something else replaced, as sentences.
 func Advice(s *v1alpha1.Suite, there *ledger.Deployment) string {
-	ifBack := "If it is deployed again, say so, and request a rerun: postflight notify --rerun"
-	if sha := s.Spec.Deployment.SHA; plainRevision.MatchString(sha) {
-		ifBack = fmt.Sprintf("If %s is deployed again, say so, and request a rerun: postflight notify --rerun --sha %s", suite.ShownSHA(sha), sha)
-	}
+	d := s.Spec.Deployment
+	ifBack := fmt.Sprintf("If %s is deployed again, say so, and request a rerun: %s", cmp.Or(suite.ShownSHA(d.SHA), "it"),
+		notification.Command(d, true))
 	switch {
 	case there == nil:
 		return ifBack
 	case there.Run == nil:
-		return "To test what is there, notify it: postflight notify --rerun. " + ifBack
+		d = v1alpha1.Deployment{SHA: there.Revision, Repository: there.Repository, Service: there.Service, URL: there.URL}
+		return fmt.Sprintf("To test what is there, notify it: %s. %s", notification.Command(d, true), ifBack)
 	case !there.Run.Finished():
 		return fmt.Sprintf("The run %s tests what is there. %s", there.Run.Name, ifBack)
 	default:

@@ -1,6 +1,17 @@
 package plaintext
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// plainWord is one word of every shell, and no option.
+var plainWord = regexp.MustCompile(`^[0-9A-Za-z_./:@%+=,-]*$`)
 
 // ShellQuote returns a text as one word of a shell, for commands that people paste.
-func ShellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+func ShellQuote(text string) string {
+	if text != "" && text[0] != '-' && plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
