@@ -34,8 +34,8 @@ func AnyTypeWarning(t *v1alpha1.Trigger, environments []v1alpha1.Environment) st
 	slices.Sort(others)
 	others = slices.Compact(others)
 	named := strings.Join(others[:min(len(others), maxListed)], ", ")
-	if more := len(others) - maxListed; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
+	if len(others) > maxListed { // a number would change the status of all Triggers with each Environment
+		named += " and others"
 	}
 	return fmt.Sprintf("It also runs when a deployment to %s is notified: list the deployment types of %s in match.deploymentTypes.", named,
 		t.Spec.Environment)

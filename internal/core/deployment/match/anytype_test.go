@@ -34,7 +34,7 @@ func TestAnyTypeWarning(t *testing.T) {
 		"repositories":       {"so is a repository", repositories("acme/shop"), environments("prod", "staging"), "to staging"},
 		"another expression": {"it reads nothing of the place", expressionOf("notification.sha != ''"), environments("prod", "staging"), "to staging"},
 		"several":            {"all are named, in order", nil, environments("qa", "prod", "nightly"), "to nightly, qa"},
-		"many":               {"a message has a bound", nil, environments("a", "b", "c", "d", "e", "f", "g"), "to a, b, c, d, e and 2 more"},
+		"many":               {"a message has a bound", nil, environments("a", "b", "c", "d", "e", "f", "g"), "to a, b, c, d, e and others"},
 		"types":              {"it says which", deploymentTypes("prod"), environments("prod", "staging"), ""},
 		"a type in CEL":      {"it may say which", expressionOf("notification.deployment_type.startsWith('prod')"), environments("prod", "staging"), ""},
 		"a URL in CEL":       {"it may say which", expressionOf("notification.deployment_url.contains('prod')"), environments("prod", "staging"), ""},

@@ -57,7 +57,8 @@ func headline(s *v1alpha1.Suite) string {
 	if s.Passed() {
 		sign, word = ":large_green_circle:", "recovered" // chats are told of no other pass
 	}
-	text := fmt.Sprintf("%s %s %s in %s", sign, s.Spec.Trigger.Name, word, s.Spec.Environment)
+	name := strings.TrimSpace(s.Spec.Trigger.Name + " " + s.Spec.Deployment.Service)
+	text := fmt.Sprintf("%s %s %s in %s", sign, name, word, s.Spec.Environment)
 	if r := s.Status.Results; r != nil && r.Failed > 0 {
 		text += failures(s)
 	}

@@ -136,6 +136,10 @@ func TestChat(t *testing.T) {
 			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke could not run in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of Error.`",
 		}},
+		"a service": {aRun("TimedOut", func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = "cart" }), []string{
+			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke cart timed out in staging>",
+			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of TimedOut.`",
+		}},
 		"recovered": {aRun("Passed"), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:large_green_circle: smoke recovered in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`",

@@ -87,7 +87,7 @@ func TestNewFailure(t *testing.T) {
 	type failures = []v1alpha1.TestFailure
 	known, fresh, unknown := v1alpha1.TestFailure{Name: "a", History: "Known"}, v1alpha1.TestFailure{Name: "b", History: "New"}, v1alpha1.TestFailure{Name: "c"}
 	quarantined := v1alpha1.TestFailure{Name: "d", History: "New", Quarantine: "slow"}
-	expired := v1alpha1.TestFailure{Name: "e", History: "New", ExpiredQuarantine: "slow"}
+	expired := v1alpha1.TestFailure{Name: "e", History: "Known", ExpiredQuarantine: "slow"}
 	for name, tc := range map[string]struct {
 		state    string
 		failures []v1alpha1.TestFailure
