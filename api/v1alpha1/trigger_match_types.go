@@ -46,6 +46,7 @@ type TriggerMatch struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
+	// +kubebuilder:validation:items:Pattern=`^\S(.*\S)?$`
 	Services []string `json:"services,omitempty"`
 
 	// pullRequest says whether the deployment of a pull request or merge request starts a run. Only:

@@ -42,7 +42,7 @@ func deploymentType(value string) (string, string) {
 // service is trimmed, because it is compared exactly, and pipelines cut it out of the names of folders and images.
 func service(value string) (string, string) {
 	value = strings.TrimSpace(value)
-	if !printable(value) {
+	if value == "" || !printable(value) {
 		return "", "must be printable text, such as cart"
 	}
 	return value, tooLong(value, MaxServiceBytes)

@@ -64,6 +64,8 @@ var decodeRejectsCases = map[string]struct {
 	"SHABoolean": {reason: "a boolean is no string", body: `{"sha":false}`, field: "sha", says: "must be a string, not a boolean"},
 	"SHAControl": {reason: "a SHA is printable", body: `{"sha":"a\u200bb"}`, field: "sha", says: "must be printable text"},
 	"SHATooLong": {reason: "a SHA is bounded", body: `{"sha":"` + long(129) + `"}`, field: "sha", says: "is 129 bytes long"},
+	"ServiceBlank": {reason: "it names no service, and is not the whole repository", body: `{"service":" "}`, field: "service",
+		says: "printable"},
 	"TypeArray": {reason: "an array is no string", body: `{"deployment_type":["staging"]}`, field: "deployment_type",
 		says: "must be a string, not an array"},
 	"TypeLine": {reason: "a type is printable", body: `{"deployment_type":"a\nb"}`, field: "deployment_type",

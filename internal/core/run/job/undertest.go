@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"slices"
+	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +56,8 @@ func UnderTest(j *batchv1.Job) (workloads []v1alpha1.TestedWorkload) {
 const maxTested, maxTestedDigests = 50, 16 // the bounds of the status of a Suite
 
 func unfit(w v1alpha1.TestedWorkload) bool {
-	if w.End != nil || len(w.Repository) > 256 || len(w.Kind) > 63 || len(w.Namespace) > 63 || len(w.Name) > 253 {
+	if w.End != nil || len(w.Repository) > 256 || len(w.Kind) > 63 || len(w.Namespace) > 63 || len(w.Name) > 253 ||
+		utf8.RuneCountInString(w.Service) > 128 {
 		return true
 	}
 	v := w.Start

@@ -28,6 +28,7 @@ func TestUnderTestOfAnyJob(t *testing.T) {
 		"none": "", "no JSON": "{", "many": string(many),
 		"name":     written(func(w *v1alpha1.TestedWorkload) { w.Name = strings.Repeat("x", 254) }),
 		"end":      written(func(w *v1alpha1.TestedWorkload) { w.End = w.Start }),
+		"service":  written(func(w *v1alpha1.TestedWorkload) { w.Service = strings.Repeat("é", 129) }),
 		"revision": written(func(w *v1alpha1.TestedWorkload) { w.Start.Revision = strings.Repeat("7", 257) }),
 		"commit":   written(func(w *v1alpha1.TestedWorkload) { w.Start.SHA = strings.Repeat("a", 129) }),
 		"message":  written(func(w *v1alpha1.TestedWorkload) { w.Start.Message = strings.Repeat("x", 513) }),

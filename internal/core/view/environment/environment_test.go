@@ -29,6 +29,10 @@ func byTrigger(name string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Trigger.Name = name }
 }
 
+func ofService(name string) func(*v1alpha1.Suite) {
+	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = name }
+}
+
 const otherSHA = "77d01b5e00000000000000000000000000000007"
 
 func TestLead(t *testing.T) {
@@ -36,6 +40,8 @@ func TestLead(t *testing.T) {
 	rolling := shop
 	rolling.Ready, rolling.Message = new(false), "2 of 3 pods are ready."
 	pay := v1alpha1.Deployed{Repository: "acme/pay", SHA: otherSHA}
+	cart, checkout := shop, shop
+	cart.Service, checkout.Service, checkout.Since = "cart", "checkout", new(metav1.NewTime(now.Add(-time.Hour)))
 	unreadable := staging(shop)
 	unreadable.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop."}}
 	tested := testOf("acme/shop", sha)
@@ -57,6 +63,7 @@ func TestLead(t *testing.T) {
 		"stopped":          {"", staging(shop), []*v1alpha1.Suite{run("a", canceled, tested)}, "canceled", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because it was stopped."},
 		"inconclusive":     {"", staging(shop), []*v1alpha1.Suite{run("a", inconclusive, tested)}, "inconclusive", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because something was deployed meanwhile."},
 		"another commit":   {"It tested what was there before.", staging(shop), []*v1alpha1.Suite{run("a", failed, testOf("acme/shop", otherSHA))}, "none", short + " of acme/shop has been deployed for 42 minutes. Nothing has tested " + short + " of acme/shop."},
+		"services":         {"Each is tested on its own.", staging(cart, checkout), []*v1alpha1.Suite{run("a", passed, tested, ofService("cart"))}, "none", "2 services are deployed; cart in acme/shop changed last, 42 minutes ago. Nothing has tested " + short + " of checkout in acme/shop."},
 		"several":          {"", staging(pay, shop), []*v1alpha1.Suite{run("a", passed, tested)}, "none", "2 repositories are deployed; acme/shop changed last, 42 minutes ago. Nothing has tested 77d01b5e of acme/pay."},
 		"unnamed":          {"Workloads have several commits.", staging(v1alpha1.Deployed{}), nil, "none", "Something is deployed. Nothing has tested it."},
 	} {

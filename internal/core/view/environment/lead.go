@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view"
@@ -37,27 +38,29 @@ func leadOf(problem string, all []Deployed, now time.Time) view.Lead {
 // rolloutSentence names no commit: until all workloads have another one, the one before counts as deployed.
 func (d Deployed) rolloutSentence() string {
 	text := "The rollout is not complete. "
-	if d.Repository != "" {
-		text = "The rollout of " + d.Repository + " is not complete. "
+	if part := d.part(); part != "" {
+		text = "The rollout of " + part + " is not complete. "
 	}
 	return strings.TrimSpace(text + d.Message)
 }
 
+func (d Deployed) part() string { return commit.PartOf(d.Repository, d.Service).String() }
+
 // what names what is deployed.
 func (d Deployed) what() string {
-	switch {
+	switch part := d.part(); {
 	case d.Commit == nil:
-		return cmp.Or(d.Repository, "it")
-	case d.Repository == "":
+		return cmp.Or(part, "it")
+	case part == "":
 		return d.Commit.Text
 	default:
-		return d.Commit.Text + " of " + d.Repository
+		return d.Commit.Text + " of " + part
 	}
 }
 
 // subject begins a sentence.
 func (d Deployed) subject() string {
-	if d.Commit == nil && d.Repository == "" {
+	if d.Commit == nil && d.part() == "" {
 		return "Something"
 	}
 	return d.what()
@@ -71,12 +74,15 @@ func deployedSentence(all []Deployed, now time.Time) string {
 		return d.Since.At
 	}
 	last := slices.MaxFunc(all, func(a, b Deployed) int { return since(a).Compare(since(b)) })
+	parts := fmt.Sprintf("%d repositories", len(all))
+	if slices.ContainsFunc(all, func(d Deployed) bool { return d.Service != "" }) {
+		parts = fmt.Sprintf("%d services", len(all))
+	}
 	switch {
 	case len(all) > 1 && last.Since != nil:
-		return fmt.Sprintf("%d repositories are deployed; %s changed last, %s.", len(all), cmp.Or(last.Repository, last.what()),
-			plaintext.Ago(last.Since.At, now))
+		return fmt.Sprintf("%s are deployed; %s changed last, %s.", parts, cmp.Or(last.part(), last.what()), plaintext.Ago(last.Since.At, now))
 	case len(all) > 1:
-		return fmt.Sprintf("%d repositories are deployed.", len(all))
+		return parts + " are deployed."
 	case last.Since != nil:
 		return fmt.Sprintf("%s has been deployed for %s.", last.subject(), view.Span(now.Sub(last.Since.At)))
 	default:
