@@ -170,10 +170,10 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 		last = s.DeployedAt().Time
 	}
 	own := l.commitOf(s)
-	byWorkloads := l.hasWorkloads(own.Part)
+	byWorkloads, speaker := l.hasWorkloads(own.Part), l.speaker(own.Part)
 	for _, d := range l.all {
-		// A notification without a service may be about another one, but workloads without one are all of their repository.
-		surely := d.Service == own.Service || d.Service == "" && byWorkloads && d.Run == nil
+		// A notification without a service may be about another one. Workloads without one are of all services without workloads.
+		surely := d.Service == own.Service || d.Service == speaker.Service && byWorkloads && d.Run == nil
 		same := own.Covers(d.Commit) && surely ||
 			d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
 		there := l.isAt(l.urlOf(s.Spec.Deployment.URL), &d) || byWorkloads && d.Run == nil

@@ -102,7 +102,9 @@ func TestReplaced(t *testing.T) {
 			suites{notified("b1", "b", 5)}, "b"},
 		"a service with workloads, and none": {"its workloads say when it is replaced", notified("a1", "a", 0, service("cart")), withServices(ofService("cart", has("a", 1))),
 			suites{notified("b1", "b", 5)}, ""},
-		"workloads of another one": {"notifications say what is deployed of it", notified("a1", "a", 0, repository("acme/pay")), withWorkloads(has("b", 5)), suites{notified("c1", "c", 6, repository("acme/pay"))}, "c"},
+		"workloads of its service, and without one": {"its own decide", notified("a1", "a", 0, service("cart")), withServices(ofService("cart", has("b", 5)), has("a", 9)), nil, "b"},
+		"workloads of another one, and without one": {"the latter are of all others", notified("a1", "a", 0, service("mail")), withServices(ofService("cart", has("b", 9)), has("a", 9, had("b", 5))), nil, ""},
+		"workloads of another one":                  {"notifications say what is deployed of it", notified("a1", "a", 0, repository("acme/pay")), withWorkloads(has("b", 5)), suites{notified("c1", "c", 6, repository("acme/pay"))}, "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

@@ -188,17 +188,29 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 		return ""
 	}
 	had := ""
-	for _, w := range u.Workloads {
-		if w.Repository == "" || !testedPart(w).MayBeSamePart(commit.Of(d).Part) || version(w.Start).SHA == "" {
+	for _, w := range speakers(u.Workloads, commit.Of(d).Part) {
+		sha := version(w.Start).SHA
+		switch {
+		case sha == "":
 			continue
-		}
-		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {
+		case !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA):
 			return ""
 		}
-		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(w.Start.SHA),
-			commit.ShortSHA(d.SHA)))
+		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(sha), commit.ShortSHA(d.SHA)))
 	}
 	return had
+}
+
+// speakers are the workloads that say what was deployed of a part: of its service, or else of the whole repository.
+func speakers(all []v1alpha1.TestedWorkload, p commit.Part) (own []v1alpha1.TestedWorkload) {
+	var services []string
+	for _, w := range all {
+		if w.Repository != "" && testedPart(w).MayBeSamePart(p) {
+			own, services = append(own, w), append(services, w.Service)
+		}
+	}
+	speaker := p.Speaker(services)
+	return slices.DeleteFunc(own, func(w v1alpha1.TestedWorkload) bool { return p.Service != "" && w.Service != speaker })
 }
 
 func severalRepositories(all []v1alpha1.TestedWorkload) bool {

@@ -120,6 +120,15 @@ func TestAnother(t *testing.T) {
 		return v1alpha1.TestedWorkload{Kind: "Deployment", Name: "web", Repository: repository, Start: &v1alpha1.WorkloadVersion{UID: types.UID("x"), SHA: sha}}
 	}
 	notified := v1alpha1.Deployment{Repository: "acme/shop", SHA: shaA}
+	cart := v1alpha1.Deployment{Repository: "acme/shop", Service: "cart", SHA: shaA}
+	service := func(name, sha string) v1alpha1.TestedWorkload {
+		w := tested("acme/shop", sha)
+		w.Service = name
+		return w
+	}
+	elsewhere := service("cart", shaA)
+	elsewhere.Repository = "acme/api"
+	const other = "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."
 	for name, tc := range map[string]struct {
 		reason string
 		of     v1alpha1.Deployment
@@ -137,6 +146,13 @@ func TestAnother(t *testing.T) {
 		"no repository":        {"nothing says that they are of the same code", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("", shaB)}, ""},
 		"none of several":      {"it is not there", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaB)}, "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."},
 		"one of several":       {"it may be that of the other one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaA)}, ""},
+		"its service":          {"others have their own", cart, []v1alpha1.TestedWorkload{service("checkout", shaA), service("cart", shaB)}, other},
+		"without a service":    {"they are of all", cart, []v1alpha1.TestedWorkload{service("checkout", shaB), service("", shaA)}, ""},
+		"both":                 {"its own decide", cart, []v1alpha1.TestedWorkload{service("", shaA), service("cart", shaB)}, other},
+		"both, swapped":        {"its own decide", cart, []v1alpha1.TestedWorkload{service("", shaB), service("cart", shaA)}, ""},
+		"both, unread":         {"its own decide, and name no commit", cart, []v1alpha1.TestedWorkload{service("", shaB), service("cart", "")}, ""},
+		"both elsewhere":       {"another repository has such a service", cart, []v1alpha1.TestedWorkload{service("", shaB), elsewhere}, other},
+		"notified of no one":   {"it may be that of one", notified, []v1alpha1.TestedWorkload{service("cart", shaB), service("checkout", shaA)}, ""},
 		"notified of a number": {"it is no commit", v1alpha1.Deployment{Repository: "acme/shop", SHA: "build-7"}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
