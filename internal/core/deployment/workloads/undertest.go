@@ -59,7 +59,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 	u := &v1alpha1.UnderTest{}
 	var changes []string
 	for _, w := range start {
-		current := sameObject(now, w)
+		current := sameObject(w, start, now)
 		if w.End = nil; current != nil {
 			w.End = current.Start
 		}
@@ -69,7 +69,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 		}
 	}
 	for _, other := range now {
-		if sameObject(start, other) != nil || other.Start == nil || other.Start.UID == "" {
+		if sameObject(other, now, start) != nil || other.Start == nil || other.Start.UID == "" {
 			continue
 		}
 		if len(u.Workloads) < MaxCompared {
@@ -82,9 +82,18 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 	return u
 }
 
-func sameObject(all []v1alpha1.TestedWorkload, w v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
+// sameObject returns the entry of all for an entry of others. It need not be of the same part if each has one entry for the object.
+func sameObject(w v1alpha1.TestedWorkload, others, all []v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
+	same := func(o v1alpha1.TestedWorkload) bool {
+		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name
+	}
+	once := func(all []v1alpha1.TestedWorkload) bool {
+		i := slices.IndexFunc(all, same)
+		return i >= 0 && !slices.ContainsFunc(all[i+1:], same)
+	}
+	anyPart := once(others) && once(all)
 	i := slices.IndexFunc(all, func(o v1alpha1.TestedWorkload) bool {
-		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && testedPart(o).SamePart(testedPart(w))
+		return same(o) && (anyPart || testedPart(o).SamePart(testedPart(w)))
 	})
 	if i < 0 {
 		return nil

@@ -34,6 +34,11 @@ func seen(sha string, digests []v1alpha1.ImageDigest, changes ...change) Found {
 	return f
 }
 
+func inService(name string, f Found) Found {
+	f.Workload.Service = name
+	return f
+}
+
 func otherKind(kind string, f Found) Found {
 	f.Workload.Kind, f.Source.Kind = kind, kind
 	if f.Object != nil {
@@ -86,11 +91,16 @@ func TestTested(t *testing.T) {
 		"created again":         {"", []Found{seen(shaA, a)}, []Found{seen(shaA, a, set("uid-2", "metadata", "uid"))}, "The Deployment web was deleted and created again."},
 		"of a StatefulSet": {"there and back has one revision", []Found{otherKind("StatefulSet", seen(shaA, a, generation(4)))},
 			[]Found{otherKind("StatefulSet", seen(shaA, a, generation(6)))}, "The StatefulSet web was changed more than once."},
-		"scaled StatefulSet": {"", []Found{otherKind("StatefulSet", seen(shaA, a, generation(4)))}, []Found{otherKind("StatefulSet", seen(shaA, a, generation(5)))}, ""},
-		"configuration":      {"other objects of the repository", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c2", "Synced")}, ""},
-		"a sync begins":      {"of what is not known", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c1", "OutOfSync")}, ""},
-		"a sync ended":       {"the run began in the middle", []Found{synced(shaA, "c1", "OutOfSync")}, []Found{synced(shaA, "c2", "Synced")}, "The Application web was rolled out."},
-		"application":        {"", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaB, "c2", "Synced")}, "The Application web had aaaaaaa1, and has bbbbbbb2."},
+		"scaled StatefulSet":   {"", []Found{otherKind("StatefulSet", seen(shaA, a, generation(4)))}, []Found{otherKind("StatefulSet", seen(shaA, a, generation(5)))}, ""},
+		"configuration":        {"other objects of the repository", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c2", "Synced")}, ""},
+		"a sync begins":        {"of what is not known", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c1", "OutOfSync")}, ""},
+		"a sync ended":         {"the run began in the middle", []Found{synced(shaA, "c1", "OutOfSync")}, []Found{synced(shaA, "c2", "Synced")}, "The Application web was rolled out."},
+		"application":          {"", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaB, "c2", "Synced")}, "The Application web had aaaaaaa1, and has bbbbbbb2."},
+		"a service is named":   {"it is the same object", []Found{seen(shaA, a)}, []Found{inService("cart", seen(shaA, a))}, ""},
+		"and it is rolled out": {"it is the same object", []Found{seen(shaA, a)}, []Found{inService("cart", seen(shaB, a))}, "The Deployment web had aaaaaaa1, and has bbbbbbb2."},
+		"of two services":      {"it is of both", []Found{inService("cart", seen(shaA, a)), inService("mail", seen(shaA, a))}, []Found{inService("mail", seen(shaA, a)), inService("cart", seen(shaA, a))}, ""},
+		"of one of two":        {"it is not named any more", []Found{inService("cart", seen(shaA, a)), inService("mail", seen(shaA, a))}, []Found{inService("mail", seen(shaA, a))}, "The Deployment web is gone, or the Environment does not name it any more."},
+		"of one more":          {"it is named twice", []Found{inService("cart", seen(shaA, a))}, []Found{inService("cart", seen(shaA, a)), inService("mail", seen(shaA, a))}, "The Deployment web was created."},
 		"two of them": {"each is named", []Found{seen(shaA, a), found("acme/api", aDeployment("api", shaA))}, []Found{seen(shaB, a), found("acme/api", aDeployment("api", shaB))},
 			"The Deployment api had aaaaaaa1, and has bbbbbbb2. The Deployment web had"},
 	} {
