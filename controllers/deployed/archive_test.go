@@ -179,6 +179,33 @@ func TestDeploymentsAreArchived(t *testing.T) {
 	}
 }
 
+// TestServicesAreArchived: services are deployed from one commit in one second, and each is a deployment of its own, which is saved once.
+func TestServicesAreArchived(t *testing.T) {
+	for name, branches := range map[string][2]string{"alike": {"main", "main"}, "with different lines": {"main", "hotfix"}} {
+		t.Run(name, func(t *testing.T) {
+			i := newInstallation()
+			for n, sha := range []string{"a", "b"} {
+				is, at := i.stored.DeepCopy(), metav1.NewTime(start.Add(time.Duration(n)*time.Minute))
+				is.Status.Deployed = nil
+				for n, name := range []string{"cart", "checkout"} {
+					is.Status.Deployed = append(is.Status.Deployed,
+						v1alpha1.Deployed{Repository: "acme/shop", Service: name, SHA: sha, Branch: branches[n], Since: &at})
+				}
+				i.write(is)
+				i.left = 2
+				for range 3 {
+					if err := i.archive(i.leader, i.stored); err != nil {
+						t.Error("the store is asked again for what it has")
+					}
+				}
+			}
+			if len(i.objects) != 4 || len(i.stored.Status.Unarchived) > 0 {
+				t.Errorf("4 deployments are %d objects, and %d are left", len(i.objects), len(i.stored.Status.Unarchived))
+			}
+		})
+	}
+}
+
 // TestStoreUnavailableForANight: 50 deployments are kept, and of more it is said that they are not known.
 func TestStoreUnavailableForANight(t *testing.T) {
 	for n, want := range map[int]int{10: 0, 51: 0, 52: 1, 1000: 1} {

@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
 
@@ -23,8 +24,8 @@ type inventory struct {
 
 // deployment identifies one of an Environment.
 type deployment struct {
-	repository, sha string
-	since           int64
+	commit.Commit
+	since int64
 }
 
 func newInventory() *inventory {
@@ -32,7 +33,7 @@ func newInventory() *inventory {
 }
 
 func identity(d record.Deployment) deployment {
-	return deployment{d.Repository, d.SHA, d.Since.Unix()}
+	return deployment{commit.New(d.Repository, d.Service, d.SHA), d.Since.Unix()}
 }
 
 // has reports whether the store has all of a line.
@@ -96,7 +97,7 @@ func (v *inventory) archived(environment types.NamespacedName) func(v1alpha1.Ear
 	return func(e v1alpha1.EarlierDeployment) bool {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		_, found := v.saved[environment][deployment{e.Repository, e.SHA, e.Since.Unix()}]
+		_, found := v.saved[environment][deployment{commit.New(e.Repository, e.Service, e.SHA), e.Since.Unix()}]
 		return found
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -119,7 +120,8 @@ func setReady(e *v1alpha1.Environment, problems []string, shared string) {
 		return
 	}
 	e.Status.ObservedGeneration = e.Generation
-	ready := reconcile.Ready("WorkloadsRead", "All workloads can be read."+shared)
+	notes := append([]string{"All workloads can be read." + shared}, workloads.MixedServices(e)...)
+	ready := reconcile.Ready("WorkloadsRead", strings.Join(notes, " "))
 	if len(problems) > 0 {
 		ready = reconcile.NotReady("WorkloadsUnknown", problems[0])
 		if more := len(problems) - 1; more > 0 {

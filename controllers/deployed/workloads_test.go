@@ -46,3 +46,14 @@ func TestKeptExpressions(t *testing.T) {
 		t.Errorf("%v are kept, or their bytes are", k.byEnvironment)
 	}
 }
+
+// TestReadyOfMixedServices: who names only some services sees it, and the Environment is ready nevertheless.
+func TestReadyOfMixedServices(t *testing.T) {
+	e := &v1alpha1.Environment{}
+	e.Spec.Workloads = []v1alpha1.Workload{{Name: "api", Repository: "acme/shop"}, {Name: "cart", Repository: "acme/shop", Service: "cart"}}
+	setReady(e, nil, "")
+	const want = `All workloads can be read. Some workloads of the repository "acme/shop" name a service, and others none.`
+	if c := e.Status.Conditions[0]; c.Status != "True" || !strings.HasPrefix(c.Message, want) {
+		t.Errorf("%s: %s", c.Status, c.Message)
+	}
+}

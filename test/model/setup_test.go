@@ -40,6 +40,7 @@ type setup struct {
 
 	workloads bool // the Environment names them, so that Postflight sees what is there
 	ready     bool // Triggers wait for their version
+	partly    bool // one of two services has no workload
 
 	happens map[string]bool // steps besides deployments and ends of tests
 }
@@ -77,6 +78,7 @@ func newSetup(random *rand.Rand) setup {
 	}
 	s.retries = random.Int32N(3)
 	s.monorepo = s.repositories == 2 && random.IntN(2) == 0
+	s.partly = s.workloads && s.monorepo && random.IntN(2) == 0
 	if s.workloads {
 		s.happens["rebuild"] = false
 	}
@@ -104,6 +106,7 @@ func (s setup) String() string {
 	add(s.ownURL, "own URL named")
 	add(s.workloads, "workloads")
 	add(s.workloads && s.ready, "ready")
+	add(s.partly, "one service without workloads")
 	for _, step := range optional {
 		add(s.happens[step], "%s", step)
 	}
@@ -132,10 +135,23 @@ func (s setup) simpler() (all []setup) {
 	add(func(s *setup) { s.named = "always" })
 	add(func(s *setup) { s.untyped = false })
 	add(func(s *setup) { s.ownURL = false })
-	add(func(s *setup) { s.monorepo = false })
-	add(func(s *setup) { s.workloads = false })
+	add(func(s *setup) { s.monorepo, s.partly = false, false })
+	add(func(s *setup) { s.workloads, s.partly = false, false })
+	add(func(s *setup) { s.partly = false })
 	add(func(s *setup) { s.ready = false })
 	return all
+}
+
+// watched are the repositories that have workloads.
+func (s setup) watched() []string {
+	switch {
+	case !s.workloads:
+		return nil
+	case s.partly:
+		return repositories[:1]
+	default:
+		return repositories[:s.repositories]
+	}
 }
 
 func (s setup) branch(i int) string { return []string{"main", "hotfix"}[i%s.branches] }
@@ -178,9 +194,7 @@ func (s setup) environmentOf(generation int) *v1alpha1.Environment {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: environment, UID: types.UID(fmt.Sprint("environment-", generation))},
 		Spec:       v1alpha1.EnvironmentSpec{URL: ownURL(generation)},
 	}
-	if s.workloads {
-		e.Spec.Workloads = s.workloadsOf()
-	}
+	e.Spec.Workloads = s.workloadsOf()
 	return e
 }
 

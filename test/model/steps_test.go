@@ -98,7 +98,7 @@ func (w *world) deploys(random *rand.Rand) (bool, error) {
 func (w *world) comes(c *commit) *deployment {
 	d := w.deploy(c, w.placeOf(c, w.generation), w.clock.Now())
 	w.say("deployed %s", d)
-	if w.workloads {
+	if slices.Contains(w.watched(), d.repository) {
 		w.rollOut(d)
 	}
 	return d

@@ -15,9 +15,9 @@ import (
 
 // Workloads, and what the product makes of them.
 
-// workloadsOf name a Deployment of each repository, whose rollouts are notified.
+// workloadsOf name a Deployment of each watched repository, whose rollouts are notified.
 func (s setup) workloadsOf() (all []v1alpha1.Workload) {
-	for _, r := range repositories[:s.repositories] {
+	for _, r := range s.watched() {
 		repository, service := s.partOf(r)
 		branch := &v1alpha1.WorkloadValue{Annotation: "branch"}
 		all = append(all, v1alpha1.Workload{Name: path.Base(r), Repository: repository, Service: service, Branch: branch, Notify: true})

@@ -2,6 +2,7 @@
 package commit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -84,6 +85,14 @@ func (p Part) MayBeSamePart(other Part) bool {
 
 func (p Part) mayBeSameService(other Part) bool {
 	return p.Service == "" || other.Service == "" || p.Service == other.Service
+}
+
+// Speaker returns which of some services says what is deployed of a part: its own, or else the whole repository, which has no name.
+func (p Part) Speaker(services []string) string {
+	if slices.Contains(services, p.Service) {
+		return p.Service
+	}
+	return ""
 }
 
 // SameRepository compares names as GitHub and GitLab do, which ignore case.

@@ -46,21 +46,25 @@ func PartOf(e *v1alpha1.Environment, repository, service string) commit.Part {
 	return commit.PartOf(RepositoryOf(e, repository), service)
 }
 
-// HasWorkloads reports whether the workloads of an Environment say what is deployed of a part. Those of a whole repository do for each of
-// its services, and those of a service for a deployment that names none.
+// HasWorkloads reports whether the workloads of an Environment alone say what is deployed of a part. Those of a whole repository do for each
+// of its services. Those of services do not for the whole: it may have others.
 func HasWorkloads(e *v1alpha1.Environment, p commit.Part) bool {
-	return slices.ContainsFunc(e.Spec.Workloads, func(w v1alpha1.Workload) bool {
-		return commit.SameRepository(w.Repository, p.Repository) && p.MayBeSamePart(commit.PartOf(w.Repository, w.Service))
-	})
+	services := Services(e, p.Repository)
+	return slices.Contains(services, p.Speaker(services))
 }
 
 // hasWorkloads is false until the workloads have been read once.
 func (l *Ledger) hasWorkloads(p commit.Part) bool {
+	speaker := l.speaker(p)
 	return HasWorkloads(l.environment, p) && slices.ContainsFunc(l.environment.Status.Deployed, func(d v1alpha1.Deployed) bool {
 		read := func(w v1alpha1.DeployedWorkload) bool { return w.UID != "" }
-		return commit.SameRepository(d.Repository, p.Repository) && p.MayBeSamePart(commit.PartOf(d.Repository, d.Service)) &&
-			slices.ContainsFunc(d.Workloads, read)
+		return speaker.SamePart(commit.PartOf(d.Repository, d.Service)) && slices.ContainsFunc(d.Workloads, read)
 	})
+}
+
+// speaker is the part whose workloads say what is deployed of another one.
+func (l *Ledger) speaker(p commit.Part) commit.Part {
+	return commit.PartOf(p.Repository, p.Speaker(Services(l.environment, p.Repository)))
 }
 
 // Rollouts returns when commits came to an Environment, as its status says, also those whose Suites were deleted.

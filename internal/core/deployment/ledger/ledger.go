@@ -4,8 +4,8 @@
 // Notifications, events and rollouts are deployments. What was started again without one is not: the origin of a Suite tells. A deployment
 // that found an earlier run, and was answered with it, counts as any other.
 //
-// Where the workloads of an Environment are those of a repository, they alone say what is deployed of it. A notification only
-// announces.
+// Where the workloads of an Environment are those of a repository, or of a service, they alone say what is deployed of it. A notification
+// only announces.
 package ledger
 
 import (
@@ -131,17 +131,19 @@ func (l *Ledger) Other(s *v1alpha1.Suite, after time.Time) *Deployment {
 
 // Between is Other without what came after a second time, if that is not zero.
 func (l *Ledger) Between(s *v1alpha1.Suite, after, until time.Time) (newest *Deployment) {
-	return l.between(s, after, until, l.hasWorkloads(l.commitOf(s).Part))
+	watched := l.hasWorkloads(l.commitOf(s).Part)
+	return l.between(s, after, until, func(d *Deployment) bool { return d.Run != nil && (watched || l.hasWorkloads(d.Part)) })
 }
 
-func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads bool) (newest *Deployment) {
+// between leaves out deployments that say nothing because workloads do.
+func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, silent func(*Deployment) bool) (newest *Deployment) {
 	own := l.commitOf(s)
 	for i := range l.all {
 		d := &l.all[i]
 		switch {
-		case !d.At.After(after), !until.IsZero() && d.At.After(until), newest != nil && !d.At.After(newest.At), byWorkloads && d.Run != nil:
+		case !d.At.After(after), !until.IsZero() && d.At.After(until), newest != nil && !d.At.After(newest.At):
 		case !own.MayBeSamePart(d.Part), own.Covers(d.Commit), !l.maybeThere(s, d):
-		case d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)):
+		case d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)), silent(d):
 		default:
 			newest = d
 		}
@@ -153,12 +155,10 @@ func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, byWorkloads 
 func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
 
 // Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. A
-// zero end is now. It is nil where workloads say what was under test, if they were compared.
+// zero end is now. Where workloads say what was under test, it leaves that out if they were compared.
 func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
-	if compared && l.hasWorkloads(l.commitOf(s).Part) {
-		return nil
-	}
-	return l.between(s, l.lastUntil(s, begin), end, false)
+	watched := l.hasWorkloads(l.commitOf(s).Part)
+	return l.between(s, l.lastUntil(s, begin), end, func(d *Deployment) bool { return compared && (watched || l.hasWorkloads(d.Part)) })
 }
 
 // LastOf is when the commit of a run was deployed last to its place; zero: that is not known.
@@ -170,10 +170,10 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 		last = s.DeployedAt().Time
 	}
 	own := l.commitOf(s)
-	byWorkloads := l.hasWorkloads(own.Part)
+	byWorkloads, speaker := l.hasWorkloads(own.Part), l.speaker(own.Part)
 	for _, d := range l.all {
-		// A notification without a service may be about another one, but workloads without one are all of their repository.
-		surely := d.Service == own.Service || d.Service == "" && byWorkloads && d.Run == nil
+		// A notification without a service may be about another one. Workloads without one are of all services without workloads.
+		surely := d.Service == own.Service || d.Service == speaker.Service && byWorkloads && d.Run == nil
 		same := own.Covers(d.Commit) && surely ||
 			d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
 		there := l.isAt(l.urlOf(s.Spec.Deployment.URL), &d) || byWorkloads && d.Run == nil

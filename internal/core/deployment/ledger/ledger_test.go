@@ -94,7 +94,17 @@ func TestReplaced(t *testing.T) {
 			suites{notified("c1", "c", 9, service("checkout"))}, "b"},
 		"a service without workloads": {"notifications say what is deployed of it", notified("a1", "a", 0, service("search")), withServices(ofService("cart", has("b", 9))),
 			suites{notified("c1", "c", 6, service("search"))}, "c"},
-		"workloads of another one": {"notifications say what is deployed of it", notified("a1", "a", 0, repository("acme/pay")), withWorkloads(has("b", 5)), suites{notified("c1", "c", 6, repository("acme/pay"))}, "c"},
+		"a service that no workload is of": {"workloads of others do not say what is deployed of it", notified("a1", "a", 0), withServices(ofService("cart", has("a", 1))),
+			suites{notified("b1", "b", 5, service("checkout"))}, "b"},
+		"a service with workloads, announced": {"its workloads say when it is there", notified("a1", "a", 0), withServices(ofService("cart", has("a", 1))),
+			suites{notified("b1", "b", 5, service("cart"))}, ""},
+		"no service, and workloads of one": {"it may be one without workloads", notified("a1", "a", 0), withServices(ofService("cart", has("a", 1))),
+			suites{notified("b1", "b", 5)}, "b"},
+		"a service with workloads, and none": {"its workloads say when it is replaced", notified("a1", "a", 0, service("cart")), withServices(ofService("cart", has("a", 1))),
+			suites{notified("b1", "b", 5)}, ""},
+		"workloads of its service, and without one": {"its own decide", notified("a1", "a", 0, service("cart")), withServices(ofService("cart", has("b", 5)), has("a", 9)), nil, "b"},
+		"workloads of another one, and without one": {"the latter are of all others", notified("a1", "a", 0, service("mail")), withServices(ofService("cart", has("b", 9)), has("a", 9, had("b", 5))), nil, ""},
+		"workloads of another one":                  {"notifications say what is deployed of it", notified("a1", "a", 0, repository("acme/pay")), withWorkloads(has("b", 5)), suites{notified("c1", "c", 6, repository("acme/pay"))}, "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -200,7 +210,27 @@ func TestInterrupted(t *testing.T) {
 			}
 		})
 	}
+	whole, own := notified("a1", "a", 0), notified("a1", "a", 0, service("cart"))
+	for name, tc := range map[string]struct {
+		run    *v1alpha1.Suite
+		during *v1alpha1.Suite
+		want   bool
+	}{
+		"of a repository, a service without workloads": {whole, notified("b1", "b", 15, service("checkout")), true},
+		"of a repository, a service with workloads":    {whole, notified("b1", "b", 15, service("cart")), false},
+		"of a repository, no service":                  {whole, notified("b1", "b", 15), true},
+		"of a service, no service":                     {own, notified("b1", "b", 15), false},
+		"of a service, another one":                    {own, notified("b1", "b", 15, service("checkout")), false},
+	} {
+		l := Of(withServices(ofService("cart", has("a", 1))), []*v1alpha1.Suite{tc.run, tc.during})
+		if got := l.Interrupted(tc.run, minutes(10), minutes(20), true); (got != nil) != tc.want {
+			t.Errorf("workloads of cart, and a run %s: %+v", name, got)
+		}
+	}
 	run := notified("a1", "a", 0)
+	if Of(withServices(ofService("cart", has("b", 15))), nil).Interrupted(run, minutes(10), minutes(20), true) != nil {
+		t.Error("the workloads of a service say themselves what was under test")
+	}
 	if Of(withWorkloads(has("b", 15)), nil).Interrupted(run, minutes(10), minutes(20), true) != nil {
 		t.Error("workloads say themselves what was under test")
 	}

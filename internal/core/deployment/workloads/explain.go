@@ -107,7 +107,7 @@ func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environ
 			x.Repositories = append(x.Repositories, explainRepository(o, d, triggers))
 		}
 	}
-	x.Notes = slices.Concat(incomplete(o), sharedWorkloads(o, others), anyTypeWarnings(e, triggers, others))
+	x.Notes = slices.Concat(incomplete(o), MixedServices(e), sharedWorkloads(o, others), anyTypeWarnings(e, triggers, others))
 	if o.Team == nil {
 		x.Notes = append(x.Notes, "No Team is known that owns the namespace. Without one, rollouts start nothing.")
 	}

@@ -146,7 +146,10 @@ func TestExplainNotes(t *testing.T) {
 		"two Environments": {explained([]Found{found(shop, labeled)}, nil, other, *anEnvironment.DeepCopy()), "The Environment qa in namespace shop names the Deployment web, too."},
 		"never ready":      {explained([]Found{found(shop, stuck)}, nil), "1 of 3 replicas of the Deployment web have it. Until the rollout is complete, the commit before it counts as deployed. If it does not end: kubectl describe deployment web -n shop"},
 		"no Team":          {explained([]Found{found(shop, labeled)}, func(o *Observed) { o.Team = nil }), "No Team is known that owns the namespace."},
-		"no workloads":     {explained(nil, nil), "The Environment names no workloads"},
+		"some services": {explained([]Found{found(shop, labeled)}, func(o *Observed) {
+			o.Environment.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: shop}, {Name: "cart", Repository: shop, Service: "cart"}, {Name: "pay", Repository: "acme/pay", Service: "pay"}}
+		}), `Some workloads of the repository "acme/shop" name a service, and others none.`},
+		"no workloads": {explained(nil, nil), "The Environment names no workloads"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			notes := slices.DeleteFunc(tc.x.Notes, func(note string) bool { return strings.HasPrefix(note, "The Trigger ") })

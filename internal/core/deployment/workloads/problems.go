@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
 
@@ -101,6 +102,17 @@ func invalidExpressions(o Observed) (all []Problem) {
 		}
 	}
 	return all
+}
+
+// MixedServices says of which repositories only some workloads name a service. That is allowed.
+func MixedServices(e *v1alpha1.Environment) (notes []string) {
+	for _, repository := range ledger.Repositories(e) {
+		if services := ledger.Services(e, repository); len(services) > 1 && slices.Contains(services, "") {
+			notes = append(notes, fmt.Sprintf("Some workloads of the repository %q name a service, and others none. Those without one are of all "+
+				"services that no workload names: name the service of each.", repository))
+		}
+	}
+	return notes
 }
 
 // sharedWorkloads says which other Environments name the same objects. That is allowed.

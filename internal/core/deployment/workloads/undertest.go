@@ -59,7 +59,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 	u := &v1alpha1.UnderTest{}
 	var changes []string
 	for _, w := range start {
-		current := sameObject(now, w)
+		current := sameObject(w, start, now)
 		if w.End = nil; current != nil {
 			w.End = current.Start
 		}
@@ -69,7 +69,7 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 		}
 	}
 	for _, other := range now {
-		if sameObject(start, other) != nil || other.Start == nil || other.Start.UID == "" {
+		if sameObject(other, now, start) != nil || other.Start == nil || other.Start.UID == "" {
 			continue
 		}
 		if len(u.Workloads) < MaxCompared {
@@ -82,9 +82,18 @@ func Tested(start, now []v1alpha1.TestedWorkload) *v1alpha1.UnderTest {
 	return u
 }
 
-func sameObject(all []v1alpha1.TestedWorkload, w v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
+// sameObject returns the entry of all for an entry of others. It need not be of the same part if each has one entry for the object.
+func sameObject(w v1alpha1.TestedWorkload, others, all []v1alpha1.TestedWorkload) *v1alpha1.TestedWorkload {
+	same := func(o v1alpha1.TestedWorkload) bool {
+		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name
+	}
+	once := func(all []v1alpha1.TestedWorkload) bool {
+		i := slices.IndexFunc(all, same)
+		return i >= 0 && !slices.ContainsFunc(all[i+1:], same)
+	}
+	anyPart := once(others) && once(all)
 	i := slices.IndexFunc(all, func(o v1alpha1.TestedWorkload) bool {
-		return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && testedPart(o).SamePart(testedPart(w))
+		return same(o) && (anyPart || testedPart(o).SamePart(testedPart(w)))
 	})
 	if i < 0 {
 		return nil
@@ -188,17 +197,29 @@ func Another(u *v1alpha1.UnderTest, d v1alpha1.Deployment) string {
 		return ""
 	}
 	had := ""
-	for _, w := range u.Workloads {
-		if w.Repository == "" || !testedPart(w).MayBeSamePart(commit.Of(d).Part) || version(w.Start).SHA == "" {
+	for _, w := range speakers(u.Workloads, commit.Of(d).Part) {
+		sha := version(w.Start).SHA
+		switch {
+		case sha == "":
 			continue
-		}
-		if sha := w.Start.SHA; !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA) {
+		case !isCommitOrShort(sha) || commit.SameSHA(sha, d.SHA):
 			return ""
 		}
-		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(w.Start.SHA),
-			commit.ShortSHA(d.SHA)))
+		had = cmp.Or(had, fmt.Sprintf("%s had %s all the time, not %s.", capital(titleOf(w)), commit.ShortSHA(sha), commit.ShortSHA(d.SHA)))
 	}
 	return had
+}
+
+// speakers are the workloads that say what was deployed of a part: of its service, or else of the whole repository.
+func speakers(all []v1alpha1.TestedWorkload, p commit.Part) (own []v1alpha1.TestedWorkload) {
+	var services []string
+	for _, w := range all {
+		if w.Repository != "" && testedPart(w).MayBeSamePart(p) {
+			own, services = append(own, w), append(services, w.Service)
+		}
+	}
+	speaker := p.Speaker(services)
+	return slices.DeleteFunc(own, func(w v1alpha1.TestedWorkload) bool { return p.Service != "" && w.Service != speaker })
 }
 
 func severalRepositories(all []v1alpha1.TestedWorkload) bool {

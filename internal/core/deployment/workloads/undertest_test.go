@@ -34,6 +34,11 @@ func seen(sha string, digests []v1alpha1.ImageDigest, changes ...change) Found {
 	return f
 }
 
+func inService(name string, f Found) Found {
+	f.Workload.Service = name
+	return f
+}
+
 func otherKind(kind string, f Found) Found {
 	f.Workload.Kind, f.Source.Kind = kind, kind
 	if f.Object != nil {
@@ -86,11 +91,16 @@ func TestTested(t *testing.T) {
 		"created again":         {"", []Found{seen(shaA, a)}, []Found{seen(shaA, a, set("uid-2", "metadata", "uid"))}, "The Deployment web was deleted and created again."},
 		"of a StatefulSet": {"there and back has one revision", []Found{otherKind("StatefulSet", seen(shaA, a, generation(4)))},
 			[]Found{otherKind("StatefulSet", seen(shaA, a, generation(6)))}, "The StatefulSet web was changed more than once."},
-		"scaled StatefulSet": {"", []Found{otherKind("StatefulSet", seen(shaA, a, generation(4)))}, []Found{otherKind("StatefulSet", seen(shaA, a, generation(5)))}, ""},
-		"configuration":      {"other objects of the repository", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c2", "Synced")}, ""},
-		"a sync begins":      {"of what is not known", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c1", "OutOfSync")}, ""},
-		"a sync ended":       {"the run began in the middle", []Found{synced(shaA, "c1", "OutOfSync")}, []Found{synced(shaA, "c2", "Synced")}, "The Application web was rolled out."},
-		"application":        {"", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaB, "c2", "Synced")}, "The Application web had aaaaaaa1, and has bbbbbbb2."},
+		"scaled StatefulSet":   {"", []Found{otherKind("StatefulSet", seen(shaA, a, generation(4)))}, []Found{otherKind("StatefulSet", seen(shaA, a, generation(5)))}, ""},
+		"configuration":        {"other objects of the repository", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c2", "Synced")}, ""},
+		"a sync begins":        {"of what is not known", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaA, "c1", "OutOfSync")}, ""},
+		"a sync ended":         {"the run began in the middle", []Found{synced(shaA, "c1", "OutOfSync")}, []Found{synced(shaA, "c2", "Synced")}, "The Application web was rolled out."},
+		"application":          {"", []Found{synced(shaA, "c1", "Synced")}, []Found{synced(shaB, "c2", "Synced")}, "The Application web had aaaaaaa1, and has bbbbbbb2."},
+		"a service is named":   {"it is the same object", []Found{seen(shaA, a)}, []Found{inService("cart", seen(shaA, a))}, ""},
+		"and it is rolled out": {"it is the same object", []Found{seen(shaA, a)}, []Found{inService("cart", seen(shaB, a))}, "The Deployment web had aaaaaaa1, and has bbbbbbb2."},
+		"of two services":      {"it is of both", []Found{inService("cart", seen(shaA, a)), inService("mail", seen(shaA, a))}, []Found{inService("mail", seen(shaA, a)), inService("cart", seen(shaA, a))}, ""},
+		"of one of two":        {"it is not named any more", []Found{inService("cart", seen(shaA, a)), inService("mail", seen(shaA, a))}, []Found{inService("mail", seen(shaA, a))}, "The Deployment web is gone, or the Environment does not name it any more."},
+		"of one more":          {"it is named twice", []Found{inService("cart", seen(shaA, a))}, []Found{inService("cart", seen(shaA, a)), inService("mail", seen(shaA, a))}, "The Deployment web was created."},
 		"two of them": {"each is named", []Found{seen(shaA, a), found("acme/api", aDeployment("api", shaA))}, []Found{seen(shaB, a), found("acme/api", aDeployment("api", shaB))},
 			"The Deployment api had aaaaaaa1, and has bbbbbbb2. The Deployment web had"},
 	} {
@@ -120,6 +130,15 @@ func TestAnother(t *testing.T) {
 		return v1alpha1.TestedWorkload{Kind: "Deployment", Name: "web", Repository: repository, Start: &v1alpha1.WorkloadVersion{UID: types.UID("x"), SHA: sha}}
 	}
 	notified := v1alpha1.Deployment{Repository: "acme/shop", SHA: shaA}
+	cart := v1alpha1.Deployment{Repository: "acme/shop", Service: "cart", SHA: shaA}
+	service := func(name, sha string) v1alpha1.TestedWorkload {
+		w := tested("acme/shop", sha)
+		w.Service = name
+		return w
+	}
+	elsewhere := service("cart", shaA)
+	elsewhere.Repository = "acme/api"
+	const other = "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."
 	for name, tc := range map[string]struct {
 		reason string
 		of     v1alpha1.Deployment
@@ -137,6 +156,13 @@ func TestAnother(t *testing.T) {
 		"no repository":        {"nothing says that they are of the same code", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("", shaB)}, ""},
 		"none of several":      {"it is not there", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaB)}, "The Deployment web had bbbbbbb2 all the time, not aaaaaaa1."},
 		"one of several":       {"it may be that of the other one", v1alpha1.Deployment{SHA: shaA}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB), tested("acme/api", shaA)}, ""},
+		"its service":          {"others have their own", cart, []v1alpha1.TestedWorkload{service("checkout", shaA), service("cart", shaB)}, other},
+		"without a service":    {"they are of all", cart, []v1alpha1.TestedWorkload{service("checkout", shaB), service("", shaA)}, ""},
+		"both":                 {"its own decide", cart, []v1alpha1.TestedWorkload{service("", shaA), service("cart", shaB)}, other},
+		"both, swapped":        {"its own decide", cart, []v1alpha1.TestedWorkload{service("", shaB), service("cart", shaA)}, ""},
+		"both, unread":         {"its own decide, and name no commit", cart, []v1alpha1.TestedWorkload{service("", shaB), service("cart", "")}, ""},
+		"both elsewhere":       {"another repository has such a service", cart, []v1alpha1.TestedWorkload{service("", shaB), elsewhere}, other},
+		"notified of no one":   {"it may be that of one", notified, []v1alpha1.TestedWorkload{service("cart", shaB), service("checkout", shaA)}, ""},
 		"notified of a number": {"it is no commit", v1alpha1.Deployment{Repository: "acme/shop", SHA: "build-7"}, []v1alpha1.TestedWorkload{tested("acme/shop", shaB)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,11 +41,12 @@ func awaited(o Observation) (v version, waits bool) {
 
 // unnamed says that no workload is of the repository or the service that was notified: then nothing would show that its version is there.
 func (v version) unnamed() string {
-	if ledger.HasWorkloads(v.environment, v.Part) {
+	services := ledger.Services(v.environment, v.Repository)
+	if v.Service == "" && len(services) > 0 || ledger.HasWorkloads(v.environment, v.Part) {
 		return ""
 	}
 	notified, named, correct := "The notification names no repository", ledger.Repositories(v.environment), "the repository"
-	switch services := ledger.Services(v.environment, v.Repository); {
+	switch {
 	case v.Service != "" && len(services) > 0:
 		notified, named, correct = "The notification names the service "+v.Part.String(), services, "the service"
 	case v.Repository != "":

@@ -212,6 +212,12 @@ func TestFailedObstacle(t *testing.T) {
 	paused.Spec.Paused, someBranches.Spec.Match.Branches = true, []string{"main"}
 	undecided.Spec.Results.Require = v1alpha1.RequireNothing
 	trigger := func(t *v1alpha1.Trigger) func(*request) { return func(r *request) { r.Trigger = t } }
+	workloadsOf := func(service string) func(*request) {
+		return func(r *request) {
+			r.Environment = &v1alpha1.Environment{Spec: v1alpha1.EnvironmentSpec{Workloads: []v1alpha1.Workload{
+				{Name: "web", Repository: r.Suite.Spec.Deployment.Repository, Service: service}}}}
+		}
+	}
 	digest := func(then, now string) func(*request) {
 		return func(r *request) { r.Chain[0].Digest, r.Digest = then, now }
 	}
@@ -231,6 +237,9 @@ func TestFailedObstacle(t *testing.T) {
 		"exit codes decide":        {"no report does", []func(*request){trigger(undecided)}, "reports of its tests decide"},
 		"no results":               {"no report does", []func(*request){trigger(aTrigger())}, "reports of its tests decide"},
 		"a paused Trigger":         {"deployments may be missing", []func(*request){trigger(paused)}, "is paused"},
+		"paused, with workloads":   {"they say what is deployed", []func(*request){trigger(paused), workloadsOf("")}, ""},
+		"paused, and services":     {"those of a service do not say it of others", []func(*request){trigger(paused), workloadsOf("cart")}, "is paused"},
+		"branches, and services":   {"nor then", []func(*request){trigger(someBranches), workloadsOf("cart")}, "name the service in notifications"},
 		"a Trigger of branches":    {"deployments may be missing", []func(*request){trigger(someBranches)}, "does not match all deployments"},
 		"other tests":              {"the Trigger was changed", []func(*request){digest("d", "other")}, "was changed after"},
 		"the Job is gone":          {"it does not come back", []func(*request){digest("", "d")}, "is gone, so it is unknown"},

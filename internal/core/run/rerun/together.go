@@ -158,15 +158,19 @@ func (r FailedRequest) otherDeployment(root *v1alpha1.Suite) string {
 // unseenDeployments says that something else may have been deployed without a Suite that shows it: no Trigger may have matched.
 func (r FailedRequest) unseenDeployments() string {
 	d := r.Suite.Spec.Deployment
+	part := ledger.PartOf(r.Environment, d.Repository, d.Service)
+	advice := "Name the workloads of the Environment, which say what is deployed."
+	if part.Service == "" && len(ledger.Services(r.Environment, part.Repository)) > 0 {
+		advice = "The workloads of the Environment are of single services: name the service in notifications."
+	}
 	switch {
-	case ledger.HasWorkloads(r.Environment, ledger.PartOf(r.Environment, d.Repository, d.Service)):
+	case ledger.HasWorkloads(r.Environment, part):
 		return ""
 	case r.Trigger.Spec.Paused:
-		return fmt.Sprintf("The Trigger %q is paused, so it is unknown what was deployed since. Name the workloads of the Environment, which "+
-			"say it.", r.Trigger.Name)
+		return fmt.Sprintf("The Trigger %q is paused, so it is unknown what was deployed since. %s", r.Trigger.Name, advice)
 	case match.MayMissDeployments(&r.Trigger.Spec):
-		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. "+
-			"Name the workloads of the Environment, which say what is deployed.", r.Trigger.Name)
+		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. %s",
+			r.Trigger.Name, advice)
 	default:
 		return ""
 	}

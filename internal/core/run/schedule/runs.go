@@ -27,7 +27,7 @@ type Observed struct {
 type candidate struct {
 	deployed     v1alpha1.Deployed
 	notification *notification.Notification
-	stream       string
+	run          *v1alpha1.Suite
 }
 
 // Run is what to test, as CI would notify it.
@@ -37,7 +37,8 @@ type Run struct {
 }
 
 // Runs returns what to test, or why there is nothing, as sentences. If runs of several repositories would supersede each other, only the
-// repository that was deployed last is tested: its deployment superseded the others.
+// repository that was deployed last is tested: its deployment superseded the others. What another deployment may have replaced is
+// left out.
 func Runs(o Observed) (all []Run, why string) {
 	switch {
 	case o.Team == nil:
@@ -61,11 +62,16 @@ func Runs(o Observed) (all []Run, why string) {
 	}
 	var reasons []string
 	for _, c := range candidates {
-		if newer := o.newer(c.deployed); newer != nil {
+		newer, other := o.newer(c.deployed), l.Other(c.run, l.At(c.deployed))
+		switch {
+		case newer != nil:
 			reasons = append(reasons, fmt.Sprintf("The run %s of a newer deployment has not ended.", newer.Name))
-			continue
+		case other == nil:
+			all = append(all, Run{c.notification, l.At(c.deployed)})
+		case c.deployed.Service != "" || !includes(candidates, other.Part): // else what replaced it is tested
+			reasons = append(reasons, fmt.Sprintf("%s is not tested until it is notified again: %s was deployed later, and may have replaced it.",
+				suite.CommitName(commit.Of(c.run.Spec.Deployment)), suite.CommitName(other.Commit)))
 		}
-		all = append(all, Run{c.notification, l.At(c.deployed)})
 	}
 	return all, strings.Join(reasons, " ")
 }
@@ -84,8 +90,8 @@ func (o Observed) candidates(current []v1alpha1.Deployed) (all []candidate) {
 			continue
 		}
 		run := suite.New(suite.Request{Trigger: o.Trigger, Environment: o.Environment.Name, Notification: n})
-		c := candidate{deployed: d, notification: n, stream: suite.StreamKey(run)}
-		i := slices.IndexFunc(all, func(other candidate) bool { return c.stream != "" && other.stream == c.stream })
+		c, stream := candidate{deployed: d, notification: n, run: run}, suite.StreamKey(run)
+		i := slices.IndexFunc(all, func(other candidate) bool { return stream != "" && suite.StreamKey(other.run) == stream })
 		switch {
 		case i < 0:
 			all = append(all, c)
@@ -94,6 +100,10 @@ func (o Observed) candidates(current []v1alpha1.Deployed) (all []candidate) {
 		}
 	}
 	return all
+}
+
+func includes(all []candidate, p commit.Part) bool {
+	return slices.ContainsFunc(all, func(c candidate) bool { return partOf(c.deployed).SamePart(p) })
 }
 
 func since(d v1alpha1.Deployed) time.Time {
@@ -129,8 +139,10 @@ func (o Observed) lastOf(d v1alpha1.Deployed) (last *v1alpha1.Suite) {
 
 func (o Observed) isOf(s *v1alpha1.Suite, d v1alpha1.Deployed) bool {
 	own := ledger.PartOf(o.Environment, s.Spec.Deployment.Repository, s.Spec.Deployment.Service)
-	return own.SamePart(commit.PartOf(d.Repository, d.Service))
+	return own.SamePart(partOf(d))
 }
+
+func partOf(d v1alpha1.Deployed) commit.Part { return commit.PartOf(d.Repository, d.Service) }
 
 // newer returns an unfinished run of a commit of the repository that was notified after the deployed commit, and so is about to replace it.
 // The schedule must not test the outgoing commit beside it.

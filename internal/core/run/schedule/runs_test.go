@@ -120,9 +120,50 @@ func TestRuns(t *testing.T) {
 			for i := range e.Status.Deployed {
 				d := e.Status.Deployed[i]
 				e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Name: "web", Repository: d.Repository, Service: d.Service})
-				e.Status.Deployed[i].Workloads = []v1alpha1.DeployedWorkload{{Name: "web"}}
+				e.Status.Deployed[i].Workloads = []v1alpha1.DeployedWorkload{{Name: "web", UID: "uid-web"}}
 			}
 			runs, why := Runs(Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites})
+			var got []string
+			for _, r := range runs {
+				got = append(got, r.Notification.SHA)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if tc.why == "" && why != "" || !strings.Contains(why, tc.why) {
+				t.Errorf("%s: %q, want %q", tc.reason, why, tc.why)
+			}
+		})
+	}
+}
+
+// TestRunsOfReplacedParts: without workloads, what may have been replaced is not tested every night.
+func TestRunsOfReplacedParts(t *testing.T) {
+	type all = []v1alpha1.Deployed
+	cart := func(sha string, since int) v1alpha1.Deployed { return ofService(has("shop", sha, since), "cart") }
+	mail := func(sha string, since int) v1alpha1.Deployed { return ofService(has("shop", sha, since), "mail") }
+	const isReplaced = "is not tested until it is notified again"
+	for name, tc := range map[string]struct {
+		reason   string
+		deployed all
+		services []string // that the Trigger is for
+		want     []string // the commits
+		why      string
+	}{
+		"services":                       {"they replace none", all{cart("a", 0), mail("b", 5)}, nil, []string{"a", "b"}, ""},
+		"the whole, then a service":      {"that is tested instead", all{has("shop", "a", 0), cart("b", 5)}, nil, []string{"b"}, ""},
+		"the whole, then its commit":     {"it is still there", all{has("shop", "a", 0), cart("a", 5)}, nil, []string{"a", "a"}, ""},
+		"services, then the whole":       {"they may have been replaced", all{cart("a", 0), mail("b", 0), has("shop", "c", 5)}, nil, []string{"c"}, "a of cart in shop " + isReplaced},
+		"both, of services":              {"nothing else says why", all{cart("a", 0), has("shop", "c", 5)}, []string{"cart"}, nil, "c of shop was deployed later"},
+		"a service is notified again":    {"the whole is not", all{cart("d", 9), mail("b", 0), has("shop", "c", 5)}, nil, []string{"d"}, "b of mail in shop " + isReplaced},
+		"another repository, no service": {"it has commits of its own", all{has("docs", "c", 5), cart("a", 0)}, nil, []string{"c", "a"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging"}, Status: v1alpha1.EnvironmentStatus{Deployed: tc.deployed}}
+			trigger := aTrigger(func(t *v1alpha1.Trigger) {
+				t.Spec.Match.Services, t.Spec.Supersede = tc.services, v1alpha1.SupersedeNone
+			})
+			runs, why := Runs(Observed{Trigger: trigger, Environment: e, Team: &v1alpha1.Team{}})
 			var got []string
 			for _, r := range runs {
 				got = append(got, r.Notification.SHA)
@@ -146,7 +187,7 @@ func TestNewerWithoutRepository(t *testing.T) {
 		t.Errorf("without workloads, what was notified last is deployed: %v, %q", all, why)
 	}
 	e.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: "shop"}}
-	e.Status.Deployed[0].Workloads = []v1alpha1.DeployedWorkload{{Name: "web"}}
+	e.Status.Deployed[0].Workloads = []v1alpha1.DeployedWorkload{{Name: "web", UID: "uid-web"}}
 	if all, why := Runs(o); len(all) != 0 || why != "The run run-b of a newer deployment has not ended." {
 		t.Errorf("with a workload: %v, %q", all, why)
 	}
