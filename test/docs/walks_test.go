@@ -55,7 +55,7 @@ func TestWorkloads(t *testing.T) {
 		t.Errorf("the commit is not shown twice:\n%s", out)
 	}
 	out := sh.run(t, try[0].Text)
-	for _, want := range []string{"rolled out", "It is not tested, because the Environment sees these workloads for the first time.",
+	for _, want := range []string{"rolled out", "It is not tested, because its rollout was not notified: when it was complete, the Environment saw these workloads for the first time, ",
 		"notify --no-detect --sha '" + sha + "' --branch 'main' --type 'staging' --repository 'acme/shop'"} {
 		if strings.Count(out, want) < 2 { // of the Environment, and of the file
 			t.Errorf("no %q in\n%s", want, out)
