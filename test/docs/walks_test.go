@@ -68,7 +68,7 @@ func TestKeyless(t *testing.T) {
 	sh := newShell(t)
 	sh.save(t, "team.yaml", aTeam)
 	sh.save(t, "binding.yaml", below(t, "docs/keyless.md", "Allow it")[0].Text)
-	sh.run(t, "kubectl apply -f team.yaml -f binding.yaml && kubectl create serviceaccount deploy-hooks -n shop\n"+
+	sh.run(t, "kubectl apply -f team.yaml -f binding.yaml\n"+
 		"kubectl wait --for=condition=Ready --timeout=180s team/shop")
 	for _, b := range below(t, "docs/keyless.md", "Send the token") {
 		if b.Language == "sh" {
