@@ -61,6 +61,8 @@ func readyOf(t *v1alpha1.Trigger, o observed) metav1.Condition {
 			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))
 	case o.incomplete != "":
 		return reconcile.NotReady("Incomplete", o.incomplete)
+	case v1alpha1.Owner(o.teams).Spec.Suspended:
+		return reconcile.Ready("TeamSuspended", "The team is suspended, so nothing starts a run.")
 	case t.Spec.Paused:
 		return reconcile.Ready("Paused", "The Trigger is paused and matches no notification.")
 	case t.Spec.Schedule != nil && t.Spec.Schedule.Only:

@@ -72,7 +72,7 @@ func TestTriggerReady(t *testing.T) {
 	})
 }
 
-// TestTriggerWithoutTeam: without its Team, nothing can start a run of a Trigger, and its condition says so.
+// TestTriggerWithoutTeam: without its Team, or if that is suspended, nothing starts a run of a Trigger, and its condition says so.
 func TestTriggerWithoutTeam(t *testing.T) {
 	t.Parallel()
 	w := world.Empty(t)
@@ -89,6 +89,12 @@ func TestTriggerWithoutTeam(t *testing.T) {
 	w.Create(rival)
 	w.Ready(smoke, "False", "NamespaceClaimedTwice", "Let only one of them claim it")
 	w.Delete(rival)
+	w.Ready(smoke, "True", "Watching", "")
+	suspend := func(is bool) { w.Change(own, func(o client.Object) { o.(*v1alpha1.Team).Spec.Suspended = is }) }
+	suspend(true)
+	w.Ready(smoke, "True", "TeamSuspended", "The team is suspended, so nothing starts a run.")
+	w.Ready(invalid, "False", "MatchInvalid", "")
+	suspend(false)
 	w.Ready(smoke, "True", "Watching", "")
 	w.Delete(own)
 	w.Ready(smoke, "False", "NoTeam", noTeam)

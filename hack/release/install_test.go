@@ -137,7 +137,8 @@ func notify(t *testing.T, r release, url, key string) {
 		}
 	}
 	runProgram(t, "npm", "ci", "--prefix", dir, "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts")
-	config := fmt.Sprintf(`{"apiKey": %q, "serviceBase": %q, "deployment": {"branch": "main", "sha": "good1234"}}`, key, url)
+	const deployment = `{"branch": "main", "sha": "good1234", "deploymentType": "staging"}`
+	config := fmt.Sprintf(`{"apiKey": %q, "serviceBase": %q, "deployment": %s}`, key, url, deployment)
 	if answer := runProgram(t, "node", filepath.Join(dir, "notify.mjs"), config); !strings.Contains(answer, `"outcome":"success"`) {
 		t.Errorf("the client got %s", answer)
 	}

@@ -55,7 +55,7 @@ func TestWorkloads(t *testing.T) {
 		t.Errorf("the commit is not shown twice:\n%s", out)
 	}
 	out := sh.run(t, try[0].Text)
-	for _, want := range []string{"rolled out", "It is not tested, because the Environment sees these workloads for the first time.",
+	for _, want := range []string{"rolled out", "It is not tested, because its rollout was not notified: when it was complete, the Environment saw these workloads for the first time, ",
 		"notify --no-detect --sha '" + sha + "' --branch 'main' --type 'staging' --repository 'acme/shop'"} {
 		if strings.Count(out, want) < 2 { // of the Environment, and of the file
 			t.Errorf("no %q in\n%s", want, out)
@@ -68,7 +68,7 @@ func TestKeyless(t *testing.T) {
 	sh := newShell(t)
 	sh.save(t, "team.yaml", aTeam)
 	sh.save(t, "binding.yaml", below(t, "docs/keyless.md", "Allow it")[0].Text)
-	sh.run(t, "kubectl apply -f team.yaml -f binding.yaml && kubectl create serviceaccount deploy-hooks -n shop\n"+
+	sh.run(t, "kubectl apply -f team.yaml -f binding.yaml\n"+
 		"kubectl wait --for=condition=Ready --timeout=180s team/shop")
 	for _, b := range below(t, "docs/keyless.md", "Send the token") {
 		if b.Language == "sh" {

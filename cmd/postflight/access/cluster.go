@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,6 +162,18 @@ func (c *Cluster) Teams(ctx context.Context) map[string]string {
 		teams[t.NamespaceName()] = t.Name
 	}
 	return teams
+}
+
+// WarnUnowned warns of what happens if not exactly one Team owns the namespace. Users without the right to list Teams get no warning.
+func (c *Cluster) WarnUnowned(ctx context.Context, then string) {
+	var list v1alpha1.TeamList
+	if c.Client.List(ctx, &list) != nil {
+		return
+	}
+	claimants := slices.DeleteFunc(list.Items, func(t v1alpha1.Team) bool { return t.NamespaceName() != c.Namespace })
+	if _, why := v1alpha1.OwnerProblem(c.Namespace, claimants); why != "" {
+		c.Console.Note("Warning: %s, so %s until exactly one Team owns it.", why, then)
+	}
 }
 
 // Scope completes "There are none" with where the commands looked.

@@ -103,8 +103,7 @@ func (e *explained) Explain(refused string) string {
 	if !c.Expires.IsZero() && !e.now().Before(c.Expires) {
 		return text + " Get a new one, or check the clock of this machine."
 	}
-	return text + ` If it should be accepted, ask your operator whether it trusts this issuer and audience, and whether it is ` +
-		"recent enough to know tokens; an API key in POSTFLIGHT_API_KEY works with any version."
+	return text + " If it should be accepted, ask your operator whether it trusts this issuer and audience."
 }
 
 // describe completes "the token".

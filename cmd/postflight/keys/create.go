@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +139,7 @@ func (o *CreateOptions) Run(ctx context.Context, name string) error {
 			"metadata": map[string]string{"namespace": o.Namespace, "name": name}, "spec": object.Spec,
 		})
 	}
-	o.warnWithoutTeam(ctx)
+	o.WarnUnowned(ctx, "the key is refused")
 	created := createdKey{Name: name, Namespace: o.Namespace, Key: key, ExpiresAt: object.Spec.ExpiresAt}
 	if o.Existing != "" || o.KeyFile != "" {
 		created.Key = "" // its owner has it
@@ -176,15 +175,6 @@ func writeKey(path, key string) error {
 	}
 	_, err = f.WriteString(key + "\n")
 	return errors.Join(err, f.Close())
-}
-
-// warnWithoutTeam warns of a key that will be refused. Users who may not list Teams get no warning.
-func (o *CreateOptions) warnWithoutTeam(ctx context.Context) {
-	var teams v1alpha1.TeamList
-	owns := func(t v1alpha1.Team) bool { return t.NamespaceName() == o.Namespace }
-	if err := o.Client.List(ctx, &teams); err == nil && !slices.ContainsFunc(teams.Items, owns) {
-		o.Console.Note("Warning: no Team owns the namespace %s, so the key is refused until one does.", o.Namespace)
-	}
 }
 
 func (o *CreateOptions) print(k createdKey) {

@@ -47,7 +47,7 @@ func TestKeysCreate(t *testing.T) {
 		!object.Spec.ExpiresAt.Time.Equal(clitest.Noon.Add(time.Hour)) || strings.Contains(fmt.Sprint(object), key) {
 		t.Errorf("%+v", object.Spec)
 	}
-	if !strings.Contains(log.String(), "Warning: no Team owns the namespace acme") {
+	if !strings.Contains(log.String(), `Warning: no Team owns the namespace "acme", so the key is refused until exactly one Team owns it.`) {
 		t.Errorf("no warning that the key will be refused: %s", log)
 	}
 	clitest.Fails(t, "a second of the name", (&CreateOptions{Cluster: k}).Run(t.Context(), "ci"), "choose another name")

@@ -60,6 +60,9 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttemp
 	if err != nil {
 		return nil, err
 	}
+	if !next.Finished() {
+		c.WarnUnowned(ctx, "the run queues")
+	}
 	return new(record.RunOf(c.Teams(ctx)[next.Namespace], next)), nil
 }
 

@@ -177,3 +177,31 @@ func TestRunsRerunAfterANewerDeployment(t *testing.T) {
 	clitest.Fails(t, "another branch came later", (&RerunOptions{Options: onCluster(r)}).Run(t.Context(), "b"),
 		"c was deployed to staging after b")
 }
+
+// TestRerunWarnsWithoutTeam: the attempt would queue until exactly one Team owns the namespace.
+func TestRerunWarnsWithoutTeam(t *testing.T) {
+	trigger := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke", UID: "new"}}
+	team := func(name, namespace string) *v1alpha1.Team {
+		return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.TeamSpec{Namespace: namespace}}
+	}
+	for name, tc := range map[string]struct {
+		teams []client.Object
+		says  string // "": no warning
+	}{
+		"none":               {nil, `Warning: no Team owns the namespace "acme", so the run queues until exactly one Team owns it.`},
+		"of other namespace": {[]client.Object{team("shop", "")}, `Warning: no Team owns the namespace "acme"`},
+		"several":            {[]client.Object{team("acme", ""), team("rival", "acme")}, `Warning: several Teams claim the namespace "acme"`},
+		"one":                {[]client.Object{team("acme", ""), team("shop", "")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, log := clitest.Console()
+			objects := append([]client.Object{clitest.Suite("a", clitest.Failed), trigger}, tc.teams...)
+			if err := (&RerunOptions{Options: onCluster(clitest.Cluster(c, objects...))}).Run(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			if got := log.String(); !strings.Contains(got, tc.says) || tc.says == "" && strings.Contains(got, "Warning") {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}

@@ -61,7 +61,7 @@ func TestWhoAmI(t *testing.T) {
 			},
 			says: []string{"The API key is missing or not valid. The request was sent with " +
 				"the token in POSTFLIGHT_ID_TOKEN, from the issuer \"https://gitlab.example.com\"",
-				"recent enough to know tokens"}},
+				"ask your operator whether it trusts this issuer and audience."}},
 		"forbidden": {env: map[string]string{"POSTFLIGHT_ID_TOKEN": token}, code: 3,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
 				clitest.Fail(w, 403, "forbidden", "Two TrustPolicies trust this token. Send the header Postflight-Team.")

@@ -245,7 +245,7 @@ func starts(o Observed, d, coming v1alpha1.Deployed, says names) string {
 	case several:
 		return "Its workloads name several commits. A rollout is notified when all have the same one."
 	case d.Ready != nil && *d.Ready:
-		return strings.Join(slices.DeleteFunc([]string{"This commit is rolled out.", untested(o, d),
+		return strings.Join(slices.DeleteFunc([]string{"This commit is rolled out.", untested(o, d, says),
 			"The rollout of another one is notified when it is complete."}, func(sentence string) bool { return sentence == "" }), " ")
 	default:
 		return "It is notified when the rollout is complete."

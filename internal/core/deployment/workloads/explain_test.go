@@ -162,6 +162,13 @@ func TestExplainNotes(t *testing.T) {
 
 // TestExplainStarts says when a rollout is notified.
 func TestExplainStarts(t *testing.T) {
+	const notified = "aaaa: This commit is rolled out. It is not tested, because its rollout was not notified: when it was complete, "
+	follows := func(previous string) func(*Observed) {
+		return func(o *Observed) {
+			o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "aaaa", Since: at(0),
+				Previous: &v1alpha1.PreviousDeployment{SHA: previous, Since: at(-9)}}}
+		}
+	}
 	for name, tc := range map[string]struct {
 		found  []Found
 		change func(*Observed)
@@ -174,14 +181,27 @@ func TestExplainStarts(t *testing.T) {
 			o.Suites = []*v1alpha1.Suite{notify(shop, "aaaa", -5)}
 		}, "aaaa: This commit is rolled out. The rollout of another one"},
 		"seen for the first time": {[]Found{found(shop, aDeployment("web", "aaaa", branched("it's")))}, nil,
-			"aaaa: This commit is rolled out. It is not tested, because the Environment sees these workloads for the first time. To test it, " +
+			"aaaa: This commit is rolled out. It is not tested, because its rollout was not notified: when it was complete, the Environment saw these " +
+				"workloads for the first time, the namespace had no Team, the Team was suspended or no workload had notify: true. To test it, " +
 				"notify it once: postflight notify --no-detect --sha aaaa --branch 'it'\\''s' --repository acme/shop. The rollout of another one"},
 		"other commits have runs": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
 			o.Suites = []*v1alpha1.Suite{notify(shop, "bbbb", -5), notify("acme/pay", "aaaa", -5)}
 		}, "aaaa: This commit is rolled out. It is not tested,"},
-		"without another commit or image": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
-			o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "aaaa", Since: at(0), Previous: &v1alpha1.PreviousDeployment{SHA: "bbbb", Since: at(-9)}}}
-		}, "aaaa: This commit is rolled out. It is not tested, because no rollout with other images brought it. To test it,"},
+		"with the same images, perhaps": {[]Found{found(shop, aDeployment("web", a, tagged))}, func(o *Observed) {
+			follows("bbbb")(o)
+			o.Environment.Status.Deployed[0].SHA = a
+		}, strings.Replace(notified, "aaaa", a, 1) + "the Environment saw these workloads for the first time, the namespace had no Team, the Team was suspended, " +
+			"no workload had notify: true or the images were the same under another tag. To test it,"},
+		"by annotation, whatever the images": {[]Found{found(shop, aDeployment("web", "aaaa"))}, follows("bbbb"),
+			notified + "the Environment saw these workloads for the first time, the namespace had no Team, the Team was suspended " +
+				"or no workload had notify: true. To test it,"},
+		"before the Team was created": {[]Found{found(shop, aDeployment("web", "aaaa"))}, func(o *Observed) {
+			follows("bbbb")(o)
+			o.Team.Name, o.Team.CreationTimestamp = "shop", *at(5)
+		}, notified + "the namespace had no Team (shop was created later), the Environment saw these workloads for the first time, " +
+			"the Team was suspended or no workload had notify: true. To test it,"},
+		"undone": {[]Found{found(shop, aDeployment("web", "aaaa"))}, follows("aaaa"),
+			"aaaa: This commit is rolled out. It is not tested, because its workloads went back to it before all of them had another commit. To test it,"},
 		"rolling": {[]Found{found(shop, aDeployment("web", "bbbb", rolling))}, func(o *Observed) {
 			o.Environment.Status.Deployed = []v1alpha1.Deployed{{Repository: shop, SHA: "aaaa", Since: at(0)}}
 		}, "bbbb: It is notified when the rollout is complete."},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
@@ -25,6 +26,9 @@ func errManyEvents() error {
 func (a *API) readEvent(w http.ResponseWriter, r *exchange.Request, budget *bodyBudget, owner bodyOwner, cancel context.CancelFunc) (
 	d events.Delivery, body *bodyRead, err error,
 ) {
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") { // GitHub's default
+		return d, nil, &exchange.Failure{Code: "unsupported_media_type", Message: "Set the content type of the webhook to application/json."}
+	}
 	if err := exchange.CheckContent(r.Header, "application/json"); err != nil {
 		return d, nil, err
 	}

@@ -99,6 +99,9 @@ func TestRefusedEvents(t *testing.T) {
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != tc.status || got.FailureCode != tc.code {
 				t.Errorf("%s: %d %s, want %d %s", tc.reason, w.Code, w.Body, tc.status, tc.code)
 			}
+			if says := strings.Contains(got.Detail, "content type of the webhook to application/json"); says != (name == "a form") {
+				t.Errorf("the answer says what to change: %t: %s", says, got.Detail)
+			}
 			if tc.code == "not_found" && got.Detail != events.NoEvents {
 				t.Errorf("the answer differs from that of others: %s", got.Detail)
 			}

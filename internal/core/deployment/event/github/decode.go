@@ -72,10 +72,8 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	case p.leftOut(o.Deployments) != "":
 		e.Ignored = p.leftOut(o.Deployments)
 		return e, nil
-	case s.ID < 1, s.CreatedAt.IsZero(), p.Deployment.SHA == "", p.Repository.FullName == "":
-		return e, &event.InvalidError{
-			Reason: "The event lacks the id or the created_at of the state, the sha of the deployment, or the repository.",
-		}
+	case len(p.missing()) > 0:
+		return e, &event.InvalidError{Reason: "The event lacks " + strings.Join(p.missing(), ", ") + "."}
 	}
 	n, err := event.NewNotification(map[string]string{
 		"sha": p.Deployment.SHA, "branch": p.branch(), "deployment_type": o.DeploymentType(s.Environment), "deployment_url": s.EnvironmentURL,
@@ -96,6 +94,22 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	e.Notification, e.ID = n, "github/deployment_status/"+strconv.FormatInt(s.ID, 10)
 	e.Post = &event.Post{Environment: s.Environment, LogURL: s.LogURL, Description: s.Description}
 	return e, nil
+}
+
+// missing names what each event of a deployment has, and this one has not.
+func (p payload) missing() (members []string) {
+	for _, member := range []struct {
+		name string
+		has  bool
+	}{
+		{"deployment_status.id", p.DeploymentStatus.ID > 0}, {"deployment_status.created_at", !p.DeploymentStatus.CreatedAt.IsZero()},
+		{"deployment.sha", p.Deployment.SHA != ""}, {"repository.full_name", p.Repository.FullName != ""},
+	} {
+		if !member.has {
+			members = append(members, member.name)
+		}
+	}
+	return members
 }
 
 // service returns the member of that name of the payload that the creator of a deployment gave it: an object, or its JSON as a text.
