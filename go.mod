@@ -17,7 +17,6 @@ require (
 	github.com/expr-lang/expr v1.17.8
 	github.com/google/cel-go v0.31.0
 	github.com/google/go-github/v88 v88.0.0
-	github.com/prometheus/common v0.72.0
 	github.com/robfig/cron/v3 v3.0.1
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/pflag v1.0.10
@@ -43,6 +42,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
+	github.com/prometheus/common v0.72.0 // indirect
 require github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 
 require (

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,6 +63,31 @@ func TestExitCodesOfMistakes(t *testing.T) {
 				t.Errorf("postflight %s: exit code %d, want %d. %s\n%s", tc.args, code, tc.code, tc.reason, log)
 			}
 		})
+	}
+}
+
+// TestUnitsOfDurations: all flags take the same, days included, and then nothing but the server or the cluster is missing.
+func TestUnitsOfDurations(t *testing.T) {
+	t.Setenv("POSTFLIGHT_URL", "")
+	for _, args := range []string{"hold staging --for 7d", "hold staging --for 1d12h", "debug a --for 1d", "wait a --timeout 1d", "wait a --patience 1d",
+		"tests list --days 7d", "tests list --days 7", "tests show a --days 7d", "keys create a --expires 90d", "keys create a --expires 1h30m",
+		"keys rotate a --secret s --expires 1y --overlap 1w", "replay -f root.go --since 1d", "replay -f root.go --since 1d12h"} {
+		cluster := regexp.MustCompile("^(hold|debug|keys)").MatchString(args)
+		if cluster {
+			args += " --kubeconfig testdata/none"
+		}
+		if log, _ := invoke(t, args); !strings.Contains(log, map[bool]string{true: "kubeconfig", false: "no server is named"}[cluster]) ||
+			strings.Contains(log, "invalid argument") {
+			t.Errorf("postflight %s: %s", args, log)
+		}
+	}
+	for args, says := range map[string]string{
+		"hold staging --for soon": `"soon" is no duration: write it like 90m, 12h or 7d`,
+		"tests list --days week":  `"week" is no number of days: write it like 7`,
+	} {
+		if log, code := invoke(t, args); code != 3 || !strings.Contains(log, says) {
+			t.Errorf("postflight %s: %d %s", args, code, log)
+		}
 	}
 }
 

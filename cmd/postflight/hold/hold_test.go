@@ -87,8 +87,8 @@ func TestHoldNeedsAnEnd(t *testing.T) {
 	for args, want := range map[string]string{
 		"staging":                      "say how long: --for 1h. To end a hold: --release",
 		"staging --for 0s":             "say how long",
-		"staging --for -1h":            "a hold lasts from 1s to 168h",
-		"staging --for 169h":           "--for 169h0m0s: a hold lasts from 1s to 168h",
+		"staging --for -1h":            "a hold lasts from 1s to 7d",
+		"staging --for 169h":           "--for 169h: a hold lasts from 1s to 7d",
 		"staging --release --for 1h":   "--release ends a hold now",
 		"staging --release --reason x": "--release ends a hold now",
 		"--for 1h":                     "accepts 1 arg(s), received 0",
