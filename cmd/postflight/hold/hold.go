@@ -126,6 +126,6 @@ func (o *Options) note(before, after *v1alpha1.Environment) {
 		return
 	}
 	if why := queue.HoldWhy(before); why != "" {
-		o.Console.Note("It was on hold until %s: %s.", queue.HoldEnd(until, now), why)
+		o.Console.Note("It was on hold until %s (%s).", queue.HoldEnd(until, now), why)
 	}
 }
