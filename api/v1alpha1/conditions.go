@@ -65,6 +65,9 @@ const (
 
 	// ReasonTooLarge is the reason of Ready on an object that takes more memory than the manager has for it, and has no effect.
 	ReasonTooLarge = "TooLarge"
+
+	// ReasonWarning is the reason of Ready on a Trigger that works, but may not do what its author wants: the message says why.
+	ReasonWarning = "Warning"
 )
 
 // The reasons of ConditionSucceeded: the states of a run.
@@ -286,6 +289,14 @@ func (s *Suite) Passed() bool {
 // Archived reports whether the record of the run is in the object store.
 func (s *Suite) Archived() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionArchived)
+}
+
+// ReadyWarning returns the message of an object that is Ready with a warning, or "".
+func ReadyWarning(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, ConditionReady); c != nil && c.Status == metav1.ConditionTrue && c.Reason == ReasonWarning {
+		return c.Message
+	}
+	return ""
 }
 
 // ReadyProblem returns why an object is not Ready, or "" if it is Ready, or has no such condition yet. A condition may lack a message.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,11 +14,15 @@ import (
 
 // invoke runs a command line of the program, and returns its standard error and its exit code.
 func invoke(t *testing.T, args string) (log string, code int) {
+	return invokeWords(t, strings.Fields(args))
+}
+
+func invokeWords(t *testing.T, args []string) (log string, code int) {
 	var stderr bytes.Buffer
 	root := newRoot()
 	root.SetOut(io.Discard)
 	root.SetErr(&stderr)
-	code = cli.Execute(t.Context(), root, strings.Fields(args))
+	code = cli.Execute(t.Context(), root, args)
 	return stderr.String(), code
 }
 
@@ -61,6 +66,31 @@ func TestExitCodesOfMistakes(t *testing.T) {
 	}
 }
 
+// TestUnitsOfDurations: all flags take the same, days included, and then nothing but the server or the cluster is missing.
+func TestUnitsOfDurations(t *testing.T) {
+	t.Setenv("POSTFLIGHT_URL", "")
+	for _, args := range []string{"hold staging --for 7d", "hold staging --for 1d12h", "debug a --for 1d", "wait a --timeout 1d", "wait a --patience 1d",
+		"tests list --days 7d", "tests list --days 7", "tests show a --days 7d", "keys create a --expires 90d", "keys create a --expires 1h30m",
+		"keys rotate a --secret s --expires 1y --overlap 1w", "replay -f root.go --since 1d", "replay -f root.go --since 1d12h"} {
+		cluster := regexp.MustCompile("^(hold|debug|keys)").MatchString(args)
+		if cluster {
+			args += " --kubeconfig testdata/none"
+		}
+		if log, _ := invoke(t, args); !strings.Contains(log, map[bool]string{true: "kubeconfig", false: "no server is named"}[cluster]) ||
+			strings.Contains(log, "invalid argument") {
+			t.Errorf("postflight %s: %s", args, log)
+		}
+	}
+	for args, says := range map[string]string{
+		"hold staging --for soon": `"soon" is no duration: write it like 90m, 12h or 7d`,
+		"tests list --days week":  `"week" is no number of days: write it like 7`,
+	} {
+		if log, code := invoke(t, args); code != 3 || !strings.Contains(log, says) {
+			t.Errorf("postflight %s: %d %s", args, code, log)
+		}
+	}
+}
+
 // A person who mistyped a command needs the right one.
 func TestMistakesSayWhatToWrite(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
@@ -90,6 +120,47 @@ func TestMistakesSayWhatToWrite(t *testing.T) {
 			log, _ := invoke(t, tc.args)
 			clitest.Contains(t, "postflight "+tc.args, log, tc.says)
 		})
+	}
+}
+
+// TestAnEmptyNameIsAMistake: a script passes an empty name when the command that should have printed one failed.
+func TestAnEmptyNameIsAMistake(t *testing.T) {
+	for _, name := range []string{"POSTFLIGHT_URL", "POSTFLIGHT_API_KEY", "POSTFLIGHT_API_KEY_FILE"} {
+		t.Setenv(name, "")
+	}
+	const run = "no run is named: RUN is empty. If it came from another command, see the error of that command\nUsage: "
+	for args, says := range map[string]string{
+		"runs show ''":                 run,
+		"runs results ''":              run,
+		"runs logs ''":                 run,
+		"runs cancel ''":               run,
+		"runs rerun ''":                run,
+		"runs rerun --failed ''":       run,
+		"runs artifacts list ''":       run,
+		"runs artifacts download '' *": run,
+		"debug ''":                     run,
+		"wait ''":                      run,
+		"wait smoke-1 ''":              run,
+		"wait ' '":                     run,
+		"hold '' --for 1h":             "no environment is named: ENVIRONMENT is empty. ",
+		"environments history ''":      "no environment is named: NAME is empty. ",
+		"environments show ''":         "no environment is named: NAME is empty. ",
+		"triggers show ''":             "no trigger is named: NAME is empty. ",
+		"tests show ''":                "no test is named: NAME is empty. ",
+	} {
+		words := strings.Split(args, " ")
+		if args == "wait ' '" {
+			words = []string{"wait", " "}
+		}
+		for i := range words {
+			words[i] = strings.Trim(words[i], "'")
+		}
+		if log, code := invokeWords(t, words); code != 3 || !strings.Contains(log, says) {
+			t.Errorf("postflight %s: exit code %d, want 3 and %q\n%s", args, code, says, log)
+		}
+	}
+	if log, _ := invokeWords(t, []string{"tests", "list", ""}); !strings.Contains(log, "no server is named") {
+		t.Errorf("a part of a name may be empty: %s", log)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestWhatARunNoLongerWaitsFor(t *testing.T) {
 	awaits(w, "b", "Deployment web has ")
 	w.NamesWorkloads(staging)
 	w.Runs("b")
-	w.Ready(strict, "True", "Watching", "Its spec.ready has no effect")
+	w.Ready(strict, "True", "Warning", "Its spec.ready has no effect")
 }
 
 // asksForVersions lets the pods of runs ask before their tests, which may be repeated.

@@ -27,7 +27,7 @@ func setReady(t *v1alpha1.Trigger, o observed) {
 	ready := readyOf(t, o)
 	for _, warning := range []string{o.anyType, job.ScriptWarning(t)} {
 		if warning != "" && ready.Status == metav1.ConditionTrue {
-			ready.Message += " " + warning
+			ready.Reason, ready.Message = v1alpha1.ReasonWarning, ready.Message+" "+warning
 		}
 	}
 	ready.ObservedGeneration = t.Generation
@@ -68,7 +68,7 @@ func readyOf(t *v1alpha1.Trigger, o observed) metav1.Condition {
 	case t.Spec.Schedule != nil && t.Spec.Schedule.Only:
 		return reconcile.Ready("Scheduled", "The Trigger waits for the times of its schedule, and matches no notification.")
 	case lifecycle.WaitsForNothing(t, o.environment):
-		return reconcile.Ready("Watching", fmt.Sprintf(
+		return reconcile.Ready(v1alpha1.ReasonWarning, fmt.Sprintf(
 			"The Trigger waits for notifications. Its spec.ready has no effect: name the workloads of the Environment %q in its spec, or set "+
 				"ready.http.", o.environment.Name))
 	default:

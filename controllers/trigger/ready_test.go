@@ -17,7 +17,8 @@ func TestReadyWarnsOfScripts(t *testing.T) {
 		tr.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "test", Command: []string{"sh", "-c", script}}}
 		setReady(tr, observed{environment: &v1alpha1.Environment{}, teams: make([]v1alpha1.Team, 1)})
 		is := meta.FindStatusCondition(tr.Status.Conditions, v1alpha1.ConditionReady)
-		if is.Status != "True" || strings.Contains(is.Message, "$(URL)") != warns {
+		if is.Status != "True" || strings.Contains(is.Message, "$(URL)") != warns ||
+			strings.Contains(v1alpha1.ReadyWarning(tr.Status.Conditions), "$(URL)") != warns {
 			t.Errorf("%s: %s %s", script, is.Status, is.Message)
 		}
 	}

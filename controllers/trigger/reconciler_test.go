@@ -66,7 +66,7 @@ func TestTriggerReady(t *testing.T) {
 		w.Change(o, func(client.Object) { o.Spec.Match.Expression = "true" })
 		w.Ready(o, "True", "Watching", "")
 		w.Create(build.Environment("nowhere"))
-		w.Ready(cases["Environment"].trigger, "True", "Watching", "")
+		w.Ready(cases["Environment"].trigger, "True", "Warning", "")
 		w.Delete(build.Environment("nowhere"))
 		w.Ready(cases["Environment"].trigger, "False", "EnvironmentMissing", "")
 	})
@@ -109,14 +109,14 @@ func TestOtherEnvironments(t *testing.T) {
 	untyped, typed, prod := build.Trigger("untyped"), build.Trigger("typed"), build.Environment("prod")
 	typed.Spec.Match.DeploymentTypes = []string{"staging"}
 	w.Create(untyped, typed)
+	const waits = "The Trigger waits for notifications."
 	says := func(tr *v1alpha1.Trigger, message string) {
 		t.Helper()
 		w.Await(tr.Name+" is Ready with "+message, tr, func() bool {
 			c := meta.FindStatusCondition(tr.Status.Conditions, v1alpha1.ConditionReady)
-			return c != nil && c.Status == metav1.ConditionTrue && c.Message == message
+			return c != nil && c.Status == metav1.ConditionTrue && c.Message == message && (c.Reason == "Warning") == (message != waits)
 		})
 	}
-	const waits = "The Trigger waits for notifications."
 	says(untyped, waits)
 	says(typed, waits)
 	w.Create(prod)

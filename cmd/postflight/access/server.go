@@ -40,7 +40,7 @@ func (s *Server) AddOwnFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "base URL of the server; default: $POSTFLIGHT_URL")
 	cmd.Flags().StringVar(&s.team, "team", "",
 		"name of the Team, or TEAM/TRUSTPOLICY, for a token that does not say whose it is; default: $POSTFLIGHT_TEAM")
-	cmd.Flags().DurationVar(&s.patience, "patience", 2*time.Minute, "how long to retry while the server is unavailable or overloaded")
+	cli.DurationVar(cmd.Flags(), &s.patience, "patience", 2*time.Minute, "how long to retry while the server is unavailable or overloaded")
 }
 
 // Command returns the RunE of a command that talks to the server.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -55,11 +56,38 @@ func wrapCommands(cmd *cobra.Command) {
 // withUsage adds to the error of wrong arguments what to write instead.
 func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
+		err := check(cmd, args)
+		if err == nil {
+			err = emptyName(cmd, args)
+		}
+		if err != nil {
 			return fmt.Errorf("%w\nUsage: %s\nSee '%s --help'", err, cmd.UseLine(), cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+// emptyName refuses an empty argument where the usage has a name: the server would take it for another path.
+func emptyName(cmd *cobra.Command, args []string) error {
+	placeholders := strings.Fields(cmd.Use)[1:]
+	for i, arg := range args {
+		if i >= len(placeholders) || strings.TrimLeft(placeholders[i], "[(-") != placeholders[i] {
+			return nil
+		}
+		placeholder, repeated := strings.CutSuffix(placeholders[i], "...")
+		if repeated {
+			placeholders = append(placeholders, placeholders[i])
+		}
+		if strings.TrimSpace(arg) != "" {
+			continue
+		}
+		noun := strings.ToLower(placeholder)
+		if placeholder == "NAME" {
+			noun = strings.TrimSuffix(cmd.Parent().Name(), "s")
+		}
+		return fmt.Errorf("no %s is named: %s is empty. If it came from another command, see the error of that command", noun, placeholder)
+	}
+	return nil
 }
 
 // noArguments refuses the arguments of a group, as cobra does for the root.

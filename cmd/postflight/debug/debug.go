@@ -62,7 +62,7 @@ retention.ttlAfterFinished and keepFailedPods of the Trigger.`,
 		RunE:    o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	f := cmd.Flags()
-	f.DurationVar(&o.For, "for", 30*time.Minute, "how long, from 1m to 24h")
+	cli.DurationVar(f, &o.For, "for", 30*time.Minute, "how long, from 1m to 24h")
 	f.StringVarP(&o.Container, "container", "c", "", "container that waits; default: the one that failed")
 	f.StringVar(&o.Image, "image", "", "image of that container; default: its own, which needs the command sleep")
 	f.BoolVar(&o.WithoutInputs, "without-inputs", false, "do not download the input files again: the links of an old run have expired")

@@ -51,7 +51,7 @@ type WaitOptions struct {
 func (o *WaitOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.Follow, "follow", false,
 		"if a run is superseded, take the result of the newer deployment: 0 then says nothing about this commit, so do not promote it")
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
+	cli.DurationVar(cmd.Flags(), &o.Timeout, "timeout", 2*time.Hour, "how long to wait for all runs")
 	cmd.Flags().StringVar(&o.Summary, "summary", "", "append a summary of the runs in Markdown to this `file`, such as $GITHUB_STEP_SUMMARY")
 	o.AddJUnitFlag(cmd)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // longest bounds a hold, because a forgotten hold stops all tests of the Environment.
@@ -38,7 +39,7 @@ func New() *cobra.Command {
 and their messages say until when, why, and who holds the Environment. Runs that have started continue. Newer deployments still
 supersede older ones, so that after the hold only the newest is tested.
 
-The hold ends by itself after --for, at most 7 days (168h), or with --release. The queue then continues in its order. Another hold
+The hold ends by itself after --for, at most 7d, or with --release. The queue then continues in its order. Another hold
 replaces the first, to prolong or to shorten it.
 
 It talks to the cluster of the kubeconfig, where you need the right to change the Environment.`,
@@ -51,7 +52,7 @@ It talks to the cluster of the kubeconfig, where you need the right to change th
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE:    o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
-	cmd.Flags().DurationVar(&o.For, "for", 0, "how long, e.g. 90m or 24h")
+	cli.DurationVar(cmd.Flags(), &o.For, "for", 0, "how long, e.g. 90m or 3d")
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "why; every run that waits shows it")
 	cmd.Flags().BoolVar(&o.Release, "release", false, "end the hold now")
 	cmd.ValidArgsFunction = access.First(o.Complete(access.Environments))
@@ -68,7 +69,7 @@ func (o *Options) check() error {
 	case o.For == 0:
 		return cli.Exitf(cli.ExitTrouble, "say how long: --for 1h. To end a hold: --release")
 	case o.For < time.Second || o.For > longest:
-		return cli.Exitf(cli.ExitTrouble, "--for %s: a hold lasts from 1s to 168h", o.For)
+		return cli.Exitf(cli.ExitTrouble, "--for %s: a hold lasts from 1s to 7d", plaintext.Duration(o.For))
 	case len([]rune(o.Reason)) > maxReason:
 		return cli.Exitf(cli.ExitTrouble, "--reason has %d characters, and at most %d are accepted", len([]rune(o.Reason)), maxReason)
 	default:
@@ -125,6 +126,6 @@ func (o *Options) note(before, after *v1alpha1.Environment) {
 		return
 	}
 	if why := queue.HoldWhy(before); why != "" {
-		o.Console.Note("It was on hold until %s: %s.", queue.HoldEnd(until, now), why)
+		o.Console.Note("It was on hold until %s (%s).", queue.HoldEnd(until, now), why)
 	}
 }

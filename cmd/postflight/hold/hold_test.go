@@ -23,6 +23,8 @@ func TestHold(t *testing.T) {
 				Hold: &v1alpha1.EnvironmentHold{Until: metav1.NewTime(until), Reason: "debugging 812"}},
 		}
 	}
+	unexplained := held(clitest.Noon.Add(time.Hour), "ben")
+	unexplained.Spec.Hold.Reason = ""
 	free := held(clitest.Noon, "")
 	free.Spec.Hold, free.Annotations = nil, map[string]string{"a": "b"}
 	inAnHour := v1alpha1.EnvironmentHold{Until: metav1.NewTime(clitest.Noon.Add(time.Hour)), Reason: "debugging 812"}
@@ -44,11 +46,14 @@ func TestHold(t *testing.T) {
 		},
 		"hold of somebody else": {
 			is: held(clitest.Noon.Add(2*time.Hour), "ben"), options: Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
-			says: []string{"staging is on hold until 13:00 UTC.", "It was on hold until 14:00 UTC: debugging 812, by ben."},
+			says: []string{"staging is on hold until 13:00 UTC.", "It was on hold until 14:00 UTC (debugging 812, by ben)."},
 		},
 		"release": {
 			is: held(clitest.Noon.Add(time.Hour), "ben"), options: Options{Release: true},
-			says: []string{"staging is released, and its queue continues.", "It was on hold until 13:00 UTC: debugging 812, by ben."},
+			says: []string{"staging is released, and its queue continues.", "It was on hold until 13:00 UTC (debugging 812, by ben)."},
+		},
+		"release of one without a reason": {
+			is: unexplained, options: Options{Release: true}, says: []string{"It was on hold until 13:00 UTC (by ben)."},
 		},
 		"release of one that is over": {
 			is: held(clitest.Noon, "ben"), options: Options{Release: true}, says: []string{"staging was not on hold."},
@@ -87,8 +92,8 @@ func TestHoldNeedsAnEnd(t *testing.T) {
 	for args, want := range map[string]string{
 		"staging":                      "say how long: --for 1h. To end a hold: --release",
 		"staging --for 0s":             "say how long",
-		"staging --for -1h":            "a hold lasts from 1s to 168h",
-		"staging --for 169h":           "--for 169h0m0s: a hold lasts from 1s to 168h",
+		"staging --for -1h":            "a hold lasts from 1s to 7d",
+		"staging --for 169h":           "--for 169h: a hold lasts from 1s to 7d",
 		"staging --release --for 1h":   "--release ends a hold now",
 		"staging --release --reason x": "--release ends a hold now",
 		"--for 1h":                     "accepts 1 arg(s), received 0",

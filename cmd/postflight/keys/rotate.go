@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const (
@@ -79,11 +79,11 @@ The new APIKey is called NAME and the time. Keys that expired a week ago are del
 }
 
 func duration(flag, text string) (time.Duration, error) {
-	d, err := model.ParseDuration(text)
-	if err != nil || d == 0 {
+	d, err := plaintext.ParseDuration(text)
+	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%s %q: write it like 90d or 12h", flag, text)
 	}
-	return time.Duration(d), nil
+	return d, nil
 }
 
 // Run shortens the life of earlier keys last: if it fails before, they work as long as they would have.

@@ -53,7 +53,7 @@ func (c *ClusterRuns) rerun(ctx context.Context, id string, attemptOf nextAttemp
 		return nil, err
 	}
 	desired.Name = suite.KnownName(desired, runs)
-	next, err := c.attempt(ctx, desired)
+	next, err := c.attempt(ctx, desired, runs)
 	if err == nil && next == nil {
 		next, err = c.createAttempt(ctx, trigger, s, desired, runs)
 	}
@@ -80,12 +80,12 @@ func find[T any, P interface {
 }
 
 // attempt is the desired one if it exists, and nil if nothing has its name.
-func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+func (c *ClusterRuns) attempt(ctx context.Context, desired *v1alpha1.Suite, runs []*v1alpha1.Suite) (*v1alpha1.Suite, error) {
 	s, err := find[v1alpha1.Suite](ctx, c, "run", desired.Namespace, desired.Name)
 	if s == nil || err != nil {
 		return nil, err
 	}
-	if problem := rerun.NextProblem(s, desired); problem != "" {
+	if problem := rerun.NextProblem(s, desired, runs); problem != "" {
 		return nil, problemError(problem)
 	}
 	return s, nil
@@ -117,7 +117,7 @@ func (c *ClusterRuns) createAttempt(
 	if !apierrors.IsAlreadyExists(err) {
 		return next, c.ExplainError(err, "a run")
 	}
-	next, getErr := c.attempt(ctx, desired)
+	next, getErr := c.attempt(ctx, desired, runs)
 	if next == nil && getErr == nil { // it was deleted meanwhile
 		return nil, c.ExplainError(err, fmt.Sprintf("run %q", desired.Name))
 	}

@@ -45,7 +45,7 @@ func (o *options) addFlags(cmd *cobra.Command, days int) {
 	f := cmd.Flags()
 	f.StringVar(&o.Trigger, "trigger", "", "only runs of the Trigger")
 	f.StringVar(&o.Environment, "environment", "", "only runs in the Environment")
-	f.IntVar(&o.Days, "days", days, "how many days to look back, up to 90")
+	cli.DaysVar(f, &o.Days, "days", days, "how many days to look back, up to 90")
 	_ = cmd.RegisterFlagCompletionFunc("trigger", o.Complete(access.Triggers))
 	_ = cmd.RegisterFlagCompletionFunc("environment", o.Complete(access.Environments))
 	o.AddFlags(cmd)

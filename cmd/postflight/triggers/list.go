@@ -25,7 +25,7 @@ func newList() *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List Triggers, with what each matches and how its last run ended",
 		Long: `Lists Triggers by name, with the branches and deployment types that each matches, whether it works, and the state of its last run.
-Below are the reasons of those that do not work.`,
+Below are the reasons of those that do not work, and warnings.`,
 		Example: `  postflight triggers list -n shop
 
   # Which Triggers do not work, in all namespaces?
@@ -53,8 +53,9 @@ func (o *ListOptions) Run(ctx context.Context) error {
 			return err
 		}
 		for i := range list.Items {
-			if c := readyOf(&list.Items[i]); c.Status == metav1.ConditionFalse {
-				o.Console.Note("%s: %s", list.Items[i].Name, c.Message)
+			conditions := list.Items[i].Status.Conditions
+			if note := v1alpha1.ReadyProblem(conditions) + v1alpha1.ReadyWarning(conditions); note != "" { // it has one of them
+				o.Console.Note("%s: %s", list.Items[i].Name, note)
 			}
 		}
 		return nil

@@ -35,6 +35,10 @@ func TestTriggersList(t *testing.T) {
 		}),
 		trigger("acme", "fresh", func(*v1alpha1.Trigger) {}),
 		trigger("acme", "idle", func(t *v1alpha1.Trigger) { t.Spec.Paused, t.Status.Conditions = true, ready(metav1.ConditionTrue, "") }),
+		trigger("acme", "prod", func(t *v1alpha1.Trigger) {
+			t.Status.Conditions = ready(metav1.ConditionTrue, "It also runs when a deployment to staging is notified.")
+			t.Status.Conditions[0].Reason = v1alpha1.ReasonWarning
+		}),
 		trigger("shop", "other", func(*v1alpha1.Trigger) {}),
 	}
 	c, out, log := clitest.Console()
@@ -52,11 +56,13 @@ func TestTriggersList(t *testing.T) {
 		{"e2e", "staging", "main,!wip/**", "staging", "Ready", "Failed", "60m"},
 		{"fresh", "staging", "-", "-", "-", "-", "60m"},
 		{"idle", "staging", "-", "-", "Paused", "-", "60m"},
+		{"prod", "staging", "-", "-", "Ready", "-", "60m"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	clitest.Contains(t, "standard error", log.String(), "broken: The Environment staging does not exist.")
+	clitest.Contains(t, "standard error", log.String(), "broken: The Environment staging does not exist.",
+		"prod: It also runs when a deployment to staging is notified.")
 	o.AllNamespaces = true
 	out.Reset()
 	if err := o.Run(t.Context()); err != nil {

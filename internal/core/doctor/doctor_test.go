@@ -128,6 +128,9 @@ func TestFindings(t *testing.T) {
 		"a Trigger that does not work": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "Bad glob."}},
 		}}}), Warning, "acme/smoke does not work: Bad glob."},
+		"a Trigger that works, but": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonWarning, Message: "It also runs."}},
+		}}}), Warning, "The Trigger acme/smoke may not do what you want: It also runs."},
 		"an Environment whose workloads are not known": {Environments([]v1alpha1.Environment{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging"}, Status: v1alpha1.EnvironmentStatus{
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop in namespace acme."}},
 		}}}), Warning, "The workloads of the Environment acme/staging are not known: There is no Deployment shop in namespace acme."},

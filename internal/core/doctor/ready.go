@@ -42,12 +42,15 @@ func Quarantines(quarantines []v1alpha1.Quarantine) []Finding {
 	})
 }
 
-// Triggers names those that cannot match, and those whose schedule started no run the last time.
+// Triggers names those that cannot match, those with a warning, and those whose schedule started no run the last time.
 func Triggers(triggers []v1alpha1.Trigger) []Finding {
 	return each(checkTriggers, triggers, func(t *v1alpha1.Trigger) string {
 		problem := unready("The Trigger %s does not work: %s", &t.ObjectMeta, t.Status.Conditions)
 		if s := t.Status.Schedule; problem == "" && s != nil && s.Message != "" {
 			return fmt.Sprintf("The schedule of the Trigger %s/%s did not start all runs the last time: %s", t.Namespace, t.Name, s.Message)
+		}
+		if w := v1alpha1.ReadyWarning(t.Status.Conditions); w != "" {
+			return fmt.Sprintf("The Trigger %s/%s may not do what you want: %s", t.Namespace, t.Name, w)
 		}
 		return problem
 	})

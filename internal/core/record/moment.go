@@ -2,8 +2,6 @@ package record
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -41,10 +39,6 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 const maxDays = 36_500
 
 func ago(text string) (time.Duration, bool) {
-	if days, isDays := strings.CutSuffix(text, "d"); isDays {
-		n, err := strconv.Atoi(days)
-		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n <= maxDays
-	}
-	d, err := time.ParseDuration(text)
+	d, err := plaintext.ParseDuration(text)
 	return d, err == nil && d >= 0 && d <= maxDays*24*time.Hour
 }

@@ -71,7 +71,7 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		}
 	}
 	if h.Runs > 0 {
-		h.PassRate, h.Passed = fmt.Sprintf("%d%%", 100*passed/h.Runs), plaintext.Share(passed, h.Runs, "run")
+		h.PassRate, h.Passed = plaintext.Percent(passed, h.Runs), plaintext.Share(passed, h.Runs, "run")
 	}
 	if len(took) > 0 {
 		slices.Sort(took)

@@ -20,6 +20,7 @@ type Trigger struct {
 	Class    string // its TriggerClass; may be empty
 	Paused   bool
 	Problem  string // why it cannot match; empty if it can
+	Warning  string // why it may not do what its author wants; may be empty
 	Matches  []Condition
 	Schedule *Schedule // nil: it has none
 	Timeout  string
@@ -75,6 +76,7 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 		Name: t.Name, Namespace: t.Namespace, Environment: t.Spec.Environment, Class: t.Spec.TriggerClassName, Paused: t.Spec.Paused,
 		Matches: conditionsOf(t.Spec.Match), Schedule: scheduleOf(t), Timeout: Duration(t.RunTimeout()),
 		Queued: t.Status.QueuedSuites, Active: t.Status.ActiveSuites, History: HistoryOf(runs, now), State: NoRun,
+		Warning: v1alpha1.ReadyWarning(t.Status.Conditions),
 	}
 	if v.Schedule != nil && t.Spec.Schedule.Only {
 		v.Matches = append([]Condition{{"notifications", []string{"none, only the schedule"}}}, v.Matches...)

@@ -253,8 +253,18 @@ func TestTriggersThatDoNotWork(t *testing.T) {
 			if diff := cmp.Diff(tc.board, board); diff != "" {
 				t.Errorf("%s: on the board: %s", tc.reason, diff)
 			}
-			if got := view.TriggersOf(triggers, tc.runs, now)[0].State.Label; got != tc.list {
-				t.Errorf("%s: in the list: %s, want %s", tc.reason, got, tc.list)
+			if got := view.TriggersOf(triggers, tc.runs, now)[0]; got.State.Label != tc.list || got.Warning != "" {
+				t.Errorf("%s: in the list: %s %s, want %s", tc.reason, got.State.Label, got.Warning, tc.list)
+			}
+			for i := range triggers[0].Status.Conditions {
+				triggers[0].Status.Conditions[i].Reason = v1alpha1.ReasonWarning
+			}
+			want := ""
+			if len(tc.ready) > 0 && tc.ready[0].Status == metav1.ConditionTrue {
+				want = tc.ready[0].Message
+			}
+			if got := view.TriggersOf(triggers, tc.runs, now)[0].Warning; got != want {
+				t.Errorf("the list warns: %q, want %q", got, want)
 			}
 		})
 	}

@@ -33,7 +33,8 @@ type rerunRequest struct {
 	ended      *v1alpha1.Suite
 	trigger    *v1alpha1.Trigger
 	desired    *v1alpha1.Suite
-	next       *v1alpha1.Suite // that exists
+	known      []*v1alpha1.Suite // other attempts
+	next       *v1alpha1.Suite   // that exists
 }
 
 func (r *rerunRequest) prepare(ctx context.Context, run string) (err error) {
@@ -72,13 +73,12 @@ func (r *rerunRequest) findTrigger(ctx context.Context) (*v1alpha1.Trigger, erro
 }
 
 // findNext lets a request that is sent again get the same answer.
-func (r *rerunRequest) findNext(ctx context.Context) error {
+func (r *rerunRequest) findNext(ctx context.Context) (err error) {
 	key := index.RunKey(r.trigger.UID, r.ended.Spec.Environment, r.ended.Spec.Deployment.SHA)
-	known, err := index.Suites(ctx, r.Cache, r.namespace, index.Run, key)
-	if err != nil {
+	if r.known, err = index.Suites(ctx, r.Cache, r.namespace, index.Run, key); err != nil {
 		return err
 	}
-	r.desired.Name = suite.KnownName(r.desired, known)
+	r.desired.Name = suite.KnownName(r.desired, r.known)
 	next := &v1alpha1.Suite{}
 	err = r.Live.Get(ctx, client.ObjectKeyFromObject(r.desired), next)
 	if apierror.NotFound(err) {
@@ -164,7 +164,7 @@ func (r *rerunRequest) placeOf(ctx context.Context, environment string) (runs []
 
 // accept checks that what has the name is the next attempt.
 func (r *rerunRequest) accept(next *v1alpha1.Suite) error {
-	if problem := rerun.NextProblem(next, r.desired); problem != "" {
+	if problem := rerun.NextProblem(next, r.desired, r.known); problem != "" {
 		return rejectedError(problem)
 	}
 	r.next = next

@@ -64,14 +64,53 @@ func TestNextFailed(t *testing.T) {
 		t.Errorf("no Trigger: %q", problem)
 	}
 	// The name of the attempt is the same, whatever it runs.
-	if problem := rerun.NextProblem(next, whole); !strings.Contains(problem, "only the failed tests of r1") {
+	if problem := rerun.NextProblem(next, whole, nil); !strings.Contains(problem, "only the failed tests of r1") {
 		t.Errorf("all tests while only the failed ones run: %q", problem)
 	}
-	if problem := rerun.NextProblem(whole, next); !strings.Contains(problem, "repeats all tests") {
+	if problem := rerun.NextProblem(whole, next, nil); !strings.Contains(problem, "repeats all tests") {
 		t.Errorf("the failed tests while all run: %q", problem)
 	}
 	if again := suite.Rerun(next, "uid-smoke", 3, "request"); again.Spec.OnlyFailedOf != nil {
 		t.Error("another attempt of a partial run does not run all tests")
+	}
+}
+
+// TestNextProblemNamesTheNewest: who asks for another attempt of an old run is led to the newest one at once, with the same question.
+func TestNextProblemNamesTheNewest(t *testing.T) {
+	attempt := func(n int32) func(*v1alpha1.Suite) { return func(s *v1alpha1.Suite) { s.Spec.Attempt = n } }
+	ended := inState(v1alpha1.Failed(""))
+	first := failedRun("r1", 0, "ppff", commit("a"), attempt(1))
+	second := failedRun("r2", 60, "ppff", commit("a"), attempt(2))
+	partial := failedRun("r2", 60, "pf", commit("a"), attempt(2), onlyFailedOf(first))
+	all, failed := aSuite("r2", 60, commit("a"), attempt(2)), aSuite("r2", 60, commit("a"), attempt(2), onlyFailedOf(first))
+	third := failedRun("r3", 120, "ppff", commit("a"), attempt(3))
+	for name, tc := range map[string]struct {
+		existing, desired *v1alpha1.Suite
+		known             []*v1alpha1.Suite
+		want              string
+	}{
+		"the next is the newest": {second, failed, []*v1alpha1.Suite{first, second},
+			"The next attempt, r2, repeated all tests, and ended as Failed. Rerun that one: postflight runs rerun --failed r2 -n demo"},
+		"none else is known": {second, failed, nil,
+			"The next attempt, r2, repeated all tests, and ended as Failed. Rerun that one: postflight runs rerun --failed r2 -n demo"},
+		"a third failed": {second, failed, []*v1alpha1.Suite{third, first, second},
+			"The next attempt, r2, repeated all tests, and ended as Failed. Rerun the newest one: postflight runs rerun --failed r3 -n demo"},
+		"all tests are wanted": {partial, all, []*v1alpha1.Suite{first, partial, third},
+			"The next attempt, r2, repeated only the failed tests of r1, and ended as Failed. Rerun the newest one: postflight runs rerun r3 -n demo"},
+		"the newest continues": {second, failed, []*v1alpha1.Suite{second, aSuite("r3", 120, commit("a"), attempt(3), inState(v1alpha1.Running("")))},
+			"The newest attempt is r3. The run r3 has not ended. Wait for its end, or cancel it."},
+		"the newest passed": {second, failed, []*v1alpha1.Suite{second, aSuite("r3", 120, commit("a"), attempt(3), inState(v1alpha1.Passed("")))},
+			"The newest attempt is r3. No test of the run r3 is to be repeated: it passed."},
+		"attempts of others": {second, failed, []*v1alpha1.Suite{aSuite("b", 120, commit("b"), attempt(3), ended),
+			aSuite("c", 120, commit("a"), attempt(3), ended, inEnvironment("production")),
+			aSuite("d", 120, commit("a"), attempt(3), ended, func(s *v1alpha1.Suite) { s.Spec.Trigger.UID = "other" })},
+			"The next attempt, r2, repeated all tests, and ended as Failed. Rerun that one: postflight runs rerun --failed r2 -n demo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rerun.NextProblem(tc.existing, tc.desired, tc.known); got != tc.want {
+				t.Errorf("%q\nwant %q", got, tc.want)
+			}
+		})
 	}
 }
 

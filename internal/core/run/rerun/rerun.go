@@ -41,8 +41,9 @@ func UnfinishedProblem(s *v1alpha1.Suite) string {
 	return fmt.Sprintf("The run %s has not ended. Wait for its end, or cancel it.", s.Name)
 }
 
-// NextProblem returns why a Suite with the name of the desired attempt is not that attempt, as a sentence, or "".
-func NextProblem(existing, desired *v1alpha1.Suite) string {
+// NextProblem returns why a Suite with the name of the desired attempt is not that attempt, as a sentence, or "". Later attempts are among
+// the known runs.
+func NextProblem(existing, desired *v1alpha1.Suite, known []*v1alpha1.Suite) string {
 	switch {
 	case !suite.SameRun(existing, desired):
 		return fmt.Sprintf("The name %s belongs to a Suite that is not an attempt of this run. Delete that Suite, and send the request again.",
@@ -55,14 +56,36 @@ func NextProblem(existing, desired *v1alpha1.Suite) string {
 		return fmt.Sprintf("The next attempt, %s, has not ended, and repeats %s. Wait for its end, or cancel it.", existing.Name,
 			whichTests(existing))
 	default:
-		return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun that one: %s",
-			existing.Name, whichTests(existing), existing.State(), Command(existing))
+		return rerunNewest(existing, desired, known)
 	}
+}
+
+// rerunNewest leads to the newest attempt, with the question that was asked.
+func rerunNewest(existing, desired *v1alpha1.Suite, known []*v1alpha1.Suite) string {
+	newest, which, command := existing, "that one", Command
+	for _, s := range known {
+		if suite.SameAttempts(s, existing) && s.Spec.Attempt > newest.Spec.Attempt {
+			newest, which = s, "the newest one"
+		}
+	}
+	problem := UnfinishedProblem(newest)
+	if desired.Spec.OnlyFailedOf != nil {
+		problem, command = FailedProblem(newest), failedCommand
+	}
+	if problem != "" {
+		return fmt.Sprintf("The newest attempt is %s. %s", newest.Name, problem)
+	}
+	return fmt.Sprintf("The next attempt, %s, repeated %s, and ended as %s. Rerun %s: %s",
+		existing.Name, whichTests(existing), existing.State(), which, command(newest))
 }
 
 // Command reruns all tests of a run.
 func Command(s *v1alpha1.Suite) string {
 	return fmt.Sprintf("postflight runs rerun %s -n %s", s.Name, s.Namespace)
+}
+
+func failedCommand(s *v1alpha1.Suite) string {
+	return fmt.Sprintf("postflight runs rerun --failed %s -n %s", s.Name, s.Namespace)
 }
 
 func whichTests(s *v1alpha1.Suite) string {

@@ -90,10 +90,13 @@ func New(r Request) *v1alpha1.Suite {
 
 // SameRun reports whether an existing Suite with the desired one's name is the same run.
 func SameRun(existing, desired *v1alpha1.Suite) bool {
-	return existing.Spec.Trigger.UID == desired.Spec.Trigger.UID &&
-		existing.Spec.Environment == desired.Spec.Environment &&
-		existing.Spec.Attempt == desired.Spec.Attempt &&
-		(commit.Of(existing.Spec.Deployment).Same(commit.Of(desired.Spec.Deployment)) || sameKey(existing, desired))
+	return existing.Spec.Attempt == desired.Spec.Attempt && SameAttempts(existing, desired)
+}
+
+// SameAttempts reports whether two runs are attempts of the same Trigger, Environment and commit.
+func SameAttempts(a, b *v1alpha1.Suite) bool {
+	return a.Spec.Trigger.UID == b.Spec.Trigger.UID && a.Spec.Environment == b.Spec.Environment &&
+		(commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment)) || sameKey(a, b))
 }
 
 // OtherRevision reports whether a Suite with the desired one's name tests the same text of another repository: earlier versions did not

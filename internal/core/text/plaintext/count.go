@@ -2,6 +2,7 @@ package plaintext
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -23,4 +24,20 @@ func Alternatives(words []string) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Percent writes a share as a whole percentage, rounded half up. It never says all or none of what is almost all or none.
+func Percent(part, all int) string {
+	if all <= 0 {
+		return "–"
+	}
+	p := 100 * float64(part) / float64(all)
+	switch {
+	case part > 0 && p < 1:
+		return fmt.Sprintf("%.1f%%", max(p, .1))
+	case part < all && p >= 99:
+		return fmt.Sprintf("%.1f%%", min(p, 99.9))
+	default:
+		return fmt.Sprintf("%.0f%%", math.Floor(p+.5))
+	}
 }

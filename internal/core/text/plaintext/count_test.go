@@ -19,3 +19,16 @@ func TestCountAndAlternatives(t *testing.T) {
 		}
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for want, shares := range map[string][][2]int{
+		"–": {{0, 0}}, "0%": {{0, 7}}, "100%": {{7, 7}}, "67%": {{4, 6}}, "33%": {{2, 6}}, "13%": {{1, 8}}, "63%": {{5, 8}}, "50%": {{1, 2}},
+		"0.5%": {{1, 200}}, "0.1%": {{1, 10000}}, "99.9%": {{9999, 10000}, {999, 1000}}, "99.5%": {{199, 200}},
+	} {
+		for _, s := range shares {
+			if got := plaintext.Percent(s[0], s[1]); got != want {
+				t.Errorf("%d of %d: %s, want %s", s[0], s[1], got, want)
+			}
+		}
+	}
+}

@@ -90,7 +90,7 @@ func leadOf(insights httpapi.Insights) view.Lead {
 	case p.Passed == 0:
 		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("None of %s passed", plaintext.Count(all, "run"))}
 	case p.Passed < all:
-		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("%s of %d runs passed", percentOf(p.Passed, all), all)}
+		lead = view.Lead{Key: "failed", Text: fmt.Sprintf("%s of %d runs passed", plaintext.Percent(p.Passed, all), all)}
 	}
 	lead.Text += beforeSentence(insights) + "."
 	if p.Repeated > 0 {
@@ -134,7 +134,7 @@ func figuresOf(insights httpapi.Insights) []Figure {
 	p, before := insights.Period, cmp.Or(insights.Before, &httpapi.InsightsPeriod{})
 	passed := Figure{Name: "Passed", Value: "–"}
 	if all := verdicts(p); all > 0 {
-		passed.Value, passed.Note = ratePercent(p.Passed, all), plaintext.Share(p.Passed, all, "run")
+		passed.Value, passed.Note = plaintext.Percent(p.Passed, all), plaintext.Share(p.Passed, all, "run")
 	}
 	if verdicts(p) > 0 && verdicts(*before) > 0 {
 		passed.Change = pointsChange(passPoints(insights))
@@ -153,18 +153,6 @@ func figuresOf(insights httpapi.Insights) []Figure {
 
 func median(q httpapi.Quantiles) float64 { return q.Median }
 func p95(q httpapi.Quantiles) float64    { return q.P95 }
-
-// ratePercent has a decimal, by which teams see a small change.
-func ratePercent(n, total int) string {
-	text := fmt.Sprintf("%.1f%%", 100*float64(n)/float64(total))
-	if n < total && text == "100.0%" {
-		return "99.9%"
-	}
-	if n == total {
-		return "100%"
-	}
-	return text
-}
 
 func pointsChange(points float64) *Change {
 	switch {

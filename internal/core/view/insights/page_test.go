@@ -59,7 +59,7 @@ func TestFigures(t *testing.T) {
 	now := httpapi.InsightsPeriod{Passed: 942, Failed: 58, Duration: q(192, 300), Verdict: q(0, 400), Queue: q(3, 48.2)}
 	before := &httpapi.InsightsPeriod{Passed: 931, Failed: 69, Duration: q(183, 300), Verdict: q(0, 431), Queue: q(3, 48)}
 	want := []insights.Figure{
-		{Name: "Passed", Value: "94.2%", Note: "942 of 1000 runs", Change: &insights.Change{"1.1 points more", "better"}},
+		{Name: "Passed", Value: "94%", Note: "942 of 1000 runs", Change: &insights.Change{"1.1 points more", "better"}},
 		{Name: "Tests take, median", Value: "3m 12s", Note: "of 9 runs", Change: &insights.Change{"9s longer", "worse"}},
 		{Name: "From deployment to verdict, p95", Value: "6m 40s", Note: "of 9 runs, with errors", Change: &insights.Change{"31s shorter", "better"}},
 		{Name: "Wait in the queue, p95", Value: "48s", Note: "of 9 runs", Change: &insights.Change{"as before", "same"}},

@@ -187,19 +187,3 @@ func times(n int) string {
 		return fmt.Sprintf("%d times", n)
 	}
 }
-
-// percentOf never says all or none of what is almost all or none.
-func percentOf(n, total int) string {
-	if total <= 0 {
-		return "–"
-	}
-	p := 100 * float64(n) / float64(total)
-	switch {
-	case n > 0 && p < 1:
-		return fmt.Sprintf("%.1f%%", max(p, .1))
-	case n < total && p >= 99:
-		return fmt.Sprintf("%.1f%%", min(p, 99.9))
-	default:
-		return fmt.Sprintf("%.0f%%", p)
-	}
-}

@@ -182,7 +182,7 @@ func testFigures(t httpapi.TestHistory, place httpapi.TestInPlace) []Figure {
 		seen.Note = "place"
 	}
 	return []Figure{
-		{Name: fmt.Sprintf("Failed, %d days", t.Days), Value: percentOf(place.Failed, place.Runs),
+		{Name: fmt.Sprintf("Failed, %d days", t.Days), Value: plaintext.Percent(place.Failed, place.Runs),
 			Note: plaintext.Share(place.Failed, place.Runs, "run")},
 		goes, retried,
 		{Name: "Takes, median", Value: milliseconds(place.MedianMilliseconds)},

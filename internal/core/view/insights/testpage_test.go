@@ -216,8 +216,8 @@ func TestTestRows(t *testing.T) {
 		tags   string
 		share  string
 	}{
-		"It fails":          {"Since when is said in a word.", httpapi.TestStats{Runs: 40, Failed: 9, FailsSince: at(50 * time.Hour), Outcomes: "ppff"}, insights.TestFailing, "fails since Tuesday", "22%"},
-		"It is new":         {"A first failure is news.", httpapi.TestStats{Runs: 40, Failed: 1, FailsSince: at(time.Hour), Outcomes: "pppf"}, insights.TestFailing, "new today", "2%"},
+		"It fails":          {"Since when is said in a word.", httpapi.TestStats{Runs: 40, Failed: 9, FailsSince: at(50 * time.Hour), Outcomes: "ppff"}, insights.TestFailing, "fails since Tuesday", "23%"},
+		"It is new":         {"A first failure is news.", httpapi.TestStats{Runs: 40, Failed: 1, FailsSince: at(time.Hour), Outcomes: "pppf"}, insights.TestFailing, "new today", "3%"},
 		"It comes and goes": {"Flips count.", httpapi.TestStats{Runs: 900, Failed: 2, Flaky: 2, Outcomes: "pfpfp"}, insights.TestUnsure, "comes and goes, repeated twice", "0.2%"},
 		"It does both":      {"Both are said.", httpapi.TestStats{Runs: 9, Failed: 3, FailsSince: at(30 * 24 * time.Hour), Outcomes: "pfpf"}, insights.TestFailing, "fails since 27 Oct, comes and goes", "33%"},
 		"It passes":         {"There is nothing to say.", httpapi.TestStats{Runs: 9, Outcomes: "ppp"}, insights.TestPassing, "", ""},

@@ -56,7 +56,7 @@ func TestRowsOf(tests []httpapi.TestStats, p Period, now time.Time) (rows []Test
 			row.Place = placeName(t.Place)
 		}
 		if t.Failed > 0 {
-			row.Share = percentOf(t.Failed, t.Runs)
+			row.Share = plaintext.Percent(t.Failed, t.Runs)
 		}
 		if t.LastFailedAt != nil {
 			row.LastFailed = view.TimeOf(*t.LastFailedAt, now)
@@ -138,7 +138,7 @@ func endRowsOf(ends []httpapi.InsightsEnd, p Period) (rows []EndRow) {
 		most, all = max(most, e.Runs), all+max(0, e.Runs)
 	}
 	for _, e := range ends {
-		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: percentOf(e.Runs, all), Width: plot.Share(e.Runs, most),
+		row := EndRow{State: view.StateOfReason(e.State), Runs: e.Runs, Share: plaintext.Percent(e.Runs, all), Width: plot.Share(e.Runs, most),
 			Query: p.runsQuery(e.State)}
 		if e.Reason != e.State {
 			row.Why = plaintext.Line(e.Reason, logtext.MaxTestName)
