@@ -59,7 +59,7 @@ retention.ttlAfterFinished and keepFailedPods of the Trigger.`,
   postflight debug smoke-3f9c2k7q5x0a1b2c -n shop --print | kubectl create -f -`,
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
-		RunE:    o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+		RunE:    o.ChangingCommand(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	f := cmd.Flags()
 	f.DurationVar(&o.For, "for", 30*time.Minute, "how long, from 1m to 24h")
@@ -149,9 +149,9 @@ func (o *Options) end(ctx context.Context, run string) error {
 	}
 	return o.Console.Result(map[string]any{"run": run, "namespace": o.Namespace, "ended": found}, func() error {
 		if found {
-			o.Console.Note("The pod %s stops.", p.Name)
+			o.Console.Note("The pod %s %s stops.", p.Name, o.Place())
 		} else {
-			o.Console.Note("There is no pod to debug the run %s.", run)
+			o.Console.Note("There is no pod to debug the run %s %s.", run, o.Place())
 		}
 		return nil
 	})

@@ -39,7 +39,7 @@ func (o *Options) show(s *v1alpha1.Suite, j *batchv1.Job, p *corev1.Pod, existed
 		if existed {
 			what = "was there already, and waits"
 		}
-		o.Console.Note("The pod %s %s, until %s. Open a shell in it:", r.Pod, what, queue.HoldEnd(r.Until, o.Clock.Now()))
+		o.Console.Note("The pod %s %s %s, until %s. Open a shell in it:", r.Pod, o.Place(), what, queue.HoldEnd(r.Until, o.Clock.Now()))
 		o.Console.Note("  %s && \\\n  %s", r.Commands[0], r.Commands[1])
 		o.Console.Note("Beside it, with the tools of another image:\n  %s", r.Commands[2])
 		o.Console.Note("The tests of the run: %s", commandText(r.Tests))
