@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 )
 
 // The pod costs its resources until it ends: a shorter time is no time to look, and who needs longer than a day starts another.
@@ -103,7 +104,7 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	err := o.Client.Get(ctx, client.ObjectKeyFromObject(s), j)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("the Job of the run %s is gone, or there was none, so its pod cannot be copied. "+
-			"Repeat the run: postflight runs rerun %s -n %s", s.Name, s.Name, s.Namespace)
+			"Repeat the run: %s", s.Name, rerun.Command(s))
 	}
 	if err != nil {
 		return o.ExplainError(err, fmt.Sprintf("Job %q", s.Name))

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Result is what the command made, or found.
@@ -90,7 +91,7 @@ func commandText(words []string) string {
 	for i, word := range words {
 		quoted[i] = word
 		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;#~!") {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+			quoted[i] = plaintext.ShellQuote(word)
 		}
 	}
 	return strings.Join(quoted, " ")
