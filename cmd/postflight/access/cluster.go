@@ -27,6 +27,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/cmd/postflight/credential"
 	"github.com/postflight-dev/postflight/internal/core/deployment/triggerclass"
 )
 
@@ -41,6 +42,9 @@ type Cluster struct {
 	Clock  clock.PassiveClock
 
 	elsewhere string // a sentence after an error: how to ask the server
+
+	sender *credential.Credential // as whom the server named the namespace; nil: it did not
+	key    string                 // namespace/name of the sender's APIKey
 }
 
 func (c *Cluster) AddFlags(cmd *cobra.Command) {
@@ -82,7 +86,7 @@ func (c *Cluster) chooseTeam(cmd *cobra.Command, patience time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("the namespace of your team is not known: %w. To name one, add -n NAMESPACE", err)
 	}
-	c.Namespace = who.Namespace
+	c.Namespace, c.sender, c.key = who.Namespace, s.Sender, who.Sender.Name
 	return nil
 }
 
@@ -180,6 +184,14 @@ func (c *Cluster) WarnUnowned(ctx context.Context, then string) {
 func (c *Cluster) Scope(all bool) string {
 	if all {
 		return "in any namespace"
+	}
+	return c.Place()
+}
+
+// Place completes a sentence with where a command acts.
+func (c *Cluster) Place() string {
+	if c.Context != "" {
+		return fmt.Sprintf("in the namespace %s of the context %s", c.Namespace, c.Context)
 	}
 	return "in the namespace " + c.Namespace
 }

@@ -12,6 +12,10 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 )
 
+// TwoWays is the help about a Way.
+const TwoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and with
+-n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig. If there is none, -n asks the server, too.`
+
 // Way is the server or the cluster: a flag that belongs to one of them decides, or else the environment.
 type Way struct {
 	Server  Server

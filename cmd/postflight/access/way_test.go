@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/debug"
@@ -26,10 +27,14 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 	"github.com/postflight-dev/postflight/cmd/postflight/triggers"
+	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/test/clitest"
 )
 
-var program = clitest.Program{runs.New, environments.New, gate.NewNotify, gate.NewWait}
+var (
+	program  = clitest.Program{runs.New, environments.New, gate.NewNotify, gate.NewWait}
+	changing = clitest.Program{hold.New, debug.New, keys.New}
+)
 
 // TestWays: a flag decides, or else POSTFLIGHT_URL.
 func TestWays(t *testing.T) {
@@ -98,6 +103,74 @@ func TestTeamOfTheKey(t *testing.T) {
 	all.Expect(t, cli.ExitFailed, nil, []string{"the namespace of your team is not known: there is no credential", "add -n NAMESPACE"}, "keys", "list")
 }
 
+// TestOnlyTheClusterOfTheServerIsChanged: the server names the namespace, and the kubeconfig may lead to another cluster that has one of the
+// same name.
+func TestOnlyTheClusterOfTheServerIsChanged(t *testing.T) {
+	key := func(value string) any {
+		return v1alpha1.APIKey{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "APIKey"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "ci"}, Spec: v1alpha1.APIKeySpec{SHA256: apikey.Digest(value)}}
+	}
+	keys := schema.GroupResource{Group: "postflight.dev", Resource: "apikeys"}
+	cases := map[string]struct {
+		status int
+		answer any
+		flags  string
+		says   string // "": the command reaches the cluster
+	}{
+		"the same key":                {http.StatusOK, key("qawolf_0123456789abcdef"), "", ""},
+		"another key of its name":     {http.StatusOK, key("qawolf_of_another_cluster"), "", "the APIKey acme/ci there has another key"},
+		"no such key":                 {http.StatusNotFound, apierrors.NewNotFound(keys, "ci").Status(), "", "there is no APIKey acme/ci there"},
+		"no right to read keys":       {http.StatusForbidden, apierrors.NewForbidden(keys, "ci", nil).Status(), "", "the APIKey acme/ci there cannot be read"},
+		"a namespace that you choose": {http.StatusNotFound, nil, "-n acme", ""},
+		"a context that you choose":   {http.StatusNotFound, nil, "--context c", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var changes int
+			startCluster(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet && r.URL.Path == "/apis/postflight.dev/v1alpha1/namespaces/acme/apikeys/ci" {
+					clitest.Reply(w, tc.status, tc.answer)
+					return
+				}
+				changes++
+				clitest.Reply(w, http.StatusNotFound, apierrors.NewNotFound(schema.GroupResource{Resource: "x"}, "x").Status())
+			})
+			(&clitest.API{Namespace: "acme"}).Start(t)
+			for _, args := range []string{"hold staging --for 1h", "hold staging --release", "debug smoke-1", "debug smoke-1 --end",
+				"keys create new", "keys revoke old", "keys rotate ci --secret s"} {
+				changes = 0
+				_, log, code := changing.Invoke(t, strings.Fields(args+" "+tc.flags)...)
+				refused := strings.Contains(log, "add -n acme") && strings.Contains(log, "--context") && strings.Contains(log, tc.says)
+				if refused && code != cli.ExitFailed || refused != (tc.says != "") || (changes > 0) != (tc.says == "") {
+					t.Errorf("%s: exit code %d after %d requests:\n%s", args, code, changes, log)
+				}
+			}
+		})
+	}
+}
+
+func TestPlace(t *testing.T) {
+	for flag, want := range map[string]string{"": "in the namespace shop", "prod": "in the namespace shop of the context prod"} {
+		c := access.Cluster{Namespace: "shop", Context: flag}
+		if got := c.Place(); got != want || c.Scope(false) != want {
+			t.Errorf("--context %q: %q, %q", flag, got, c.Scope(false))
+		}
+	}
+}
+
+// TestOnlyAKeyShowsTheCluster: the cluster cannot be compared with what a token says.
+func TestOnlyAKeyShowsTheCluster(t *testing.T) {
+	startCluster(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s", r.Method, r.URL) })
+	clitest.Credentials(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		clitest.Reply(w, http.StatusOK, httpapi.WhoAmI{Team: "acme", Namespace: "acme", Actions: []string{},
+			Sender: httpapi.Sender{Kind: "token", Name: "acme/gitlab"}})
+	})
+	t.Setenv("POSTFLIGHT_ALLOW_HTTP", "1")
+	t.Setenv("POSTFLIGHT_API_KEY", "")
+	t.Setenv("POSTFLIGHT_ID_TOKEN", clitest.IDToken(time.Now().Add(time.Hour)))
+	changing.Expect(t, cli.ExitFailed, nil, []string{"you sent no API key", "add -n acme"}, "keys", "revoke", "ci")
+}
+
 // TestNamespaceWithoutAKubeconfig: a command that was copied with its namespace asks the server, if the key is of that team.
 func TestNamespaceWithoutAKubeconfig(t *testing.T) {
 	api := &clitest.API{Runs: []httpapi.Run{clitest.Run("smoke-1", clitest.Failed)}, Namespace: "acme"}
@@ -111,26 +184,9 @@ func TestNamespaceWithoutAKubeconfig(t *testing.T) {
 
 // TestNotFoundInTheCluster: who copied a command with a namespace, and has a key, may have meant the server.
 func TestNotFoundInTheCluster(t *testing.T) {
-	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/apis/postflight.dev/v1alpha1":
-			clitest.Reply(w, http.StatusOK, metav1.APIResourceList{GroupVersion: "postflight.dev/v1alpha1", APIResources: []metav1.APIResource{
-				{Name: "suites", SingularName: "suite", Namespaced: true, Kind: "Suite", Verbs: metav1.Verbs{"get"}},
-			}})
-		case "/apis":
-			version := metav1.GroupVersionForDiscovery{GroupVersion: "postflight.dev/v1alpha1", Version: "v1alpha1"}
-			clitest.Reply(w, http.StatusOK, metav1.APIGroupList{Groups: []metav1.APIGroup{
-				{Name: "postflight.dev", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}})
-		default:
-			clitest.Reply(w, http.StatusNotFound, apierrors.NewNotFound(schema.GroupResource{Resource: "suites"}, "smoke-1").Status())
-		}
-	}))
-	t.Cleanup(cluster.Close)
-	config := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(config, []byte(strings.Replace(clitest.Kubeconfig, "http://127.0.0.1:1", cluster.URL, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBECONFIG", config)
+	startCluster(t, func(w http.ResponseWriter, _ *http.Request) {
+		clitest.Reply(w, http.StatusNotFound, apierrors.NewNotFound(schema.GroupResource{Resource: "suites"}, "smoke-1").Status())
+	})
 	for url, says := range map[string]string{
 		"": "with --namespace\n", "http://127.0.0.1:2": "with --namespace. To ask the server of $POSTFLIGHT_URL, leave out -n\n",
 	} {
@@ -220,4 +276,36 @@ func TestMissingNamespace(t *testing.T) {
 	if err := list(k); err != nil {
 		t.Errorf("an empty namespace: %v", err)
 	}
+}
+
+// startCluster sets KUBECONFIG to that of an API server, which discovers its kinds by itself.
+func startCluster(t *testing.T, serve http.HandlerFunc) {
+	t.Helper()
+	resource := func(plural, kind string) metav1.APIResource {
+		return metav1.APIResource{Name: plural, SingularName: strings.ToLower(kind), Namespaced: true, Kind: kind, Verbs: metav1.Verbs{"get"}}
+	}
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/apis/postflight.dev/v1alpha1":
+			clitest.Reply(w, http.StatusOK, metav1.APIResourceList{GroupVersion: "postflight.dev/v1alpha1", APIResources: []metav1.APIResource{
+				resource("suites", "Suite"), resource("environments", "Environment"), resource("apikeys", "APIKey")}})
+		case "/api":
+			clitest.Reply(w, http.StatusOK, metav1.APIVersions{Versions: []string{"v1"}})
+		case "/api/v1":
+			clitest.Reply(w, http.StatusOK, metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{
+				resource("pods", "Pod"), resource("secrets", "Secret")}})
+		case "/apis":
+			version := metav1.GroupVersionForDiscovery{GroupVersion: "postflight.dev/v1alpha1", Version: "v1alpha1"}
+			clitest.Reply(w, http.StatusOK, metav1.APIGroupList{Groups: []metav1.APIGroup{
+				{Name: "postflight.dev", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}})
+		default:
+			serve(w, r)
+		}
+	}))
+	t.Cleanup(cluster.Close)
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(strings.Replace(clitest.Kubeconfig, "http://127.0.0.1:1", cluster.URL, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", config)
 }

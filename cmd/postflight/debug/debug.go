@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 )
 
 // The pod costs its resources until it ends: a shorter time is no time to look, and who needs longer than a day starts another.
@@ -59,7 +60,7 @@ retention.ttlAfterFinished and keepFailedPods of the Trigger.`,
   postflight debug smoke-3f9c2k7q5x0a1b2c -n shop --print | kubectl create -f -`,
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
-		RunE:    o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+		RunE:    o.ChangingCommand(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	f := cmd.Flags()
 	cli.DurationVar(f, &o.For, "for", 30*time.Minute, "how long, from 1m to 24h")
@@ -103,7 +104,7 @@ func (o *Options) Run(ctx context.Context, run string) error {
 	err := o.Client.Get(ctx, client.ObjectKeyFromObject(s), j)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("the Job of the run %s is gone, or there was none, so its pod cannot be copied. "+
-			"Repeat the run: postflight runs rerun %s -n %s", s.Name, s.Name, s.Namespace)
+			"Repeat the run: %s", s.Name, rerun.Command(s))
 	}
 	if err != nil {
 		return o.ExplainError(err, fmt.Sprintf("Job %q", s.Name))
@@ -149,9 +150,9 @@ func (o *Options) end(ctx context.Context, run string) error {
 	}
 	return o.Console.Result(map[string]any{"run": run, "namespace": o.Namespace, "ended": found}, func() error {
 		if found {
-			o.Console.Note("The pod %s stops.", p.Name)
+			o.Console.Note("The pod %s %s stops.", p.Name, o.Place())
 		} else {
-			o.Console.Note("There is no pod to debug the run %s.", run)
+			o.Console.Note("There is no pod to debug the run %s %s.", run, o.Place())
 		}
 		return nil
 	})

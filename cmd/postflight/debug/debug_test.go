@@ -59,14 +59,14 @@ func TestDebug(t *testing.T) {
 		fails   string
 	}{
 		"a run that failed": {"it starts a pod", []client.Object{failed, j, aPodOf("run", corev1.PodFailed)}, Options{}, true, []string{
-			"The pod run-debug is like the one of the run, and its container test waits instead of testing, until 13:00 UTC. Open a shell in it:",
+			"The pod run-debug in the namespace acme is like the one of the run, and its container test waits instead of testing, until 13:00 UTC. Open a shell in it:",
 			"kubectl exec -n acme -it run-debug -c test -- sh", "kubectl debug -n acme -it run-debug --target=test --image=busybox -- sh",
 			`The tests of the run: npm test --grep 'it'\''s here'`, "postflight debug run -n acme --end",
 		}, ""},
 		"a script": {"on one line, it would be another", []client.Object{failed, scripted(aJobOf("run"))}, Options{}, true,
 			[]string{"The tests of the run: a script, which -o json prints as tests"}, ""},
 		"again": {"there is one", []client.Object{failed, j, aDebugPod("run")}, Options{}, true,
-			[]string{"The pod run-debug was there already, and waits, until 12:59 UTC."}, ""},
+			[]string{"The pod run-debug in the namespace acme was there already, and waits, until 12:59 UTC."}, ""},
 		"no pod is left": {"its Job says enough", []client.Object{failed, j}, Options{}, true, []string{"kubectl exec"}, ""},
 		"a run that continues": {"it can be entered", []client.Object{clitest.Suite("run"), j, aPodOf("run", corev1.PodRunning)}, Options{},
 			false,
@@ -83,11 +83,11 @@ func TestDebug(t *testing.T) {
 		"another pod": {"it is not ours", []client.Object{failed, j, foreign}, Options{}, true, nil,
 			"the pod run-debug in the namespace acme is something else"},
 		"print": {"it creates nothing", []client.Object{failed, j}, Options{Print: true}, false, nil, ""},
-		"end":   {"it stops", []client.Object{aDebugPod("run")}, Options{End: true}, false, []string{"The pod run-debug stops."}, ""},
+		"end":   {"it stops", []client.Object{aDebugPod("run")}, Options{End: true}, false, []string{"The pod run-debug in the namespace acme stops."}, ""},
 		"end of nothing": {"it may have ended", []client.Object{failed}, Options{End: true}, false,
-			[]string{"There is no pod to debug the run run."}, ""},
+			[]string{"There is no pod to debug the run run in the namespace acme."}, ""},
 		"end of another": {"it is not ours", []client.Object{foreign}, Options{End: true}, true,
-			[]string{"There is no pod to debug the run run."}, ""},
+			[]string{"There is no pod to debug the run run in the namespace acme."}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []client.Object

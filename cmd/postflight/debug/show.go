@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Result is what the command made, or found.
@@ -39,7 +40,7 @@ func (o *Options) show(s *v1alpha1.Suite, j *batchv1.Job, p *corev1.Pod, existed
 		if existed {
 			what = "was there already, and waits"
 		}
-		o.Console.Note("The pod %s %s, until %s. Open a shell in it:", r.Pod, what, queue.HoldEnd(r.Until, o.Clock.Now()))
+		o.Console.Note("The pod %s %s %s, until %s. Open a shell in it:", r.Pod, o.Place(), what, queue.HoldEnd(r.Until, o.Clock.Now()))
 		o.Console.Note("  %s && \\\n  %s", r.Commands[0], r.Commands[1])
 		o.Console.Note("Beside it, with the tools of another image:\n  %s", r.Commands[2])
 		o.Console.Note("The tests of the run: %s", commandText(r.Tests))
@@ -90,7 +91,7 @@ func commandText(words []string) string {
 	for i, word := range words {
 		quoted[i] = word
 		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;#~!") {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+			quoted[i] = plaintext.ShellQuote(word)
 		}
 	}
 	return strings.Join(quoted, " ")

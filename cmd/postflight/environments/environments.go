@@ -15,9 +15,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and with
--n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig. If there is none, -n asks the server, too.`
-
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:     "environments",
@@ -28,7 +25,7 @@ func New() *cobra.Command {
 Postflight knows it from the notifications of your pipeline, and from the workloads that the Environment names in
 spec.workloads.
 
-` + twoWays,
+` + access.TwoWays,
 		Example: `  # What is deployed in all Environments of the team?
   export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
   postflight environments list

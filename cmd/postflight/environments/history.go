@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/record"
@@ -33,7 +34,7 @@ func newHistory() *cobra.Command {
 works for a deleted Environment, too. The server knows them from the archive, as long as that keeps the records of runs. The cluster knows
 only the last ones.
 
-` + twoWays,
+` + access.TwoWays,
 		Example: `  postflight environments history staging --since 7d
 
   # All commits of acme/shop that were there in November

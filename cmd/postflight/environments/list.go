@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
@@ -25,7 +26,7 @@ func newList() *cobra.Command {
 		Long: `Lists Environments by name, with a line for each repository, and each service of one, that is deployed there. AGE is since
 when, and ROLLOUT whether all workloads run the commit. Below is why Environments are on hold, or have to settle.
 
-` + twoWays,
+` + access.TwoWays,
 		Example: `  postflight environments list
 
   # What is not rolled out?

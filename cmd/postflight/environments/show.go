@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/record"
@@ -28,7 +29,7 @@ func newShow() *cobra.Command {
 With --at, it shows which commits it had at that time, also if it was deleted since. The server knows that from the archive, if there is
 one, and the cluster only for the present and the previous deployment. Times without a zone are in UTC.
 
-` + twoWays,
+` + access.TwoWays,
 		Example: `  postflight environments show staging
 
   # Is it rolled out? For a script

@@ -50,7 +50,7 @@ It talks to the cluster of the kubeconfig, where you need the right to change th
   postflight environments list -n shop`,
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
-		RunE:    o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+		RunE:    o.ChangingCommand(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cli.DurationVar(cmd.Flags(), &o.For, "for", 0, "how long, e.g. 90m or 3d")
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "why; every run that waits shows it")
@@ -114,13 +114,13 @@ func (o *Options) note(before, after *v1alpha1.Environment) {
 	until := before.HeldUntil(now)
 	switch {
 	case !o.Release:
-		o.Console.Note("%s is on hold until %s. Release it earlier: postflight hold %s --release -n %s",
-			after.Name, queue.HoldEnd(after.Spec.Hold.Until.Time, now), after.Name, after.Namespace)
+		o.Console.Note("%s %s is on hold until %s. Release it earlier: postflight hold %s --release -n %s",
+			after.Name, o.Place(), queue.HoldEnd(after.Spec.Hold.Until.Time, now), after.Name, after.Namespace)
 	case until.IsZero():
-		o.Console.Note("%s was not on hold.", after.Name)
+		o.Console.Note("%s %s was not on hold.", after.Name, o.Place())
 		return
 	default:
-		o.Console.Note("%s is released, and its queue continues.", after.Name)
+		o.Console.Note("%s %s is released, and its queue continues.", after.Name, o.Place())
 	}
 	if until.IsZero() {
 		return

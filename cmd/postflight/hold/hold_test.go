@@ -37,7 +37,7 @@ func TestHold(t *testing.T) {
 	}{
 		"hold": {
 			is: free, options: Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
-			says: []string{"staging is on hold until 13:00 UTC. Release it earlier: postflight hold staging --release -n acme"},
+			says: []string{"staging in the namespace acme is on hold until 13:00 UTC. Release it earlier: postflight hold staging --release -n acme"},
 		},
 		"hold for days": {
 			is: free, options: Options{For: 48 * time.Hour},
@@ -46,19 +46,19 @@ func TestHold(t *testing.T) {
 		},
 		"hold of somebody else": {
 			is: held(clitest.Noon.Add(2*time.Hour), "ben"), options: Options{For: time.Hour, Reason: "debugging 812"}, want: &inAnHour, by: "ada",
-			says: []string{"staging is on hold until 13:00 UTC.", "It was on hold until 14:00 UTC (debugging 812, by ben)."},
+			says: []string{"staging in the namespace acme is on hold until 13:00 UTC.", "It was on hold until 14:00 UTC (debugging 812, by ben)."},
 		},
 		"release": {
 			is: held(clitest.Noon.Add(time.Hour), "ben"), options: Options{Release: true},
-			says: []string{"staging is released, and its queue continues.", "It was on hold until 13:00 UTC (debugging 812, by ben)."},
+			says: []string{"staging in the namespace acme is released, and its queue continues.", "It was on hold until 13:00 UTC (debugging 812, by ben)."},
 		},
 		"release of one without a reason": {
 			is: unexplained, options: Options{Release: true}, says: []string{"It was on hold until 13:00 UTC (by ben)."},
 		},
 		"release of one that is over": {
-			is: held(clitest.Noon, "ben"), options: Options{Release: true}, says: []string{"staging was not on hold."},
+			is: held(clitest.Noon, "ben"), options: Options{Release: true}, says: []string{"staging in the namespace acme was not on hold."},
 		},
-		"release of one that is free": {is: free, options: Options{Release: true}, says: []string{"staging was not on hold."}},
+		"release of one that is free": {is: free, options: Options{Release: true}, says: []string{"staging in the namespace acme was not on hold."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			console, _, log := clitest.Console()

@@ -80,7 +80,7 @@ func newCreate() *cobra.Command {
 		if o.DryRun {
 			return o.Offline(create)(cmd, args)
 		}
-		return o.Command(create)(cmd, args)
+		return o.ChangingCommand(create)(cmd, args)
 	}
 	cmd.Flags().StringVar(&o.Description, "description", "", "who uses the key")
 	cmd.Flags().StringVar(&expires, "expires", "", "when the key stops working, e.g. 90d or 12h; default: never")
@@ -183,13 +183,12 @@ func (o *CreateOptions) print(k createdKey) {
 		if o.KeyFile != "" {
 			from = "the key in " + o.KeyFile
 		}
-		o.Console.Note("APIKey %s in the namespace %s has the hash of %s. "+
-			"To see whether it is accepted: kubectl get apikey %s -n %s -o wide",
-			k.Name, k.Namespace, from, k.Name, k.Namespace)
+		o.Console.Note("APIKey %s %s has the hash of %s. To see whether it is accepted: kubectl get apikey %s -n %s -o wide",
+			k.Name, o.Place(), from, k.Name, k.Namespace)
 		return
 	}
-	o.Console.Note("APIKey %s in the namespace %s. The key is shown only this once; "+
-		"keep it as POSTFLIGHT_API_KEY in the secrets of your CI:", k.Name, k.Namespace)
+	o.Console.Note("APIKey %s %s. The key is shown only this once; keep it as POSTFLIGHT_API_KEY in the secrets of your CI:",
+		k.Name, o.Place())
 	fmt.Fprintln(o.Console.Out, k.Key)
 }
 

@@ -200,7 +200,7 @@ func TestKeysRotateWithoutASecret(t *testing.T) {
 }
 
 func TestKeysListAndRevoke(t *testing.T) {
-	c, out, _ := clitest.Console()
+	c, out, log := clitest.Console()
 	expired, suspended := metav1.NewTime(clitest.Noon.Add(-time.Hour)), &v1alpha1.APIKey{ObjectMeta: metav1.ObjectMeta{Namespace: "acme",
 		Name: "b"}}
 	k := clitest.Cluster(c, suspended,
@@ -221,6 +221,7 @@ func TestKeysListAndRevoke(t *testing.T) {
 	if err := (&RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
+	clitest.Contains(t, "standard error", log.String(), "The key a in the namespace acme is refused from now on.")
 	clitest.Fails(t, "revoked twice", (&RevokeOptions{Cluster: k, Suspend: false}).Run(t.Context(), "a"), "there is no APIKey")
 }
 

@@ -28,7 +28,7 @@ func newRevoke() *cobra.Command {
   # Only for now: kubectl patch apikey github --type merge -p '{"spec":{"suspended":false}}' undoes it
   postflight keys revoke github -n acme --suspend`,
 		Args: cobra.ExactArgs(1),
-		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+		RunE: o.ChangingCommand(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cmd.Flags().BoolVar(&o.Suspend, "suspend", false, "suspend the key, which can be undone")
 	cmd.ValidArgsFunction = access.First(o.Complete(access.APIKeys))
@@ -49,7 +49,7 @@ func (o *RevokeOptions) Run(ctx context.Context, name string) error {
 	}
 	revoked := map[string]any{"name": name, "namespace": o.Namespace, "revoked": true, "suspended": o.Suspend}
 	return o.Console.Result(revoked, func() error {
-		o.Console.Note("The key %s is refused from now on.", name)
+		o.Console.Note("The key %s %s is refused from now on.", name, o.Place())
 		return nil
 	})
 }

@@ -65,7 +65,7 @@ The new APIKey is called NAME and the time. Keys that expired a week ago are del
 			}
 			return nil
 		},
-		RunE: o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
+		RunE: o.ChangingCommand(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) }),
 	}
 	cmd.Flags().StringVar(&o.Description, "description", "", "who uses the key")
 	cmd.Flags().StringVar(&o.Secret, "secret", "", "name of the Secret that gets the key, as "+secretKey)
@@ -115,8 +115,8 @@ func (o *RotateOptions) Run(ctx context.Context, name string) error {
 	}
 	result := map[string]any{"name": made.Name, "namespace": o.Namespace, "secret": o.Secret, "expiresAt": made.Spec.ExpiresAt}
 	return o.Console.Result(result, func() error {
-		o.Console.Note("The Secret %s has the key of the APIKey %s, which expires at %s. Earlier keys work until %s at most.",
-			o.Secret, made.Name, made.Spec.ExpiresAt.UTC().Format(time.RFC3339), o.Clock.Now().Add(o.Overlap).UTC().Format(time.RFC3339))
+		o.Console.Note("The Secret %s %s has the key of the APIKey %s, which expires at %s. Earlier keys work until %s at most.",
+			o.Secret, o.Place(), made.Name, made.Spec.ExpiresAt.UTC().Format(time.RFC3339), o.Clock.Now().Add(o.Overlap).UTC().Format(time.RFC3339))
 		return nil
 	})
 }

@@ -132,21 +132,20 @@ func (c *ClusterRuns) checkFailed(ctx context.Context, r rerun.FailedRequest) (e
 	if err != nil {
 		return err
 	}
-	chain, err := rerun.FailedChain(r.Suite, func(name string) (*v1alpha1.Suite, error) {
-		return find[v1alpha1.Suite](ctx, c, "run", r.Suite.Namespace, name)
-	})
-	if err != nil {
-		return err
-	}
 	r.Digest = job.TestsDigest(r.Suite, r.Trigger, r.Environment)
-	for _, s := range chain {
-		j, err := find[batchv1.Job](ctx, c, "Job", s.Namespace, s.Name)
+	getJob := func(name string) (*batchv1.Job, error) {
+		j, err := find[batchv1.Job](ctx, c, "Job", r.Suite.Namespace, name)
 		if apierrors.IsForbidden(err) {
 			r.Digest = ""
-		} else if err != nil {
-			return err
+			return nil, nil
 		}
-		r.Chain = append(r.Chain, rerun.Link{Suite: s, Digest: job.RecordedDigest(j, s)})
+		return j, err
+	}
+	r.Chain, err = rerun.FailedLinks(r.Suite, func(name string) (*v1alpha1.Suite, error) {
+		return find[v1alpha1.Suite](ctx, c, "run", r.Suite.Namespace, name)
+	}, getJob)
+	if err != nil {
+		return err
 	}
 	if problem := rerun.FailedObstacle(r); problem != "" {
 		return problemError(problem)

@@ -15,9 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
-const twoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says; the server also
-knows runs whose Suites were deleted. Otherwise, and with -n, -A, --context or --kubeconfig, it asks the cluster of the
-kubeconfig. If there is none, -n asks the server, too.`
+const twoWays = access.TwoWays + "\nThe server also knows runs whose Suites were deleted."
 
 func New() *cobra.Command {
 	return cli.Group(&cobra.Command{

@@ -44,7 +44,7 @@ func (r *rerunRequest) prepare(ctx context.Context, run string) (err error) {
 	if problem := rerun.UnfinishedProblem(r.ended); problem != "" {
 		return &Error{Kind: RunUnfinished, Message: problem}
 	}
-	if r.trigger, err = r.findTrigger(ctx); err != nil {
+	if r.trigger, err = find[v1alpha1.Trigger](ctx, r.operation, r.ended.Spec.Trigger.Name); err != nil {
 		return err
 	}
 	nextAttempt := rerun.NextAttempt
@@ -63,15 +63,6 @@ func (r *rerunRequest) prepare(ctx context.Context, run string) (err error) {
 	return r.findNext(ctx)
 }
 
-func (r *rerunRequest) findTrigger(ctx context.Context) (*v1alpha1.Trigger, error) {
-	t := &v1alpha1.Trigger{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.ended.Spec.Trigger.Name}, t)
-	if apierror.NotFound(err) {
-		return nil, nil
-	}
-	return t, err
-}
-
 // findNext lets a request that is sent again get the same answer.
 func (r *rerunRequest) findNext(ctx context.Context) (err error) {
 	key := index.RunKey(r.trigger.UID, r.ended.Spec.Environment, r.ended.Spec.Deployment.SHA)
@@ -79,12 +70,8 @@ func (r *rerunRequest) findNext(ctx context.Context) (err error) {
 		return err
 	}
 	r.desired.Name = suite.KnownName(r.desired, r.known)
-	next := &v1alpha1.Suite{}
-	err = r.Live.Get(ctx, client.ObjectKeyFromObject(r.desired), next)
-	if apierror.NotFound(err) {
-		return nil
-	}
-	if err != nil {
+	next, err := find[v1alpha1.Suite](ctx, r.operation, r.desired.Name)
+	if next == nil || err != nil {
 		return err
 	}
 	return r.accept(next)
@@ -118,7 +105,9 @@ func (r *rerunRequest) checkFailed(ctx context.Context, request rerun.FailedRequ
 	}
 	request.Digest = job.TestsDigest(r.desired, request.Trigger, request.Environment)
 	err = r.retrier.do(ctx, func(ctx context.Context) (err error) {
-		request.Chain, err = r.failedLinks(ctx)
+		request.Chain, err = rerun.FailedLinks(r.desired,
+			func(name string) (*v1alpha1.Suite, error) { return find[v1alpha1.Suite](ctx, r.operation, name) },
+			func(name string) (*batchv1.Job, error) { return find[batchv1.Job](ctx, r.operation, name) })
 		return err
 	})
 	if err != nil {
@@ -130,24 +119,16 @@ func (r *rerunRequest) checkFailed(ctx context.Context, request rerun.FailedRequ
 	return nil
 }
 
-// failedLinks lack what the store has.
-func (r *rerunRequest) failedLinks(ctx context.Context) (links []rerun.Link, err error) {
-	chain, err := rerun.FailedChain(r.desired, func(name string) (*v1alpha1.Suite, error) {
-		s := &v1alpha1.Suite{}
-		err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, s)
-		if apierror.NotFound(err) {
-			return nil, nil
-		}
-		return s, err
-	})
-	for _, s := range chain {
-		j := &batchv1.Job{}
-		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), j); apierror.IgnoreNotFound(err) != nil {
-			return nil, err
-		}
-		links = append(links, rerun.Link{Suite: s, Digest: job.RecordedDigest(j, s)})
+// find reads an object of the team. It returns nil if there is none.
+func find[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, o *operation, name string) (P, error) {
+	object := P(new(T))
+	if err := o.Live.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: name}, object); err != nil {
+		return nil, apierror.IgnoreNotFound(err)
 	}
-	return links, err
+	return object, nil
 }
 
 // placeOf also works for an Environment that was deleted.

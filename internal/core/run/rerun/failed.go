@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"maps"
 
+	batchv1 "k8s.io/api/batch/v1"
+
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -110,6 +113,25 @@ func FailedChain(s *v1alpha1.Suite, get func(name string) (*v1alpha1.Suite, erro
 		chain, ref = append(chain, earlier), earlier.Spec.OnlyFailedOf
 	}
 	return chain, nil
+}
+
+// FailedLinks returns the chain of a run with what its Jobs remember of their tests, but without what the store has. get and getJob return
+// nil for what does not exist.
+func FailedLinks(
+	s *v1alpha1.Suite, get func(name string) (*v1alpha1.Suite, error), getJob func(name string) (*batchv1.Job, error),
+) (links []Link, err error) {
+	chain, err := FailedChain(s, get)
+	if err != nil {
+		return nil, err
+	}
+	for _, earlier := range chain {
+		j, err := getJob(earlier.Name)
+		if err != nil {
+			return nil, err
+		}
+		links = append(links, Link{Suite: earlier, Digest: job.RecordedDigest(j, earlier)})
+	}
+	return links, nil
 }
 
 // isAttemptAfter reports whether a run is the attempt after another one, of the same.

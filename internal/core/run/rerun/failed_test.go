@@ -1,6 +1,7 @@
 package rerun_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -260,6 +261,12 @@ func TestFailedObstacle(t *testing.T) {
 	digest := func(then, now string) func(*request) {
 		return func(r *request) { r.Chain[0].Digest, r.Digest = then, now }
 	}
+	workloads := func(r *request) {
+		r.Environment = anEnvironment()
+		r.Environment.Spec.Workloads = []v1alpha1.Workload{{Kind: "Deployment", Name: "shop"}}
+	}
+	tested := func(r *request) { r.Chain[0].Suite.Status.UnderTest = &v1alpha1.UnderTest{Workloads: shop} }
+	unread := func(r *request) { r.Chain[0].Suite.Status.UnderTest = &v1alpha1.UnderTest{} }
 	for name, tc := range map[string]struct {
 		reason string
 		change []func(*request)
@@ -276,7 +283,7 @@ func TestFailedObstacle(t *testing.T) {
 		"exit codes decide":        {"no report does", []func(*request){trigger(undecided)}, "reports of its tests decide"},
 		"no results":               {"no report does", []func(*request){trigger(aTrigger())}, "reports of its tests decide"},
 		"a paused Trigger":         {"deployments may be missing", []func(*request){trigger(paused)}, "is paused"},
-		"paused, with workloads":   {"they say what is deployed", []func(*request){trigger(paused), workloadsOf("")}, ""},
+		"paused, with workloads":   {"they say what is deployed", []func(*request){trigger(paused), workloadsOf(""), tested}, ""},
 		"paused, and services":     {"those of a service do not say it of others", []func(*request){trigger(paused), workloadsOf("cart")}, "is paused"},
 		"branches, and services":   {"nor then", []func(*request){trigger(someBranches), workloadsOf("cart")}, "name the service in notifications"},
 		"a Trigger of branches":    {"deployments may be missing", []func(*request){trigger(someBranches)}, "does not match all deployments"},
@@ -285,6 +292,11 @@ func TestFailedObstacle(t *testing.T) {
 		"unknown tests":            {"who asks cannot read them", []func(*request){digest("", "")}, ""},
 		"another input":            {"the store is not asked", []func(*request){func(r *request) { r.Inputs = []v1alpha1.SuiteInput{{Path: "app.apk"}} }}, ""},
 		"no documents":             {"the store is not asked", []func(*request){func(r *request) { r.Chain[0].Documents = nil }}, ""},
+		"workloads since":          {"the run tested unknown versions", []func(*request){workloads}, "unknown which version the run r1 tested"},
+		"workloads, for a branch":  {"they came after the run", []func(*request){trigger(someBranches), workloads}, "unknown which version the run r1 tested"},
+		"workloads, not read then": {"the run tested unknown versions", []func(*request){workloads, unread}, "unknown which version the run r1 tested"},
+		"workloads then and now":   {"they can be compared", []func(*request){workloads, tested}, ""},
+		"workloads no more":        {"nothing says what is there", []func(*request){tested}, "unknown whether the Environment has the version"},
 		"a rollback": {"another commit was there", []func(*request){func(r *request) {
 			r.Ledger = aLedger(r.Chain[0].Suite, answeredAgain(aSuite("b1", -30, commit("b")), 30))
 		}}, "b was deployed to the Environment"},
@@ -300,14 +312,28 @@ func TestFailedObstacle(t *testing.T) {
 				return
 			}
 			why, advice, _ := strings.Cut(got, " Repeat all tests: ")
-			if later := rerun.PlanFailed(r); !strings.HasPrefix(later.NotWhole+later.Impossible, why) {
-				t.Errorf("%s: at the request %q, and at the end %q", tc.reason, got, later.NotWhole+later.Impossible)
+			if end := ending(r); !strings.HasPrefix(end, why) {
+				t.Errorf("%s: at the request %q, and at the end %q", tc.reason, got, end)
+			}
+			if strings.Contains(got, "Name the workloads") && !strings.Contains(got, "; later runs can then repeat their failed tests.") {
+				t.Errorf("%s: the advice helps later runs only: %q", tc.reason, got)
 			}
 			if advice != "postflight runs rerun r1 -n demo" {
 				t.Errorf("%s: the advice is %q", tc.reason, advice)
 			}
 		})
 	}
+}
+
+// ending is the sentence with which a requested run ends that could not be green.
+func ending(r rerun.FailedRequest) string {
+	plan := rerun.PlanFailed(r)
+	var now []v1alpha1.TestedWorkload
+	if r.Environment != nil && len(r.Environment.Spec.Workloads) > 0 {
+		now = shop
+	}
+	same := func(_, _ []v1alpha1.TestedWorkload) string { return "" }
+	return cmp.Or(plan.NotWhole+plan.Impossible, rerun.NoVersion(r.Suite, []*v1alpha1.Suite{r.Chain[0].Suite}, now, same))
 }
 
 // TestNoteRedeployed: a notification that a result answers counts as a deployment, whether or not another commit is known to have come

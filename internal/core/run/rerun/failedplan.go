@@ -98,7 +98,7 @@ func FailedObstacle(r FailedRequest) string {
 	if problem == "" && r.Digest != "" {
 		problem = r.otherTests()
 	}
-	if problem = cmp.Or(problem, r.otherDeployment(root), r.unseenDeployments()); problem == "" {
+	if problem = cmp.Or(problem, r.otherDeployment(root), r.unseenDeployments(), r.unknownVersion()); problem == "" {
 		problem = r.tooFew(root)
 	}
 	if problem == "" && !suite.MayPass(root, r.Runs) {
@@ -159,7 +159,7 @@ func (r FailedRequest) otherDeployment(root *v1alpha1.Suite) string {
 func (r FailedRequest) unseenDeployments() string {
 	d := r.Suite.Spec.Deployment
 	part := ledger.PartOf(r.Environment, d.Repository, d.Service)
-	advice := "Name the workloads of the Environment, which say what is deployed."
+	advice := workloadsAdvice
 	if part.Service == "" && len(ledger.Services(r.Environment, part.Repository)) > 0 {
 		advice = "The workloads of the Environment are of single services: name the service in notifications."
 	}
@@ -171,6 +171,31 @@ func (r FailedRequest) unseenDeployments() string {
 	case match.MayMissDeployments(&r.Trigger.Spec):
 		return fmt.Sprintf("The Trigger %q does not match all deployments to the Environment, so another one may have come since. %s",
 			r.Trigger.Name, advice)
+	default:
+		return ""
+	}
+}
+
+// workloadsAdvice helps no run that repeats tests of a run before: the versions that they had are unknown.
+const workloadsAdvice = "Name the workloads of the Environment, which say what is deployed; later runs can then repeat their failed tests."
+
+// unknownVersion asks what NoVersion asks when the run starts, as far as the Environment decides it.
+func (r FailedRequest) unknownVersion() string {
+	for _, link := range r.Chain {
+		if problem := unknownVersion(link.Suite, len(r.Environment.Spec.Workloads) > 0); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+// unknownVersion says that only the run, or only what is deployed now, has versions to compare.
+func unknownVersion(link *v1alpha1.Suite, now bool) string {
+	switch then := link.Status.UnderTest != nil && len(link.Status.UnderTest.Workloads) > 0; {
+	case now && !then:
+		return fmt.Sprintf("It is unknown which version the run %s tested.", link.Name)
+	case then && !now:
+		return fmt.Sprintf("It is unknown whether the Environment has the version that the run %s tested.", link.Name)
 	default:
 		return ""
 	}
@@ -219,14 +244,11 @@ func NoVersion(
 	s *v1alpha1.Suite, chain []*v1alpha1.Suite, tested []v1alpha1.TestedWorkload, changed func(before, now []v1alpha1.TestedWorkload) string,
 ) string {
 	for _, link := range chain {
-		known := link.Status.UnderTest != nil && len(link.Status.UnderTest.Workloads) > 0
-		switch {
-		case !known && len(tested) == 0:
+		if problem := unknownVersion(link, len(tested) > 0); problem != "" {
+			return problem + AllTestsAdvice(s)
+		}
+		if len(tested) == 0 {
 			continue
-		case !known:
-			return fmt.Sprintf("It is unknown which version the run %s tested.%s", link.Name, AllTestsAdvice(s))
-		case len(tested) == 0:
-			return fmt.Sprintf("It is unknown whether the Environment has the version that the run %s tested.%s", link.Name, AllTestsAdvice(s))
 		}
 		if change := changed(link.Status.UnderTest.Workloads, tested); change != "" {
 			return fmt.Sprintf("What was tested changed after the run %s: %s%s", link.Name, change, AllTestsAdvice(s))
