@@ -27,10 +27,11 @@ func untested(o Observed, d v1alpha1.Deployed, says names) string {
 			command += " --" + flag[0] + " " + plaintext.ShellQuote(flag[1])
 		}
 	}
-	return fmt.Sprintf("It is not tested, because %s. To test it, notify it once: %s.", unnotified(o, d, says), command)
+	return fmt.Sprintf("It is not tested, because %s. To test it, notify it once: %s.", unnotified(o, d, says),
+		command)
 }
 
-// unnotified is the reason for which notificationOf was silent, as far as the status still shows it: a clause, or all that may have been so.
+// unnotified is the reason for which notificationOf was silent, as far as the status shows it: a clause, or all that may have been so.
 func unnotified(o Observed, d v1alpha1.Deployed, says names) string {
 	if d.Previous != nil && d.Previous.SHA == d.SHA {
 		return "its workloads went back to it before all of them had another commit"
