@@ -136,7 +136,7 @@ func TestManifestMistakesAreFound(t *testing.T) {
 		"kind: Trigger\nspec: {environmen: staging}":                                                true,
 		"kind: Trigger\nspec: {ready: {timeout: soon}}":                                             true,
 		"apiVersion: postflight.dev/v1alpha1\nkind: Team\nmetadata: {name: a}\nspec: {maxSuite: 1}": true,
-		"apiVersion: postflight.dev/v1alpha1\nkind: Trigger\nspec: {environment: staging}":         true,
+		"apiVersion: postflight.dev/v1alpha1\nkind: Trigger\nspec: {environment: staging}":          true,
 	} {
 		for _, o := range objectsOf(t, Block{Text: text}) {
 			if _, err := apply(t, s, o); (err != nil) != wrong {

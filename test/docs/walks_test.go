@@ -79,6 +79,19 @@ func TestKeyless(t *testing.T) {
 	}
 }
 
+// TestEvents follows docs/events.md with an event that the reader signs, in place of one of GitHub.
+func TestEvents(t *testing.T) {
+	sh := newShell(t)
+	sh.save(t, "team.yaml", strings.ReplaceAll(aTeam, "shop", "acme"))
+	blocks := below(t, "docs/events.md", "A webhook of your repository or organization")
+	sh.save(t, "source.yaml", blocks[1].Text)
+	out := sh.run(t, "kubectl apply -f team.yaml\n"+blocks[0].Text+"\nkubectl apply -f source.yaml\n"+
+		"kubectl wait --for=condition=Ready --timeout=180s team/acme eventsource/github -n acme\n"+blocks[2].Text)
+	if !strings.HasSuffix(strings.TrimSpace(out), "\n{}") { // 200, and no Trigger that matches
+		t.Errorf("the event is not accepted:\n%s", out)
+	}
+}
+
 // TestOnboarding makes the folders of docs/onboarding.md, and applies them.
 func TestOnboarding(t *testing.T) {
 	sh := newShell(t)

@@ -26,7 +26,7 @@ func untested(o Observed, d v1alpha1.Deployed, says names) string {
 	return fmt.Sprintf("It is not tested, because %s. To test it, notify it once: %s.", unnotified(o, d, says), command)
 }
 
-// unnotified is the reason for which notificationOf was silent, as far as the status still shows it: a clause, or all that may have been so.
+// unnotified is the reason for which notificationOf was silent, as far as the status shows it: a clause, or all that may have been so.
 func unnotified(o Observed, d v1alpha1.Deployed, says names) string {
 	if d.Previous != nil && d.Previous.SHA == d.SHA {
 		return "its workloads went back to it before all of them had another commit"
