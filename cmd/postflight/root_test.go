@@ -172,3 +172,17 @@ func TestExplainHasACommandForEnvironments(t *testing.T) {
 		t.Errorf("%d: %s", code, log)
 	}
 }
+
+// TestCompletionOffersNoFiles: a shell offers the files of the folder unless it is told that an argument is none.
+func TestCompletionOffersNoFiles(t *testing.T) {
+	for _, args := range []string{"tests show |", "notify --type |"} {
+		var out bytes.Buffer
+		root := newRoot()
+		root.SetOut(&out)
+		root.SetErr(io.Discard)
+		words := append([]string{"__completeNoDesc"}, strings.Fields(strings.TrimSuffix(args, "|"))...)
+		if code := cli.Execute(t.Context(), root, append(words, "")); code != 0 || strings.TrimSpace(out.String()) != ":4" {
+			t.Errorf("%s: %d %q", args, code, out.String())
+		}
+	}
+}

@@ -46,6 +46,7 @@ func (d *Deployment) addFlags(cmd *cobra.Command) {
 	f.StringVar(&d.Branch, "branch", "", "branch that was deployed; default: $POSTFLIGHT_BRANCH")
 	f.StringVar(&d.SHA, "sha", "", "commit that was deployed; default: $POSTFLIGHT_SHA")
 	f.StringVar(&d.Kind, "type", "", "deployment type that Triggers match, e.g. staging; default: $POSTFLIGHT_DEPLOYMENT_TYPE")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.NoFileCompletions) // what Triggers match may be a pattern
 	f.StringVar(&d.URL, "deployment-url", "", "where it is served; the runs see it as $URL; default: $POSTFLIGHT_DEPLOYMENT_URL")
 	f.StringArrayVarP(&d.Variables, "variable", "v", nil, "variable for the runs, NAME=value; may be repeated")
 	f.StringVar(&d.repository, "repository", "", "owner/name")

@@ -32,6 +32,7 @@ and its last runs: for each Trigger and Environment that had it on its last day 
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
 	cmd.RunE = o.Command(func(ctx context.Context, args []string) error { return o.Run(ctx, args[0]) })
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.Flags().IntVar(&o.Runs, "runs", 10, "how many of the last runs to show, up to 60")
 	o.addFlags(cmd, defaultDays)
 	return cmd
