@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -102,13 +101,13 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 // Payloads belong to their creators, so that any other payload names none.
 func service(payload jsontext.Value) string {
 	var text string
-	if payload.Kind() == jsontext.KindString && json.Unmarshal(payload, &text) == nil {
+	if payload.Kind() == jsontext.KindString && event.Unmarshal(payload, &text) == nil {
 		payload = jsontext.Value(text)
 	}
 	var says struct {
 		Service any `json:"service"`
 	}
-	if json.Unmarshal(payload, &says, jsontext.AllowDuplicateNames(true)) != nil {
+	if event.Unmarshal(payload, &says, jsontext.AllowDuplicateNames(true)) != nil {
 		return ""
 	}
 	name, _ := says.Service.(string)
