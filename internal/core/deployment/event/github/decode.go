@@ -84,7 +84,7 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	if err != nil {
 		return e, err
 	}
-	made := p.maker()
+	made := p.maker().shown()
 	n.Workflow, n.Job, n.Task = made.workflow, made.job, made.task
 	if run := p.WorkflowRun; run != nil && len(run.PullRequests) == 1 && run.PullRequests[0].Number <= notification.MaxNumber {
 		n.PullRequestNumber = max(0, run.PullRequests[0].Number)
