@@ -40,8 +40,8 @@ func (t times) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// period returns the bounds of the period that has a time, or of a part of it. Package time ends the last period of a leap year a day early:
-// where its data has a rule instead of changes, each year has 365 days. A bound without a change does no harm.
+// period returns the bounds of the period that has a time, or of a part of it. Package time ends the last period of a leap year a day
+// early: where its data has a rule instead of changes, each year has 365 days. A bound without a change does no harm.
 func period(at time.Time) (start, end time.Time) {
 	start, end = at.ZoneBounds()
 	if !end.IsZero() && !end.After(at) {
