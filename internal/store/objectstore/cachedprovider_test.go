@@ -39,7 +39,8 @@ func TestCachedProvider(t *testing.T) {
 		{"the source has credentials", 0, nil, "first", "first", 1},
 		{"the old ones have not expired", time.Second, errors.New("down"), "second", "first", 2},
 		{"a failed source is not called for a while", 2 * time.Second, nil, "second", "first", 2},
-		{"then it is", time.Second + credentialsPause, nil, "second", "second", 3},
+		{"also not after the pause of a source that is needed", 2*time.Second + credentialsPause, nil, "second", "first", 2},
+		{"when they expire it is", time.Minute, nil, "second", "second", 3},
 		{"the old ones have expired", 2 * time.Minute, errors.New("down"), "third", "", 4},
 	} {
 		clock.SetTime(noon.Add(step.at))

@@ -61,7 +61,7 @@ type cachedProvider struct {
 	mu        sync.Mutex
 	value     credentials.Value
 	err       error
-	retrieved time.Time // when the source was asked last
+	retrieved time.Time // when the source answered last, or failed
 	notBefore time.Time // of the next attempt
 }
 
@@ -72,14 +72,20 @@ func (c *cachedProvider) RetrieveWithCredContext(cc *credentials.CredContext) (c
 	if now.Before(c.notBefore) {
 		return c.cached(now)
 	}
-	c.retrieved = now
 	value, err := c.source.RetrieveWithCredContext(cc)
+	now = c.clock.Now() // the source may have taken all the time that it has
+	c.retrieved = now
 	if err != nil {
-		c.err, c.notBefore = err, now.Add(credentialsPause)
+		c.err, c.notBefore = err, now.Add(c.pause(now))
 		return c.cached(now)
 	}
 	c.value, c.err, c.notBefore = value, nil, time.Time{}
 	return value, nil
+}
+
+// pause is longer while the old credentials are known to be valid, but ends with them.
+func (c *cachedProvider) pause(now time.Time) time.Duration {
+	return min(renewEvery, max(credentialsPause, c.value.Expiration.Sub(now)))
 }
 
 func (c *cachedProvider) cached(now time.Time) (credentials.Value, error) {
@@ -105,5 +111,6 @@ func (c *cachedProvider) Retrieve() (credentials.Value, error) { return c.Retrie
 func (c *cachedProvider) IsExpired() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err != nil || c.expired(c.clock.Now()) || c.source.IsExpired()
+	now := c.clock.Now()
+	return c.expired(now) || !now.Before(c.notBefore) && c.source.IsExpired()
 }

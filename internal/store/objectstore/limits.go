@@ -21,10 +21,11 @@ const (
 	// credentialsEvery is how often files with credentials are checked: rotations are noticed in time, and signing needs no system call.
 	credentialsEvery = time.Second
 
-	// renewEvery is how often credentials that end before a URL are renewed: some sources have no longer ones.
+	// renewEvery is how often credentials that end before a URL are renewed: some sources have no longer ones. It is also the pause after a
+	// failed renewal while the old ones are valid: a source that hangs holds up all requests to the store.
 	renewEvery = time.Minute
 
 	credentialsTimeout = 5 * time.Second // bounds a request to the cloud's own source of credentials
-	credentialsPause   = 5 * time.Second // follows a failure of the source of credentials, so that requests do not queue behind it
+	credentialsPause   = 5 * time.Second // the pause if there are no valid ones, so that requests do not queue behind the source
 	maxCredentialsFile = 64 << 10        // bounds a file with credentials, in bytes
 )

@@ -15,8 +15,8 @@ import (
 const replacement = "\uFFFD"
 
 // Unmarshal reads an event. Its texts may be broken, because most are only shown, or skipped; NewNotification checks the others.
-func Unmarshal(body []byte, into any) error {
-	return json.Unmarshal(body, into, jsontext.AllowInvalidUTF8(true))
+func Unmarshal(body []byte, into any, options ...json.Options) error {
+	return json.Unmarshal(body, into, append(options, jsontext.AllowInvalidUTF8(true))...)
 }
 
 // NewNotification returns a Notification with the members of the HTTP contract, and checks them as for any other sender.

@@ -157,8 +157,21 @@ func (r *reader) next() (jsontext.Token, error) {
 	return token, nil
 }
 
+// path is that of the member that was read last.
+func (r *reader) path() string { return fieldPath(r.tokens.StackPointer()) }
+
 func (r *reader) invalid(reason string) error {
-	return &InvalidError{Field: fieldPath(r.tokens.StackPointer()), Reason: reason}
+	return &InvalidError{Field: r.path(), Reason: reason}
+}
+
+// invalidBelow is about a member of the object that was read last.
+func (r *reader) invalidBelow(member, reason string) error {
+	return &InvalidError{Field: r.path() + "." + member, Reason: reason}
+}
+
+// invalidParent is about the object that has the member that was read last.
+func (r *reader) invalidParent(reason string) error {
+	return &InvalidError{Field: fieldPath(r.tokens.StackPointer().Parent()), Reason: reason}
 }
 
 func (r *reader) syntaxError(err error) error {

@@ -2,6 +2,7 @@ package notification_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -74,7 +75,13 @@ func TestDecodeBadReport(t *testing.T) {
 		"a broken branch":       {report(`,"metadata":{"ref":"a\ud83d"}`), "json.metadata.ref", "UTF-8"},
 		"a repository alone":    {report(`,"metadata":{"repository":"shop"}`), "json.metadata.repository", "full name"},
 		"a variable's name":     {report(`,"environmentVariables":{"A B":"x"}`), `json.environmentVariables."A B"`, "name of a variable"},
-		"more after it":         {report("") + "{}", "", "continues after"},
+		"no owner":              {report(`,"metadata":{"repository":{"name":"shop"}}`), "json.metadata.repository.owner", "is missing"},
+		"no name":               {report(`,"metadata":{"repository":{"owner":"acme"}}`), "json.metadata.repository.name", "last part"},
+		"two owners": {report(`,"metadata":{"repository":{"owner":"a","namespace":"b","name":"c"}}`), "json.metadata.repository.namespace",
+			"differs from json.metadata.repository.owner"},
+		"many variables":  {report(`,"environmentVariables":{` + variables(notification.MaxVariables+1, "") + `}`), "json.environmentVariables", "send fewer"},
+		"large variables": {report(`,"environmentVariables":{` + variables(40, strings.Repeat("x", 4000)) + `}`), "json.environmentVariables", "too large"},
+		"more after it":   {report("") + "{}", "", "continues after"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := notification.DecodeReport([]byte(tc.body))
@@ -84,4 +91,13 @@ func TestDecodeBadReport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// variables are members of an object.
+func variables(count int, value string) string {
+	var members []string
+	for i := range count {
+		members = append(members, fmt.Sprintf(`"V%d":%q`, i, value))
+	}
+	return strings.Join(members, ",")
 }

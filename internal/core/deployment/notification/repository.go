@@ -37,16 +37,16 @@ func (d *decoder) repository() error {
 
 func (d *decoder) joinRepository(owner, namespace, name string) error {
 	if owner != "" && namespace != "" && owner != namespace {
-		return &InvalidError{Field: "repository.namespace", Reason: "differs from repository.owner; send one of them"}
+		return d.invalidBelow("namespace", "differs from "+d.path()+".owner; send one of them")
 	}
 	owner = cmp.Or(owner, namespace)
 	switch {
 	case owner == "" && name == "":
 		return nil
 	case owner == "":
-		return &InvalidError{Field: "repository.owner", Reason: "is missing; send " + repositoryShape}
+		return d.invalidBelow("owner", "is missing; send "+repositoryShape)
 	case name == "" || strings.Contains(name, "/"):
-		return &InvalidError{Field: "repository.name", Reason: "must be the last part of the repository's full name, e.g. shop of acme/shop"}
+		return d.invalidBelow("name", "must be the last part of the repository's full name, e.g. shop of acme/shop")
 	}
 	full, reason := repository(owner + "/" + name)
 	if reason != "" {

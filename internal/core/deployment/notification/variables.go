@@ -24,7 +24,10 @@ func (d *decoder) variables() error {
 		}
 		variables[name] = value
 		bytes += len(name) + len(value)
-		return tooMany(len(variables), bytes)
+		if reason := tooMany(len(variables), bytes); reason != "" {
+			return d.invalidParent(reason)
+		}
+		return nil
 	})
 	if err == nil && len(variables) > 0 {
 		d.n.Variables = variables
@@ -45,16 +48,15 @@ func variable(name, value string) string {
 	return ""
 }
 
-func tooMany(count, bytes int) error {
+func tooMany(count, bytes int) string {
 	switch {
 	case count > MaxVariables:
-		return &InvalidError{Field: "variables", Reason: fmt.Sprintf("holds more than %d variables; send fewer", MaxVariables)}
+		return fmt.Sprintf("holds more than %d variables; send fewer", MaxVariables)
 	case bytes > maxVariablesBytes:
-		return &InvalidError{Field: "variables", Reason: fmt.Sprintf(
-			"is too large: names and values together may have %d bytes; "+
-				"put larger data into a file and upload it as a run input", maxVariablesBytes)}
+		return fmt.Sprintf("is too large: names and values together may have %d bytes; "+
+			"put larger data into a file and upload it as a run input", maxVariablesBytes)
 	}
-	return nil
+	return ""
 }
 
 const nameStarts = "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

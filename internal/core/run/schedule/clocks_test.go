@@ -1,7 +1,11 @@
 package schedule
 
 import (
+	"archive/zip"
 	"fmt"
+	"go/build"
+	"io/fs"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -16,6 +20,67 @@ func timesOf(t *testing.T, cron, zone string) times {
 		t.Fatal(problem)
 	}
 	return times
+}
+
+// embedded are zones of the data that images have: after its last change, it has a rule instead of changes. The data of machines may have
+// changes of decades. Some clocks change often, by two hours, backwards in summer, or never.
+var embedded = append([]string{"Europe/Dublin", "Africa/Casablanca", "Pacific/Apia", "Antarctica/Troll", "Asia/Gaza", "Asia/Tokyo", "UTC"},
+	changing...)
+
+// embeddedZone reads a zone as time/tzdata embeds it.
+func embeddedZone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	zones, err := zip.OpenReader(filepath.Join(build.Default.GOROOT, "lib/time/zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zones.Close()
+	data, err := fs.ReadFile(zones, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone, err := time.LoadLocationFromTZData(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// TestOnceEachDayOfEmbeddedZones has a leap year, on whose last day the rule of a zone ends too early.
+func TestOnceEachDayOfEmbeddedZones(t *testing.T) {
+	for _, name := range embedded {
+		t.Run(name, func(t *testing.T) {
+			zone := embeddedZone(t, name)
+			for minute := 0; minute < 24*60; minute += 30 {
+				times := timesOf(t, fmt.Sprintf("%d %d * * *", minute%60, minute/60), "UTC")
+				times.zone = zone
+				at := time.Date(2025, 12, 31, 23, 59, 0, 0, zone)
+				for day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2030; day = day.AddDate(0, 0, 1) {
+					at = times.Next(at).In(zone)
+					if got := at.Format(time.DateOnly); got != day.Format(time.DateOnly) {
+						t.Fatalf("%02d:%02d: want the next time on %s, got %s", minute/60, minute%60, day.Format(time.DateOnly), at)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestNewYearOfLeapYears: no clocks change around this New Year, so that the parser's times count.
+func TestNewYearOfLeapYears(t *testing.T) {
+	for _, name := range embedded {
+		for _, cron := range []string{"*/30 * * * *", "30 2 * * *", "0 0 1 1 *", "0 12 29 2 *", "59 23 31 12 *"} {
+			times := timesOf(t, cron, "UTC")
+			times.zone = embeddedZone(t, name)
+			for at := time.Date(2028, 12, 30, 0, 0, 0, 0, time.UTC); at.Year() < 2029 || at.YearDay() < 3; at = at.Add(30 * time.Minute) {
+				next := times.Next(at)
+				shown := clock(next.In(times.zone))
+				if want := times.wall.Next(clock(at.In(times.zone))); !shown.Equal(want) {
+					t.Fatalf("%s in %s: after %s comes %s, want %s", cron, name, at, shown, want)
+				}
+			}
+		}
+	}
 }
 
 // TestOnceEachDay has each quarter of an hour as a daily time, in years with changes of the clocks.

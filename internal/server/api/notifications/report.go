@@ -18,9 +18,12 @@ type reported struct {
 }
 
 // ReportStatus takes the status of a deployment. A success is a notification; the id of the deployment is its Idempotency-Key, so that
-// another success of the deployment starts nothing.
+// another success of the deployment and the same commit starts nothing, unless the first run has no result.
 func (a *API) ReportStatus(w http.ResponseWriter, r *exchange.Request) error {
 	a.StartSpan(r)
+	if err := refuseOptions(r.Request); err != nil {
+		return err
+	}
 	report, err := a.readReport(w, r)
 	if err != nil {
 		return err
@@ -43,6 +46,29 @@ func (a *API) ReportStatus(w http.ResponseWriter, r *exchange.Request) error {
 		answer.URL = publicurl.Join(a.PublicURL, "/environments/"+r.Principal.Team.NamespaceName()+"/"+e.Alias)
 	}
 	exchange.WriteTRPC(w, answer)
+	return nil
+}
+
+// refuseOptions refuses the options of notifications, because the client may believe that nothing is created, or something else.
+func refuseOptions(r *http.Request) error {
+	o, err := optionsOf(r)
+	if err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r.Header)
+	switch {
+	case err != nil:
+		return err
+	case key != "":
+		return &exchange.Failure{Code: "invalid_idempotency_key",
+			Message: "A report takes no Idempotency-Key, because its providerDeploymentId is one. Leave the header out."}
+	case o.mode == dispatch.DryRun:
+		return exchange.InvalidRequest("A report takes no dryRun (nor the header X-Dry-Run). Leave it out, or try a notification of the " +
+			"deployment instead: POST /api/webhooks/deploy_success?dryRun=true.")
+	case o.rerun:
+		return exchange.InvalidRequest("A report takes no rerun. Leave it out, or send a notification of the deployment instead: " +
+			"POST /api/webhooks/deploy_success?rerun=true.")
+	}
 	return nil
 }
 

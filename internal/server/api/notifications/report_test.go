@@ -135,3 +135,45 @@ func TestReportsFailAsTRPC(t *testing.T) {
 		})
 	}
 }
+
+// TestReportsTakeNoOptions: the sender of an option believes that no run starts, or that another one does.
+func TestReportsTakeNoOptions(t *testing.T) {
+	h := startReporting(t)
+	for name, tc := range map[string]struct {
+		option func(*http.Request)
+		code   string
+		says   string // empty: accepted
+	}{
+		"a dry run":              {apitest.Query("dryRun=true"), "invalid_request", "dryRun"},
+		"a dry run by header":    {apitest.Header("X-Dry-Run", "true"), "invalid_request", "dryRun"},
+		"a dry run in any case":  {apitest.Query("DRYRUN=1"), "invalid_request", "dryRun"},
+		"a dry run of a sort":    {apitest.Query("dryRun=perhaps"), "invalid_request", "dryRun"},
+		"a rerun":                {apitest.Query("rerun=true"), "invalid_request", "rerun"},
+		"a key":                  {apitest.Header("Idempotency-Key", "k-1"), "invalid_idempotency_key", "providerDeploymentId"},
+		"two keys":               {apitest.Header("Idempotency-Key", "k-1", "k-2"), "invalid_idempotency_key", "Idempotency-Key"},
+		"a query of no language": {apitest.Query("a=%zz"), "invalid_request", "percent-encoded"},
+		"no dry run":             {apitest.Query("dryRun=false&rerun=false"), "", ""},
+		"other parameters":       {apitest.Query("x=1"), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, status := range []string{"success", "pending"} {
+				before := len(h.Suites())
+				w := h.Exchange(apitest.Post(report("d-"+strings.ReplaceAll(name, " ", "-"), status), apitest.Path(reportPath), tc.option))
+				got := apitest.Decode[trpcAnswer](t, w).Error.JSON
+				if tc.says == "" {
+					if w.Code != http.StatusOK {
+						t.Errorf("%s: %d %s", status, w.Code, w.Body)
+					}
+					continue
+				}
+				if w.Code != http.StatusBadRequest || got.Data.Code != "BAD_REQUEST" || got.Data.FailureCode != tc.code ||
+					!strings.Contains(got.Message, tc.says) {
+					t.Errorf("%s: %d %s", status, w.Code, w.Body)
+				}
+				if len(h.Suites()) != before {
+					t.Errorf("%s: a run was started", status)
+				}
+			}
+		})
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -83,7 +82,7 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	if err != nil {
 		return e, err
 	}
-	made := p.maker()
+	made := p.maker().shown()
 	n.Workflow, n.Job, n.Task = made.workflow, made.job, made.task
 	if run := p.WorkflowRun; run != nil && len(run.PullRequests) == 1 && run.PullRequests[0].Number <= notification.MaxNumber {
 		n.PullRequestNumber = max(0, run.PullRequests[0].Number)
@@ -116,13 +115,13 @@ func (p payload) missing() (members []string) {
 // Payloads belong to their creators, so that any other payload names none.
 func service(payload jsontext.Value) string {
 	var text string
-	if payload.Kind() == jsontext.KindString && json.Unmarshal(payload, &text) == nil {
+	if payload.Kind() == jsontext.KindString && event.Unmarshal(payload, &text) == nil {
 		payload = jsontext.Value(text)
 	}
 	var says struct {
 		Service any `json:"service"`
 	}
-	if json.Unmarshal(payload, &says, jsontext.AllowDuplicateNames(true)) != nil {
+	if event.Unmarshal(payload, &says, jsontext.AllowDuplicateNames(true)) != nil {
 		return ""
 	}
 	name, _ := says.Service.(string)

@@ -11,7 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-// maker is what made a deployment. Without GitHub Actions, only the task is known.
+// maker is what made a deployment, by its names as GitHub sends them. Without GitHub Actions, only the task is known.
 type maker struct {
 	workflow string // its name
 	files    []string
@@ -20,16 +20,24 @@ type maker struct {
 }
 
 func (p payload) maker() maker {
-	line := func(text string) string { return plaintext.Line(text, notification.MaxTextBytes) }
-	m := maker{job: line(p.CheckRun.Name), task: line(p.Deployment.Task)}
+	m := maker{job: p.CheckRun.Name, task: p.Deployment.Task}
 	if run := p.WorkflowRun; run != nil {
 		file, _, _ := strings.Cut(run.Path, "@")
-		m.workflow, m.files = line(run.Name), []string{path.Base(file), file}
+		m.workflow, m.files = run.Name, []string{path.Base(file), file}
+	}
+	return m
+}
+
+// shown has the names for people and for expressions, as short lines.
+func (m maker) shown() maker {
+	for _, name := range []*string{&m.workflow, &m.job, &m.task} {
+		*name = plaintext.Line(*name, notification.MaxTextBytes)
 	}
 	return m
 }
 
 func (m maker) String() string {
+	m = m.shown()
 	text := "A deployment of no job"
 	switch {
 	case m.job != "" && m.workflow != "":
