@@ -179,5 +179,6 @@ func (c columns) runs(indexes []int) (all []int) {
 			all = append(all, at)
 		}
 	}
+	slices.Sort(all) // attempts at one run need not follow each other
 	return slices.Compact(all)
 }
