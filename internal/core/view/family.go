@@ -19,13 +19,18 @@ type family struct {
 
 // familiesOf returns the families of runs of a Trigger. Both come newest first.
 func familiesOf(runs []*v1alpha1.Suite) (all []*family) {
-	numbers, byNumber := history.NewFamilies(), map[int32]*family{}
+	attempts, byNumber := make([]history.Run, 0, len(runs)), map[int32]*family{}
 	for _, s := range slices.Backward(runs) {
-		n := numbers.Add(&history.Run{
-			Place:      httpapi.Place{Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment},
+		attempts = append(attempts, history.Run{
+			ID: s.Name, Place: httpapi.Place{Namespace: s.Namespace, Trigger: s.Spec.Trigger.Name, Environment: s.Spec.Environment},
 			Repository: s.Spec.Deployment.Repository, Service: s.Spec.Deployment.Service, SHA: s.Spec.Deployment.SHA,
-			Repeats: origin.Of(s.Origin()).Repeats, Partial: s.Spec.OnlyFailedOf != nil,
+			Later: origin.Of(s.Origin()).Later, Partial: s.Spec.OnlyFailedOf != nil,
+			Earlier: cmp.Or(s.FailedTestsOf(), s.Annotations[v1alpha1.AnnotationRepeats]),
 		})
+	}
+	history.SetFamilies(attempts)
+	for i, s := range slices.Backward(runs) {
+		n := attempts[len(runs)-1-i].Family
 		f := byNumber[n]
 		if f == nil {
 			f = &family{}

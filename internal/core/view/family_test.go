@@ -29,6 +29,10 @@ func TestHistoryOfReruns(t *testing.T) {
 		s.Spec.OnlyFailedOf = &v1alpha1.RunReference{Name: "1"}
 		return s
 	}
+	repeats := func(name string, s *v1alpha1.Suite) *v1alpha1.Suite {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRepeats, name)
+		return s
+	}
 	of := func(name string, s *v1alpha1.Suite) *v1alpha1.Suite {
 		service(name)(s)
 		return s
@@ -50,6 +54,11 @@ func TestHistoryOfReruns(t *testing.T) {
 		"the rerun is superseded":   {"It has no result.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", again, superseded)}, "0% 0 of 1 run, 0 flaky"},
 		"another service, meanwhile": {"A rerun is of its service.", []*v1alpha1.Suite{of("cart", attempt("1", deployed, failed, "cart")),
 			of("mail", attempt("1-a", deployed, passed)), of("cart", attempt("1-b", again, passed))}, "100% 2 of 2 runs, 1 flaky"},
+		"deployed twice": {"The first deployment is rerun.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", deployed, passed),
+			onlyFailed(attempt("1-b", again, passed))}, "100% 2 of 2 runs, 1 flaky"},
+		"a retry without a commit": {"It names its run.", []*v1alpha1.Suite{attempt("a", deployed, v1alpha1.Error("The node is gone.")), attempt("b", deployed, passed),
+			repeats("a", attempt("c", retry, failed, "cart"))}, "50% 1 of 2 runs, 0 flaky"},
+		"a rerun without a commit":  {"Nothing shows what it repeats.", []*v1alpha1.Suite{attempt("a", deployed, passed), attempt("b", again, failed, "cart")}, "50% 1 of 2 runs, 0 flaky"},
 		"the same commit, deployed": {"It is another run.", []*v1alpha1.Suite{attempt("1", deployed, failed, "cart"), attempt("1-a", deployed, passed)}, "50% 1 of 2 runs, 0 flaky"},
 	} {
 		slices.Reverse(tc.runs)
