@@ -27,9 +27,8 @@ type History struct {
 	Typical  time.Duration
 	Failing  []FailingTest
 
-	Flaky      int   // runs in which tests passed only when they were repeated
-	FlakyTests int32 // tests that did, counted once for each run
-	Sometimes  int   // tests that failed, passed and failed again
+	Repeated  int // runs in which tests passed only when they were repeated
+	Sometimes int // tests that failed, passed and failed again
 }
 
 // Bar is a run in a history: its height is its duration. Runs that passed go up, others down.
@@ -65,9 +64,8 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		if f.typical != nil {
 			took = append(took, Took(f.typical, now))
 		}
-		if n := f.flaky(); n > 0 {
-			h.Flaky++
-			h.FlakyTests += n
+		if f.repeated() {
+			h.Repeated++
 		}
 	}
 	if h.Runs > 0 {
