@@ -10,7 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
-// family is a run with its reruns and retries.
+// family is a run with its reruns, retries and repetitions.
 type family struct {
 	typical *v1alpha1.Suite       // the first that ran all tests, and says how long these take; nil: none did
 	result  *v1alpha1.Suite       // the newest that passed or ended badly; nil: none did

@@ -16,7 +16,7 @@ const (
 	barWidth, barGap, barHeight = 6.0, 2.0, 24.0 // in the units of the history's own drawing
 )
 
-// History sums up the last runs of a Trigger. A run counts once, with its reruns and retries.
+// History sums up the last runs of a Trigger. A run counts once, with its reruns, retries and repetitions.
 type History struct {
 	Bars     []Bar // of each attempt, oldest first
 	Width    float64

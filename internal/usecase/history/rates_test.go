@@ -240,11 +240,11 @@ func TestReruns(t *testing.T) {
 		"a commit is deployed twice": {"The first deployment is rerun.", "", "Df Ap Fp1", false, "0 1 2 rp; 2 1 0 0 0; 2"},
 		"its retry, too":             {"", "", "DE Af Tp1", false, "1 0 2 fp; 1 1 1 0 0; 2"},
 		"a retry without a commit":   {"It names its run.", "", "NE Np Tp1", false, "0 0 2 pp; 2 1 0 0 0; 2"},
-		"a rerun without a commit":   {"Nothing shows what it repeats.", "", "Nf Np Rf", false, "2 0 3 fpf; 1 0 2 0 0; 3"},
+		"a rerun without a commit":   {"Nothing shows what it repeats.", "", "Nf Np Rf", false, "2 0 3 fpf; 1 0 2 0 0; 2"},
 		"a chain without a commit":   {"Each names the one before.", "", "NE Np TE1 Tf3", false, "1 0 2 pf; 1 0 1 0 0; 2"},
 		"failed tests, one by one":   {"Each names the one before.", "", "Df Ff Fp2", false, "0 1 1 r; 1 1 0 0 0; 1"},
 		"on the next day, failed":    {"Its run is of another day.", "Df", "Ff Dp", false, "1 0 2 fp; 1 0 1 0 0; 2"},
-		"on the next day, all":       {"It ran all tests.", "Df", "Rp", false, "1 0 2 fp; 1 0 1 0 0; 2"},
+		"on the next day, all":       {"It ran all tests.", "Df", "Rp", false, "1 0 2 fp; 1 0 1 0 0; 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, today := newShelf(), now.Truncate(24*time.Hour)

@@ -32,8 +32,8 @@ func SetFamilies(runs []Run) {
 }
 
 // setFamilies sets the family of each run: the number, from 1, of the run that began it. A later attempt belongs to the run that it names,
-// or else to the last one of its commit. The family is 0 for a run that repeated only failed tests of a run that is not among these: it says
-// nothing about the other tests, and does not count.
+// or else to the last one of its commit. The family is 0 for a run that repeated only failed tests of a run that is not among these: it
+// says nothing about the other tests, and does not count.
 func setFamilies(runs []Run, commits []uint64, known map[string]*Run) {
 	newest := map[uint64]int32{} // only of commits that an attempt looks for: one of each run would need much memory
 	for i := range runs {
@@ -62,20 +62,53 @@ func setFamilies(runs []Run, commits []uint64, known map[string]*Run) {
 // later reports whether a run is another attempt. Days of earlier versions know only those that repeated failed tests.
 func (r *Run) later() bool { return r.Later || r.Partial }
 
+// automatic reports whether a retry or a repetition was made without a person, who would have asked for a rerun.
+func (r *Run) automatic() bool { return r.Earlier != "" && !r.Partial }
+
 // counted is a family: the run that began it, and the one whose end counts.
-type counted struct{ first, last *Run }
+type counted struct {
+	first, last *Run
+	waited      float64  // seconds that its attempts took up to the first rerun
+	verdict     *float64 // seconds from the deployment to the last verdict of these attempts; nil: there is none
+	rerun       bool     // a person asked for an attempt, perhaps long after the deployment
+}
+
+func (c *counted) add(r *Run) {
+	judged := state.Of(r.State).Figure != nil
+	if c.first == nil {
+		c.first, c.last, c.rerun = r, r, r.later() // it is not known when that was deployed
+	} else if judged {
+		c.last = r
+	}
+	if c.rerun = c.rerun || r.later() && !r.automatic(); c.rerun {
+		return
+	}
+	c.waited += r.VerdictSeconds // an attempt is created at the end of the one before
+	if judged {
+		c.verdict = new(c.waited)
+	}
+}
 
 // counted calls add for each family of the day, the oldest first. Its newest run with a verdict decides, or else the first one.
 func (d *IndexedDay) counted(s Selection, add func(counted)) {
-	decided := map[int32]*Run{}
+	continued := map[int32]*counted{}
 	for i := range d.Runs {
-		if r := &d.Runs[i]; !d.begins(i) && state.Of(r.State).Figure != nil {
-			decided[r.Family] = r
+		r := &d.Runs[i]
+		if r.Family == 0 || d.begins(i) {
+			continue
 		}
+		if continued[r.Family] == nil {
+			c := &counted{}
+			c.add(&d.Runs[r.Family-1])
+			continued[r.Family] = c
+		}
+		continued[r.Family].add(r)
 	}
 	for i := range d.Runs {
 		if r := &d.Runs[i]; d.begins(i) && s.Has(r.Place) {
-			add(counted{r, cmp.Or(decided[r.Family], r)})
+			c := counted{}
+			c.add(r)
+			add(*cmp.Or(continued[r.Family], &c))
 		}
 	}
 }

@@ -188,7 +188,7 @@ func RunOf(r httpapi.Run) Run {
 	}
 	h.bound()
 	received := r.CreatedAt
-	if r.ReceivedAt != nil {
+	if r.ReceivedAt != nil && r.Repeats == "" { // a retry or a repetition is backdated for its place in the queue
 		received = *r.ReceivedAt
 	}
 	if r.StartedAt != nil {
