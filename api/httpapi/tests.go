@@ -140,20 +140,20 @@ type InsightsPeriod struct {
 	From string `json:"from"` // a day, such as 2026-11-21, in UTC
 	To   string `json:"to"`   // the last day
 
-	Runs        int `json:"runs"`   // that ended, however, each once with its reruns and retries of the same day
+	Runs        int `json:"runs"`   // that ended, however, each once with its reruns, retries and repetitions of the same day
 	Passed      int `json:"passed"` // with quarantined failures included
 	Failed      int `json:"failed"`
 	TimedOut    int `json:"timedOut"`
 	Error       int `json:"error"`
 	NoVerdict   int `json:"noVerdict"`   // Canceled, Superseded and Inconclusive
 	Quarantined int `json:"quarantined"` // of those that passed: with failures of quarantined tests
-	Repeated    int `json:"repeated"`    // of those that passed: only in a rerun or a retry
+	Repeated    int `json:"repeated"`    // of those that passed: only in a rerun, a retry or a repetition
 
 	// PassRate is passed by passed, failed, timedOut and error, from 0 to 1; absent without such runs.
 	PassRate *float64 `json:"passRate,omitempty"`
 
 	Duration Quantiles `json:"duration"` // of the Jobs of runs that passed or failed and ran all tests
-	Verdict  Quantiles `json:"verdict"`  // from the notification to the end of runs with a state of PassRate, without reruns
+	Verdict  Quantiles `json:"verdict"`  // from the notification to a state of PassRate, with retries and repetitions, without reruns
 	Queue    Quantiles `json:"queue"`    // from the notification to the start of the runs of Duration
 }
 

@@ -16,7 +16,7 @@ const (
 	barWidth, barGap, barHeight = 6.0, 2.0, 24.0 // in the units of the history's own drawing
 )
 
-// History sums up the last runs of a Trigger. A run counts once, with its reruns and retries.
+// History sums up the last runs of a Trigger. A run counts once, with its reruns, retries and repetitions.
 type History struct {
 	Bars     []Bar // of each attempt, oldest first
 	Width    float64
@@ -27,9 +27,8 @@ type History struct {
 	Typical  time.Duration
 	Failing  []FailingTest
 
-	Flaky      int   // runs in which tests passed only when they were repeated
-	FlakyTests int32 // tests that did, counted once for each run
-	Sometimes  int   // tests that failed, passed and failed again
+	Repeated  int // runs in which tests passed only when they were repeated
+	Sometimes int // tests that failed, passed and failed again
 }
 
 // Bar is a run in a history: its height is its duration. Runs that passed go up, others down.
@@ -65,9 +64,8 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 		if f.typical != nil {
 			took = append(took, Took(f.typical, now))
 		}
-		if n := f.flaky(); n > 0 {
-			h.Flaky++
-			h.FlakyTests += n
+		if f.repeated() {
+			h.Repeated++
 		}
 	}
 	if h.Runs > 0 {

@@ -20,6 +20,7 @@ type attempt struct {
 	kind     string // "deployed", "rerun", "retry" or "failed"
 	sha      string
 	state    string
+	earlier  int // the number, from 1, of the attempt that it repeats; 0: it is not known
 	outcomes map[string]byte
 }
 
@@ -36,7 +37,10 @@ func (s *shelf) shelve(day time.Time, byPlace map[string][]attempt, earlierVersi
 			r := core.Run{
 				ID: fmt.Sprintf("%s-%s-%d", trigger, at.Format("0102"), i), Place: place, CreatedAt: at.Format(time.RFC3339), State: a.state,
 				Repository: "acme/shop", SHA: a.sha, Partial: a.kind == "failed", VerdictSeconds: 600,
-				Repeats: a.kind != "deployed" && !earlierVersion,
+				Later: a.kind != "deployed" && !earlierVersion,
+			}
+			if a.earlier > 0 && !earlierVersion {
+				r.Earlier = runs[len(runs)-i+a.earlier-1].ID
 			}
 			if r.Listed = a.outcomes != nil; r.Listed {
 				r.Tests = 3
@@ -74,6 +78,9 @@ func someAttempts(random *rand.Rand, sha *int) (all []attempt) {
 	var failing []string // tests that failed when they ran last
 	for range 1 + random.IntN(9) {
 		a := attempt{kind: kinds[random.IntN(len(kinds))], state: states[random.IntN(len(states))]}
+		if a.kind != "deployed" {
+			a.earlier = random.IntN(len(all) + 1)
+		}
 		if a.kind == "deployed" {
 			*sha++
 			failing = nil
@@ -178,18 +185,25 @@ func ofPage(t *testing.T, r *history.Reader, team *v1alpha1.Team, s httpapi.Test
 	return figures(s)
 }
 
-// attemptsOf reads the runs of a place: D was deployed, R a rerun, T a retry, F a rerun of failed tests; then how the only test ended, or
-// how the run ended without it: E(rror), I(nconclusive), C(anceled).
+// attemptsOf reads the runs of a place: D was deployed, A is the same commit deployed once more, N was deployed without a commit, R is a
+// rerun, T a retry, F a rerun of failed tests; then how the only test ended, or how the run ended without it: E(rror), I(nconclusive),
+// C(anceled); then the number of the attempt that it repeats, if that is known.
 func attemptsOf(text string) (all []attempt) {
-	kinds := map[byte]string{'D': "deployed", 'R': "rerun", 'T': "retry", 'F': "failed"}
+	kinds := map[byte]string{'D': "deployed", 'A': "deployed", 'N': "deployed", 'R': "rerun", 'T': "retry", 'F': "failed"}
 	states := map[byte]string{'f': "Failed", 'E': "Error", 'I': "Inconclusive", 'C': "Canceled"}
-	deployed := 0
+	deployed, sha := 0, ""
 	for word := range strings.FieldsSeq(text) {
 		a := attempt{kind: kinds[word[0]], state: "Passed"}
-		if a.kind == "deployed" {
+		switch word[0] {
+		case 'D':
 			deployed++
+			sha = fmt.Sprintf("%040d", deployed)
+		case 'N':
+			sha = ""
 		}
-		a.sha = fmt.Sprintf("%040d", deployed)
+		if a.sha = sha; len(word) > 2 {
+			a.earlier = int(word[2] - '0')
+		}
 		if state := states[word[1]]; state != "" {
 			a.state = state
 		}
@@ -223,8 +237,14 @@ func TestReruns(t *testing.T) {
 		"the rerun skips it":         {"That shows nothing.", "", "Df Rs", false, "1 0 1 f; 1 1 0 0 0; 1"},
 		"the rerun does not have it": {"", "", "Df F-", false, "1 0 1 f; 1 1 0 0 0; 1"},
 		"another commit is deployed": {"It is another run.", "", "Df Fp Df Ff", false, "1 1 2 rf; 1 1 1 0 0; 2"},
+		"a commit is deployed twice": {"The first deployment is rerun.", "", "Df Ap Fp1", false, "0 1 2 rp; 2 1 0 0 0; 2"},
+		"its retry, too":             {"", "", "DE Af Tp1", false, "1 0 2 fp; 1 1 1 0 0; 2"},
+		"a retry without a commit":   {"It names its run.", "", "NE Np Tp1", false, "0 0 2 pp; 2 1 0 0 0; 2"},
+		"a rerun without a commit":   {"Nothing shows what it repeats.", "", "Nf Np Rf", false, "2 0 3 fpf; 1 0 2 0 0; 2"},
+		"a chain without a commit":   {"Each names the one before.", "", "NE Np TE1 Tf3", false, "1 0 2 pf; 1 0 1 0 0; 2"},
+		"failed tests, one by one":   {"Each names the one before.", "", "Df Ff Fp2", false, "0 1 1 r; 1 1 0 0 0; 1"},
 		"on the next day, failed":    {"Its run is of another day.", "Df", "Ff Dp", false, "1 0 2 fp; 1 0 1 0 0; 2"},
-		"on the next day, all":       {"It ran all tests.", "Df", "Rp", false, "1 0 2 fp; 1 0 1 0 0; 2"},
+		"on the next day, all":       {"It ran all tests.", "Df", "Rp", false, "1 0 2 fp; 1 0 1 0 0; 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, today := newShelf(), now.Truncate(24*time.Hour)

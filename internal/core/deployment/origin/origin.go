@@ -15,7 +15,7 @@ type Row struct {
 	Origin     v1alpha1.Origin
 	StartedBy  string // a noun, for pages and the command line; {at} is the time of the schedule, {by} the person
 	Deployment bool   // something was deployed; else the run tests once more what was deployed before
-	Repeats    bool   // the run is another attempt at an earlier one, and counts with it
+	Later      bool   // the run is another attempt at an earlier one, and counts with it
 	CDEvent    string // the type of the trigger of a testSuiteRun
 	Way        string // in which the notification came, in records; empty: there is none
 	Describes  Scope  // of the deployment

@@ -30,10 +30,6 @@ func NewDay(team, day string, runs []Run, places []PlaceDay) Day {
 	slices.SortFunc(d.Runs, func(a, b Run) int {
 		return cmp.Or(strings.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
-	families := NewFamilies()
-	for i := range d.Runs {
-		d.Runs[i].Family = families.Add(&d.Runs[i])
-	}
 	d.Places = append(d.Places, places...)
 	slices.SortFunc(d.Places, func(a, b PlaceDay) int { return ComparePlaces(a.Place, b.Place) })
 	return d
@@ -111,11 +107,16 @@ type IndexedDay struct {
 	byID map[string]*Run
 }
 
-// Index returns the day with its runs by id.
+// Index returns the day with its runs by id, and in their families.
 func (d Day) Index() *IndexedDay {
-	all := &IndexedDay{Day: d, byID: make(map[string]*Run, len(d.Runs))}
-	for i := range d.Runs {
-		all.byID[d.Runs[i].ID] = &d.Runs[i]
+	SetFamilies(d.Runs)
+	return &IndexedDay{Day: d, byID: byID(d.Runs)}
+}
+
+func byID(runs []Run) map[string]*Run {
+	all := make(map[string]*Run, len(runs))
+	for i := range runs {
+		all[runs[i].ID] = &runs[i]
 	}
 	return all
 }

@@ -44,14 +44,14 @@ func ReadParts(input io.Reader, parts Parts) (*IndexedDay, error) {
 // dayReader decodes a day piece by piece, so that a large day needs no more memory than what is kept of it, even if it was made to be
 // large.
 type dayReader struct {
-	parts  Parts
-	room   int
-	source *metered
-	json   *json.Decoder
-	day    Day
-	runs   *Families
-	index  *IndexedDay       // of its runs, if only some count
-	texts  map[string]string // that many runs have, each once in memory
+	parts   Parts
+	room    int
+	source  *metered
+	json    *json.Decoder
+	day     Day
+	commits []uint64          // of its runs, of which the day may keep no text
+	index   *IndexedDay       // of its runs, if only some count
+	texts   map[string]string // that many runs have, each once in memory
 }
 
 // What a part needs beside its texts, in bytes, while slices and maps grow.
@@ -64,7 +64,7 @@ func (r *dayReader) read(input io.Reader) (Day, error) {
 	unpacked, err := gzip.NewReader(input)
 	if err == nil {
 		r.source = &metered{input: io.LimitReader(unpacked, maxRaw)}
-		r.json, r.texts, r.runs = json.NewDecoder(r.source), map[string]string{}, NewFamilies()
+		r.json, r.texts = json.NewDecoder(r.source), map[string]string{}
 		err = r.object(r.member)
 	}
 	if err == nil {
@@ -99,7 +99,8 @@ func (r *dayReader) member(key string) error {
 		r.day.Runs = []Run{}
 		err := r.array(r.run)
 		if r.parts.Has != nil {
-			r.index = r.day.Index()
+			r.index = &IndexedDay{Day: r.day, byID: byID(r.day.Runs)}
+			setFamilies(r.day.Runs, r.commits, r.index.byID)
 		}
 		return err
 	case "places":
@@ -122,7 +123,7 @@ func (r *dayReader) run() error {
 		return nil
 	}
 	next.bound()
-	next.Family = r.runs.Add(&next)
+	r.commits = append(r.commits, next.commitKey())
 	if !r.parts.Commits {
 		next.Repository, next.Service, next.SHA, next.Branch, next.CommitURL = "", "", "", "", ""
 	}
@@ -133,7 +134,7 @@ func (r *dayReader) run() error {
 		r.intern(text)
 	}
 	r.day.Runs = append(r.day.Runs, next)
-	return r.keep(runCost + len(next.ID) + len(next.CreatedAt))
+	return r.keep(runCost + len(next.ID) + len(next.CreatedAt) + len(next.Earlier))
 }
 
 func (r *dayReader) intern(text *string) {

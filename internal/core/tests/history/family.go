@@ -10,57 +10,105 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
-// Families finds what reruns, retries and repetitions are a part of, among the runs of a day or of a page: a run and its later attempts
-// are a family, and count as one run. Attempts at a commit in a place follow each other, so the commit shows what is repeated.
-type Families struct {
-	seed     maphash.Seed
-	commits  []uint64 // with their places, by run; a map would need thrice the memory
-	families []int32  // by run
-}
+// seed is of this process: hashes of commits are never stored.
+var seed = maphash.MakeSeed()
 
-// NewFamilies returns families without a run.
-func NewFamilies() *Families { return &Families{seed: maphash.MakeSeed()} }
-
-// Add returns the family of the next run: the number, from 1, of the run that began it. The oldest run comes first. The family is 0 for a
-// run that repeated only failed tests of a run that is not among these: it says nothing about the other tests, and does not count.
-func (f *Families) Add(r *Run) int32 {
-	place := maphash.Comparable(f.seed, r.Place)
-	c := maphash.Comparable(f.seed, commit.New(r.Repository, r.Service, r.SHA)) + 31*place
-	family := int32(len(f.families)) + 1
-	if r.Repeats || r.Partial {
-		family = f.before(c, r)
-	}
-	f.commits, f.families = append(f.commits, c), append(f.families, family)
-	return family
-}
-
-// before returns the family of the last run of the same commit, or else a new one.
-func (f *Families) before(commit uint64, r *Run) int32 {
-	for i, other := range slices.Backward(f.commits) {
-		if other == commit && f.families[i] > 0 {
-			return f.families[i]
-		}
-	}
-	if r.Partial {
+// commitKey is equal for runs of a commit in a place, and 0 for a run without a commit: nothing shows what else tested the same.
+func (r *Run) commitKey() uint64 {
+	if r.SHA == "" {
 		return 0
 	}
-	return int32(len(f.families)) + 1
+	return maphash.Comparable(seed, commit.New(r.Repository, r.Service, r.SHA)) + 31*maphash.Comparable(seed, r.Place)
 }
 
+// SetFamilies finds what reruns, retries and repetitions are a part of, among the runs of a day or of a page: a run and its later attempts
+// are a family, and count as one run. The oldest run comes first.
+func SetFamilies(runs []Run) {
+	commits := make([]uint64, len(runs))
+	for i := range runs {
+		commits[i] = runs[i].commitKey()
+	}
+	setFamilies(runs, commits, byID(runs))
+}
+
+// setFamilies sets the family of each run: the number, from 1, of the run that began it. A later attempt belongs to the run that it names,
+// or else to the last one of its commit. The family is 0 for a run that repeated only failed tests of a run that is not among these: it
+// says nothing about the other tests, and does not count.
+func setFamilies(runs []Run, commits []uint64, known map[string]*Run) {
+	newest := map[uint64]int32{} // only of commits that an attempt looks for: one of each run would need much memory
+	for i := range runs {
+		runs[i].Family = 0
+		if runs[i].later() && commits[i] != 0 {
+			newest[commits[i]] = 0
+		}
+	}
+	for i := range runs {
+		r := &runs[i]
+		if r.later() {
+			if earlier := known[r.Earlier]; earlier != nil && earlier.Place == r.Place {
+				r.Family = earlier.Family
+			}
+			r.Family = cmp.Or(r.Family, newest[commits[i]])
+		}
+		if r.Family == 0 && !r.Partial {
+			r.Family = int32(i) + 1
+		}
+		if _, sought := newest[commits[i]]; sought && r.Family > 0 {
+			newest[commits[i]] = r.Family
+		}
+	}
+}
+
+// later reports whether a run is another attempt. Days of earlier versions know only those that repeated failed tests.
+func (r *Run) later() bool { return r.Later || r.Partial }
+
+// automatic reports whether a retry or a repetition was made without a person, who would have asked for a rerun.
+func (r *Run) automatic() bool { return r.Earlier != "" && !r.Partial }
+
 // counted is a family: the run that began it, and the one whose end counts.
-type counted struct{ first, last *Run }
+type counted struct {
+	first, last *Run
+	waited      float64  // seconds that its attempts took up to the first rerun
+	verdict     *float64 // seconds from the deployment to the last verdict of these attempts; nil: there is none
+	rerun       bool     // a person asked for an attempt, perhaps long after the deployment
+}
+
+func (c *counted) add(r *Run) {
+	judged := state.Of(r.State).Figure != nil
+	if c.first == nil {
+		c.first, c.last, c.rerun = r, r, r.later() // it is not known when that was deployed
+	} else if judged {
+		c.last = r
+	}
+	if c.rerun = c.rerun || r.later() && !r.automatic(); c.rerun {
+		return
+	}
+	c.waited += r.VerdictSeconds // an attempt is created at the end of the one before
+	if judged {
+		c.verdict = new(c.waited)
+	}
+}
 
 // counted calls add for each family of the day, the oldest first. Its newest run with a verdict decides, or else the first one.
 func (d *IndexedDay) counted(s Selection, add func(counted)) {
-	decided := map[int32]*Run{}
+	continued := map[int32]*counted{}
 	for i := range d.Runs {
-		if r := &d.Runs[i]; !d.begins(i) && state.Of(r.State).Figure != nil {
-			decided[r.Family] = r
+		r := &d.Runs[i]
+		if r.Family == 0 || d.begins(i) {
+			continue
 		}
+		if continued[r.Family] == nil {
+			c := &counted{}
+			c.add(&d.Runs[r.Family-1])
+			continued[r.Family] = c
+		}
+		continued[r.Family].add(r)
 	}
 	for i := range d.Runs {
 		if r := &d.Runs[i]; d.begins(i) && s.Has(r.Place) {
-			add(counted{r, cmp.Or(decided[r.Family], r)})
+			c := counted{}
+			c.add(r)
+			add(*cmp.Or(continued[r.Family], &c))
 		}
 	}
 }
@@ -76,12 +124,12 @@ type columns struct {
 
 // columns leaves out runs that the day does not have. A family without a run of all tests has no column.
 func (d *IndexedDay) columns(p *PlaceDay) columns {
-	alone := func(id string) bool { r := d.byID[id]; return r != nil && !r.Repeats && !r.Partial }
+	alone := func(id string) bool { r := d.byID[id]; return r != nil && !r.later() }
 	if !slices.ContainsFunc(p.Runs, func(id string) bool { return !alone(id) }) {
 		return columns{ids: p.Runs}
 	}
 	c := columns{at: make([]int32, len(p.Runs))}
-	var families []int32
+	columnOf := make([]int32, len(d.Runs)+1) // by family, from 1; 0: none
 	for i, id := range p.Runs {
 		c.at[i] = -1
 		r := d.byID[id]
@@ -89,11 +137,12 @@ func (d *IndexedDay) columns(p *PlaceDay) columns {
 			continue
 		}
 		if !alone(id) {
-			c.at[i] = int32(slices.Index(families, r.Family))
+			c.at[i] = columnOf[r.Family] - 1
 		}
 		if c.at[i] < 0 && !r.Partial {
 			c.at[i] = int32(len(c.ids))
-			c.ids, families = append(c.ids, id), append(families, r.Family)
+			c.ids = append(c.ids, id)
+			columnOf[r.Family] = int32(len(c.ids))
 		}
 	}
 	return c
@@ -179,5 +228,6 @@ func (c columns) runs(indexes []int) (all []int) {
 			all = append(all, at)
 		}
 	}
+	slices.Sort(all) // attempts at one run need not follow each other
 	return slices.Compact(all)
 }

@@ -138,8 +138,8 @@ func (s *sums) add(c counted) {
 			s.Repeated++
 		}
 	}
-	if state.Of(c.first.State).Figure != nil { // a rerun begins when a person asks for it, long after the deployment
-		s.verdict.add(c.first.VerdictSeconds * 10)
+	if c.verdict != nil {
+		s.verdict.add(*c.verdict * 10)
 	}
 	for _, r := range []*Run{c.first, c.last} {
 		if !r.Partial && state.Of(r.State).TestsDecided {

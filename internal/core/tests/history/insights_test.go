@@ -28,6 +28,14 @@ func TestRunOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	is.Origin, is.Repeats = "Retry", "smoke-0"
+	if got := history.RunOf(is); !got.Later || got.Earlier != "smoke-0" || got.Partial || got.VerdictSeconds != 93 || got.QueueSeconds != 28 {
+		t.Errorf("a retry waits since it was created, and has no notification: %+v", got)
+	}
+	is.Origin, is.Repeats, is.OnlyFailedOf = "Rerun", "", "smoke-0"
+	if got := history.RunOf(is); !got.Later || got.Earlier != "smoke-0" || !got.Partial || got.VerdictSeconds != 95 {
+		t.Errorf("a rerun of failed tests: %+v", got)
+	}
 	is.State = "Failed"
 	if got := history.RunOf(is); got.Reason != "" {
 		t.Errorf("what a failed run says differs from run to run: %q", got.Reason)
@@ -110,6 +118,55 @@ func TestInsights(t *testing.T) {
 	none := insightsOf(days[:1], days[1:2], nil, history.Selection{})
 	if none.Period.Runs != 0 || none.Period.PassRate != nil || none.Daily[0].Day != "2026-11-21" || none.LeastReliable == nil {
 		t.Errorf("%+v", none)
+	}
+}
+
+// TestVerdictOfAttempts: retries and repetitions are a part of the wait for a verdict, and reruns of people are not.
+func TestVerdictOfAttempts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason   string
+		attempts string // D(eployed), T: a retry or repetition, R(erun), F(ailed tests), X: a deployment of another commit; then a state
+		want     string // how many have a verdict, and the longest time; the attempts take 10, 20, 40 and 80 seconds
+	}{
+		"alone":                            {"", "DP", "1 10"},
+		"an error is retried":              {"People waited for the retry.", "DE TP", "1 30"},
+		"twice":                            {"", "DE TE TF", "1 70"},
+		"another run is between":           {"", "DE XP TP", "2 50"},
+		"what was tested changed":          {"The run had no verdict before.", "DI TF", "1 30"},
+		"the retry is canceled":            {"The error was the verdict.", "DE TC", "1 10"},
+		"nothing has a verdict":            {"", "DI TC", "0 0"},
+		"a person asks":                    {"That is long after the deployment.", "DF RP", "1 10"},
+		"a person asks for failed tests":   {"", "DF FP", "1 10"},
+		"a person asks, and it is retried": {"", "DE TF RE TP", "1 30"},
+		"its run is of another day":        {"It is not known when that was deployed.", "RP XF", "1 20"},
+		"its retry is of the next day":     {"", "TP", "0 0"},
+	} {
+		states := map[byte]string{'P': "Passed", 'F': "Failed", 'E': "Error", 'I': "Inconclusive", 'C': "Canceled"}
+		var runs []history.Run
+		last := "missing"
+		for i, a := range strings.Fields(tc.attempts) {
+			r := runAt(smoke, fmt.Sprint("smoke-", i), tuesday.Add(time.Duration(i)*time.Minute), states[a[1]])
+			r.VerdictSeconds, r.SHA = float64(int(10)<<i), "aaaaaaa"
+			switch a[0] {
+			case 'X':
+				r.SHA = "bbbbbbb"
+			case 'T':
+				r.Later, r.Earlier = true, last
+			case 'R':
+				r.Later = true
+			case 'F':
+				r.Later, r.Partial, r.Earlier = true, true, last
+			}
+			if a[0] != 'X' {
+				last = r.ID
+			}
+			runs = append(runs, r)
+		}
+		d := history.NewDay("acme", "2026-11-24", runs, nil)
+		p := insightsOf([]string{d.Day}, []string{"2026-11-23"}, map[string]*history.Day{d.Day: &d}, history.Selection{}).Period
+		if got := fmt.Sprint(p.Verdict.Count, p.Verdict.P95); got != tc.want {
+			t.Errorf("%s %s: %s, want %s", name, tc.reason, got, tc.want)
+		}
 	}
 }
 

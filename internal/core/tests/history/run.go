@@ -171,8 +171,9 @@ type Run struct {
 	Quarantined     int32   `json:"quarantined,omitempty"` // of the failed ones
 	Listed          bool    `json:"listed,omitempty"`      // each of its tests is known
 	Partial         bool    `json:"partial,omitempty"`     // it repeated only the failed tests of another run
-	Repeats         bool    `json:"repeats,omitempty"`     // it is a rerun, a retry or a repetition; earlier versions did not keep it
-	Family          int32   `json:"-"`                     // of its day; see Families
+	Later           bool    `json:"later,omitempty"`       // it is a rerun, a retry or a repetition; earlier versions did not keep it
+	Earlier         string  `json:"earlier,omitempty"`     // the id of the run that it repeats, if that is known
+	Family          int32   `json:"-"`                     // of its day; see SetFamilies
 }
 
 // RunOf returns what a day keeps of a run that has ended.
@@ -182,11 +183,12 @@ func RunOf(r httpapi.Run) Run {
 		CreatedAt: r.CreatedAt.UTC().Format(timeLayout), State: r.State, Reason: reason(r),
 		Repository: r.Repository, Service: r.Service, SHA: r.SHA, Branch: r.Branch, CommitURL: r.CommitURL,
 		DurationSeconds: tenth(r.DurationSeconds), Partial: r.OnlyFailedOf != "",
-		Repeats: r.OnlyFailedOf != "" || r.Repeats != "" || origin.Of(v1alpha1.Origin(r.Origin)).Repeats,
+		Earlier: cmp.Or(r.OnlyFailedOf, r.Repeats),
+		Later:   r.OnlyFailedOf != "" || r.Repeats != "" || origin.Of(v1alpha1.Origin(r.Origin)).Later,
 	}
 	h.bound()
 	received := r.CreatedAt
-	if r.ReceivedAt != nil {
+	if r.ReceivedAt != nil && r.Repeats == "" { // a retry or a repetition is backdated for its place in the queue
 		received = *r.ReceivedAt
 	}
 	if r.StartedAt != nil {
@@ -203,7 +205,7 @@ func RunOf(r httpapi.Run) Run {
 
 // bound cuts texts: a day of thousands of runs is read at once.
 func (r *Run) bound() {
-	r.ID, r.Branch = cut(r.ID, maxRunID), cut(r.Branch, maxBranch)
+	r.ID, r.Earlier, r.Branch = cut(r.ID, maxRunID), cut(r.Earlier, maxRunID), cut(r.Branch, maxBranch)
 	r.Repository, r.Service, r.SHA = cut(r.Repository, maxRepository), cut(r.Service, maxService), cut(r.SHA, maxSHA)
 	if len(r.CommitURL) > maxCommitURL {
 		r.CommitURL = ""

@@ -241,3 +241,38 @@ func TestHistoryOfManyPlaces(t *testing.T) {
 		t.Errorf("%d runs of %d places are kept, cut: %t", kept, len(h.Places), b.Cut)
 	}
 }
+
+// TestMessagesOfReruns: what an attempt said counts in its run, once, wherever other runs are between the attempts.
+func TestMessagesOfReruns(t *testing.T) {
+	for name, tc := range map[string]struct {
+		commits string  // of the attempts; a later one of a commit repeats the failed tests
+		said    [][]int // the attempts, by message
+		want    string
+	}{
+		"another run is between":       {"aba", [][]int{{0, 1, 2}}, "m0: 2 times, last in smoke-1"},
+		"attempts follow each other":   {"aab", [][]int{{0, 1, 2}}, "m0: 2 times, last in smoke-2"},
+		"two runs take turns":          {"ababab", [][]int{{0, 1, 2, 3, 4, 5}}, "m0: 2 times, last in smoke-1"},
+		"each run has its own message": {"abab", [][]int{{0, 2}, {1, 3}}, "m1: 1 times, last in smoke-1; m0: 1 times, last in smoke-0"},
+	} {
+		var runs []history.Run
+		place := &history.PlaceDay{Place: smoke}
+		for i, sha := range tc.commits {
+			r := runAt(smoke, fmt.Sprint("smoke-", i), tuesday.Add(time.Duration(i)*time.Hour), "Failed")
+			r.SHA, r.Partial = strings.Repeat(string(sha), 40), strings.IndexRune(tc.commits, sha) < i
+			runs, place.Runs = append(runs, r), append(place.Runs, r.ID)
+		}
+		test := history.TestDay{Outcomes: strings.Repeat("f", len(runs))}
+		for i, at := range tc.said {
+			test.Failures = append(test.Failures, history.Failure{Runs: at, Message: fmt.Sprint("m", i)})
+		}
+		b, d := history.NewTestBuilder(), history.NewDay("acme", "2026-11-24", runs, nil)
+		b.Add(*d.Index().See(test, place))
+		var got []string
+		for _, f := range b.History("cart", 1, func(httpapi.Place) bool { return true }).Places[0].Failures {
+			got = append(got, fmt.Sprintf("%s: %d times, last in %s", f.Message, f.Times, f.LastRun))
+		}
+		if strings.Join(got, "; ") != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
