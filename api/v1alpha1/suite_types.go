@@ -49,16 +49,16 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Variables Variables `json:"variables,omitempty"`
 
-	// supersedeKey names a stream of runs of this Trigger and Environment: a newer run of a stream
-	// supersedes the older ones. If it is left out, supersede decides the stream.
+	// supersedeKey names a stream of runs of this Trigger, Environment and service: a newer run of a
+	// stream supersedes the older ones. If it is left out, supersede decides the stream.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	SupersedeKey string `json:"supersedeKey,omitempty"`
 
 	// supersede decides the stream of a run without a supersedeKey. Branch, the default: the stream of
-	// its Trigger, Environment and branch, as if supersedeKey were branch/environment. Environment: the
-	// stream of its Environment, which several Triggers can share. None: no stream, so that it
+	// its Trigger, Environment, service and branch, as if supersedeKey were branch/environment. Environment: the
+	// stream of its Environment and service, which several Triggers can share. None: no stream, so that it
 	// supersedes no run and no run supersedes it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
