@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// EventSourceType is a service that sends events.
+// EventSourceType is the kind of a sender.
 //
 // +kubebuilder:validation:Enum=GitHub;GitLab;Flux
 type EventSourceType string
@@ -21,7 +21,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'GitHub' || has(self.secret)",message="secret is missing: only events of the manager's GitHub App need none"
 // +kubebuilder:validation:XValidation:rule="self.type == 'GitHub' || !has(self.deployments)",message="deployments can only be selected for the type GitHub: others do not say what made a deployment"
 type EventSourceSpec struct {
-	// type of the service: GitHub, GitLab or Flux.
+	// type of the sender: GitHub, GitLab or Flux.
 	// +required
 	Type EventSourceType `json:"type"`
 
@@ -152,7 +152,7 @@ type EventSourceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// EventSource lets events of another service, such as a deployment on GitHub, start runs of the team that owns its namespace.
+// EventSource lets events of a sender, such as a deployment on GitHub, start runs of the team that owns its namespace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
