@@ -62,7 +62,7 @@ type EventSourceSpec struct {
 type EventDeployments struct {
 	DeploymentMakers `json:",inline"`
 
-	// exclude leaves out deployments that one of its lists has.
+	// exclude leaves out deployments that match one of its lists.
 	// +optional
 	Exclude *DeploymentMakers `json:"exclude,omitempty"`
 }
@@ -91,7 +91,7 @@ type DeploymentMakers struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
 	Jobs []string `json:"jobs,omitempty"`
 
-	// tasks of deployments. GitHub Actions makes them with the task deploy; who uses the API of GitHub can name another.
+	// tasks of deployments. GitHub Actions makes them with the task deploy; clients of the API of GitHub can name another.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

@@ -133,8 +133,8 @@ func (v version) String() string {
 	}
 }
 
-// deployed is what the Environment has: of a service one entry, and of a whole repository one for each service. Nothing: nobody has looked
-// at its present workloads.
+// deployed returns what the Environment has of the part: one entry for a service, and one for each service of a whole repository. It
+// returns nothing until the status describes the present workloads.
 func (v version) deployed() (all []v1alpha1.Deployed) {
 	e := v.environment
 	if e.Status.ObservedGeneration != e.Generation {
