@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -247,6 +249,9 @@ func (s *Suite) SameTest(other *Suite) bool {
 	return s.Spec.Trigger.Name == other.Spec.Trigger.Name && s.Spec.Environment == other.Spec.Environment &&
 		s.Spec.Deployment.Service == other.Spec.Deployment.Service
 }
+
+// TestName is what people call a test: the name of its Trigger, and of the service if it has one.
+func TestName(trigger, service string) string { return strings.TrimSpace(trigger + " " + service) }
 
 // SuiteList is a list of Suites.
 //
