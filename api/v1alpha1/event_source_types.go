@@ -67,39 +67,31 @@ type EventDeployments struct {
 	Exclude *DeploymentMakers `json:"exclude,omitempty"`
 }
 
+// NamePatterns are names, or beginnings that end in "*".
+//
+// +listType=set
+// +kubebuilder:validation:MinItems=1
+// +kubebuilder:validation:MaxItems=64
+// +kubebuilder:validation:items:MinLength=1
+// +kubebuilder:validation:items:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
+type NamePatterns []string
+
 // DeploymentMakers lists what makes deployments. Each entry is a name, compared exactly, or a beginning that ends in "*".
 //
 // +kubebuilder:validation:MinProperties=1
 type DeploymentMakers struct {
 	// workflows of GitHub Actions, by name such as Deploy, or by file such as deploy.yml.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
-	Workflows []string `json:"workflows,omitempty"`
+	Workflows NamePatterns `json:"workflows,omitempty"`
 
 	// jobs of GitHub Actions, by the name that GitHub shows, such as deploy, or "deploy (eu)" of a matrix.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
-	Jobs []string `json:"jobs,omitempty"`
+	Jobs NamePatterns `json:"jobs,omitempty"`
 
 	// tasks of deployments. GitHub Actions makes them with the task deploy; clients of the API of GitHub can name another.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
-	Tasks []string `json:"tasks,omitempty"`
+	Tasks NamePatterns `json:"tasks,omitempty"`
 }
 
 // SecretKeyReference names a key of a Secret in the same namespace.
