@@ -141,8 +141,7 @@ func (v version) deployed() (all []v1alpha1.Deployed) {
 		return nil
 	}
 	for _, d := range e.Status.Deployed {
-		own := commit.SameRepository(d.Repository, v.Repository) && v.MayBeSamePart(commit.PartOf(d.Repository, d.Service))
-		if own && len(d.Workloads) > 0 {
+		if v.Overlaps(commit.PartOf(d.Repository, d.Service)) && len(d.Workloads) > 0 {
 			all = append(all, d)
 		}
 	}
