@@ -140,7 +140,8 @@ type EnvironmentStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// deployed is what the Environment has of each repository and service, by their names: at most 50, of which the oldest go.
+	// deployed is what the Environment has of each repository and service, by their names: at most 50. If there are more, the
+	// oldest are dropped.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50

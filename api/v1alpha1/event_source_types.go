@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// EventSourceType is a service that sends events.
+// EventSourceType is the kind of a sender.
 //
 // +kubebuilder:validation:Enum=GitHub;GitLab;Flux
 type EventSourceType string
@@ -21,7 +21,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'GitHub' || has(self.secret)",message="secret is missing: only events of the manager's GitHub App need none"
 // +kubebuilder:validation:XValidation:rule="self.type == 'GitHub' || !has(self.deployments)",message="deployments can only be selected for the type GitHub: others do not say what made a deployment"
 type EventSourceSpec struct {
-	// type of the service: GitHub, GitLab or Flux.
+	// type of the sender: GitHub, GitLab or Flux.
 	// +required
 	Type EventSourceType `json:"type"`
 
@@ -62,10 +62,20 @@ type EventSourceSpec struct {
 type EventDeployments struct {
 	DeploymentMakers `json:",inline"`
 
-	// exclude leaves out deployments that one of its lists has.
+	// exclude leaves out deployments that match one of its lists.
 	// +optional
 	Exclude *DeploymentMakers `json:"exclude,omitempty"`
 }
+
+// NamePatterns are names, or beginnings that end in "*".
+//
+// +listType=set
+// +kubebuilder:validation:MinItems=1
+// +kubebuilder:validation:MaxItems=64
+// +kubebuilder:validation:items:MinLength=1
+// +kubebuilder:validation:items:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
+type NamePatterns []string
 
 // DeploymentMakers lists what makes deployments. Each entry is a name, compared exactly, or a beginning that ends in "*".
 //
@@ -73,33 +83,15 @@ type EventDeployments struct {
 type DeploymentMakers struct {
 	// workflows of GitHub Actions, by name such as Deploy, or by file such as deploy.yml.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
-	Workflows []string `json:"workflows,omitempty"`
+	Workflows NamePatterns `json:"workflows,omitempty"`
 
 	// jobs of GitHub Actions, by the name that GitHub shows, such as deploy, or "deploy (eu)" of a matrix.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
-	Jobs []string `json:"jobs,omitempty"`
+	Jobs NamePatterns `json:"jobs,omitempty"`
 
-	// tasks of deployments. GitHub Actions makes them with the task deploy; who uses the API of GitHub can name another.
+	// tasks of deployments. GitHub Actions makes them with the task deploy; clients of the API of GitHub can name another.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.contains('*') || name.indexOf('*') == name.size() - 1)",message="an entry is a name, or a beginning that ends in '*'"
-	Tasks []string `json:"tasks,omitempty"`
+	Tasks NamePatterns `json:"tasks,omitempty"`
 }
 
 // SecretKeyReference names a key of a Secret in the same namespace.
@@ -152,7 +144,7 @@ type EventSourceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// EventSource lets events of another service, such as a deployment on GitHub, start runs of the team that owns its namespace.
+// EventSource lets events of a sender, such as a deployment on GitHub, start runs of the team that owns its namespace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

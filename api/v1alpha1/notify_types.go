@@ -73,7 +73,7 @@ type SlackNotify struct {
 	SecretRef SecretReference `json:"secretRef"`
 
 	// when says what is told. Failure: a run ended as Failed, TimedOut or Error. NewFailure: the same, if the run before it
-	// in the same Environment had not failed, or if a test failed that is not known to have failed before and is in no
+	// of the same Environment and service had not failed, or if a test failed that is not known to have failed before and is in no
 	// Quarantine. Recovery: a run passed, and the one before it had failed. Left out: Failure and Recovery.
 	// +optional
 	// +listType=set

@@ -61,8 +61,8 @@ type Results struct {
 	// +kubebuilder:validation:Maximum=1000000
 	MinTests int32 `json:"minTests,omitempty"`
 
-	// fewerTests is what happens if far fewer tests ran than in the last run of the same Trigger, Environment and variables
-	// that passed. Report, the default: the run passes, and its message, page and check say so. Fail: it fails.
+	// fewerTests is what happens if far fewer tests ran than in the last run of the same Trigger, Environment, service and
+	// variables that passed. Report, the default: the run passes, and its message, page and check say so. Fail: it fails.
 	// +optional
 	FewerTests FewerTestsPolicy `json:"fewerTests,omitempty"`
 
@@ -126,8 +126,8 @@ type TestResults struct {
 	// +kubebuilder:validation:Minimum=0
 	Flaky int32 `json:"flaky,omitempty"`
 
-	// expected is how many tests ran in the last run of the same Trigger, Environment and variables that passed. It is absent
-	// unless far fewer ran in this one.
+	// expected is how many tests ran in the last run of the same Trigger, Environment, service and variables that passed. It is
+	// absent unless far fewer ran in this one.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Expected int32 `json:"expected,omitempty"`
@@ -141,7 +141,7 @@ type TestResults struct {
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
 	// comparedWith names the run that the failures are compared with: the last finished one of the same
-	// Trigger and Environment that had results. Empty: there was none, or it could not be read.
+	// Trigger, Environment and service that had results. Empty: there was none, or it could not be read.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ComparedWith string `json:"comparedWith,omitempty"`

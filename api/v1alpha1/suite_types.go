@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -49,16 +51,16 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Variables Variables `json:"variables,omitempty"`
 
-	// supersedeKey names a stream of runs of this Trigger and Environment: a newer run of a stream
-	// supersedes the older ones. If it is left out, supersede decides the stream.
+	// supersedeKey names a stream of runs of this Trigger, Environment and service: a newer run of a
+	// stream supersedes the older ones. If it is left out, supersede decides the stream.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	SupersedeKey string `json:"supersedeKey,omitempty"`
 
 	// supersede decides the stream of a run without a supersedeKey. Branch, the default: the stream of
-	// its Trigger, Environment and branch, as if supersedeKey were branch/environment. Environment: the
-	// stream of its Environment, which several Triggers can share. None: no stream, so that it
+	// its Trigger, Environment, service and branch, as if supersedeKey were branch/environment. Environment: the
+	// stream of its Environment and service, which several Triggers can share. None: no stream, so that it
 	// supersedes no run and no run supersedes it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
@@ -247,6 +249,9 @@ func (s *Suite) SameTest(other *Suite) bool {
 	return s.Spec.Trigger.Name == other.Spec.Trigger.Name && s.Spec.Environment == other.Spec.Environment &&
 		s.Spec.Deployment.Service == other.Spec.Deployment.Service
 }
+
+// TestName is what people call a test: the name of its Trigger, and of the service if it has one.
+func TestName(trigger, service string) string { return strings.TrimSpace(trigger + " " + service) }
 
 // SuiteList is a list of Suites.
 //

@@ -48,8 +48,8 @@ type TriggerStatus struct {
 	// +optional
 	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
 
-	// outcomes are how the last run of each service in each Environment ended, of the 64 that had one last. A Trigger without
-	// spec.notify lacks them.
+	// outcomes are how the last run of each service in each Environment ended: at most 64. If there are more, the oldest are
+	// dropped. A Trigger without spec.notify lacks them.
 	// +optional
 	// +listType=map
 	// +listMapKey=environment

@@ -27,9 +27,9 @@ const (
 type SupersedePolicy string
 
 const (
-	// SupersedeBranch stops the older runs of the same Trigger, Environment and branch.
+	// SupersedeBranch stops the older runs of the same Trigger, Environment, service and branch.
 	SupersedeBranch SupersedePolicy = "Branch"
-	// SupersedeEnvironment stops the older runs in the same Environment, of all Triggers with this policy.
+	// SupersedeEnvironment stops the older runs of the same Environment and service, of all Triggers with this policy.
 	SupersedeEnvironment SupersedePolicy = "Environment"
 	// SupersedeNone stops no run.
 	SupersedeNone SupersedePolicy = "None"
@@ -98,10 +98,10 @@ type TriggerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="duplicatesMaxAge must be from 1s to 8760h"
 	DuplicatesMaxAge *metav1.Duration `json:"duplicatesMaxAge,omitempty"`
 
-	// supersede says which older runs a newer run stops. Branch: those of this Trigger, Environment
-	// and branch. Environment: all in the Environment, of every Trigger with this policy; use it if
-	// several branches are deployed there. None: none. A notification's deduplication_key takes
-	// precedence: it stops the runs of this Trigger and Environment with that key.
+	// supersede says which older runs a newer run stops. Branch: those of this Trigger, Environment,
+	// service and branch. Environment: all of the Environment and service, of every Trigger with this policy; use
+	// it if several branches are deployed there. None: none. A notification's deduplication_key takes
+	// precedence: it stops the runs of this Trigger, Environment and service with that key.
 	// +optional
 	// +kubebuilder:default=Branch
 	Supersede SupersedePolicy `json:"supersede,omitempty"`

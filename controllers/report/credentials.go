@@ -18,19 +18,19 @@ import (
 func (r *Reconciler) credentials(
 	ctx context.Context, o report.Observation, target report.Target,
 ) (c report.Credentials, problem *metav1.Condition, err error) {
-	host, known := r.Config.Hosts[target.Service]
+	host, known := r.Config.Hosts[target.Host]
 	if !known { // of a later version
 		return c, notReported(v1alpha1.ReasonNotConfigured,
 			"Nothing is posted, because this version of the manager does not know the code host %s of spec.repository of the Trigger.",
-			target.Service), nil
+			target.Host), nil
 	}
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
-		return r.secret(ctx, target.Service, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
+		return r.secret(ctx, target.Host, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
 	}
 	if host.Own == nil {
 		return c, notReported(v1alpha1.ReasonNotConfigured,
 			"Nothing is posted, because spec.repository of the Trigger names no credentials, and the manager has none of its own for %s.",
-			target.Service), nil
+			target.Host), nil
 	}
 	team, err := index.Owner(ctx, r, o.Suite.Namespace)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *Reconciler) credentials(
 		return c, problem, nil
 	}
 	if c, err = host.Own(); err != nil {
-		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Service), nil
+		return c, notReported(v1alpha1.ReasonReportFailed, "The manager cannot read its own credentials for %s.", target.Host), nil
 	}
 	return c, nil, nil
 }
@@ -67,9 +67,9 @@ func refused(target report.Target, host string, team *v1alpha1.Team) *metav1.Con
 
 func credentialsSource(o report.Observation, target report.Target) string {
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
-		return fmt.Sprintf("%s %s/%s", target.Service, o.Suite.Namespace, ref.SecretRef.Name)
+		return fmt.Sprintf("%s %s/%s", target.Host, o.Suite.Namespace, ref.SecretRef.Name)
 	}
-	return string(target.Service)
+	return string(target.Host)
 }
 
 // While a host is down, hundreds of runs ask every second: waits spares each of them reading the same Secret.
@@ -86,8 +86,8 @@ func (r *Reconciler) waits(o report.Observation, target report.Target, share int
 }
 
 func (r *Reconciler) budgetOf(o report.Observation, target report.Target, credentials report.Credentials) *report.Budget {
-	limits := r.Config.Hosts[target.Service].Limits
-	budget := r.budgets.Of(string(target.Service)+" "+credentials.Key(), limits, r.Clock.Now())
+	limits := r.Config.Hosts[target.Host].Limits
+	budget := r.budgets.Of(string(target.Host)+" "+credentials.Key(), limits, r.Clock.Now())
 	r.lastBudgets.Store(credentialsSource(o, target), budget)
 	return budget
 }

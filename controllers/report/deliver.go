@@ -106,14 +106,14 @@ func (r *Reconciler) deliver(ctx context.Context, o report.Observation, p post) 
 func (r *Reconciler) send(ctx context.Context, o report.Observation, p post, request report.Request) (sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
-	return p.send(r, ctx, o, destination{CodeHost: r.Config.Hosts[request.Service], Request: request})
+	return p.send(r, ctx, o, destination{CodeHost: r.Config.Hosts[request.Host], Request: request})
 }
 
 func (r *Reconciler) failed(
 	ctx context.Context, o report.Observation, p report.Purpose, target report.Target, failure *report.Error,
 ) (time.Duration, error) {
 	r.Metrics.failed(failure)
-	ctrl.LoggerFrom(ctx).Info("cannot post a "+p.String(), "host", target.Service, "repository", target.Repository,
+	ctrl.LoggerFrom(ctx).Info("cannot post a "+p.String(), "host", target.Host, "repository", target.Repository,
 		"reason", failure.Message, "cause", failure.Cause)
 	return r.pause(ctx, o, p, failure.Kind, v1alpha1.NotReported(v1alpha1.ReasonReportFailed,
 		failure.Message+". Postflight tries again until a day after the end of the run."))

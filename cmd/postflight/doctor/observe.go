@@ -66,7 +66,8 @@ func (o *Options) manager(ctx context.Context) (inst installation, found []docto
 	return inst, doctor.Manager(inst.deployment, inst.pods, version.Get().Version), nil
 }
 
-// process returns who leads without a Deployment, or "". A Lease alone proves nothing, as it may outlast its holder: it has to be renewed.
+// process returns the holder of the Lease, if there is no Deployment, or "". A Lease may outlast its holder, so it has to be renewed during
+// the check.
 func (o *Options) process(ctx context.Context) (leader string, err error) {
 	lease := &coordinationv1.Lease{}
 	if err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: leaseName}, lease); err != nil {

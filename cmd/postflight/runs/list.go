@@ -109,9 +109,8 @@ func (o *ListOptions) Run(ctx context.Context) error {
 func (o *ListOptions) rows(runs []client.Run) [][]string {
 	rows := [][]string{{"NAMESPACE", "RUN", "STATE", "TRIGGER", "ENVIRONMENT", "BRANCH", "COMMIT", "FAILED", "AGE", "TOOK"}}
 	for _, r := range runs {
-		rows = append(rows, []string{r.Namespace, r.ID, cli.StateOf(&r), strings.TrimSpace(r.Trigger + " " + r.Service), r.Environment,
-			cmp.Or(r.Branch, "-"),
-			cmp.Or(cli.ShortSHA(r.SHA), "-"), failedOf(r.Results), cli.Age(r.CreatedAt, o.Now()), took(&r, o.Now())})
+		rows = append(rows, []string{r.Namespace, r.ID, cli.StateOf(&r), v1alpha1.TestName(r.Trigger, r.Service), r.Environment,
+			cmp.Or(r.Branch, "-"), cmp.Or(cli.ShortSHA(r.SHA), "-"), failedOf(r.Results), cli.Age(r.CreatedAt, o.Now()), took(&r, o.Now())})
 	}
 	if !o.AllNamespaces {
 		for i := range rows {

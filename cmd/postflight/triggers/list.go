@@ -24,8 +24,8 @@ func newList() *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List Triggers, with what each matches and how its last run ended",
-		Long: `Lists Triggers by name, with the branches and deployment types that each matches, whether it works, and the state of its last run.
-Below are the reasons of those that do not work, and warnings.`,
+		Long: `Lists Triggers by name, with the branches, deployment types and services that each matches, whether it works, and the state of
+its last run. Below are the reasons of those that do not work, and warnings.`,
 		Example: `  postflight triggers list -n shop
 
   # Which Triggers do not work, in all namespaces?
@@ -63,15 +63,15 @@ func (o *ListOptions) Run(ctx context.Context) error {
 }
 
 func (o *ListOptions) rows(triggers []v1alpha1.Trigger) [][]string {
-	rows := [][]string{{"NAMESPACE", "TRIGGER", "ENVIRONMENT", "BRANCHES", "TYPES", "STATE", "LAST RUN", "AGE"}}
+	rows := [][]string{{"NAMESPACE", "TRIGGER", "ENVIRONMENT", "BRANCHES", "TYPES", "SERVICES", "STATE", "LAST RUN", "AGE"}}
 	for i := range triggers {
 		t, last := &triggers[i], ""
 		if t.Status.LastSuite != nil {
 			last = t.Status.LastSuite.State
 		}
 		rows = append(rows, []string{t.Namespace, t.Name, t.Spec.Environment, cli.OrDash(strings.Join(t.Spec.Match.Branches, ",")),
-			cli.OrDash(strings.Join(t.Spec.Match.DeploymentTypes, ",")), stateOf(t), cli.OrDash(last),
-			cli.Age(t.CreationTimestamp.Time, o.Clock.Now())})
+			cli.OrDash(strings.Join(t.Spec.Match.DeploymentTypes, ",")), cli.OrDash(strings.Join(t.Spec.Match.Services, ",")),
+			stateOf(t), cli.OrDash(last), cli.Age(t.CreationTimestamp.Time, o.Clock.Now())})
 	}
 	if !o.AllNamespaces {
 		for i := range rows {

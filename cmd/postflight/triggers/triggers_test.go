@@ -30,7 +30,8 @@ func TestTriggersList(t *testing.T) {
 			t.Status.Conditions = ready(metav1.ConditionFalse, "The Environment staging does not exist.")
 		}),
 		trigger("acme", "e2e", func(t *v1alpha1.Trigger) {
-			t.Spec.Match = v1alpha1.TriggerMatch{Branches: []string{"main", "!wip/**"}, DeploymentTypes: []string{"staging"}}
+			t.Spec.Match = v1alpha1.TriggerMatch{
+				Branches: []string{"main", "!wip/**"}, DeploymentTypes: []string{"staging"}, Services: []string{"cart", "search"}}
 			t.Status.Conditions, t.Status.LastSuite = ready(metav1.ConditionTrue, ""), &v1alpha1.LastSuite{Name: "e2e-1", State: "Failed"}
 		}),
 		trigger("acme", "fresh", func(*v1alpha1.Trigger) {}),
@@ -51,12 +52,12 @@ func TestTriggersList(t *testing.T) {
 		got = append(got, regexp.MustCompile(`\s{2,}`).Split(strings.TrimSpace(line), -1))
 	}
 	want := [][]string{
-		{"TRIGGER", "ENVIRONMENT", "BRANCHES", "TYPES", "STATE", "LAST RUN", "AGE"},
-		{"broken", "staging", "-", "-", "Not ready", "-", "60m"},
-		{"e2e", "staging", "main,!wip/**", "staging", "Ready", "Failed", "60m"},
-		{"fresh", "staging", "-", "-", "-", "-", "60m"},
-		{"idle", "staging", "-", "-", "Paused", "-", "60m"},
-		{"prod", "staging", "-", "-", "Ready", "-", "60m"},
+		{"TRIGGER", "ENVIRONMENT", "BRANCHES", "TYPES", "SERVICES", "STATE", "LAST RUN", "AGE"},
+		{"broken", "staging", "-", "-", "-", "Not ready", "-", "60m"},
+		{"e2e", "staging", "main,!wip/**", "staging", "cart,search", "Ready", "Failed", "60m"},
+		{"fresh", "staging", "-", "-", "-", "-", "-", "60m"},
+		{"idle", "staging", "-", "-", "-", "Paused", "-", "60m"},
+		{"prod", "staging", "-", "-", "-", "Ready", "-", "60m"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

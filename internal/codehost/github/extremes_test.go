@@ -53,14 +53,14 @@ func TestExtremesFit(t *testing.T) {
 				s := extreme(end, text)
 				s.UID = types.UID(end.Reason)
 				check := report.Of(s, report.Options{PublicURL: "https://ci.example.com", ClusterName: strings.Repeat("c", 63)})
-				target := report.Target{Service: v1alpha1.GitHub, Repository: "acme/shop", SHA: s.Spec.Deployment.SHA, Branch: s.Spec.Deployment.Branch}
+				target := report.Target{Host: v1alpha1.GitHub, Repository: "acme/shop", SHA: s.Spec.Deployment.SHA, Branch: s.Spec.Deployment.Branch}
 				for _, c := range []report.Credentials{app(), token(hub)} {
 					request := report.Request{Target: target, Credentials: c, Check: check}
 					if _, err := github.New(hub.URL, outbound.New()).Post(t.Context(), request); err != nil {
 						t.Errorf("GitHub: %v", err)
 					}
 				}
-				target.Service = v1alpha1.GitLab
+				target.Host = v1alpha1.GitLab
 				r := report.Request{Target: target, Credentials: token(lab), Check: check}
 				if _, err := gitlab.New(lab.URL, outbound.New()).Post(t.Context(), r); err != nil {
 					t.Errorf("GitLab: %v", err)

@@ -23,7 +23,7 @@ var sha = strings.Repeat("5ca1ab1e", 5)
 
 func request(c report.Credentials, phase v1alpha1.ReportPhase, state string) report.Request {
 	r := report.Request{
-		Target:      report.Target{Service: v1alpha1.GitHub, Repository: "acme/shop", SHA: sha, Branch: "main"},
+		Target:      report.Target{Host: v1alpha1.GitHub, Repository: "acme/shop", SHA: sha, Branch: "main"},
 		Credentials: c,
 		Check: report.Check{
 			Name: "postflight/smoke (staging)", ExternalID: "u1", DetailsURL: "https://ci.example.com/runs/acme/smoke-1",

@@ -23,7 +23,7 @@ var sha = strings.Repeat("5ca1ab1e", 5)
 
 func request(token string, phase v1alpha1.ReportPhase, state string) report.Request {
 	return report.Request{
-		Target:      report.Target{Service: v1alpha1.GitLab, Repository: "group/sub/project", SHA: sha, Branch: "main"},
+		Target:      report.Target{Host: v1alpha1.GitLab, Repository: "group/sub/project", SHA: sha, Branch: "main"},
 		Credentials: report.Credentials{Token: token},
 		Check: report.Check{
 			Name: "postflight/smoke (staging)", ExternalID: "u1", DetailsURL: "https://ci.example.com/runs/acme/smoke-1",

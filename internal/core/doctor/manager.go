@@ -12,7 +12,8 @@ import (
 
 const checkManager = "manager"
 
-// NoManager is the finding for an installation without a Deployment. The leader is who has renewed the Lease while that was watched, or "".
+// NoManager is the finding for an installation without a Deployment. The leader is the process that renewed the
+// Lease during the check, or "".
 func NoManager(namespace, leader string) Finding {
 	if leader != "" {
 		f := ok(checkManager, "%s runs the manager: it has just renewed the Lease. There is no Deployment of the manager in the namespace %s, "+

@@ -36,7 +36,7 @@ func Allowed(t Target, host string, entries []string) bool {
 			return true
 		}
 	}
-	return t.Service == v1alpha1.GitHub && ListedWithoutHost(t, entries)
+	return t.Host == v1alpha1.GitHub && ListedWithoutHost(t, entries)
 }
 
 // ListedWithoutHost reports whether an entry without a host names the repository of a target.

@@ -60,7 +60,7 @@ func TestAllowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := map[v1alpha1.HostingService]string{gitHub: "github.com", gitLab: "gitlab.com"}[tc.service]
-			target := report.Target{Service: tc.service, Repository: tc.repository}
+			target := report.Target{Host: tc.service, Repository: tc.repository}
 			if got := report.Allowed(target, host, []string{"github.com/other/*", tc.entry}); got != tc.want {
 				t.Errorf("%q allows %s on %s: %t", tc.entry, tc.repository, host, got)
 			}

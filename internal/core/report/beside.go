@@ -77,7 +77,7 @@ func related(self Run, others []Run, wanted func(*v1alpha1.Trigger) bool, same f
 	newest := map[[3]string]Run{}
 	for _, r := range append([]Run{self}, others...) {
 		on, problem := TargetOf(r.Suite, r.Trigger)
-		elsewhere := on.Service != target.Service || !commit.SameRepository(on.Repository, target.Repository)
+		elsewhere := on.Host != target.Host || !commit.SameRepository(on.Repository, target.Repository)
 		if problem != nil || elsewhere || !wanted(r.Trigger) || !same(r.Suite) {
 			continue
 		}

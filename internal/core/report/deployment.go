@@ -48,11 +48,7 @@ func DeploymentOf(self Run, others []Run, o Options) (d Deployment, id int64) {
 
 // DeploymentDescription is what a code host shows of a deployment that a run decides.
 func DeploymentDescription(s *v1alpha1.Suite) string {
-	name := s.Spec.Trigger.Name
-	if service := s.Spec.Deployment.Service; service != "" {
-		name += " " + service
-	}
-	return mute(name+": "+title(s), maxTitle)
+	return mute(v1alpha1.TestName(s.Spec.Trigger.Name, s.Spec.Deployment.Service)+": "+title(s), maxTitle)
 }
 
 // Stopped reports whether the run that decides has no result. Nothing is created for it.

@@ -95,7 +95,7 @@ func (p Purpose) String() string { return []string{"check", "deployment", "comme
 
 func permission(r Request) string {
 	needs := []string{"commit statuses", "deployments", "pull requests"}[r.Purpose]
-	special := codehost.Of(r.Service).Permission
+	special := codehost.Of(r.Host).Permission
 	switch {
 	case special != "":
 		return "the token needs " + special + " there"

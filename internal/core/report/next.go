@@ -74,10 +74,10 @@ func TooLate(s *v1alpha1.Suite, now time.Time) bool {
 
 // PostedTo returns what was posted to a target about the run.
 func PostedTo(s *v1alpha1.Suite, t Target) v1alpha1.SuiteReport {
-	if r := s.Status.Report; r != nil && r.HostingService == t.Service && commit.SameRepository(r.Repository, t.Repository) {
+	if r := s.Status.Report; r != nil && r.HostingService == t.Host && commit.SameRepository(r.Repository, t.Repository) {
 		return *r
 	}
-	return v1alpha1.SuiteReport{HostingService: t.Service, Repository: t.Repository}
+	return v1alpha1.SuiteReport{HostingService: t.Host, Repository: t.Repository}
 }
 
 func after(a, b v1alpha1.ReportPhase) bool { return rank(a) > rank(b) }
@@ -95,7 +95,7 @@ func delay(s *v1alpha1.Suite, now time.Time) time.Duration {
 
 // Posted is the condition after a check was posted.
 func Posted(c Check, t Target) metav1.Condition {
-	where := fmt.Sprintf("The check %q of commit %.12s in %s on %s", c.Name, t.SHA, t.Repository, t.Service)
+	where := fmt.Sprintf("The check %q of commit %.12s in %s on %s", c.Name, t.SHA, t.Repository, t.Host)
 	if c.Phase == v1alpha1.ReportCompleted {
 		return v1alpha1.Reported(where + " shows the outcome.")
 	}

@@ -150,10 +150,10 @@ func TestTargetOf(t *testing.T) {
 	}
 	later := gitHub("acme/shop")
 	later.Spec.Repository.HostingService = "Gitea" // a token for it must not go to GitHub
-	if target, _ := report.TargetOf(of(sha, ""), later); target.Service != "Gitea" || report.Allowed(target, "", []string{"acme/shop"}) {
+	if target, _ := report.TargetOf(of(sha, ""), later); target.Host != "Gitea" || report.Allowed(target, "", []string{"acme/shop"}) {
 		t.Errorf("a code host of a later version: got %+v", target)
 	}
-	if target, _ := report.TargetOf(of(sha, ""), gitHub("acme/shop")); target.Branch != "release/1" || target.Service != v1alpha1.GitHub {
+	if target, _ := report.TargetOf(of(sha, ""), gitHub("acme/shop")); target.Branch != "release/1" || target.Host != v1alpha1.GitHub {
 		t.Errorf("got %+v", target)
 	}
 }

@@ -24,7 +24,7 @@ type Request struct {
 
 // Shown returns what the code host shows after a request.
 func (r Request) Shown(phase v1alpha1.ReportPhase, checkID int64) v1alpha1.SuiteReport {
-	return v1alpha1.SuiteReport{HostingService: r.Service, Repository: r.Repository, Phase: phase, CheckID: checkID}
+	return v1alpha1.SuiteReport{HostingService: r.Host, Repository: r.Repository, Phase: phase, CheckID: checkID}
 }
 
 // Missing reports whether the code host shows an earlier phase than the check.

@@ -18,7 +18,7 @@ import (
 
 // Target is where a check is posted. The repository is the Trigger's, never the notification's.
 type Target struct {
-	Service    v1alpha1.HostingService
+	Host       v1alpha1.HostingService
 	Repository string // owner/name, or group/subgroup/name; checked
 	SHA        string // 40 or 64 hexadecimal digits
 	Branch     string // without refs/heads/; may be empty
@@ -45,13 +45,13 @@ func TargetOf(s *v1alpha1.Suite, t *v1alpha1.Trigger) (Target, *metav1.Condition
 			plaintext.Line(d.Repository, maxShown), t.Spec.Repository.Name)
 	}
 	target := Target{
-		Service: service(t.Spec.Repository), Repository: t.Spec.Repository.Name,
+		Host: hostOf(t.Spec.Repository), Repository: t.Spec.Repository.Name,
 		SHA: d.SHA, Branch: notification.BranchName(d.Branch), PipelineID: d.PipelineID,
 		PullRequest: d.PullRequestNumber,
 	}
 	if !target.valid() {
 		return none(v1alpha1.ReasonNotConfigured,
-			"Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Service)
+			"Nothing is posted, because spec.repository.name of the Trigger is not the full name of a repository on %s.", target.Host)
 	}
 	return target, nil
 }
@@ -60,14 +60,14 @@ func none(reason, format string, args ...any) (Target, *metav1.Condition) {
 	return Target{}, new(v1alpha1.NotReported(reason, fmt.Sprintf(format, args...)))
 }
 
-func service(r *v1alpha1.Repository) v1alpha1.HostingService {
+func hostOf(r *v1alpha1.Repository) v1alpha1.HostingService {
 	return cmp.Or(r.HostingService, v1alpha1.GitHub)
 }
 
 // valid repeats the schema's check, because the name becomes a part of URLs that are requested with a token.
 func (t Target) valid() bool {
 	parts := strings.Split(t.Repository, "/")
-	if len(parts) < 2 || codehost.Of(t.Service).OwnerAndName && len(parts) != 2 {
+	if len(parts) < 2 || codehost.Of(t.Host).OwnerAndName && len(parts) != 2 {
 		return false
 	}
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "." || part == ".." || !segment.MatchString(part) })

@@ -10,13 +10,13 @@ import (
 )
 
 // NotificationForm is a notification as people type it in.
-type NotificationForm struct{ Branch, SHA, Type, URL, Repository, PullRequest, Variables string }
+type NotificationForm struct{ Branch, SHA, Type, Service, URL, Repository, PullRequest, Variables string }
 
 // FormOf reads the query of a form.
 func FormOf(q url.Values) NotificationForm {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	return NotificationForm{
-		Branch: get("branch"), SHA: get("sha"), Type: get("type"), URL: get("url"),
+		Branch: get("branch"), SHA: get("sha"), Type: get("type"), Service: get("service"), URL: get("url"),
 		Repository: get("repository"), PullRequest: get("pr"), Variables: get("variables"),
 	}
 }
@@ -25,7 +25,7 @@ func FormOf(q url.Values) NotificationForm {
 func (f NotificationForm) Notification() (*notification.Notification, error) {
 	body := map[string]any{}
 	for name, value := range map[string]string{
-		"branch": f.Branch, "sha": f.SHA, "deployment_type": f.Type, "deployment_url": f.URL,
+		"branch": f.Branch, "sha": f.SHA, "deployment_type": f.Type, "service": f.Service, "deployment_url": f.URL,
 	} {
 		if value != "" {
 			body[name] = value

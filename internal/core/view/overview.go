@@ -109,6 +109,7 @@ func conditionsOf(m v1alpha1.TriggerMatch) []Condition {
 	add("branch", m.Branches...)
 	add("type", m.DeploymentTypes...)
 	add("repository", m.Repositories...)
+	add("service", m.Services...)
 	add("pull requests", strings.ToLower(string(m.PullRequest)))
 	add("expression", m.Expression)
 	return all

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -45,7 +44,7 @@ func RowOf(s *v1alpha1.Suite, typical time.Duration, now time.Time) Row {
 }
 
 // Name is what ran, as the name of a check has it: a Trigger, and perhaps the service that it tested.
-func (r Row) Name() string { return strings.TrimSpace(r.Trigger + " " + r.Service) }
+func (r Row) Name() string { return v1alpha1.TestName(r.Trigger, r.Service) }
 
 // Took returns how long the tests of a run took, or have taken so far; 0 before they started.
 func Took(s *v1alpha1.Suite, now time.Time) time.Duration {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -94,7 +93,7 @@ func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst 
 		}
 	}
 	for p, s := range bad {
-		name, environment := strings.TrimSpace(trigger+" "+p.service), p.environment
+		name, environment := v1alpha1.TestName(trigger, p.service), p.environment
 		if since := s.Received().Time; worst.trigger == "" || since.Before(worst.since) {
 			worst = complaint{trigger, fmt.Sprintf("%s fails on %s since %s.", name, environment, since.UTC().Format("2 January, 15:04 UTC")),
 				since}

@@ -46,7 +46,7 @@ type Config struct {
 	// Authenticated is called for each authenticated request.
 	Authenticated   func(ctx context.Context, team string)
 	AuthenticatePod func(*http.Request) (podfiles.Pod, error)
-	// Events takes the events of other services; nil: none are taken.
+	// Events takes the events of senders such as GitHub; nil: none are taken.
 	Events *eventscase.Receiver
 	// Uploads signs URLs to upload files; nil if no store is configured.
 	Uploads files.Uploads

@@ -17,7 +17,7 @@ type Route struct {
 	Action  grant.Action // that the sender must be allowed
 }
 
-// trpcPrefix is what the paths of routes begin with whose failures are those of tRPC.
+// trpcPrefix begins the paths of routes that answer failures in the form of tRPC.
 const trpcPrefix = "/api/trpc/"
 
 // Actions of routes that need no particular right.

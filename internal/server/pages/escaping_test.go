@@ -49,7 +49,7 @@ var ofHostileRun = []string{
 	"/runs/shop/RUN", "/runs/shop/RUN/variables", "/runs/shop/RUN/attempts", "/runs/shop/RUN/artifacts", "/runs/shop/RUN/log?q=QUERY",
 	"/runs/shop/QUERY",
 	"/tests/shop/show?name=QUERY", "/insights/shop?trigger=QUERY&environment=QUERY", "/tests/shop?q=QUERY&after=QUERY",
-	"/sign-in?next=QUERY", "/triggers/shop/checkout?explain=1&branch=QUERY&url=QUERY&variables=QUERY",
+	"/sign-in?next=QUERY", "/triggers/shop/checkout?explain=1&branch=QUERY&service=QUERY&url=QUERY&variables=QUERY",
 }
 
 // TestHostileTextIsEscaped: wherever a client, a test or a file can put a text, it adds no element and no attribute to the

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -275,8 +276,12 @@ func TestLimits(t *testing.T) {
 }
 
 func TestExplainForm(t *testing.T) {
-	b := newWorld(t, samples()).browser(t, readKey)
+	cart := &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: "cart", Namespace: "shop", UID: "cart", Generation: 1},
+		Spec: v1alpha1.TriggerSpec{Environment: "staging", Match: v1alpha1.TriggerMatch{Services: []string{"cart"}}}}
+	b := newWorld(t, append(samples(), cart)).browser(t, readKey)
 	cases := map[string]struct{ query, want string }{
+		"Service":   {"/triggers/shop/cart?explain=1&service=cart", "It would run."},
+		"Kept":      {"/triggers/shop/cart?explain=1&service=search", `name="service" value="search"`},
 		"Matches":   {"/triggers/shop/checkout?explain=1&branch=main", "It would run."},
 		"Does not":  {"/triggers/shop/checkout?explain=1&branch=other", "It would not run."},
 		"Variables": {"/triggers/shop/load?explain=1&branch=release/4&variables=region%3Deu", "It would run."},

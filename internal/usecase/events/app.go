@@ -44,7 +44,7 @@ func (r *Receiver) Covering(ctx context.Context, repository string) ([]Source, e
 	if err := r.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	target := report.Target{Service: v1alpha1.GitHub, Repository: repository}
+	target := report.Target{Host: v1alpha1.GitHub, Repository: repository}
 	byNamespace := map[string]Source{}
 	for i := range list.Items {
 		s := &list.Items[i]

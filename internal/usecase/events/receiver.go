@@ -1,5 +1,5 @@
-// Package events lets the events of other services start runs: it finds the team that wants them, checks who sent them, and hands what they
-// mean to package dispatch.
+// Package events lets the events of senders such as GitHub start runs: it finds the team that wants them, checks who sent them, and hands
+// what they mean to package dispatch.
 package events
 
 import (

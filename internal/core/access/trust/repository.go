@@ -47,7 +47,7 @@ func (c *Claims) ListedFor(t *v1alpha1.Team, gitHub string) bool {
 func lists(t *v1alpha1.Team, host, claim, gitHub, repository string) bool {
 	target := report.Target{Repository: repository}
 	if claim == repositoryOfGitHub && host == gitHub {
-		target.Service = v1alpha1.GitHub
+		target.Host = v1alpha1.GitHub
 	}
 	return repository != "" && report.Allowed(target, host, t.Spec.Repositories)
 }

@@ -83,6 +83,11 @@ func (p Part) MayBeSamePart(other Part) bool {
 	return MayBeSameRepository(p.Repository, other.Repository) && p.mayBeSameService(other)
 }
 
+// Overlaps reports whether both are of one repository, and of one service or perhaps of one.
+func (p Part) Overlaps(other Part) bool {
+	return SameRepository(p.Repository, other.Repository) && p.mayBeSameService(other)
+}
+
 func (p Part) mayBeSameService(other Part) bool {
 	return p.Service == "" || other.Service == "" || p.Service == other.Service
 }

@@ -49,21 +49,24 @@ func TestSame(t *testing.T) {
 func TestMayBeSamePart(t *testing.T) {
 	cart := PartOf("acme/mono", "cart")
 	for name, tc := range map[string]struct {
-		other       Part
-		same, maybe bool
+		other                 Part
+		same, overlaps, maybe bool
 	}{
-		"itself":                            {PartOf("Acme/Mono", "cart"), true, true},
-		"another service":                   {PartOf("acme/mono", "checkout"), false, false},
-		"the whole repository":              {PartOf("acme/mono", ""), false, true},
-		"its name in another repository":    {PartOf("acme/shop", "cart"), false, false},
-		"its name without a repository":     {PartOf("", "cart"), false, true},
-		"another one without a repository":  {PartOf("", "checkout"), false, false},
-		"nothing is known of it":            {Part{}, false, true},
-		"another repository without a name": {PartOf("acme/shop", ""), false, false},
+		"itself":                            {PartOf("Acme/Mono", "cart"), true, true, true},
+		"another service":                   {PartOf("acme/mono", "checkout"), false, false, false},
+		"the whole repository":              {PartOf("acme/mono", ""), false, true, true},
+		"its name in another repository":    {PartOf("acme/shop", "cart"), false, false, false},
+		"its name without a repository":     {PartOf("", "cart"), false, false, true},
+		"another one without a repository":  {PartOf("", "checkout"), false, false, false},
+		"nothing is known of it":            {Part{}, false, false, true},
+		"another repository without a name": {PartOf("acme/shop", ""), false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if cart.SamePart(tc.other) != tc.same || tc.other.SamePart(cart) != tc.same {
 				t.Errorf("SamePart: want %t", tc.same)
+			}
+			if cart.Overlaps(tc.other) != tc.overlaps || tc.other.Overlaps(cart) != tc.overlaps {
+				t.Errorf("Overlaps: want %t", tc.overlaps)
 			}
 			if cart.MayBeSamePart(tc.other) != tc.maybe || tc.other.MayBeSamePart(cart) != tc.maybe {
 				t.Errorf("MayBeSamePart: want %t", tc.maybe)

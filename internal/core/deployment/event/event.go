@@ -1,7 +1,7 @@
-// Package event is what the events of other services mean: a deployment, the wish to repeat a run, or nothing. The packages below it verify
-// and decode the events of one service each.
+// Package event is what the events of senders such as GitHub mean: a deployment, the wish to repeat a run, or nothing. The packages below
+// it verify and decode the events of one sender each.
 //
-// A decoder skips members that it does not know: services add them. It trusts no value: what becomes a Notification passes the checks of
+// A decoder skips members that it does not know: senders add them. It trusts no value: what becomes a Notification passes the checks of
 // package notification. Its error is an *InvalidError.
 package event
 
@@ -18,7 +18,7 @@ type Header interface {
 	Values(name string) []string
 }
 
-// Format is how the events of one service are read.
+// Format is how the events of one sender are read.
 type Format struct {
 	// SecretProblem returns why Verify accepts no event with the secret, as a clause without the secret, or "".
 	SecretProblem func(secret []byte) string

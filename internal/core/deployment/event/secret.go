@@ -7,7 +7,7 @@ import (
 
 const (
 	minSecret  = 16   // bytes: anybody who has seen one signed event can try secrets, and 128 bits cannot be tried
-	maxSecret  = 1024 // bytes, far more than any service lets people enter
+	maxSecret  = 1024 // bytes, far more than any sender lets people enter
 	maxSecrets = 4    // the new one, and those that it replaces, as for the webhooks of a Team
 )
 

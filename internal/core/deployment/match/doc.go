@@ -7,7 +7,7 @@
 //   - branches are doublestar globs, case-sensitive, of which one must match. "!" before a glob excludes branches, wherever the glob
 //     is in the list. If there are only exclusions, every other branch matches, but there must be a branch. "refs/heads/" is removed
 //     from branches and globs. For a branch whose name starts with "!", write "\!...".
-//   - deploymentTypes and repositories are compared exactly, and one must be equal.
+//   - deploymentTypes, repositories and services are compared, and one must be equal; repositories ignore case.
 //   - pullRequest is Only or Never: the notification must have the number of a pull request or merge request, or must have none.
 //   - expression is CEL and must be true. Its one variable, notification, has the fields of the request's body: see activationFields.
 //     An expression with another name does not compile.

@@ -47,7 +47,7 @@ func keyOf(d v1alpha1.Deployed) commit.Part { return commit.PartOf(d.Repository,
 // of it.
 func decidedByOthers[T any](p commit.Part, parts map[commit.Part]T, hasWorkloads func(T) bool) bool {
 	for other, value := range parts {
-		if other != p && hasWorkloads(value) && commit.SameRepository(other.Repository, p.Repository) && other.MayBeSamePart(p) {
+		if other != p && hasWorkloads(value) && other.Overlaps(p) {
 			return true
 		}
 	}

@@ -57,7 +57,7 @@ func headline(s *v1alpha1.Suite) string {
 	if s.Passed() {
 		sign, word = ":large_green_circle:", "recovered" // chats are told of no other pass
 	}
-	name := strings.TrimSpace(s.Spec.Trigger.Name + " " + s.Spec.Deployment.Service)
+	name := v1alpha1.TestName(s.Spec.Trigger.Name, s.Spec.Deployment.Service)
 	text := fmt.Sprintf("%s %s %s in %s", sign, name, word, s.Spec.Environment)
 	if r := s.Status.Results; r != nil && r.Failed > 0 {
 		text += failures(s)

@@ -146,8 +146,8 @@ func isNew(s *v1alpha1.Suite, previous string) bool {
 	return !state.Of(previous).Bad || s.Status.Results != nil && slices.ContainsFunc(s.Status.Results.Failures, failsAnew)
 }
 
-// failsAnew takes a test that was compared with no other run for new: its failure may be. While a test is quarantined, no chat is told of it,
-// so it is told afterwards.
+// failsAnew takes a test that was compared with no other run for new: its failure may be. No chat is told of a test while it is
+// quarantined, so it is told afterwards.
 func failsAnew(f v1alpha1.TestFailure) bool {
 	return f.Quarantine == "" && (f.History != v1alpha1.FailureKnown || f.ExpiredQuarantine != "")
 }

@@ -134,16 +134,15 @@ func (v version) String() string {
 	}
 }
 
-// deployed is what the Environment has: of a service one entry, and of a whole repository one for each service. Nothing: nobody has looked
-// at its present workloads.
+// deployed returns what the Environment has of the part: one entry for a service, and one for each service of a whole repository. It
+// returns nothing until the status describes the present workloads.
 func (v version) deployed() (all []v1alpha1.Deployed) {
 	e := v.environment
 	if e.Status.ObservedGeneration != e.Generation {
 		return nil
 	}
 	for _, d := range e.Status.Deployed {
-		own := commit.SameRepository(d.Repository, v.Repository) && v.MayBeSamePart(commit.PartOf(d.Repository, d.Service))
-		if own && len(d.Workloads) > 0 {
+		if v.Overlaps(commit.PartOf(d.Repository, d.Service)) && len(d.Workloads) > 0 {
 			all = append(all, d)
 		}
 	}

@@ -26,8 +26,8 @@ type Limit struct {
 	Most int32
 }
 
-// holder names one limit, in the order in which they hold longest, so that a message changes seldom: a run that waits for its Trigger waits
-// for that whether or not the Team has slots at the moment.
+// holder names the full limit that lasts longest, so that the message changes seldom: a run waits for its Trigger whether or not the Team
+// has slots at the moment.
 func (l Limits) holder(n need, full fullness) Limit {
 	switch {
 	case full.trigger:

@@ -119,7 +119,9 @@ func (d *IndexedDay) begins(run int) bool { return d.Runs[run].Family == int32(r
 // columns are the runs of a place that count.
 type columns struct {
 	ids []string
-	at  []int32 // for each run of the place the index of the one that it counts with, or -1; nil: each counts on its own, as most days have it
+	// at has an index of ids for each run of the place, or -1 if the run does not count. It is nil if each run counts on its own, as on most
+	// days.
+	at []int32
 }
 
 // columns leaves out runs that the day does not have. A family without a run of all tests has no column.

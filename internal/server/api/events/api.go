@@ -1,4 +1,4 @@
-// Package events takes the events that other services deliver to EventSources and to the GitHub App.
+// Package events takes the events that senders such as GitHub deliver to EventSources and to the GitHub App.
 package events
 
 import (
@@ -30,8 +30,7 @@ func New(s *exchange.Server, receiver *events.Receiver) *API {
 		refusals: newRefusals(s.Clock),
 		received: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "postflight_events_total",
-			Help: "Events of other services for a source that is configured, by its type and what came of them: taken, ignored, not_verified " +
-				"or failed.",
+			Help: "Events for a source that is configured, by its type and what came of them: taken, ignored, not_verified or failed.",
 		}, []string{"type", "outcome"}),
 	}
 }
@@ -40,7 +39,7 @@ func New(s *exchange.Server, receiver *events.Receiver) *API {
 func (a *API) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		a.received,
-		exchange.Gauge("postflight_http_requests_events", "Events of other services that are being answered.", a.events.InUse),
+		exchange.Gauge("postflight_http_requests_events", "Events of senders such as GitHub that are being answered.", a.events.InUse),
 	}
 }
 
