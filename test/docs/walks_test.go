@@ -56,7 +56,7 @@ func TestWorkloads(t *testing.T) {
 	}
 	out := sh.run(t, try[0].Text)
 	for _, want := range []string{"rolled out", "It is not tested, because its rollout was not notified: when it was complete, the Environment saw these workloads for the first time, ",
-		"notify --no-detect --sha '" + sha + "' --branch 'main' --type 'staging' --repository 'acme/shop'"} {
+		"notify --no-detect --sha " + sha + " --branch main --type staging --repository acme/shop"} {
 		if strings.Count(out, want) < 2 { // of the Environment, and of the file
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -87,7 +87,8 @@ func TestEvents(t *testing.T) {
 	sh.save(t, "source.yaml", blocks[1].Text)
 	out := sh.run(t, "kubectl apply -f team.yaml\n"+blocks[0].Text+"\nkubectl apply -f source.yaml\n"+
 		"kubectl wait --for=condition=Ready --timeout=180s team/acme eventsource/github -n acme\n"+blocks[2].Text)
-	if !strings.HasSuffix(strings.TrimSpace(out), "\n{}") { // 200, and no Trigger that matches
+	answer := strings.TrimSpace(out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:])
+	if answer != "{}" && !strings.HasPrefix(answer, `{"results":[{"trigger_id":`) { // the Trigger of another page may match
 		t.Errorf("the event is not accepted:\n%s", out)
 	}
 }
