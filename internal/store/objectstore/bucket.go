@@ -25,10 +25,10 @@ type Bucket struct {
 
 // New returns a Bucket. It opens no connection.
 func New(o Options) (*Bucket, error) {
-	return newBucket(o, newSource(o.CredentialsPath, clock.RealClock{}), clock.RealClock{})
+	return newBucket(o, newSource(o.CredentialsPath, clock.RealClock{}))
 }
 
-func newBucket(o Options, source credentials.Provider, clock clock.PassiveClock) (*Bucket, error) {
+func newBucket(o Options, source credentials.Provider) (*Bucket, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func newBucket(o Options, source credentials.Provider, clock clock.PassiveClock)
 	if err != nil {
 		return nil, err
 	}
-	cached := &cachedProvider{source: source, clock: clock}
-	b := &Bucket{options: o, health: newHealth(), credentials: credentials.New(cached), cached: cached, clock: clock}
+	cached := &cachedProvider{source: source, clock: clock.RealClock{}}
+	b := &Bucket{options: o, health: newHealth(), credentials: credentials.New(cached), cached: cached, clock: cached.clock}
 	if b.private, err = newClient(o.Endpoint, o, b.credentials, transport); err != nil {
 		return nil, err
 	}

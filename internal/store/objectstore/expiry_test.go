@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"k8s.io/utils/clock"
 )
 
 // temporary is a source whose credentials expire, as those of a role do.
@@ -55,7 +54,7 @@ func TestURLsEndWithCredentials(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &temporary{expires: time.Now().Add(30 * time.Minute)}
 				b, err := newBucket(Options{Endpoint: "http://store", Region: "us-east-1", Bucket: "postflight", UploadLifetime: 15 * time.Minute},
-					s, clock.RealClock{})
+					s)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +76,7 @@ func TestURLsRenewSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &temporary{expires: time.Now().Add(time.Hour)}
 		b, err := newBucket(Options{Endpoint: "http://store", Region: "us-east-1", Bucket: "postflight", UploadLifetime: 15 * time.Minute},
-			s, clock.RealClock{})
+			s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +110,7 @@ func TestSourceHangs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &temporary{expires: time.Now().Add(time.Hour + tc.left)}
 				b, err := newBucket(Options{Endpoint: "http://store", Region: "us-east-1", Bucket: "postflight", UploadLifetime: 15 * time.Minute},
-					s, clock.RealClock{})
+					s)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -46,8 +46,8 @@ func PartOf(e *v1alpha1.Environment, repository, service string) commit.Part {
 	return commit.PartOf(RepositoryOf(e, repository), service)
 }
 
-// HasWorkloads reports whether the workloads of an Environment alone say what is deployed of a part. Those of a whole repository do for each
-// of its services. Those of services do not for the whole: it may have others.
+// HasWorkloads reports whether the workloads of an Environment alone say what is deployed of a part. Those of a whole repository do for
+// each of its services. Those of services do not for the whole: it may have others.
 func HasWorkloads(e *v1alpha1.Environment, p commit.Part) bool {
 	services := Services(e, p.Repository)
 	return slices.Contains(services, p.Speaker(services))
