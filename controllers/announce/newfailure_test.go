@@ -17,7 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/test/fakecluster"
 )
 
-// report is what the tests of a run write: cart and login, of which some fail.
+// report is what the tests of a run write: cart and login pass or fail.
 type report struct{ results.Tests }
 
 func (w *announceWorld) reports(failed ...string) *report {

@@ -51,7 +51,7 @@ func nearCommands(group *cobra.Command, word string) []string {
 	return slices.Compact(group.SuggestionsFor(word))
 }
 
-// nearFlags returns the flags of a command that may be meant by one that it does not have.
+// nearFlags returns the flags of a command that an unknown flag may mean.
 func nearFlags(cmd *cobra.Command, err error) []string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || len(unknown.GetSpecifiedName()) < 2 {

@@ -18,7 +18,7 @@ func Repositories(e *v1alpha1.Environment) (all []string) {
 	return all
 }
 
-// Services are those that the workloads of an Environment are of in a repository, each once.
+// Services of a repository that workloads of an Environment name, each once.
 func Services(e *v1alpha1.Environment, repository string) (all []string) {
 	for _, w := range e.Spec.Workloads {
 		if commit.SameRepository(w.Repository, repository) && !slices.Contains(all, w.Service) {
@@ -46,8 +46,8 @@ func PartOf(e *v1alpha1.Environment, repository, service string) commit.Part {
 	return commit.PartOf(RepositoryOf(e, repository), service)
 }
 
-// HasWorkloads reports whether the workloads of an Environment alone say what is deployed of a part. Those of a whole repository do for
-// each of its services. Those of services do not for the whole: it may have others.
+// HasWorkloads reports whether only the workloads of an Environment say what is deployed of a part. Workloads of a whole repository speak
+// for each of its services. Workloads of services do not speak for the whole, which may have other services.
 func HasWorkloads(e *v1alpha1.Environment, p commit.Part) bool {
 	services := Services(e, p.Repository)
 	return slices.Contains(services, p.Speaker(services))

@@ -104,7 +104,7 @@ func (x *replayed) environmentFull(s *v1alpha1.Suite) bool {
 	return full(x.environment[s.Spec.Environment], x.limits.Environment[s.Spec.Environment])
 }
 
-// holder is the limit that a message names: the one that another start changes last.
+// holder is the limit that a message names. Another start changes it last.
 func (x *replayed) holder(s *v1alpha1.Suite) Limit {
 	switch {
 	case x.triggerFull(s):

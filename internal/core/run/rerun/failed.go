@@ -102,8 +102,8 @@ func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 	return ""
 }
 
-// FailedChain returns the runs whose failed tests a run repeats, the newest first, as far as they exist. get returns nil for one that
-// does not.
+// FailedChain returns the runs whose failed tests a run repeats, the newest first, as far as they exist. get returns nil if there is no
+// such run.
 func FailedChain(s *v1alpha1.Suite, get func(name string) (*v1alpha1.Suite, error)) (chain []*v1alpha1.Suite, err error) {
 	for ref := s.Spec.OnlyFailedOf; ref != nil && len(chain) <= MaxFailedChain; {
 		earlier, err := get(ref.Name)
