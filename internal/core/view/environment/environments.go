@@ -94,10 +94,11 @@ func summaryOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Su
 
 func latestRuns(runs []*v1alpha1.Suite, now time.Time) []view.Row {
 	var rows []view.Row
-	seen := map[string]bool{}
+	type test struct{ trigger, service string }
+	seen := map[test]bool{}
 	for _, s := range runs {
-		if row := view.RowOf(s, 0, now); !seen[row.Name()] {
-			seen[row.Name()], rows = true, append(rows, row)
+		if t := (test{s.Spec.Trigger.Name, s.Spec.Deployment.Service}); !seen[t] {
+			seen[t], rows = true, append(rows, view.RowOf(s, 0, now))
 		}
 	}
 	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Compare(a.Name(), b.Name()) })
