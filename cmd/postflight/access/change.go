@@ -14,8 +14,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 )
 
-// ChangingCommand is Command for what changes the cluster. It refuses a namespace that the server named, unless the cluster is that of the
-// server: another cluster may have a namespace of the same name.
+// ChangingCommand is Command for what changes the cluster. If the server named the namespace, the kubeconfig has to lead to the cluster of
+// the server: another cluster may have a namespace of the same name.
 func (c *Cluster) ChangingCommand(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return c.Command(func(ctx context.Context, args []string) error {
 		if err := c.checkServerCluster(ctx); err != nil {

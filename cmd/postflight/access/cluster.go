@@ -55,7 +55,7 @@ func (c *Cluster) AddFlags(cmd *cobra.Command) {
 func (c *Cluster) addOwnFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.Namespace, "namespace", "n", "",
-		"namespace; default: that of the team of $POSTFLIGHT_URL and its key, or that of the kubeconfig's context")
+		"namespace; default: of the team of $POSTFLIGHT_URL and its key, or of the kubeconfig's context")
 	f.StringVar(&c.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&c.Kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, or ~/.kube/config")
 }

@@ -51,7 +51,7 @@ func newestRuns(ctx context.Context, s *client.Client, count int) ([]client.Run,
 	return newest, err
 }
 
-// Environments offers those of the team.
+// Environments offers the Environments of the team.
 func Environments(ctx context.Context, s *client.Client, c *Cluster) ([]cobra.Completion, error) {
 	if s == nil {
 		return c.names(ctx, &v1alpha1.EnvironmentList{})
@@ -64,7 +64,7 @@ func Environments(ctx context.Context, s *client.Client, c *Cluster) ([]cobra.Co
 	return names, err
 }
 
-// Triggers offers those of the team, and through the server, which does not list them, those of the newest runs.
+// Triggers offers the Triggers of the team. The server does not list them, so through it, the newest runs name them.
 func Triggers(ctx context.Context, s *client.Client, c *Cluster) ([]cobra.Completion, error) {
 	if s == nil {
 		return c.names(ctx, &v1alpha1.TriggerList{})
@@ -78,7 +78,7 @@ func Triggers(ctx context.Context, s *client.Client, c *Cluster) ([]cobra.Comple
 	return slices.Compact(names), err
 }
 
-// APIKeys offers those of the namespace, which the server does not list.
+// APIKeys offers the keys of the namespace. The server does not list them.
 func APIKeys(ctx context.Context, _ *client.Client, c *Cluster) ([]cobra.Completion, error) {
 	return c.names(ctx, &v1alpha1.APIKeyList{})
 }
@@ -106,7 +106,7 @@ func (w *Way) Complete(names Names) cobra.CompletionFunc {
 	}, names)
 }
 
-// Complete is that of Way for a command that talks to the cluster.
+// Complete returns what a shell offers, for a command that talks to the cluster.
 func (c *Cluster) Complete(names Names) cobra.CompletionFunc {
 	return complete(func(cmd *cobra.Command, quiet cli.Output) (*client.Client, *Cluster, error) {
 		c.Output = quiet
@@ -117,7 +117,7 @@ func (c *Cluster) Complete(names Names) cobra.CompletionFunc {
 	}, names)
 }
 
-// Complete is that of Way for a command that talks to the server.
+// Complete returns what a shell offers, for a command that talks to the server.
 func (s *Server) Complete(names Names) cobra.CompletionFunc {
 	return complete(func(_ *cobra.Command, quiet cli.Output) (*client.Client, *Cluster, error) {
 		s.Output, s.patience = quiet, 0

@@ -278,7 +278,7 @@ func TestMissingNamespace(t *testing.T) {
 	}
 }
 
-// startCluster sets KUBECONFIG to that of an API server, which discovers its kinds by itself.
+// startCluster starts an API server that discovers its kinds by itself, and sets KUBECONFIG.
 func startCluster(t *testing.T, serve http.HandlerFunc) {
 	t.Helper()
 	resource := func(plural, kind string) metav1.APIResource {

@@ -62,7 +62,7 @@ func (g Grant) NotificationProblem(n *notification.Notification) string {
 	case g.Commit != "" && n.SHA == "" && !commit.IsSHA(g.Commit):
 		return fmt.Sprintf("The notification names no commit, and %q, for which the token was issued, is none. Send its sha.",
 			plaintext.Line(g.Commit, maxShown))
-	case g.Commit != "" && n.SHA != "" && !issuedFor(g.Commit, n.SHA):
+	case g.Commit != "" && n.SHA != "" && !commit.EqualRevisions(g.Commit, n.SHA):
 		return fmt.Sprintf("The token was issued for the commit %s, and the notification names another one. "+
 			"Notify from the pipeline of the commit that was deployed. If a job deploys another commit than its own, set commitClaim of the "+
 			"TrustPolicy to another claim, or to \"\" for any commit: jobs of GitHub need \"\" on pull_request, pull_request_target, "+
@@ -99,11 +99,6 @@ func (g Grant) Complete(n *notification.Notification) {
 	if n.SHA == "" {
 		n.SHA = commit.NormalSHA(g.Commit)
 	}
-}
-
-// issuedFor compares revisions alone: the claim with the commit may be of any CI system, and names no repository.
-func issuedFor(claim, revision string) bool {
-	return commit.New("", "", claim).Same(commit.New("", "", revision))
 }
 
 // EnvironmentProblem is a sentence for the sender of a notification that reaches an Environment which is not allowed, or "".

@@ -58,9 +58,6 @@ func Detect(env Getenv, event []byte) Context {
 	return Context{}
 }
 
-// same compares revisions of the repository of the job.
-func same(a, b string) bool { return commit.New("", "", a).Same(commit.New("", "", b)) }
-
 // gitLab prefers the head of the source branch: a merged results pipeline runs on a temporary commit.
 func gitLab(env Getenv, _ []byte) Context {
 	c := Context{
@@ -71,7 +68,7 @@ func gitLab(env Getenv, _ []byte) Context {
 		PullRequestNumber: number(env("CI_MERGE_REQUEST_IID")),
 	}
 	c.CommitURL = commitURL(env("CI_PROJECT_URL"), "/-/commit/", c.SHA)
-	if same(c.SHA, env("CI_COMMIT_SHA")) {
+	if commit.EqualRevisions(c.SHA, env("CI_COMMIT_SHA")) {
 		c.CommitMessage, c.CommitAuthor = env("CI_COMMIT_TITLE"), env("CI_COMMIT_AUTHOR")
 	}
 	return c
@@ -127,7 +124,7 @@ func azurePipelines(env Getenv, _ []byte) Context {
 	if branch := strings.TrimPrefix(ref, "refs/heads/"); !strings.HasPrefix(branch, "refs/") {
 		c.Branch = branch
 	}
-	if same(c.SHA, env("BUILD_SOURCEVERSION")) {
+	if commit.EqualRevisions(c.SHA, env("BUILD_SOURCEVERSION")) {
 		c.CommitMessage = env("BUILD_SOURCEVERSIONMESSAGE")
 	}
 	return c

@@ -83,7 +83,7 @@ func gitHubActions(env Getenv, raw []byte) Context {
 	for _, known := range []gitHubCommit{
 		event.HeadCommit, event.WorkflowRun.HeadCommit, event.CheckSuite.HeadCommit, event.MergeGroup.HeadCommit,
 	} {
-		if same(known.ID, c.SHA) { // events of pull requests and deployments have no message
+		if commit.EqualRevisions(known.ID, c.SHA) { // events of pull requests and deployments have no message
 			c.CommitMessage, c.CommitAuthor = known.Message, known.Author.Name
 		}
 	}
@@ -150,7 +150,7 @@ func only(pulls []gitHubPull) int {
 
 // deployedBranch returns "" if the ref is a commit or a tag.
 func (e gitHubEvent) deployedBranch(env Getenv) string {
-	if same(e.Deployment.Ref, e.Deployment.SHA) || env("GITHUB_REF_TYPE") == "tag" {
+	if commit.EqualRevisions(e.Deployment.Ref, e.Deployment.SHA) || env("GITHUB_REF_TYPE") == "tag" {
 		return ""
 	}
 	return strings.TrimPrefix(e.Deployment.Ref, "refs/heads/")

@@ -29,11 +29,11 @@ func (c Commit) Same(other Commit) bool { return c.Service == other.Service && c
 
 // SameRevision is Same for all services together.
 func (c Commit) SameRevision(other Commit) bool {
-	if c.Revision == "" || NormalSHA(c.Revision) != NormalSHA(other.Revision) {
-		return false
-	}
-	return IsSHA(c.Revision) || SameRepository(c.Repository, other.Repository)
+	return EqualRevisions(c.Revision, other.Revision) && (IsSHA(c.Revision) || SameRepository(c.Repository, other.Repository))
 }
+
+// EqualRevisions compares revisions of one repository. Without a revision, nothing shows that two are equal.
+func EqualRevisions(a, b string) bool { return a != "" && NormalSHA(a) == NormalSHA(b) }
 
 // Covers is Same for abbreviations: tags of images shorten the SHA, and notifications of the same deployment need not all name the
 // repository and the service.

@@ -122,18 +122,24 @@ func TestRuns(t *testing.T) {
 				e.Spec.Workloads = append(e.Spec.Workloads, v1alpha1.Workload{Name: "web", Repository: d.Repository, Service: d.Service})
 				e.Status.Deployed[i].Workloads = []v1alpha1.DeployedWorkload{{Name: "web", UID: "uid-web"}}
 			}
-			runs, why := Runs(Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites})
-			var got []string
-			for _, r := range runs {
-				got = append(got, r.Notification.SHA)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\n%s", tc.reason, diff)
-			}
-			if tc.why == "" && why != "" || !strings.Contains(why, tc.why) {
-				t.Errorf("%s: %q, want %q", tc.reason, why, tc.why)
-			}
+			expectRuns(t, tc.reason, Observed{Trigger: aTrigger(tc.trigger), Environment: e, Team: &v1alpha1.Team{}, Suites: tc.suites}, tc.want, tc.why)
 		})
+	}
+}
+
+// expectRuns wants runs of commits, and a part of why there are no others.
+func expectRuns(t *testing.T, reason string, o Observed, commits []string, says string) {
+	t.Helper()
+	runs, why := Runs(o)
+	var got []string
+	for _, r := range runs {
+		got = append(got, r.Notification.SHA)
+	}
+	if diff := cmp.Diff(commits, got); diff != "" {
+		t.Errorf("%s\n%s", reason, diff)
+	}
+	if says == "" && why != "" || !strings.Contains(why, says) {
+		t.Errorf("%s: %q, want %q", reason, why, says)
 	}
 }
 
@@ -163,17 +169,7 @@ func TestRunsOfReplacedParts(t *testing.T) {
 			trigger := aTrigger(func(t *v1alpha1.Trigger) {
 				t.Spec.Match.Services, t.Spec.Supersede = tc.services, v1alpha1.SupersedeNone
 			})
-			runs, why := Runs(Observed{Trigger: trigger, Environment: e, Team: &v1alpha1.Team{}})
-			var got []string
-			for _, r := range runs {
-				got = append(got, r.Notification.SHA)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\n%s", tc.reason, diff)
-			}
-			if tc.why == "" && why != "" || !strings.Contains(why, tc.why) {
-				t.Errorf("%s: %q, want %q", tc.reason, why, tc.why)
-			}
+			expectRuns(t, tc.reason, Observed{Trigger: trigger, Environment: e, Team: &v1alpha1.Team{}}, tc.want, tc.why)
 		})
 	}
 }

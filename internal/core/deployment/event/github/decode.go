@@ -59,7 +59,7 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 }
 
 func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
-	s := p.DeploymentStatus
+	s, excluded, missing := p.DeploymentStatus, p.leftOut(o.Deployments), p.missing()
 	e.At = s.CreatedAt
 	switch {
 	case s.State != success:
@@ -68,11 +68,11 @@ func (p payload) deployed(e event.Event, o event.Options) (event.Event, error) {
 	case s.App != nil && s.App.ID != 0 && s.App.ID == o.OwnApp:
 		e.Ignored = "Postflight has posted this state itself, with its own App."
 		return e, nil
-	case p.leftOut(o.Deployments) != "":
-		e.Ignored = p.leftOut(o.Deployments)
+	case excluded != "":
+		e.Ignored = excluded
 		return e, nil
-	case len(p.missing()) > 0:
-		return e, &event.InvalidError{Reason: "The event lacks " + strings.Join(p.missing(), ", ") + "."}
+	case len(missing) > 0:
+		return e, &event.InvalidError{Reason: "The event lacks " + strings.Join(missing, ", ") + "."}
 	}
 	n, err := event.NewNotification(map[string]string{
 		"sha": p.Deployment.SHA, "branch": p.branch(), "deployment_type": o.DeploymentType(s.Environment), "deployment_url": s.EnvironmentURL,
