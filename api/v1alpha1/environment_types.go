@@ -65,6 +65,11 @@ type EnvironmentSpec struct {
 	// +optional
 	Settle *EnvironmentSettle `json:"settle,omitempty"`
 
+	// gate is what the verdict of a commit in this Environment requires. By default, all Triggers that matched its deployments must have
+	// passed, however long ago.
+	// +optional
+	Gate *GateRule `json:"gate,omitempty"`
+
 	// workloads are the objects of the cluster that run in the Environment. Its status says which commit they have.
 	// +optional
 	// +listType=atomic

@@ -31,6 +31,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&TriggerClass{}, &TriggerClassList{},
 		&Quarantine{}, &QuarantineList{},
 		&EventSource{}, &EventSourceList{},
+		&DeploymentGate{}, &DeploymentGateList{},
+		&DeploymentReview{}, &DeploymentReviewList{},
 		&Suite{}, &SuiteList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

@@ -51,6 +51,15 @@ type SuiteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
 	Variables Variables `json:"variables,omitempty"`
 
+	// siblings are the other Triggers of the Environment that matched the same notification, by name: a gate waits for their runs, too. At
+	// most 50; of more, the first by name.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a Suite cannot change, but for cancel"
+	Siblings []string `json:"siblings,omitempty"`
+
 	// supersedeKey names a stream of runs of this Trigger, Environment and service: a newer run of a
 	// stream supersedes the older ones. If it is left out, supersede decides the stream.
 	// +optional

@@ -101,6 +101,12 @@ func rank(s *v1alpha1.Suite) int {
 	return 1
 }
 
+// CompareRequests orders runs of one commit by when they were asked for.
+func CompareRequests(a, b *v1alpha1.Suite) int {
+	return cmp.Or(a.Received().Compare(b.Received().Time), compareRequested(a, b), cmp.Compare(a.Spec.Attempt, b.Spec.Attempt),
+		strings.Compare(a.Name, b.Name))
+}
+
 // compareRequested tells those apart whose times are equal because they were clamped.
 func compareRequested(a, b *v1alpha1.Suite) int {
 	_, x := a.ReceivedTimes()

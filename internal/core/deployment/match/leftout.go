@@ -20,6 +20,14 @@ type LeftOut struct {
 // MaxLeftOut bounds the Names.
 const MaxLeftOut = 5
 
+// Shown are the names, with a text for those that have none here.
+func (l LeftOut) Shown() []string {
+	if l.Others > 0 || l.Unknown {
+		return append(slices.Clone(l.Names), "others")
+	}
+	return l.Names
+}
+
 // Union has those of both. What was left out before matching, and is not any more, may have missed it.
 func (l LeftOut) Union(other LeftOut) LeftOut {
 	all := LeftOut{Names: slices.Clone(l.Names), Others: max(l.Others, other.Others), Unknown: l.Unknown || other.Unknown}

@@ -29,6 +29,7 @@ func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expi
 			VariablesFrom:       base.Spec.VariablesFrom,
 			MaxConcurrentSuites: base.Spec.MaxConcurrentSuites,
 			Settle:              base.Spec.Settle.DeepCopy(),
+			Gate:                base.Spec.Gate.DeepCopy(),
 			Ephemeral: &v1alpha1.EphemeralEnvironment{DeploymentURL: deploymentURL,
 				ExpiresAt: metav1.NewTime(expiresAt.UTC().Truncate(time.Second))},
 		},

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -118,6 +119,11 @@ func ShownSHA(sha string) string { return commit.ShortSHA(plaintext.Line(sha, ma
 // PageURL is the address of a run's page. It never changes, because it ends up in CI logs, in checks and in chat.
 func PageURL(publicURL, namespace, name string) string {
 	return publicurl.Join(publicURL, "/runs/"+namespace+"/"+name)
+}
+
+// VerdictURL is the address of the page of a commit in an Environment.
+func VerdictURL(publicURL, namespace, environment, sha string) string {
+	return publicurl.Join(publicURL, "/environments/"+namespace+"/"+environment+"/commits/"+url.PathEscape(sha))
 }
 
 // ShownRepository shortens the name of a repository that anyone may have written.

@@ -1,0 +1,35 @@
+package verdict
+
+import (
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/state"
+)
+
+// State is what a verdict says. Its values are those of the HTTP API.
+type State string
+
+// The states.
+const (
+	Passed    State = httpapi.VerdictPassed
+	Failed    State = httpapi.VerdictFailed
+	Running   State = httpapi.VerdictRunning
+	None      State = httpapi.VerdictNone
+	Stale     State = httpapi.VerdictStale
+	Withdrawn State = httpapi.VerdictWithdrawn
+)
+
+// OfRun returns what one run says about its commit: Passed, Failed, Running, or None if it ended without a result. A state that only a later
+// version knows is never green.
+func OfRun(s *v1alpha1.Suite) State {
+	switch {
+	case !s.Finished():
+		return Running
+	case state.Of(s.State()).NoVerdict, s.Retried():
+		return None
+	case s.Passed() && s.State() == v1alpha1.ReasonPassed:
+		return Passed
+	default:
+		return Failed
+	}
+}

@@ -1,0 +1,315 @@
+// Package verdict decides whether a commit is green in an Environment. It is the only place that does: pipelines, code hosts, pages and
+// policies ask it.
+//
+// A Trigger says what its last run of the commit says. A later failure withdraws an earlier pass. What is not known is never green.
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+)
+
+// Question is about a commit in an Environment.
+type Question struct {
+	Commit      commit.Commit // without a repository or a service: of all
+	Environment *v1alpha1.Environment
+	Triggers    []*v1alpha1.Trigger // that start runs in the Environment
+	LeftOut     []string            // Triggers of the namespace that are too large to be known
+	Suites      []*v1alpha1.Suite   // of the Environment
+	Rule        *v1alpha1.GateRule  // its fields replace those of the Environment; nil: none
+	MaxAge      time.Duration       // also required by who asks; 0: nothing more
+	Now         time.Time
+}
+
+// Verdict is the answer.
+type Verdict struct {
+	Question
+	State        State
+	Requirements []Requirement // those that do not pass first, then by name
+	Since        time.Time     // when all of them had passed, without a failure since; zero: they have not
+	Expires      time.Time     // when the first result becomes stale; zero: never
+	Opens        time.Time     // when minAge is over, if nothing else is missing
+
+	Newest   *v1alpha1.Suite    // run of the commit, of any Trigger; nil: there is none
+	Deployed time.Time          // when the commit came there last; zero: not known
+	Replaced *ledger.Deployment // of the commit there; nil: none is known
+}
+
+// Requirement is a Trigger, and perhaps a service, that must have passed.
+type Requirement struct {
+	Trigger string
+	Service string
+	State   State
+	Run     *v1alpha1.Suite // that decides; nil: there is none
+	Problem string          // why there is no result, as a sentence; empty: the run says it
+
+	Passing time.Time // since when it has passed each time; zero: it does not
+	Passed  time.Time // when it last passed, if a later run did not
+}
+
+// Of answers a question.
+func Of(q Question) Verdict {
+	v := Verdict{Question: q}
+	runs := q.runs()
+	v.Requirements = q.requirements(runs)
+	v.place(runs)
+	v.State = stateOf(v.Requirements)
+	if v.State != Passed {
+		return v
+	}
+	for _, r := range v.Requirements {
+		v.Since = later(v.Since, r.Passing)
+		if q.maxAge() > 0 {
+			v.Expires = earlier(v.Expires, r.Run.Status.CompletionTime.Add(q.maxAge()))
+		}
+	}
+	if opens := v.Since.Add(duration(q.rule().MinAge)); opens.After(q.Now) {
+		v.State, v.Opens = Running, opens
+	}
+	return v
+}
+
+// place adds what the ledger knows of the commit.
+func (v *Verdict) place(runs []*v1alpha1.Suite) {
+	if len(runs) == 0 {
+		return
+	}
+	v.Newest = slices.MaxFunc(runs, ledger.CompareRequests)
+	l := ledger.Of(v.Environment, v.Suites)
+	v.Deployed, v.Replaced = l.LastOf(v.Newest), l.Replaced(v.Newest)
+}
+
+// severity orders states: the first of them is that of several Triggers.
+var severity = []State{Failed, Withdrawn, Running, None, Stale, Passed}
+
+// stateOf is None without a requirement, because nothing was tested.
+func stateOf(all []Requirement) State {
+	if len(all) == 0 {
+		return None
+	}
+	return slices.MinFunc(all, bySeverity).State
+}
+
+func bySeverity(a, b Requirement) int {
+	return slices.Index(severity, a.State) - slices.Index(severity, b.State)
+}
+
+// rule is that of the Environment, with the fields that the question replaces.
+func (q Question) rule() (rule v1alpha1.GateRule) {
+	for _, r := range []*v1alpha1.GateRule{q.Environment.Spec.Gate, q.Rule} {
+		if r == nil {
+			continue
+		}
+		if len(r.Triggers) > 0 {
+			rule.Triggers = r.Triggers
+		}
+		rule.MaxAge, rule.MinAge = cmp.Or(r.MaxAge, rule.MaxAge), cmp.Or(r.MinAge, rule.MinAge)
+	}
+	return rule
+}
+
+// maxAge is the stricter of those of the rule and of who asks; 0: neither has one.
+func (q Question) maxAge() time.Duration {
+	own := duration(q.rule().MaxAge)
+	if own == 0 || q.MaxAge > 0 && q.MaxAge < own {
+		return q.MaxAge
+	}
+	return own
+}
+
+func duration(d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
+}
+
+// runs are those of the commit. A run of an earlier Environment of that name, or of a backup, says nothing about this one.
+func (q Question) runs() []*v1alpha1.Suite {
+	l := ledger.Of(q.Environment, nil)
+	return slices.DeleteFunc(slices.Clone(q.Suites), func(s *v1alpha1.Suite) bool {
+		return s.Spec.Environment != q.Environment.Name || l.Removed(s) || s.Restored() || !q.isAsked(q.commitOf(s))
+	})
+}
+
+func (q Question) commitOf(s *v1alpha1.Suite) commit.Commit {
+	d := s.Spec.Deployment
+	return commit.Commit{Part: ledger.PartOf(q.Environment, d.Repository, d.Service), Revision: d.SHA}
+}
+
+// isAsked compares whole revisions: an abbreviation may become that of another commit. Where both name a repository, it must be the same, so
+// that a fork does not borrow the result of what it was made from.
+func (q Question) isAsked(c commit.Commit) bool {
+	asked := q.Commit
+	sameRepository := commit.SameRepository(asked.Repository, c.Repository) || asked.Repository == "" ||
+		c.Repository == "" && commit.IsSHA(c.Revision)
+	return commit.EqualRevisions(asked.Revision, c.Revision) && sameRepository && (asked.Service == "" || asked.Service == c.Service)
+}
+
+// test is what has a result of its own. A revision that is no SHA may be one of several repositories.
+type test struct {
+	trigger string
+	part    commit.Part
+}
+
+func (q Question) testOf(s *v1alpha1.Suite) test {
+	c := q.commitOf(s)
+	part := c.Key()
+	if commit.IsSHA(c.Revision) {
+		part.Repository = ""
+	}
+	return test{s.Spec.Trigger.Name, part}
+}
+
+func (q Question) requirements(runs []*v1alpha1.Suite) (all []Requirement) {
+	byTest := map[test][]*v1alpha1.Suite{}
+	for _, s := range runs {
+		if t := q.testOf(s); q.requires(t.trigger) {
+			byTest[t] = append(byTest[t], s)
+		}
+	}
+	required := q.required(runs)
+	for t, own := range byTest {
+		r := q.decide(own)
+		r.Trigger, r.Service = t.trigger, t.part.Service
+		all = append(all, r)
+		delete(required, t.trigger)
+	}
+	for name, problem := range required {
+		all = append(all, Requirement{Trigger: name, State: None, Problem: problem})
+	}
+	slices.SortFunc(all, func(a, b Requirement) int {
+		return cmp.Or(bySeverity(a, b), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Service, b.Service))
+	})
+	return all
+}
+
+func (q Question) requires(trigger string) bool {
+	if named := q.rule().Triggers; len(named) > 0 {
+		return slices.Contains(named, trigger)
+	}
+	return q.exists(trigger)
+}
+
+func (q Question) exists(trigger string) bool {
+	return slices.ContainsFunc(q.Triggers, func(t *v1alpha1.Trigger) bool { return t.Name == trigger })
+}
+
+// required are the Triggers that must have a run, and why they have none if they do not.
+func (q Question) required(runs []*v1alpha1.Suite) map[string]string {
+	all := map[string]string{}
+	for _, name := range q.rule().Triggers {
+		all[name] = "It has no run of this commit."
+		if !q.exists(name) {
+			all[name] = "There is no such Trigger of this Environment."
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, s := range runs {
+		for _, name := range s.Spec.Siblings {
+			if q.exists(name) {
+				all[name] = "It matched a deployment of this commit, and has no run of it."
+			}
+		}
+	}
+	for _, t := range q.Triggers {
+		if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+			all[t.Name] = "It is not Ready, so it is not known whether it should have run: " + c.Message
+		}
+	}
+	for _, name := range q.LeftOut {
+		all[name] = "It is too large for the manager, so it is not known whether it should have run."
+	}
+	return all
+}
+
+// decide returns what the runs of a test say together. A run that has not ended may say something else. Among those with a result, the last
+// to end counts; of two in one second, the worse.
+func (q Question) decide(runs []*v1alpha1.Suite) Requirement {
+	slices.SortFunc(runs, func(a, b *v1alpha1.Suite) int {
+		return cmp.Or(ended(a).Compare(ended(b)), slices.Index(severity, OfRun(b))-slices.Index(severity, OfRun(a)), ledger.CompareRequests(a, b))
+	})
+	r := Requirement{State: None}
+	for _, s := range runs {
+		switch OfRun(s) {
+		case Passed:
+			if r.State != Passed {
+				r.Passing = ended(s)
+			}
+			r.State, r.Run, r.Passed = Passed, s, ended(s)
+		case Failed:
+			r.State, r.Run, r.Passing = Failed, s, time.Time{}
+		default:
+			r.Run = cmp.Or(r.Run, s)
+		}
+	}
+	newest := slices.MaxFunc(runs, ledger.CompareRequests)
+	switch {
+	case slices.ContainsFunc(runs, func(s *v1alpha1.Suite) bool { return !s.Finished() }):
+		r.State, r.Run = Running, unfinished(runs)
+	case r.State == None:
+		r.Run = newest
+	case r.State == Failed && !r.Passed.IsZero():
+		r.State = Withdrawn
+	case r.State == Passed:
+		r.State, r.Problem = q.freshness(r.Run)
+	}
+	return r
+}
+
+func unfinished(runs []*v1alpha1.Suite) *v1alpha1.Suite {
+	open := slices.DeleteFunc(slices.Clone(runs), func(s *v1alpha1.Suite) bool { return s.Finished() })
+	return slices.MaxFunc(open, ledger.CompareRequests)
+}
+
+func ended(s *v1alpha1.Suite) time.Time {
+	if s.Status.CompletionTime == nil {
+		return time.Time{}
+	}
+	return s.Status.CompletionTime.Time
+}
+
+// freshness tells a result that counts from a stale one.
+func (q Question) freshness(s *v1alpha1.Suite) (State, string) {
+	maxAge := q.maxAge()
+	switch {
+	case s.Status.CompletionTime == nil:
+		return None, "It is not known when the run ended."
+	case maxAge > 0 && q.Now.Sub(ended(s)) > maxAge:
+		return Stale, tooOld(ended(s), maxAge, q.Now)
+	case isOther(s):
+		return Stale, "The commit was deployed again since, with another URL, other variables or other files, which no run has tested."
+	default:
+		return Passed, ""
+	}
+}
+
+// isOther reports whether the result of a run was the answer to a deployment that differs from what it tested.
+func isOther(s *v1alpha1.Suite) bool {
+	return s.Status.AnsweredOther != nil && len(s.Status.AnsweredOther.Differs) > 0
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,82 @@
+// Package verdicts reads what decides whether a commit is green in an Environment.
+package verdicts
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// Reader answers questions about verdicts. What it returns is shared with the cache and must not be changed.
+type Reader struct {
+	Cache client.Reader // with the indexes of index.Setup
+	// LeftOut returns the Triggers of a namespace that the cache lacks because of their size; nil: it has all.
+	LeftOut func(namespace string) match.LeftOut
+	// Now is by the API server's clock, as the times of runs are.
+	Now func() time.Time
+}
+
+// ErrNotFound means that the team has no such Environment.
+var ErrNotFound = errors.New("there is no such Environment")
+
+// Query is about a commit in an Environment of a namespace.
+type Query struct {
+	Namespace   string
+	Environment string
+	Commit      commit.Commit
+	Rule        *v1alpha1.GateRule // its fields replace those of the Environment
+	MaxAge      time.Duration      // also required; 0: nothing more
+}
+
+// Verdict answers a query.
+func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) {
+	e := &v1alpha1.Environment{}
+	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: q.Namespace, Name: q.Environment}, e, client.UnsafeDisableDeepCopy)
+	if apierror.NotFound(err) {
+		return verdict.Verdict{}, ErrNotFound
+	}
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	suites, err := index.Suites(ctx, r.Cache, q.Namespace, index.Deployed, e.Name)
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	triggers, err := r.triggers(ctx, e)
+	if err != nil {
+		return verdict.Verdict{}, err
+	}
+	question := verdict.Question{
+		Commit: q.Commit, Environment: e, Triggers: triggers, Suites: suites, Rule: q.Rule, MaxAge: q.MaxAge, Now: r.Now(),
+	}
+	if r.LeftOut != nil {
+		question.LeftOut = r.LeftOut(q.Namespace).Shown()
+	}
+	return verdict.Of(question), nil
+}
+
+// triggers start runs in an Environment, or in what it is made of.
+func (r *Reader) triggers(ctx context.Context, e *v1alpha1.Environment) (all []*v1alpha1.Trigger, err error) {
+	name := e.Name
+	if base := metav1.GetControllerOf(e); base != nil {
+		name = base.Name
+	}
+	list := &v1alpha1.TriggerList{}
+	err = r.Cache.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{index.Environment: name},
+		client.UnsafeDisableDeepCopy)
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	return slices.Clip(all), err
+}
