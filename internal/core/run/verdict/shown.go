@@ -3,7 +3,6 @@ package verdict
 import (
 	"time"
 
-
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
@@ -58,4 +57,3 @@ func shownDuration(d time.Duration) string {
 	}
 	return plaintext.Duration(d)
 }
-
