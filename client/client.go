@@ -39,6 +39,10 @@ type (
 	Result = httpapi.Result
 	// Greenlight says whether a pipeline may continue.
 	Greenlight = httpapi.Greenlight
+	// Verdict says whether a commit may leave an Environment.
+	Verdict = httpapi.Verdict
+	// StartedVerdict is a verdict after what it lacks was started.
+	StartedVerdict = httpapi.StartedVerdict
 	// SignedURL is where to PUT a file.
 	SignedURL = httpapi.SignedURL
 	// Replay is a page of what changed Triggers would match.

@@ -3,10 +3,11 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,40 +29,8 @@ const greenlightPath = "/api/v0/ci-greenlight/"
 // Greenlight returns the state of a run, and waits for news for up to the given time and MaxWait. If a proxy ends waiting requests earlier,
 // this and all later ones wait for less: that is no failure of the server, and does not count towards the retry timeout.
 func (c *Client) Greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
-	for wait = min(wait, time.Duration(c.maxWait.Load())); ; {
-		answer, err := c.greenlight(ctx, id, wait)
-		var short *cutShortError
-		if !errors.As(err, &short) {
-			return answer, err
-		}
-		wait = max(wait/2, minWait)
-		c.maxWait.Store(min(c.maxWait.Load(), int64(wait)))
-	}
-}
-
-// greenlight uses one wait; its error is a *cutShortError if a shorter wait may succeed.
-func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) (*Greenlight, error) {
-	path := greenlightPath + url.PathEscape(id)
-	if seconds := int(wait.Seconds()); seconds > 0 {
-		path += fmt.Sprintf("?wait=%d", seconds)
-	}
 	var answer Greenlight
-	err := c.retry(ctx, func() error {
-		var connected atomic.Pointer[time.Time]
-		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			GotConn: func(httptrace.GotConnInfo) { connected.Store(new(time.Now())) },
-		})
-		err := c.authorized(ctx, url.PathEscape(id), func(token string) error {
-			connected.Store(nil)
-			return c.send(traced, token, http.MethodGet, path, nil, nil, &answer)
-		})
-		began := connected.Load()
-		if held := began != nil && time.Since(*began) >= heldAfter; held && wait > minWait && ctx.Err() == nil && byProxy(err) {
-			return &cutShortError{err}
-		}
-		return err
-	})
-	if err != nil {
+	if err := c.hold(ctx, url.PathEscape(id), greenlightPath+url.PathEscape(id), nil, wait, &answer); err != nil {
 		return nil, err
 	}
 	c.waits.follow(id, answer.RepeatedByRunID, answer.RelevantRunID)
@@ -69,6 +38,52 @@ func (c *Client) greenlight(ctx context.Context, id string, wait time.Duration) 
 		c.resolveLink(link)
 	}
 	return &answer, nil
+}
+
+// hold sends a request that the server holds until there is news, with the wait token of a run if there is one.
+func (c *Client) hold(ctx context.Context, run, path string, query url.Values, wait time.Duration, answer any) error {
+	for wait = min(wait, time.Duration(c.maxWait.Load())); ; {
+		err := c.holdOnce(ctx, run, pathWith(path, query, wait), wait, answer)
+		var short *cutShortError
+		if !errors.As(err, &short) {
+			return err
+		}
+		wait = max(wait/2, minWait)
+		c.maxWait.Store(min(c.maxWait.Load(), int64(wait)))
+	}
+}
+
+func pathWith(path string, query url.Values, wait time.Duration) string {
+	query = maps.Clone(query)
+	if seconds := int(wait.Seconds()); seconds > 0 {
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("wait", strconv.Itoa(seconds))
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return path
+}
+
+// holdOnce uses one wait; its error is a *cutShortError if a shorter wait may succeed.
+func (c *Client) holdOnce(ctx context.Context, run, path string, wait time.Duration, answer any) error {
+	return c.retry(ctx, func() error {
+		var connected atomic.Pointer[time.Time]
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn: func(httptrace.GotConnInfo) { connected.Store(new(time.Now())) },
+		})
+		err := c.authorized(ctx, run, func(token string) error {
+			connected.Store(nil)
+			return c.send(traced, token, http.MethodGet, path, nil, nil, answer)
+		})
+		began := connected.Load()
+		if held := began != nil && time.Since(*began) >= heldAfter; held && wait > minWait && ctx.Err() == nil && byProxy(err) {
+			return &cutShortError{err}
+		}
+		return err
+	})
 }
 
 // resolveLink makes a URL of a path: a server without --public-url answers with paths.

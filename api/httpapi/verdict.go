@@ -59,3 +59,25 @@ type Required struct {
 	DecidedBy   string       `json:"decidedBy,omitempty"` // Tests, Report or ExitCode, as of a run
 	NewFailures []string     `json:"newFailures,omitempty"`
 }
+
+// StartedVerdict is a verdict after what is missing or stale was started.
+type StartedVerdict struct {
+	Verdict
+	Started  []StartedRun   `json:"started"`            // unfinished runs that this request started or found, one for each Trigger and service
+	Problems []StartProblem `json:"problems,omitempty"` // why others could not be started
+}
+
+// StartedRun is a run that answers a requirement.
+type StartedRun struct {
+	Trigger string `json:"trigger"`
+	Service string `json:"service,omitempty"`
+	Run     string `json:"run"`
+	URL     string `json:"url"` // of its page
+}
+
+// StartProblem says why a requirement got no run.
+type StartProblem struct {
+	Trigger string `json:"trigger"`
+	Service string `json:"service,omitempty"`
+	Reason  string `json:"reason"` // a sentence
+}

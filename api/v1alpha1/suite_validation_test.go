@@ -75,6 +75,7 @@ var whole = edits(
 		"commitURL": "https://b.example.com", "commitMessage": "Fix login", "commitAuthor": "Ann Lee", "repository": "acme/shop", "pullRequestNumber": 7, "pipelineID": 345,
 	}),
 	set("spec/variables", fields{"A": "1", "B": "2"}),
+	set("spec/siblings", list{"load", "visual"}),
 	set("spec/supersedeKey", "main/staging"),
 	set("spec/supersede", "Branch"),
 	set("spec/attempt", 2),
@@ -110,7 +111,7 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 		"VariablesEmpty": {"it would say what did not run", whole, set("spec/variables", fields{}), cannotChange},
 	}
 	for field, other := range map[string]any{
-		"trigger/name": "other", "trigger/uid": "other", "environment": "other", "variables/A": "other", "supersedeKey": "other", "supersede": "None",
+		"trigger/name": "other", "trigger/uid": "other", "environment": "other", "variables/A": "other", "siblings": list{"load"}, "supersedeKey": "other", "supersede": "None",
 		"onlyFailedOf/name": "other", "onlyFailedOf/uid": "other",
 		"attempt": 3, "receivedAt": "2026-11-20T18:00:00.123457Z",
 		"deployment/branch": "other", "deployment/sha": "other", "deployment/type": "other", "deployment/url": "other",
@@ -119,14 +120,14 @@ func TestSuiteSpecNeverChanges(t *testing.T) {
 		cases["Change/"+field] = update{"it would say what did not run", whole, set("spec/"+field, other), cannotChange}
 	}
 	for _, field := range []string{
-		"trigger/uid", "variables", "supersedeKey", "supersede", "attempt", "receivedAt", "deployment", "onlyFailedOf",
+		"trigger/uid", "variables", "siblings", "supersedeKey", "supersede", "attempt", "receivedAt", "deployment", "onlyFailedOf",
 		"deployment/branch", "deployment/sha", "deployment/type", "deployment/url", "deployment/hostingService",
 		"deployment/commitURL", "deployment/repository", "deployment/pullRequestNumber",
 	} {
 		cases["Remove/"+field] = update{"nothing is taken away", whole, remove("spec/" + field), cannotChange}
 	}
 	for field, value := range map[string]any{
-		"trigger/uid": "u", "variables": fields{"A": "1"}, "supersedeKey": "k", "supersede": "None", "receivedAt": "2026-11-20T18:00:00.123456Z",
+		"trigger/uid": "u", "variables": fields{"A": "1"}, "siblings": list{"load"}, "supersedeKey": "k", "supersede": "None", "receivedAt": "2026-11-20T18:00:00.123456Z",
 		"deployment": fields{"branch": "main"}, "deployment/sha": "abc", "onlyFailedOf": fields{"name": "smoke-1", "uid": "4b1c"},
 	} {
 		cases["Add/"+field] = update{"nothing is added", edits(), set("spec/"+field, value), cannotChange}

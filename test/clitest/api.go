@@ -31,11 +31,13 @@ type API struct {
 	Results      *httpapi.RunResults // of every run; nil: the server is of an earlier version
 	Attempts     map[string]string   // the next attempt of a run
 	Environments []httpapi.EnvironmentStatus
-	NotFound     string           // failure code of environment_terminated
-	Tests        http.HandlerFunc // answers about tests
-	LogFaults    int              // logs that break off
-	LogMissing   int              // how often there is no log yet
-	Namespace    string           // of the team
+	Verdict      httpapi.Verdict
+	Started      *httpapi.StartedVerdict // nil: the server refuses to start anything
+	NotFound     string                  // failure code of environment_terminated
+	Tests        http.HandlerFunc        // answers about tests
+	LogFaults    int                     // logs that break off
+	LogMissing   int                     // how often there is no log yet
+	Namespace    string                  // of the team
 
 	mu       sync.Mutex // commands wait for several runs at once
 	Requests []string
@@ -155,6 +157,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/api/v0/whoami":
 		Reply(w, http.StatusOK, httpapi.WhoAmI{Team: "acme", Namespace: a.Namespace, Actions: []string{"read"},
 			Sender: httpapi.Sender{Kind: "key", Name: "acme/ci"}})
+	case r.URL.Path == "/api/v0/verdict" && r.Method == http.MethodGet:
+		Reply(w, http.StatusOK, a.Verdict)
+	case r.URL.Path == "/api/v0/verdict" && a.Started == nil:
+		Fail(w, http.StatusConflict, "refused", "Nothing is started, because b000000 was deployed to staging after 5ca1ab1e.")
+	case r.URL.Path == "/api/v0/verdict":
+		Reply(w, http.StatusOK, a.Started)
 	case r.URL.Path == "/api/v0/environments":
 		Reply(w, http.StatusOK, httpapi.EnvironmentList{Environments: a.Environments})
 	case path[1] == "environments":

@@ -23,7 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
-var program = clitest.Program{NewNotify, NewWait, NewExplain}
+var program = clitest.Program{NewNotify, NewWait, NewGate, NewExplain}
 
 // Integrations rely on the names of these variables, which replace flags.
 func TestNotifyByVariables(t *testing.T) {

@@ -21,11 +21,15 @@ const (
 
 // appendSummary adds to the file: steps of a job may share it.
 func appendSummary(file string, runs []*client.Run) error {
+	return appendTo(file, summaryOf(runs))
+}
+
+func appendTo(file, text string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(summaryOf(runs))
+	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }
 
@@ -51,14 +55,18 @@ func summaryOf(runs []*client.Run) string {
 		} else if text != "" {
 			b.WriteString(": " + text)
 		}
-		if strings.HasPrefix(r.URL, "http") && !strings.ContainsAny(r.URL, "<> \n") {
-			fmt.Fprintf(b, " · [Run](<%s>)", r.URL)
-		}
+		writeLink(b, "Run", r.URL)
 		b.WriteString("\n")
 		writeFailures(b, r.Results)
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+func writeLink(b *strings.Builder, text, url string) {
+	if strings.HasPrefix(url, "http") && !strings.ContainsAny(url, "<> \n") {
+		fmt.Fprintf(b, " · [%s](<%s>)", text, url)
+	}
 }
 
 func writeFailures(b *strings.Builder, results *client.TestResults) {

@@ -1,4 +1,4 @@
-// Package gate has the commands of pipelines: notify, wait and explain.
+// Package gate has the commands of pipelines: notify, wait, gate and explain.
 package gate
 
 import (

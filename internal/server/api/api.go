@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +24,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/notifications"
 	"github.com/postflight-dev/postflight/internal/server/api/overview"
 	"github.com/postflight-dev/postflight/internal/server/api/runs"
+	"github.com/postflight-dev/postflight/internal/server/api/verdicts"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
@@ -30,6 +32,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	runscase "github.com/postflight-dev/postflight/internal/usecase/runs"
+	verdictscase "github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
 
 // Config is what the API needs.
@@ -90,6 +93,7 @@ type Topics struct {
 	Runs          *runs.API
 	Files         *files.API
 	Overview      *overview.API
+	Verdicts      *verdicts.API
 }
 
 // New returns an API with its routes and metrics.
@@ -116,8 +120,17 @@ func New(c Config) (*API, error) {
 		}}),
 		Overview: overview.New(server, overview.Config{Cache: c.Cache, Deployments: c.Deployments, Tests: c.Tests, PublicURL: c.PublicURL}),
 	}}
+	a.Topics.Verdicts = verdicts.New(server, verdicts.Config{
+		Reader: a.verdictReader(), Dispatcher: c.Dispatcher, Changes: c.Runs.Changes, Waiting: a.Topics.Runs.Waiting, PublicURL: c.PublicURL,
+	})
 	a.Handle(a.Routes())
 	return a, a.register()
+}
+
+func (a *API) verdictReader() *verdictscase.Reader {
+	return &verdictscase.Reader{
+		Cache: a.Cache, LeftOut: a.Dispatcher.LeftOut, Now: func() time.Time { return a.Dispatcher.ServerTime(a.Clock.Now()) },
+	}
 }
 
 func (a *API) register() error {

@@ -48,6 +48,9 @@ func (a *API) authorize(r *exchange.Request, action grant.Action) error {
 	case !granted.Allows(action):
 		return exchange.Forbidden("You may not do this: it takes the right to %s, and you have %s. "+
 			"Ask your team for more, or use an API key. \"postflight whoami\" says what you may do.", rights[action], rightsOf(granted))
+	case len(granted.Runs) > 0 && r.PathValue("id") == "":
+		return exchange.Forbidden("This token reads certain runs only, and a verdict is about all runs of a commit. " +
+			"Use the token of the job, or an API key.")
 	case len(granted.Runs) > 0:
 		return a.Topics.Runs.CheckGrant(r)
 	default:

@@ -48,6 +48,8 @@ func (a *API) Routes() []Route {
 		{http.MethodGet, "/api/v0/insights", t.Overview.GetInsights, grant.Read},
 		{http.MethodPost, "/api/v0/replay", t.Notifications.Replay, grant.Read},
 		{http.MethodGet, "/api/v0/ci-greenlight/{id}", t.Runs.Greenlight, grant.Outcome},
+		{http.MethodGet, "/api/v0/verdict", t.Verdicts.Get, grant.Outcome},
+		{http.MethodPost, "/api/v0/verdict", t.Verdicts.Start, grant.Act},
 		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", t.Files.SignRunInput, grant.Upload},
 		{http.MethodGet, "/api/v0/team-storage-signed-url", t.Files.SignTeamStorage, grant.Upload},
 		{http.MethodGet, "/api/v0/whoami", a.whoAmI, Anything},

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
@@ -55,18 +56,10 @@ func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
 			return err
 		}
 	}
-	if problem := o.Grant.RunProblem(baseOf(env), s.Spec.Deployment.Type); problem != "" {
+	if problem := o.Grant.RunProblem(suite.BaseOf(env), s.Spec.Deployment.Type); problem != "" {
 		return &Error{Kind: Forbidden, Message: problem}
 	}
 	return nil
-}
-
-// baseOf is the name of the Environment that an ephemeral one is made of, and of others their own.
-func baseOf(env *v1alpha1.Environment) string {
-	if base := metav1.GetControllerOf(env); base != nil {
-		return base.Name
-	}
-	return env.Name
 }
 
 // commandError makes an *Error if the sender can do something about it. The unknown completes "it is not known whether ...".

@@ -137,6 +137,7 @@ type operation struct {
 	namespace  string
 	bounds     suiteBounds
 	serverTime time.Time                // of the receipt, by the API server's clock
+	matched    []*v1alpha1.Trigger      // all of the notification
 	ttls       map[string]time.Duration // of ephemeral Environments, by the name of the static one
 	retrier    *retrier
 }
@@ -170,7 +171,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	o.ttls = longestTTLs(triggers)
+	o.matched, o.ttls = triggers, longestTTLs(triggers)
 	result := Result{Triggers: append(o.ensureSuites(ctx, triggers), leftOutResults(left)...)}
 	if r.Mode == DryRun {
 		result.Explanations = o.explanations(ctx, triggers, left)

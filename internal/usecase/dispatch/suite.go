@@ -68,6 +68,7 @@ func (o *operation) desired(
 		Environment:    environment.Name,
 		EnvironmentUID: environment.UID,
 		Ephemeral:      environment.Spec.Ephemeral != nil,
+		Siblings:       suite.SiblingNames(t, o.matched),
 		Origin:         o.Origin.Kind(),
 		Notification:   o.Notification,
 		IdempotencyKey: o.IdempotencyKey,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 )
@@ -90,7 +91,7 @@ func (o *operation) checkTermination(ctx context.Context, env *v1alpha1.Environm
 			types = append(types, s.Spec.Deployment.Type)
 		}
 	}
-	if problem := o.Grant.TerminationProblem(env.Name, baseOf(env), types); problem != "" {
+	if problem := o.Grant.TerminationProblem(env.Name, suite.BaseOf(env), types); problem != "" {
 		return &Error{Kind: Forbidden, Message: problem}
 	}
 	return nil

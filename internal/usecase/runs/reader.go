@@ -95,7 +95,7 @@ func New(c Config) (*Reader, error) {
 	}, nil
 }
 
-// SuiteChanged updates the list of runs and wakes who waits for the Suite, unless only its message changed. A new Suite has no before,
+// SuiteChanged updates the list of runs and wakes who waits for the Suite or its Environment, unless only its message changed. A new Suite has no before,
 // a deleted one no after. The cache has the change by then.
 func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 	r.suites.observe(before, after)
@@ -104,6 +104,12 @@ func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 		return
 	}
 	r.Changes.Publish(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
+	r.Changes.Publish(InEnvironment(s.Namespace, s.Spec.Environment))
+}
+
+// InEnvironment is what to subscribe to for the runs of an Environment. No run has a slash in its name.
+func InEnvironment(namespace, environment string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: "environments/" + environment}
 }
 
 // HasArchive reports whether runs leave anything behind.

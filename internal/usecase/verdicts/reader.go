@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -68,12 +68,8 @@ func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) 
 
 // triggers start runs in an Environment, or in what it is made of.
 func (r *Reader) triggers(ctx context.Context, e *v1alpha1.Environment) (all []*v1alpha1.Trigger, err error) {
-	name := e.Name
-	if base := metav1.GetControllerOf(e); base != nil {
-		name = base.Name
-	}
 	list := &v1alpha1.TriggerList{}
-	err = r.Cache.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{index.Environment: name},
+	err = r.Cache.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingFields{index.Environment: suite.BaseOf(e)},
 		client.UnsafeDisableDeepCopy)
 	for i := range list.Items {
 		all = append(all, &list.Items[i])

@@ -35,3 +35,11 @@ func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expi
 		},
 	}
 }
+
+// BaseOf is the name of the Environment that an ephemeral one is made of, and of others their own.
+func BaseOf(e *v1alpha1.Environment) string {
+	if base := metav1.GetControllerOf(e); base != nil {
+		return base.Name
+	}
+	return e.Name
+}

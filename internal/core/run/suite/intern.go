@@ -14,6 +14,9 @@ func Intern(s *v1alpha1.Suite) {
 	share(&spec.Supersede)
 	share(&spec.Origin)
 	share(&d.HostingService)
+	for i := range spec.Siblings {
+		share(&spec.Siblings[i])
+	}
 	shareKeys(s.Labels)
 	shareKeys(s.Annotations)
 	shareKeys(spec.Variables)

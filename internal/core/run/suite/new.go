@@ -26,6 +26,7 @@ type Request struct {
 
 	EnvironmentUID types.UID // empty: it is not known
 	Ephemeral      bool      // the Suite is deleted with the Environment
+	Siblings       []string  // see SiblingNames
 
 	Origin         v1alpha1.Origin
 	IdempotencyKey string // names the notification, and replaces an absent SHA; may be empty
@@ -58,6 +59,7 @@ func New(r Request) *v1alpha1.Suite {
 			Origin:       r.Origin,
 			Deployment:   deployment(r.Notification),
 			Variables:    r.Notification.Variables,
+			Siblings:     r.Siblings,
 			SupersedeKey: r.supersedeKey(),
 			Supersede:    r.Trigger.Spec.Supersede,
 			Attempt:      id.attempt,
@@ -87,6 +89,23 @@ func New(r Request) *v1alpha1.Suite {
 	}
 	return s
 }
+
+// maxSiblings is the bound of spec.siblings: 3 KiB of the longest names.
+const maxSiblings = 50
+
+// SiblingNames are the other Triggers of the same Environment that matched the same notification, sorted: what spec.siblings has.
+func SiblingNames(t *v1alpha1.Trigger, matched []*v1alpha1.Trigger) (names []string) {
+	for _, other := range matched {
+		if other.Name != t.Name && other.Spec.Environment == t.Spec.Environment {
+			names = append(names, other.Name)
+		}
+	}
+	slices.Sort(names)
+	return BoundSiblings(names)
+}
+
+// BoundSiblings leaves as many names as spec.siblings may have.
+func BoundSiblings(names []string) []string { return slices.Clip(names[:min(len(names), maxSiblings)]) }
 
 // SameRun reports whether an existing Suite with the desired one's name is the same run.
 func SameRun(existing, desired *v1alpha1.Suite) bool {
@@ -129,6 +148,14 @@ func (r Request) supersedeKey() string {
 	default:
 		return cmp.Or(r.Notification.DeduplicationKey, branchKey(r.Notification.Branch, r.Environment))
 	}
+}
+
+// DeduplicationKey is the key that the notification of a run named, or "".
+func DeduplicationKey(s *v1alpha1.Suite) string {
+	if s.Spec.SupersedeKey == branchKey(s.Spec.Deployment.Branch, s.Spec.Environment) {
+		return ""
+	}
+	return s.Spec.SupersedeKey
 }
 
 func (r Request) labels() map[string]string {

@@ -147,7 +147,11 @@ const (
 	// DefaultArtifacts and MaxArtifacts bound a page of files: a run has at most 1,000. With its URL one takes 1 KiB.
 	DefaultArtifacts = 100
 	MaxArtifacts     = 1000
-	MaxTail          = 100_000 // more lines than a person reads
+	// MinVerdictAge and MaxVerdictAge bound maxAge of a verdict, as in spec.gate of an Environment: a run takes a minute, and no Suite is
+	// kept for longer than a year.
+	MinVerdictAge = time.Minute
+	MaxVerdictAge = 8760 * time.Hour
+	MaxTail       = 100_000 // more lines than a person reads
 	// MaxLogBytes bounds an answer with logs. A container's log has at most 16 MiB in the archive, and by default 10 MiB on a node.
 	MaxLogBytes       = 1 << 30
 	LogBuffer         = 32 << 10 // how much of a log is in memory, in bytes

@@ -1,0 +1,66 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+)
+
+// Start is how a requirement without a recent result gets one.
+type Start struct {
+	Trigger string
+	Service string
+
+	Rerun   string // the run to start again; empty: the Trigger has none
+	Tests   string // a run of the deployment, for a Trigger without one
+	Problem string // why nothing can be started, as a sentence; empty: it can
+}
+
+// Starts lists what to start for what is missing or stale. Neither a failure nor a withdrawn pass is repeated: a gate that repeats until
+// tests pass proves nothing.
+func (v Verdict) Starts() (all []Start) {
+	for _, r := range v.Requirements {
+		if r.State == None || r.State == Stale {
+			all = append(all, v.start(r))
+		}
+	}
+	return all
+}
+
+func (v Verdict) start(r Requirement) Start {
+	s := Start{Trigger: r.Trigger, Service: r.Service}
+	switch {
+	case r.Run != nil && r.State == Stale && isOther(r.Run):
+		s.Problem = fmt.Sprintf("The run %s would test what it tested before. Notify the deployment again, and request a rerun: "+
+			"only the notification has what differs.", r.Run.Name)
+	case r.Run != nil:
+		s.Rerun = v.latest(r).Name
+	case !v.exists(r.Trigger), v.Newest == nil:
+		s.Problem = r.Problem
+	default:
+		s.Tests = v.deploymentFor(r.Trigger).Name
+	}
+	return s
+}
+
+// latest is the last attempt of what a requirement tests: an earlier one cannot be repeated.
+func (v Verdict) latest(r Requirement) *v1alpha1.Suite {
+	wanted := v.testOf(r.Run)
+	return slices.MaxFunc(slices.DeleteFunc(v.runs(), func(s *v1alpha1.Suite) bool { return v.testOf(s) != wanted }), ledger.CompareRequests)
+}
+
+// deploymentFor is a run of the deployment that a Trigger has not tested: at best one whose notification the Trigger matched, and else one
+// that has all that a notification said.
+func (v Verdict) deploymentFor(trigger string) *v1alpha1.Suite {
+	runs := v.runs()
+	matched := func(s *v1alpha1.Suite) bool { return slices.Contains(s.Spec.Siblings, trigger) }
+	for _, fits := range []func(*v1alpha1.Suite) bool{matched, ledger.IsDeployment} {
+		fitting := slices.DeleteFunc(slices.Clone(runs), func(s *v1alpha1.Suite) bool { return !fits(s) })
+		if len(fitting) > 0 {
+			return slices.MaxFunc(fitting, ledger.CompareRequests)
+		}
+	}
+	return v.Newest
+}
