@@ -204,7 +204,6 @@ func TestBlocked(t *testing.T) {
 	if got, err := h.Blocked(t.Context(), plain(fake, report.Approvals), "production"); err != nil || len(got) > 0 {
 		t.Errorf("of none: %+v, %v", got, err)
 	}
-	fake.HasDeployment(project, "production", sha, "success")
 	fake.HasDeployment("group/other", "production", sha, "blocked")
 	staging := waiting()
 	staging.Environment = "staging"
@@ -215,6 +214,7 @@ func TestBlocked(t *testing.T) {
 	odd := waiting()
 	odd.SHA, odd.Ref = "main", "a\u202e\nb"
 	strange, newest := fake.Wait(odd), fake.Wait(waiting())
+	fake.HasDeployment(project, "production", sha, "success")
 	got, err := h.Blocked(t.Context(), plain(fake, report.Approvals), "production")
 	if err != nil || len(got) != 100 {
 		t.Fatalf("%d, %v", len(got), err)
