@@ -42,6 +42,7 @@ type Host struct {
 	mu       sync.Mutex
 	token    string
 	fault    *Fault
+	failed   int      // requests because of the fault
 	requests []string // method and path, also of refused ones
 	seen     map[string]bool
 	writes   []Write
@@ -49,6 +50,7 @@ type Host struct {
 	statuses []*status
 	nextID   int64
 	beside
+	approvals
 }
 
 func start(
@@ -92,7 +94,7 @@ func (h *Host) Token() string { return h.token }
 func (h *Host) Fail(f *Fault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.fault = f
+	h.fault, h.failed = f, 0
 }
 
 // Writes are what the host accepted, in order.

@@ -47,7 +47,7 @@ func send(t *testing.T, h *Host, method, path string, body object) (status int, 
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	r.Header.Set("Authorization", "Bearer "+h.Token())
-	if strings.Contains(path, "/check-runs") {
+	if strings.Contains(path, "/check-runs") || strings.Contains(path, "/actions/") {
 		r.Header.Set("Authorization", "Bearer "+appToken)
 	}
 	r.Header.Set("Private-Token", h.Token())

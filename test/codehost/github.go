@@ -40,7 +40,7 @@ var AppKey = sync.OnceValue(func() []byte {
 // maxStatuses is how many statuses GitHub keeps of a commit and a context.
 const maxStatuses = 1000
 
-// GitHub starts a fake. It accepts one token, for commit statuses, and one App, for check runs.
+// GitHub starts a fake. It accepts one token, for commit statuses, and one App, for check runs and decisions about deployments.
 func GitHub(t testing.TB) *Host {
 	t.Helper()
 	var h *Host
@@ -53,7 +53,7 @@ func GitHub(t testing.TB) *Host {
 		"GET /repos/{owner}/{repo}/commits/{sha}/check-runs": func(w http.ResponseWriter, r *http.Request) { h.listCheckRuns(w, r) },
 		"POST /repos/{owner}/{repo}/statuses/{sha}":          func(w http.ResponseWriter, r *http.Request) { h.createStatus(w, r) },
 		"GET /repos/{owner}/{repo}/commits/{sha}/statuses":   func(w http.ResponseWriter, r *http.Request) { h.listStatuses(w, r) },
-	}, gitHubDeployments, gitHubComments)
+	}, gitHubDeployments, gitHubComments, gitHubApprovals)
 	return h
 }
 

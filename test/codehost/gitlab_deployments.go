@@ -24,9 +24,14 @@ func (h *Host) hasToken(w http.ResponseWriter, r *http.Request) bool {
 func (d *deployment) asGitLab() map[string]any {
 	deployable := any(nil)
 	if d.ofJob {
-		deployable = map[string]any{"id": d.ID + 1000}
+		deployable = map[string]any{
+			"id": d.ID + 1000, "ref": d.Ref, "user": map[string]any{"id": Stranger, "username": "ann"}, "pipeline": map[string]any{"ref": d.Ref},
+		}
 	}
-	return map[string]any{"id": d.ID, "sha": d.SHA, "ref": d.Ref, "status": d.state(), "deployable": deployable}
+	return map[string]any{
+		"id": d.ID, "sha": d.SHA, "ref": d.Ref, "status": d.state(), "deployable": deployable, "environment": map[string]any{"name": d.Environment},
+		"created_at": "2026-11-20T12:00:00.000Z", "user": nil,
+	}
 }
 
 func (h *Host) projectDeployments(w http.ResponseWriter, r *http.Request) {
@@ -35,16 +40,16 @@ func (h *Host) projectDeployments(w http.ResponseWriter, r *http.Request) {
 	if !h.hasToken(w, r) {
 		return
 	}
-	found := []map[string]any{}
+	found, q := []map[string]any{}, r.URL.Query()
 	for _, d := range h.deployments {
-		if d.repository == r.PathValue("id") && d.Environment == r.URL.Query().Get("environment") {
+		if d.repository == r.PathValue("id") && d.Environment == q.Get("environment") && (q.Get("status") == "" || q.Get("status") == d.state()) {
 			found = append(found, d.asGitLab())
 		}
 	}
-	if r.URL.Query().Get("sort") == "desc" {
+	if q.Get("sort") == "desc" {
 		slices.Reverse(found)
 	}
-	answer(w, http.StatusOK, found)
+	answer(w, http.StatusOK, page(r, found, 20))
 }
 
 func (h *Host) projectDeployment(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +63,12 @@ func (h *Host) projectDeployment(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "404 Not Found")
 		return
 	}
-	answer(w, http.StatusOK, d.asGitLab())
+	view := d.asGitLab()
+	if one := h.waitOf(d.repository, d.ID); one != nil { // of an instance with a license for approvals
+		view["pending_approval_count"] = one.pendingApprovals()
+		view["deployable"].(map[string]any)["pipeline"] = map[string]any{"ref": d.Ref, "source": one.Trigger}
+	}
+	answer(w, http.StatusOK, view)
 }
 
 func (h *Host) createProjectDeployment(w http.ResponseWriter, r *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
 )
@@ -18,6 +19,9 @@ type Fault struct {
 
 	Reset   bool // the connection is cut instead
 	Handled bool // the request has its effect first
+
+	Times int    // how many requests fail; 0: all
+	Path  string // a part of the paths of the requests that fail
 }
 
 // serve answers a request. What differs from the description of the API fails the test.
@@ -63,7 +67,12 @@ func (h *Host) record(r *http.Request) *Fault {
 			h.seen[value] = true
 		}
 	}
-	return h.fault
+	f := h.fault
+	if f == nil || !strings.Contains(r.URL.Path, f.Path) || f.Times > 0 && h.failed >= f.Times {
+		return nil
+	}
+	h.failed++
+	return f
 }
 
 func fail(w http.ResponseWriter, r *http.Request, f *Fault) {

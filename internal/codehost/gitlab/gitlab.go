@@ -127,8 +127,13 @@ func alreadyShown(err error) bool {
 }
 
 func explain(err error, r report.Request) error {
-	var answer *gl.ErrorResponse
+	var (
+		own    *report.Error
+		answer *gl.ErrorResponse
+	)
 	switch {
+	case errors.As(err, &own):
+		return own
 	case errors.Is(err, gl.ErrNotFound):
 		return report.ErrorOf("GitLab", r, http.StatusNotFound, http.Header{}, "Not Found")
 	case !errors.As(err, &answer) || answer.Response == nil:

@@ -95,7 +95,7 @@ func (b *Budget) Done(failure *Error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.inFlight--
-	if failure == nil || failure.Kind == Rejected || failure.Kind == Conflict {
+	if failure == nil || failure.Kind == Rejected || failure.Kind == Conflict || failure.Kind == NotPending {
 		b.failures = 0
 		return
 	}
@@ -115,8 +115,11 @@ func (b *Budget) Return() {
 }
 
 // Share is the part of a credential's budget, in percent, up to which something is written about a run. It leaves room for outcomes
-// of checks, which are more useful than comments; deployments are left out first.
+// of checks, which are more useful than comments; deployments are left out first. Deployments wait for approvals, which are of no run.
 func Share(p Purpose, s *v1alpha1.Suite) int {
+	if p == Approvals {
+		return 100
+	}
 	phase, ended := PhaseOf(s), s.Finished()
 	switch {
 	case p == Deployments && !ended:

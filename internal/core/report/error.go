@@ -22,11 +22,14 @@ const (
 	Conflict                // the host handles another request about the commit: try again soon
 	Unavailable             // the host did not answer, or failed; the outcome is unknown
 	Limited                 // the credential has sent too much: try again after RetryAfter
+	NotPending              // the deployment waits for no decision: it has one, or was stopped, so a decision was delivered or is too late
 )
 
 // String is the word for a kind in metrics.
 func (k Kind) String() string {
-	return map[Kind]string{Rejected: "rejected", Conflict: "conflict", Unavailable: "unavailable", Limited: "limited"}[k]
+	return map[Kind]string{
+		Rejected: "rejected", Conflict: "conflict", Unavailable: "unavailable", Limited: "limited", NotPending: "not_pending",
+	}[k]
 }
 
 // Error says why a code host does not show a check. Its message is a clause for the team, without secrets.
@@ -70,6 +73,8 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 	e := &Error{Kind: Rejected, RetryAfter: retryAfter(header)}
 	said := fmt.Sprintf("%d %s", status, plaintext.Line(text, maxAnswerText))
 	switch {
+	case tooLate(r, status, text):
+		return NoLongerPending(host, r)
 	case status == 429, status == 403 && e.RetryAfter > 0:
 		e.Kind, e.Message = Limited, host+" asks to send less"
 	case status == 409:
@@ -81,6 +86,8 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 	case status == 403:
 		e.Message = fmt.Sprintf("%s does not allow these credentials to write %ss in %s (%s); %s", host, r.Purpose, r.Repository,
 			said, permission(r))
+	case status == 404 && r.Purpose == Approvals:
+		e.Message = fmt.Sprintf("%s knows no such deployment in %s, or these credentials may not see it (%s)", host, r.Repository, said)
 	case status == 404 && r.Purpose == Comments:
 		e.Message = fmt.Sprintf("%s knows no such pull request in %s, or these credentials may not see it (%s)", host, r.Repository, said)
 	case status == 404:
@@ -91,9 +98,12 @@ func ErrorOf(host string, r Request, status int, header Header, text string) *Er
 	return e
 }
 
-func (p Purpose) String() string { return []string{"check", "deployment", "comment"}[p] }
+func (p Purpose) String() string { return []string{"check", "deployment", "comment", "approval"}[p] }
 
 func permission(r Request) string {
+	if r.Purpose == Approvals {
+		return codehost.Of(r.Host).Approver
+	}
 	needs := []string{"commit statuses", "deployments", "pull requests"}[r.Purpose]
 	special := codehost.Of(r.Host).Permission
 	switch {

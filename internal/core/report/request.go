@@ -5,11 +5,12 @@ import "github.com/postflight-dev/postflight/api/v1alpha1"
 // Purpose is what a request to a code host is about.
 type Purpose int
 
-// The purposes: checks, and what is shown beside them.
+// The purposes: checks, what is shown beside them, and decisions about deployments that wait.
 const (
 	Checks Purpose = iota
 	Deployments
 	Comments
+	Approvals
 )
 
 // Request is a check to post, unless it has another Purpose.

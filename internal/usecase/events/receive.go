@@ -53,6 +53,8 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 		a.Ignored = fmt.Sprintf("spec.repositories of the EventSource %s does not list the repository.", s.Object.Name)
 	case r.recent.has(s.Object.Namespace, key):
 		a.Ignored = "An equal event was received within the last five minutes."
+	case e.Review != nil:
+		a.Ignored = "Nothing of the team decides about deployments to this environment."
 	case e.Rerun != nil:
 		err = r.rerun(ctx, s, d, &a)
 	default:

@@ -24,6 +24,11 @@ type Host struct {
 	PerMinute, PerHour int    // content-creating requests that one credential may send
 	Permission         string // what a refused token needs; empty: the permission to write what was refused
 
+	ReviewsRuns     bool   // decisions name a workflow run instead of a deployment
+	Approver        string // the clause that says what refused credentials need to decide about deployments
+	ApprovalComment int    // bytes of the text of a decision
+	NotPending      string // is in the answer to a decision about a deployment that waits for none
+
 	CheckRuns, Statuses, Deployments Words // checks that have not ended are shown by their phase
 }
 
@@ -42,12 +47,16 @@ var gitLab = Words{
 // Code hosts let a required check pass that was skipped or is neutral, so a run without a verdict is neither. GitHub's deployment of a
 // superseded run is inactive, because its commit was replaced; the commit of a canceled run is still deployed, with an unknown result.
 //
-// GitHub's documentation has its limits. GitLab.com allows 2,000 requests a minute; the limits for GitLab protect small servers.
+// GitHub's documentation has its limits. GitLab.com allows 2,000 requests a minute; the limits for GitLab protect small servers, and the
+// bound of the text of a decision is that of its table.
 var hosts = []Host{
 	{
 		Name: v1alpha1.GitHub, URL: "https://api.github.com", Site: "https://github.com/",
 		OwnerAndName: true, CommitPath: "/commit/", PullRequestPath: "/pull/", Sign: "#",
 		PerMinute: 80, PerHour: 500,
+		Approver:        "the App needs the permissions to read actions and to write deployments there, and the environment its protection rule",
+		ReviewsRuns:     true,
+		ApprovalComment: 1024, NotPending: "No pending custom deployment requests",
 		CheckRuns: Words{
 			state.Success: "success", state.Failure: "failure", state.Timeout: "timed_out",
 			state.Canceled: "cancelled", state.Superseded: "cancelled", state.Error: "failure",
@@ -65,6 +74,8 @@ var hosts = []Host{
 		Name: v1alpha1.GitLab, URL: "https://gitlab.com", Site: "https://gitlab.com/",
 		CommitPath: "/-/commit/", PullRequestPath: "/-/merge_requests/", Sign: "!",
 		PerMinute: 300, PerHour: 6000, Permission: "the scope api and at least the role Developer",
+		Approver:        "the token needs the scope api, and its user must be an approver of the environment",
+		ApprovalComment: 255, NotPending: "not waiting for approvals",
 		Statuses: gitLab, Deployments: gitLab,
 	},
 }

@@ -22,6 +22,7 @@ const (
 
 	success     = "success"
 	rerequested = "rerequested"
+	requested   = "requested"
 )
 
 // uid is what a check of Postflight has as external id.
@@ -36,7 +37,7 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 	if id := h.Get("X-GitHub-Delivery"); delivery.MatchString(id) {
 		e.Delivery = id
 	}
-	p, err := read(body)
+	p, err := read[payload](body)
 	if err != nil {
 		return e, err
 	}
@@ -48,6 +49,8 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 		return p.rerun(e)
 	case "check_suite":
 		return p.rerunAll(e, o)
+	case "deployment_protection_rule":
+		return p.review(e, body)
 	case "ping":
 		e.Ignored = "GitHub reaches Postflight, and signs with the right secret."
 	case "":

@@ -245,7 +245,7 @@ func TestBrokenText(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, kind := range []string{"deployment_status", "check_run", "check_suite", "ping"} {
+	for _, kind := range []string{"deployment_status", "check_run", "check_suite", "ping", "deployment_protection_rule"} {
 		body, err := os.ReadFile("testdata/" + kind + ".json")
 		if err != nil {
 			f.Fatal(err)
@@ -255,7 +255,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		e, err := github.Decode(headers(kind), body, event.Options{OwnApp: 88001})
 		meanings := 0
-		for _, is := range []bool{e.Notification != nil, e.Rerun != nil, e.Ignored != ""} {
+		for _, is := range []bool{e.Notification != nil, e.Rerun != nil, e.Review != nil, e.Ignored != ""} {
 			if is {
 				meanings++
 			}

@@ -63,8 +63,7 @@ type workflowRun struct {
 	} `json:"pull_requests"`
 }
 
-func read(body []byte) (payload, error) {
-	var p payload
+func read[T any](body []byte) (p T, err error) {
 	if err := event.Unmarshal(body, &p); err != nil {
 		return p, &event.InvalidError{Reason: "The body is not the JSON of an event of GitHub: " +
 			"each member must be there once, and have the type that GitHub documents. Choose the content type application/json."}

@@ -54,7 +54,7 @@ func Redeliver(all []Attempt, now time.Time) (ids []int64) {
 }
 
 func starts(kind string) bool {
-	return kind == "deployment_status" || kind == "check_run" || kind == "check_suite"
+	return slices.Contains([]string{"deployment_status", "check_run", "check_suite", "deployment_protection_rule"}, kind)
 }
 
 // final reports whether the event was taken, or caused the error itself. Proxies answer 404, 408 and 429, too, e.g. during a rollout.

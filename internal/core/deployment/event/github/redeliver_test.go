@@ -17,6 +17,8 @@ func TestRedeliver(t *testing.T) {
 	}
 	push := attempt(1, "a", 503, time.Hour/2)
 	push.Event = "push"
+	question := attempt(2, "q", 503, time.Hour/2)
+	question.Event = "deployment_protection_rule"
 	var many []github.Attempt
 	for i := range int64(60) {
 		many = append(many, attempt(i+1, fmt.Sprint(i), 503, 10*time.Minute))
@@ -44,6 +46,7 @@ func TestRedeliver(t *testing.T) {
 		"too old, but tried since": {"the age of the event counts",
 			[]github.Attempt{attempt(2, "a", 503, 20*time.Minute), attempt(1, "a", 503, 55*time.Minute)}, nil},
 		"another event": {"it starts nothing", []github.Attempt{push}, nil},
+		"a question":    {"a deployment waits for the answer", []github.Attempt{question}, []int64{2}},
 		"two events": {"each is repeated", []github.Attempt{attempt(5, "b", 502, 5*time.Minute),
 			attempt(3, "a", 503, 5*time.Minute)}, []int64{3, 5}},
 		"six attempts": {"it was tried for half an hour", []github.Attempt{

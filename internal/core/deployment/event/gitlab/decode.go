@@ -7,18 +7,22 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 const (
-	maxShown = 64 // of a value that a sentence repeats, in bytes
+	maxShown = 64  // of a value that a sentence repeats, in bytes
+	maxUser  = 255 // bytes; GitLab's bound of a user name
 
 	deployment = "deployment"
 	success    = "success"
+	blocked    = "blocked" // since GitLab 19.3, also for a manual job that needs no approval
 )
 
 // delivery is an id that GitLab gives to an event, and to all attempts to deliver it: a UUID.
@@ -52,6 +56,8 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 
 func (p payload) deployed(e event.Event, body []byte, o event.Options) (event.Event, error) {
 	switch {
+	case p.Status == blocked:
+		return p.review(e, body)
 	case p.Status != success:
 		e.Ignored = fmt.Sprintf("The status of the deployment is %q; only success starts runs.", plaintext.Line(p.Status, maxShown))
 		return e, nil
@@ -82,5 +88,31 @@ func (p payload) deployed(e event.Event, body []byte, o event.Options) (event.Ev
 	if p.DeployableID == 0 { // Postflight has no jobs, so that this may be its own
 		e.Post = &event.Post{Environment: p.Environment, Deployment: p.DeploymentID}
 	}
+	return e, nil
+}
+
+// review needs no commit: GitLab may not find it in the repository, and the deployment names it.
+func (p payload) review(e event.Event, body []byte) (event.Event, error) {
+	by, err := read[starter](body)
+	if err != nil {
+		return e, err
+	}
+	sha, ok := "", true
+	if p.CommitURL != "" {
+		sha, ok = p.sha()
+	}
+	if !ok || p.Environment == "" || p.DeploymentID <= 0 || p.Project.Path == "" {
+		return e, &event.InvalidError{Reason: "The event lacks the environment, the deployment_id or the project, or its commit_url is " +
+			"not that of a commit of the project that begins with short_sha."}
+	}
+	review := event.Review{
+		Environment: p.Environment, SHA: commit.NormalSHA(sha), Ref: p.Ref, DeploymentID: p.DeploymentID,
+		By: strings.TrimSpace("GitLab: " + plaintext.Line(by.User.Name, maxUser)), CreatedAt: e.At,
+	}
+	if err := event.CheckReview(review, v1alpha1.GitLab, p.Project.Path); err != nil {
+		return e, err
+	}
+	e.Review = &review
+	e.ID = fmt.Sprintf("gitlab/deployment/%d/%s", p.DeploymentID, blocked)
 	return e, nil
 }

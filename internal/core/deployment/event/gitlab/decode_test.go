@@ -231,6 +231,7 @@ func isSentence(t *testing.T, text string) {
 // FuzzDecode: what is accepted is a deployment of a commit of the project, and nothing else comes back with it.
 func FuzzDecode(f *testing.F) {
 	f.Add(payload.Recorded(f, ofDeployment))
+	f.Add(payload.With(f, ofDeployment, values{"status": "blocked"}))
 	f.Add([]byte(`{"object_kind":"push"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := gitlab.Decode(headers(), body, event.Options{})
@@ -238,8 +239,12 @@ func FuzzDecode(f *testing.F) {
 			isSentence(t, err.Error())
 			return
 		}
-		if (e.Notification == nil) != (e.Ignored != "") || e.Rerun != nil || len(e.ID) > 200 || len(e.Type) > 80 {
+		nothing := e.Notification == nil && e.Review == nil
+		if nothing != (e.Ignored != "") || e.Notification != nil && e.Review != nil || e.Rerun != nil || len(e.ID) > 200 || len(e.Type) > 80 {
 			t.Fatalf("got %+v", e)
+		}
+		if r := e.Review; r != nil && (r.SHA != "" && !commit.IsSHA(r.SHA) || r.Environment == "" || r.DeploymentID < 1 || len(r.Ref) > 1024) {
+			t.Fatalf("accepted %+v", r)
 		}
 		if n := e.Notification; n != nil && (!commit.IsSHA(n.SHA) || !strings.HasSuffix(strings.ToLower(n.CommitURL), n.SHA) ||
 			n.Repository == "" || n.DeploymentType == "" || n.HostingService != v1alpha1.GitLab || (e.ID == "") == (e.Key == "")) {

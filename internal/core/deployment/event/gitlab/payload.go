@@ -27,6 +27,13 @@ type payload struct {
 	CommitTitle string `json:"commit_title"`
 }
 
+// starter is who started the job of a deployment; nobody if the account was deleted.
+type starter struct {
+	User struct {
+		Name string `json:"username"`
+	} `json:"user"`
+}
+
 // kind is all that matters of an event of another kind, whose members may have other types.
 type kind struct {
 	Kind      string `json:"object_kind"`
