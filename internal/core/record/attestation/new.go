@@ -14,6 +14,16 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
+// Why a run whose verdict could be signed has no signed verdict.
+const (
+	NoKey = "This server signs no verdicts. Ask the operator of Postflight to set --attestation-key-file; " +
+		"runs that have ended by then stay unsigned."
+	NoStore = "There is no object store that keeps signed verdicts. Ask the operator of Postflight to set --store-bucket and --store-endpoint."
+	NotYet  = "The verdict is signed when the run is archived, mostly within seconds of its end. Ask again in a few seconds."
+
+	NeverSigned = "The run was archived before this server signed verdicts. Run the tests again to get a signed verdict."
+)
+
 // Unsigned returns a sentence that says why a run has no Statement, or "".
 func Unsigned(s *v1alpha1.Suite) string {
 	switch {
