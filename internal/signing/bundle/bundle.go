@@ -91,8 +91,13 @@ func ParseKeys(text []byte) (keys Keys, err error) {
 // ErrSignature means that none of the keys signed a bundle as it is now.
 var ErrSignature = errors.New("the signature is by none of the keys, or what they signed was changed")
 
-// Verify returns what was signed.
-func (k Keys) Verify(content []byte, payloadType string) (payload []byte, err error) {
+// Unverified returns what a bundle says was signed. Anyone may have written it.
+func Unverified(content []byte, payloadType string) (payload []byte, err error) {
+	signed, err := decode(content, payloadType)
+	return signed.GetPayload(), err
+}
+
+func decode(content []byte, payloadType string) (*dssev1.Envelope, error) {
 	var b bundlev1.Bundle
 	if err := protojson.Unmarshal(content, &b); err != nil {
 		return nil, errors.New("it is no Sigstore bundle, which is a JSON object with a mediaType and a dsseEnvelope")
@@ -107,6 +112,15 @@ func (k Keys) Verify(content []byte, payloadType string) (payload []byte, err er
 		return nil, fmt.Errorf("it has %d signatures, and a bundle has one", len(signed.GetSignatures()))
 	case signed.GetPayloadType() != payloadType:
 		return nil, fmt.Errorf("what was signed is of the type %q, not %q", signed.GetPayloadType(), payloadType)
+	}
+	return signed, nil
+}
+
+// Verify returns what was signed.
+func (k Keys) Verify(content []byte, payloadType string) (payload []byte, err error) {
+	signed, err := decode(content, payloadType)
+	if err != nil {
+		return nil, err
 	}
 	envelope := &dsse.Envelope{
 		PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(signed.GetPayload()),

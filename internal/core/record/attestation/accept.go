@@ -52,6 +52,12 @@ func (w Wanted) Accept(all []Statement, now time.Time) ([]Statement, error) {
 	return counting, nil
 }
 
+// Concerns reports whether verdicts of a Trigger in an Environment count.
+func (w Wanted) Concerns(trigger, environment string) bool {
+	return (len(w.Triggers) == 0 || slices.Contains(w.Triggers, trigger)) &&
+		(len(w.Environments) == 0 || slices.Contains(w.Environments, environment))
+}
+
 func (w Wanted) scope() string {
 	text := ""
 	if len(w.Triggers) > 0 {
@@ -70,8 +76,7 @@ func (w Wanted) newest(all []Statement) (counting []Statement) {
 	byPlace := map[place]Statement{}
 	for _, s := range all {
 		d := s.Details()
-		if len(w.Triggers) > 0 && !slices.Contains(w.Triggers, d.Trigger) ||
-			len(w.Environments) > 0 && !slices.Contains(w.Environments, d.Environment) {
+		if !w.Concerns(d.Trigger, d.Environment) {
 			continue
 		}
 		p := place{d.Team, d.Namespace, d.Trigger, d.Environment, d.Service}
