@@ -42,7 +42,7 @@ func signed(t *testing.T, k *ecdsa.PrivateKey, payloadType, payload string) stri
 	return strings.ReplaceAll(string(b), " ", "")
 }
 
-func TestVerify(t *testing.T) {
+func TestVerifyBundle(t *testing.T) {
 	k, other := p256(t), p256(t)
 	good := signed(t, k, payloadType, "what was signed")
 	signature := good[strings.Index(good, `{"sig"`) : strings.Index(good, "}]")+1]

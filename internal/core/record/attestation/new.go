@@ -31,13 +31,22 @@ func Unsigned(s *v1alpha1.Suite) string {
 		return "The run has not ended yet."
 	case !state.Of(s.State()).Result:
 		return fmt.Sprintf("The run ended as %s, which is no verdict. Only runs that end as %s are signed.", s.State(),
-			plaintext.Alternatives([]string{v1alpha1.ReasonPassed, v1alpha1.ReasonFailed, v1alpha1.ReasonTimedOut}))
+			plaintext.Alternatives(verdicts()))
 	case len(subjects(s)) == 0:
 		return "Nothing identifies what the run tested: its sha is not the full SHA of a commit, and of no image of its deployment " +
 			"it is known that it ran from start to end."
 	default:
 		return ""
 	}
+}
+
+func verdicts() (reasons []string) {
+	for _, r := range state.All() {
+		if r.Result {
+			reasons = append(reasons, r.Reason)
+		}
+	}
+	return reasons
 }
 
 // New returns the Statement of a run that is not Unsigned. The URL is that of its page, or empty. Without tests, it names those of the

@@ -13,6 +13,10 @@ func (a *API) GetAttestation(w http.ResponseWriter, r *exchange.Request) error {
 	if err != nil {
 		return err
 	}
+	if !r.Acquire(a.Archive) { // each may hold some MiB until they are sent
+		return exchange.Overloaded("The server is reading the archive for as many requests as it can, or for as many of this team as leave " +
+			"room for other teams. Send the request again in a few seconds.")
+	}
 	bundle, missing, err := a.Runs.Attestation(r.Context(), run, len(a.AttestationKeys()) > 0)
 	if err != nil {
 		return lookupFailure(err)
