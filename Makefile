@@ -13,7 +13,7 @@ export GOFLAGS := -trimpath -buildvcs=false -gcflags=all=-dwarf=false '-toolexec
 BIN := bin
 BUILD := go build
 DEV := $(BIN)/dev
-MODULES := . hack/cluster hack/containerd hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus hack/tools/vuln test/signin
+MODULES := . hack/cluster hack/containerd hack/coredns hack/dev hack/release hack/store hack/tools hack/tools/crds hack/tools/helm hack/tools/helmdocs hack/tools/lint hack/tools/prometheus hack/tools/vuln test/signin test/sigstore
 
 ##@ Help
 

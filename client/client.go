@@ -257,7 +257,8 @@ func (c *Client) send(ctx context.Context, token, method, path string, header ht
 		return unreachable(err)
 	}
 	good := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated
-	if good && isMediaType(resp, "application/json") && json.Unmarshal(answer, result) == nil {
+	known := isMediaType(resp, "application/json") || isMediaType(resp, bundleType)
+	if good && known && json.Unmarshal(answer, result) == nil {
 		return nil
 	}
 	return problemOf(resp, answer)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -89,6 +90,15 @@ func ResultsOf(r *Run) *RunResults {
 	return &RunResults{Run: r.ID, State: r.State, Results: r.Results}
 }
 
+// Attestation returns the signed verdict of a run, a Sigstore bundle.
+func (c *Client) Attestation(ctx context.Context, id string) ([]byte, error) {
+	bundle, err := request[json.RawMessage](ctx, c, http.MethodGet, runPath(id)+attestationPath, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return *bundle, nil
+}
+
 // Cancel stops a run that has not ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/cancel", nil)
@@ -113,8 +123,11 @@ func (c *Client) run(ctx context.Context, method, id, action string, header http
 }
 
 const (
-	runsPath    = "/api/v0/runs/"
-	resultsPath = "/results" // below a run's path
+	runsPath        = "/api/v0/runs/"
+	resultsPath     = "/results" // below a run's path
+	attestationPath = "/attestation"
+
+	bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json" // of a signed verdict
 )
 
 func runPath(id string) string { return runsPath + url.PathEscape(id) }

@@ -266,3 +266,26 @@ func TestLogsOutlastRequests(t *testing.T) {
 		})
 	}
 }
+
+// TestAttestation: the bundle comes back as it was sent.
+func TestAttestation(t *testing.T) {
+	const bundle = `{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}`
+	url := serveDocumented(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v0/runs/b/attestation" {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"type":"https://postflight.dev/problems/attestation_not_found","title":"t","status":404,"detail":"d",`+
+				`"failureCode":"attestation_not_found","failureMessage":"The run has not ended yet.","eventId":"E1"}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/vnd.dev.sigstore.bundle.v0.3+json")
+		_, _ = io.WriteString(w, bundle)
+	})
+	c := connect(t, url)
+	if got, err := c.Attestation(t.Context(), "a"); err != nil || string(got) != bundle {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := c.Attestation(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "The run has not ended yet.") || got != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}

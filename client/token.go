@@ -91,7 +91,7 @@ func isStatus(err error, statuses ...int) bool {
 // outcomeOf returns the run, as paths have it, whose outcome a request reads, or "". Files and logs are more than a wait token reads.
 func outcomeOf(method, path string) string {
 	path, _, _ = strings.Cut(path, "?")
-	path = strings.TrimSuffix(path, resultsPath)
+	path = strings.TrimSuffix(strings.TrimSuffix(path, resultsPath), attestationPath)
 	for _, prefix := range []string{runsPath, greenlightPath} {
 		if id, ok := strings.CutPrefix(path, prefix); ok && method == http.MethodGet && !strings.Contains(id, "/") {
 			return id

@@ -7,7 +7,7 @@ mkdir -p .test
 rm -f .test/all-*.json
 status=0
 parts=("$@")
-[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin monitoring chart pages pods replicas)
+[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart pages pods replicas)
 
 build() { make "$@" || { status=1; return 1; }; }
 
@@ -36,6 +36,7 @@ for part in "${parts[@]}"; do
     cluster) build assets && run cluster hack/dev ./... ;;
     release) build assets bin/helm && run release hack/release ./... ;;
     signin) build assets && run signin test/signin ./... ;;
+    sigstore) run sigstore test/sigstore ./... ;;
     monitoring) build assets bin/prometheus bin/promtool && run monitoring . ./test/monitoring ;;
     chart) build assets bin/helm && run chart . ./test/chart ;;
     # Pods change the network of this machine, for which Chromium breaks off what it loads, so these are not run at once.

@@ -8,7 +8,7 @@ modules=(. hack/cluster hack/store hack/tools hack/tools/lint)
 linted=()
 if [ "${1:-}" = all ]; then
   mapfile -t modules < <(git ls-files '*go.mod' | xargs -n 1 dirname)
-  linted=(hack/dev hack/release test/signin)
+  linted=(hack/dev hack/release test/signin test/sigstore)
 fi
 
 echo "==> generated files"

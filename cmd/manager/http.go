@@ -131,6 +131,7 @@ func newAPI(
 		Tests:           b.tests,
 		Replays:         replays(mgr.GetCache(), bucket, env.steady),
 		Tracer:          env.traces.Tracer(),
+		AttestationKeys: o.attestation.keys.PublicPEM,
 	})
 }
 

@@ -48,6 +48,8 @@ type options struct {
 	store     storeOptions
 	codeHosts codeHostOptions
 	webhooks  webhookOptions
+
+	attestation attestationOptions
 }
 
 func newCommand() *cobra.Command {
@@ -111,6 +113,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.store.addFlags(f)
 	o.codeHosts.addFlags(f)
 	o.webhooks.addFlags(f)
+	o.attestation.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
@@ -147,7 +150,8 @@ func (o *options) validate() error {
 		errs = append(errs, fmt.Errorf("--pod-gone-after %s: must be at least 1s", o.podGoneAfter))
 	}
 	return errors.Join(append(errs,
-		o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate())...)
+		o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate(),
+		o.attestation.validate(o.store))...)
 }
 
 func (o *options) loadSignIn() (err error) {

@@ -110,7 +110,7 @@ func explainer(
 }
 
 // apiPaths are the first segments of the paths that belong to the HTTP API.
-var apiPaths = map[string]bool{"api": true, "openapi.yaml": true}
+var apiPaths = map[string]bool{"api": true, "openapi.yaml": true, ".well-known": true}
 
 // Clients of the API may call //api/v0/..., and proxies may or may not remove the base path.
 func byPath(publicURL string, api, pages http.Handler) http.Handler {

@@ -97,6 +97,9 @@ func runIn(ctx context.Context, o options, env surroundings) error {
 	if err != nil {
 		return err
 	}
+	if err := setupAttestations(mgr, o.attestation, env.metrics); err != nil {
+		return err
+	}
 	if env.journal, err = setupJournal(mgr, bucket, env.metrics); err != nil {
 		return err
 	}
@@ -127,6 +130,7 @@ func setupReconciling(
 	if err != nil {
 		return err
 	}
+	records.Signer, records.PublicURL = o.attestation.signer(), o.publicURL
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}

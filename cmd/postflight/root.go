@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postflight-dev/postflight/cmd/postflight/attestation"
 	"github.com/postflight-dev/postflight/cmd/postflight/debug"
 	"github.com/postflight-dev/postflight/cmd/postflight/doctor"
 	"github.com/postflight-dev/postflight/cmd/postflight/environments"
@@ -28,10 +29,10 @@ func newRoot() *cobra.Command {
 		Short: "Postflight: run tests after a deployment",
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
-notify, wait, gate, upload, explain, replay, tests, since and whoami talk to the server of $POSTFLIGHT_URL, as CI does, with a token of
-the CI job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file $POSTFLIGHT_API_KEY_FILE; "postflight whoami --help"
-says which of them. keys, triggers, hold, debug and doctor talk to the cluster of the kubeconfig, as kubectl does, and so does explain
-environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
+notify, wait, gate, upload, explain, replay, tests, since, attest, verify and whoami talk to the server of $POSTFLIGHT_URL, as CI does,
+with a token of the CI job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file $POSTFLIGHT_API_KEY_FILE;
+"postflight whoami --help" says which of them. keys, triggers, hold, debug and doctor talk to the cluster of the kubeconfig, as kubectl
+does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
 
 All of them but doctor mean the team of $POSTFLIGHT_URL and its credential. Without these, they mean the namespace of the kubeconfig's
 context. -n names another namespace.
@@ -45,7 +46,8 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	explain.AddCommand(environments.NewExplain())
 	root.AddCommand(
 		gate.NewNotify(), gate.NewWait(), gate.NewGate(), explain, replay.New(), upload.New(), keys.New(), runs.New(), tests.New(),
-		tests.NewSince(), environments.New(), triggers.New(), hold.New(), debug.New(), doctor.New(), whoami.New(), newVersion(),
+		tests.NewSince(), environments.New(), triggers.New(), attestation.NewAttest(), attestation.NewVerify(), hold.New(), debug.New(),
+		doctor.New(), whoami.New(), newVersion(),
 	)
 	return root
 }

@@ -16,10 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers/evictions"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
@@ -40,6 +42,13 @@ type Archive interface {
 	// SaveTests makes the object with all tests of a run from what its pods uploaded.
 	SaveTests(ctx context.Context, r record.Run) error
 
+	// Tests reads all tests of a run. It returns fs.ErrNotExist if they are not known, and history.ErrUnreadable if that does not pass.
+	Tests(ctx context.Context, r record.Run, each func(httpapi.Test)) (history.RunHeader, error)
+
+	// Attestation is the signed verdict of a run, or fs.ErrNotExist.
+	Attestation(ctx context.Context, r record.Run) ([]byte, error)
+	SaveAttestation(ctx context.Context, r record.Run, bundle []byte) error
+
 	SaveRecord(ctx context.Context, rec record.Record) error
 }
 
@@ -59,6 +68,8 @@ type Config struct {
 	Store      Archive // nil: none is configured
 	Summaries  Summaries
 	Logs       PodLogs
+	Signer     Signer // of verdicts; nil: they are not signed
+	PublicURL  string // of the run pages; empty: it is not known
 	Clock      clock.PassiveClock
 	Metrics    *Metrics
 	Handovers  *Handovers
@@ -178,7 +189,7 @@ func (r *Reconciler) left(ctx context.Context, cached *v1alpha1.Suite) (s *v1alp
 	return s, record.Sources(pods), err
 }
 
-// saveRecord comes last: a record implies its logs and its tests.
+// saveRecord comes last: a record implies its logs, its tests and its signed verdict.
 func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run record.Run, logs []record.Log) (ctrl.Result, error) {
 	j := &batchv1.Job{}
 	err := r.Get(ctx, client.ObjectKeyFromObject(s), j, client.DisableReadYourWritesConsistency)
@@ -193,6 +204,9 @@ func (r *Reconciler) saveRecord(ctx context.Context, s *v1alpha1.Suite, run reco
 		if err := r.Store.SaveTests(ctx, run); err != nil {
 			return r.storeUnavailable(ctx, s, err)
 		}
+	}
+	if err := r.attest(ctx, s, run); err != nil {
+		return r.storeUnavailable(ctx, s, err)
 	}
 	condition := record.Condition(logs, ended)
 	archived := s.DeepCopy()

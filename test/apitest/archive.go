@@ -30,8 +30,9 @@ type FakeArchive struct {
 	LogTexts  map[string]string
 	artifacts []record.Artifact // in the order of pod and path
 	Documents []record.Results
-	Err       error // of everything
-	Hang      bool  // until the caller gives up
+	Bundles   map[string][]byte // signed verdicts by run
+	Err       error             // of everything
+	Hang      bool              // until the caller gives up
 
 	Asked, Read atomic.Int32 // requests, and records
 }
@@ -156,6 +157,17 @@ func (a *FakeArchive) Results(ctx context.Context, _ record.Run) iter.Seq2[recor
 			}
 		}
 	}
+}
+
+// Attestation is the signed verdict of a run.
+func (a *FakeArchive) Attestation(ctx context.Context, r record.Run) ([]byte, error) {
+	if err := a.ask(ctx); err != nil {
+		return nil, err
+	}
+	if bundle, ok := a.Bundles[r.ID]; ok {
+		return bundle, nil
+	}
+	return nil, fs.ErrNotExist
 }
 
 // SignArtifact returns the URL of a file.

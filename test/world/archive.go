@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -13,11 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/tests/history"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/webhook"
@@ -45,6 +48,7 @@ type Archive struct {
 	logs    map[record.Run]map[string]string // by pod, container, and whether it is the previous one
 	written map[string]int                   // how often each log was saved
 	records map[string]record.Record         // by id
+	bundles map[record.Run][][]byte          // as they were saved
 	Order   []string                         // ids
 	held    chan struct{}                    // Logs waits until it is closed; nil: it does not wait
 }
@@ -53,7 +57,7 @@ var _ archivecontroller.Archive = &Archive{}
 
 // NewArchive is open and empty.
 func NewArchive() *Archive {
-	return &Archive{logs: map[record.Run]map[string]string{}, written: map[string]int{}, records: map[string]record.Record{}}
+	return &Archive{logs: map[record.Run]map[string]string{}, written: map[string]int{}, records: map[string]record.Record{}, bundles: map[record.Run][][]byte{}}
 }
 
 // Close makes all calls return an error; nil opens the archive.
@@ -137,6 +141,48 @@ func (s *Archive) SaveTests(context.Context, record.Run) error {
 	return s.closed
 }
 
+// Tests are not known.
+func (s *Archive) Tests(context.Context, record.Run, func(httpapi.Test)) (history.RunHeader, error) {
+	return history.RunHeader{}, fs.ErrNotExist
+}
+
+// Attestation is the last one that was saved of a run.
+func (s *Archive) Attestation(_ context.Context, r record.Run) ([]byte, error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	all := s.bundles[r]
+	switch {
+	case s.closed != nil:
+		return nil, s.closed
+	case len(all) == 0:
+		return nil, fs.ErrNotExist
+	default:
+		return all[len(all)-1], nil
+	}
+}
+
+// SaveAttestation remembers all that were saved.
+func (s *Archive) SaveAttestation(_ context.Context, r record.Run, bundle []byte) error {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.closed == nil {
+		s.bundles[r] = append(s.bundles[r], bundle)
+	}
+	return s.closed
+}
+
+// Bundles are the signed verdicts of a run, as often as they were saved.
+func (s *Archive) Bundles(id string) (all [][]byte) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for r, bundles := range s.bundles {
+		if r.ID == id {
+			all = append(all, bundles...)
+		}
+	}
+	return all
+}
+
 // Changed is that of the summaries.
 func (s *Archive) Changed(string, time.Time) {}
 
@@ -190,16 +236,19 @@ func (w *World) archive() archivecontroller.Config {
 	}
 	logs, err := podlogs.New(w.ManagerConfig)
 	w.Must(err)
-	return archivecontroller.Config{Store: w.Archive, Summaries: w.Archive, Logs: logs}
+	return archivecontroller.Config{Store: w.Archive, Summaries: w.Archive, Logs: logs, Signer: w.Signer, PublicURL: "https://ci.example.com"}
 }
 
 // WithArchive has an archive, and a node whose kubelet is the handler.
-func WithArchive(t *testing.T, kubelet http.HandlerFunc) *World {
+func WithArchive(t *testing.T, kubelet http.HandlerFunc, configure ...func(*World)) *World {
 	t.Helper()
 	w := Empty(t)
 	w.Archive = NewArchive()
 	w.NodeName = w.Node(t, kubelet)
 	w.Announce = ToLoopback() // as every manager does, if there are receivers
+	for _, c := range configure {
+		c(w)
+	}
 	w.HasTeam()
 	w.Create(build.Environment("staging"), build.Trigger("smoke"))
 	w.StartManager()

@@ -36,6 +36,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
 	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
+	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
@@ -67,9 +68,10 @@ type World struct {
 	Wire          *Wire
 	ManagerConfig *rest.Config
 	Inputs        suitecontroller.InputsConfig
-	Tests         suitecontroller.Tests // of earlier runs; nil: there is no object store
-	Archive       *Archive              // nil: there is no object store
-	NodeName      string                // of the pods
+	Tests         suitecontroller.Tests    // of earlier runs; nil: there is no object store
+	Archive       *Archive                 // nil: there is no object store
+	Signer        archivecontroller.Signer // nil: verdicts are not signed
+	NodeName      string                   // of the pods
 	CodeHosts     reportcontroller.Config
 	Announce      announcecontroller.Config // no receivers by default
 	Notifier      *Notifier                 // of rollouts; nil: no workload has notify

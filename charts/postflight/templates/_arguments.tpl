@@ -40,6 +40,12 @@
 {{- end }}
 {{- end }}
 {{- include "postflight.storeArguments" . }}
+{{- if .Values.attestation.existingSecret }}
+{{- if not .Values.store.bucket }}{{ fail "attestation.existingSecret needs store.bucket, where signed verdicts are kept" }}{{ end }}
+{{- range .Values.attestation.keys }}
+- --attestation-key-file=/etc/postflight/attestation/{{ . }}
+{{- end }}
+{{- end }}
 {{- include "postflight.codeHostArguments" . }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
@@ -135,6 +141,10 @@ store:
 {{- with .Values.store.ca.existingConfigMap }}
 store-ca:
   configMap: {name: {{ . }}}
+{{- end }}
+{{- with .Values.attestation.existingSecret }}
+attestation:
+  secret: {secretName: {{ . }}}
 {{- end }}
 {{- with .Values.github.existingSecret }}
 github:

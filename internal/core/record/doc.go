@@ -4,6 +4,7 @@
 // It is pure. All keys start with the team's id and "postflight-runs", which no path of an input can name:
 //
 //	acme/postflight-runs/day=2026-11-21/T093005Z-smoke-3f9c2k7q5x/run.json
+//	                                                             /attestation.sigstore.json
 //	                                                             /logs/POD/CONTAINER.log.gz
 //	                                                             /results/POD.json
 //	                                                             /artifacts/POD/PATH

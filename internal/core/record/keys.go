@@ -44,13 +44,16 @@ func (r Run) Directory() string {
 
 // Owns reports whether a key belongs to the run's record, logs, results or artifacts.
 func (r Run) Owns(key string) bool {
-	return key == r.RecordKey() || key == r.TestsKey() ||
+	return key == r.RecordKey() || key == r.AttestationKey() || key == r.TestsKey() ||
 		slices.ContainsFunc([]string{r.LogsPrefix(), r.ResultsPrefix(), r.PodTestsPrefix(), r.ArtifactsPrefix()},
 			func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // RecordKey is the key of the record.
 func (r Run) RecordKey() string { return r.Directory() + "/run.json" }
+
+// AttestationKey is the key of the signed verdict, a Sigstore bundle.
+func (r Run) AttestationKey() string { return r.Directory() + "/attestation.sigstore.json" }
 
 // LogsPrefix starts the keys of all logs.
 func (r Run) LogsPrefix() string { return r.Directory() + "/logs/" }

@@ -185,7 +185,7 @@ func TestParseLogKey(t *testing.T) {
 func TestOwns(t *testing.T) {
 	r := record.Of("acme", finished())
 	for key, want := range map[string]bool{
-		r.RecordKey(): true, r.LogKey("p", "c", false): true, r.ResultsKey("p"): true, r.ArtifactKey("p", "a/b"): true,
+		r.RecordKey(): true, r.AttestationKey(): true, r.LogKey("p", "c", false): true, r.ResultsKey("p"): true, r.ArtifactKey("p", "a/b"): true,
 		r.IndexKey(): false, r.Directory(): false, r.Directory() + "/": false, r.RecordKey() + "x": false, r.Directory() + "/logs": false,
 		r.Directory() + "/other/run.json": false, r.Directory() + "-2/run.json": false, "x" + r.RecordKey(): false,
 		r.Directory() + "/run.json/logs/x": false,

@@ -71,6 +71,8 @@ type Config struct {
 	TeamLabel  func(team string) string
 	// Tracer starts the spans of requests that create runs; nil: the sender's trace is ignored.
 	Tracer trace.Tracer
+	// AttestationKeys returns the public keys of signed verdicts in PEM, the current one first; nothing: verdicts are not signed.
+	AttestationKeys func() []byte
 	// Audit gets a line per authenticated request.
 	Log   logr.Logger
 	Audit *slog.Logger
@@ -106,6 +108,9 @@ func New(c Config) (*API, error) {
 	if c.TeamLabel == nil {
 		c.TeamLabel = func(string) string { return "" }
 	}
+	if c.AttestationKeys == nil {
+		c.AttestationKeys = func() []byte { return nil }
+	}
 	server := exchange.New(exchange.Config{
 		Authenticated: c.Authenticated, TeamLabel: c.TeamLabel, Limits: c.Limits, Tracer: c.Tracer, Log: c.Log, Audit: c.Audit, Clock: c.Clock,
 	})
@@ -114,7 +119,7 @@ func New(c Config) (*API, error) {
 			Server: server, Dispatcher: c.Dispatcher, WaitTokens: c.WaitTokens, Replays: c.Replays, PublicURL: c.PublicURL,
 		},
 		Events: events.New(server, c.Events),
-		Runs:   runs.New(server, c.Runs, c.Dispatcher, c.PublicURL),
+		Runs:   runs.New(server, c.Runs, c.Dispatcher, c.PublicURL, c.AttestationKeys),
 		Files: files.New(server, files.Config{Uploads: c.Uploads, AuthenticatePod: c.AuthenticatePod, Pods: podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}}),

@@ -270,7 +270,7 @@ func TestWaitTokenOfANotification(t *testing.T) {
 	id := answer.Results[0].RunID()
 	_ = h.Clock.Sleep(t.Context(), 30*time.Minute)
 	for target, want := range map[string]int{
-		apitest.GreenlightPath + id: 200, "/api/v0/runs/" + id: 200, "/api/v0/whoami": 200,
+		apitest.GreenlightPath + id: 200, "/api/v0/runs/" + id: 200, "/api/v0/whoami": 200, "/api/v0/runs/" + id + "/attestation": 404,
 		apitest.GreenlightPath + "other": 404, "/api/v0/runs/other": 404,
 		"/api/v0/runs": 403, "/api/v0/runs/" + id + "/logs": 403, "/api/v0/runs/" + id + "/artifacts": 403, "/api/v0/environments": 403,
 	} {

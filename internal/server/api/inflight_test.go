@@ -46,10 +46,11 @@ func TestNoSlotWithoutAKey(t *testing.T) {
 		request *http.Request
 		status  int
 	}{
-		"openapi.yaml":   {httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil), 200},
-		"a wrong key":    {apitest.Post(apitest.WithSHA, apitest.Header("Authorization", "Bearer x")), 401},
-		"no such path":   {apitest.Post(apitest.WithSHA, apitest.Path("/nowhere")), 404},
-		"another method": {apitest.Post(apitest.WithSHA, apitest.Method("DELETE")), 405},
+		"openapi.yaml":    {httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil), 200},
+		"the public keys": {httptest.NewRequest(http.MethodGet, "/.well-known/postflight/attestation-keys.pem", nil), 404},
+		"a wrong key":     {apitest.Post(apitest.WithSHA, apitest.Header("Authorization", "Bearer x")), 401},
+		"no such path":    {apitest.Post(apitest.WithSHA, apitest.Path("/nowhere")), 404},
+		"another method":  {apitest.Post(apitest.WithSHA, apitest.Method("DELETE")), 405},
 	}
 	go h.ServeHTTP(httptest.NewRecorder(), apitest.Post(apitest.WithSHA))
 	<-block.entered

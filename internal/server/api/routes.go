@@ -37,6 +37,7 @@ func (a *API) Routes() []Route {
 		{http.MethodGet, "/api/v0/runs/{id}", t.Runs.Get, grant.Outcome},
 		{http.MethodGet, "/api/v0/runs/{id}/logs", t.Runs.ReadLogs, grant.Read},
 		{http.MethodGet, "/api/v0/runs/{id}/results", t.Runs.GetResults, grant.Outcome},
+		{http.MethodGet, "/api/v0/runs/{id}/attestation", t.Runs.GetAttestation, grant.Outcome},
 		{http.MethodGet, "/api/v0/runs/{id}/artifacts", t.Runs.ListArtifacts, grant.Read},
 		{http.MethodPost, "/api/v0/runs/{id}/cancel", t.Runs.Cancel, grant.Act},
 		{http.MethodPost, "/api/v0/runs/{id}/rerun", t.Runs.Rerun, grant.Act},
@@ -56,6 +57,7 @@ func (a *API) Routes() []Route {
 		{http.MethodPost, "/api/events/github", t.Events.AppEvent, Anonymous},
 		{http.MethodPost, "/api/events/{namespace}/{name}", t.Events.SourceEvent, Anonymous},
 		{http.MethodPost, "/api/v0/collect", t.Files.Collect, Anonymous},
+		{http.MethodGet, "/.well-known/postflight/attestation-keys.pem", t.Runs.GetAttestationKeys, Anonymous},
 		{http.MethodGet, "/openapi.yaml", a.openAPI, Anonymous},
 	}
 }

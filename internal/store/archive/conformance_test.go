@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 		w := world{s, &archive.Archive{Bucket: s.Bucket(t)}}
 		for name, test := range map[string]func(*testing.T, world){
 			"Log": savedLog, "LongLog": longLog, "BrokenLog": brokenLog, "NoLog": noLog, "GivenUp": givenUp,
-			"Records": records, "ManyRecords": manyRecords, "SameID": sameID, "NoRecord": noRecord, "NoBucket": noBucket,
+			"Records": records, "ManyRecords": manyRecords, "SameID": sameID, "NoRecord": noRecord, "NoBucket": noBucket, "Attestations": attestations,
 			"Collected": collected, "UploadsRefused": uploadsRefused, "UploadExpired": uploadExpired, "BadNames": badNames,
 			"ManyArtifacts": manyArtifacts, "ArtifactsAfter": artifactsAfter, "Results": results,
 			"Deployments": deployments, "DeploymentLine": deploymentLine,

@@ -35,6 +35,8 @@ type Archive interface {
 	OpenArtifact(ctx context.Context, r record.Run, pod, path string) (record.File, error)
 	// Results are the results documents of the pods.
 	Results(ctx context.Context, r record.Run) iter.Seq2[record.Results, error]
+	// Attestation is the signed verdict of a run.
+	Attestation(ctx context.Context, r record.Run) ([]byte, error)
 	// SignArtifact returns a URL to GET the file from.
 	SignArtifact(ctx context.Context, r record.Run, pod, path string) (string, error)
 }

@@ -37,6 +37,7 @@ var failures = map[string]struct {
 	"log_not_found":           {http.StatusNotFound, "Log not found"},
 	"environment_not_found":   {http.StatusNotFound, "Environment not found"},
 	"test_not_found":          {http.StatusNotFound, "Test not found"},
+	"attestation_not_found":   {http.StatusNotFound, "No signed verdict"},
 	"run_finished":            {http.StatusConflict, "The run has ended"},
 	"run_unfinished":          {http.StatusConflict, "The run has not ended"},
 	"refused":                 {http.StatusConflict, "The request was refused"},

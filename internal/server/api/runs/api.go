@@ -17,12 +17,17 @@ type API struct {
 	Dispatcher *dispatch.Dispatcher
 	PublicURL  string // see api.Config
 
+	AttestationKeys func() []byte // see api.Config
+
 	Waiting *fairness.TeamLimiter
 }
 
 // New returns the routes of runs.
-func New(s *exchange.Server, r *runs.Reader, d *dispatch.Dispatcher, publicURL string) *API {
-	return &API{Server: s, Runs: r, Dispatcher: d, PublicURL: publicURL, Waiting: fairness.NewTeamLimiter(s.Limits.Waiting)}
+func New(s *exchange.Server, r *runs.Reader, d *dispatch.Dispatcher, publicURL string, attestationKeys func() []byte) *API {
+	return &API{
+		Server: s, Runs: r, Dispatcher: d, PublicURL: publicURL, AttestationKeys: attestationKeys,
+		Waiting: fairness.NewTeamLimiter(s.Limits.Waiting),
+	}
 }
 
 // Collectors are the metrics of runs.

@@ -53,8 +53,8 @@ func requestsOfARun(id string) map[string]*http.Request {
 	path := apitest.RunsPath + "/" + id
 	return map[string]*http.Request{
 		"get": apitest.Get(path), "logs": apitest.Get(path + "/logs"), "artifacts": apitest.Get(path + "/artifacts"),
-		"results": apitest.Get(path + "/results"),
-		"cancel":  apitest.Keyed(http.MethodPost, path+"/cancel", ""), "rerun": apitest.Keyed(http.MethodPost, path+"/rerun", ""),
+		"results": apitest.Get(path + "/results"), "attestation": apitest.Get(path + "/attestation"),
+		"cancel": apitest.Keyed(http.MethodPost, path+"/cancel", ""), "rerun": apitest.Keyed(http.MethodPost, path+"/rerun", ""),
 	}
 }
 
@@ -152,7 +152,7 @@ func TestSlashInAnID(t *testing.T) {
 func TestWrongMethodsOfRuns(t *testing.T) {
 	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(stored("a", 1))})
 	for path, allow := range map[string]string{
-		"": "GET", "/a": "GET", "/a/logs": "GET", "/a/artifacts": "GET", "/a/results": "GET", "/a/cancel": "POST", "/a/rerun": "POST",
+		"": "GET", "/a": "GET", "/a/logs": "GET", "/a/artifacts": "GET", "/a/results": "GET", "/a/attestation": "GET", "/a/cancel": "POST", "/a/rerun": "POST",
 	} {
 		w := h.Exchange(apitest.Keyed(http.MethodDelete, apitest.RunsPath+path, ""))
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != allow {
