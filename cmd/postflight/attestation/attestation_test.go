@@ -204,9 +204,9 @@ type verdicts struct {
 	asked []string
 }
 
-func (v *verdicts) Verdict(_ context.Context, sha, environment, repository string) (state, sentence string, err error) {
-	v.asked = append(v.asked, sha[:8]+" "+environment+" "+repository)
-	return v.state, "The nightly run failed.", v.err
+func (v *verdicts) Verdict(_ context.Context, q client.VerdictQuery, _ time.Duration) (*client.Verdict, error) {
+	v.asked = append(v.asked, q.SHA[:8]+" "+q.Environment+" "+q.Repository)
+	return &client.Verdict{State: v.state, Passed: v.state == httpapi.VerdictPassed, Sentence: "The nightly run failed."}, v.err
 }
 
 // TestStillHolds: the server may know more than what was signed.
@@ -218,9 +218,9 @@ func TestStillHolds(t *testing.T) {
 		says     string
 	}{
 		"it holds":  {verdicts{state: "passed"}, 0, "Verified."},
-		"withdrawn": {verdicts{state: "withdrawn"}, 1, "the verdict is withdrawn: The nightly run failed."},
+		"withdrawn": {verdicts{state: "withdrawn"}, 1, "is withdrawn by now: The nightly run failed."},
 		"running":   {verdicts{state: "running"}, 1, "running"},
-		"unknown":   {verdicts{state: ""}, 1, "the verdict is"},
+		"unknown":   {verdicts{state: ""}, 1, "the verdict of the server is"},
 		"no answer": {verdicts{err: io.ErrUnexpectedEOF}, 3, "whether the verdict still holds"},
 	} {
 		t.Run(name, func(t *testing.T) {

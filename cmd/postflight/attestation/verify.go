@@ -34,12 +34,9 @@ type VerifyOptions struct {
 
 // Verdicts say whether what was signed still holds.
 type Verdicts interface {
-	// Verdict returns the state of a commit now, such as passed or withdrawn, and a sentence.
-	Verdict(ctx context.Context, sha, environment, repository string) (state, sentence string, err error)
+	// Verdict returns that of a commit in an Environment now.
+	Verdict(ctx context.Context, q client.VerdictQuery, wait time.Duration) (*client.Verdict, error)
 }
-
-// statePassed is the state of a verdict that holds.
-const statePassed = "passed"
 
 // maxKeyFile bounds a file of public keys, in bytes: 16 keys have less than 4 KiB.
 const maxKeyFile = 64 << 10
@@ -56,6 +53,8 @@ pass all that you have: a newer failure withdraws a pass.
 
 The verdicts are files, which "postflight attest" wrote, or - for standard input. Without any, they are those beside the image in its
 registry, or, with --sha, those of the server of $POSTFLIGHT_URL.
+
+If $POSTFLIGHT_URL is set, the server is asked, too, whether the commit still passes: a later failure withdraws a pass that was signed.
 
 The keys are the public keys of the server, which anyone may get from it once, over a connection that you trust:
 
@@ -99,15 +98,17 @@ func (o *VerifyOptions) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd)
 }
 
-// connect connects to the server if its verdicts are needed.
+// connect connects to the server if there is one: it knows what was withdrawn.
 func (o *VerifyOptions) connect(cmd *cobra.Command, files int) error {
-	if files > 0 || o.SHA == "" || os.Getenv("POSTFLIGHT_URL") == "" && !cli.AnyChanged(cmd, "url") {
+	if os.Getenv("POSTFLIGHT_URL") == "" && !cli.AnyChanged(cmd, "url") {
 		return nil
 	}
 	if err := o.Connect(); err != nil {
 		return err
 	}
-	o.Signed = o.Client
+	if o.Verdicts = o.Client; files == 0 && o.SHA != "" {
+		o.Signed = o.Client
+	}
 	return nil
 }
 
@@ -198,12 +199,14 @@ func (o *VerifyOptions) stillHolds(ctx context.Context, accepted []attestation.S
 		if !commit.IsSHA(d.Revision) {
 			continue
 		}
-		state, sentence, err := o.Verdicts.Verdict(ctx, d.Revision, d.Environment, d.Repository)
+		query := client.VerdictQuery{SHA: d.Revision, Environment: d.Environment, Repository: d.Repository}
+		v, err := o.Verdicts.Verdict(ctx, query, 0)
 		if err != nil {
 			return fmt.Errorf("ask the server whether the verdict still holds: %w", err)
 		}
-		if state != statePassed {
-			return cli.Exitf(cli.ExitFailed, "refused: the signature is good, but the server says that the verdict is %s: %s", state, sentence)
+		if !v.Passed {
+			return cli.Exitf(cli.ExitFailed, "refused: the signature is good, but the verdict of the server is %s by now: %s", v.State,
+				v.Sentence)
 		}
 	}
 	return nil
