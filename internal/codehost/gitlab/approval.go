@@ -12,6 +12,7 @@ import (
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 	"k8s.io/utils/ptr"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
@@ -126,7 +127,7 @@ func reviewOf(d *gl.Deployment, environment string) event.Review {
 		by = u.Username
 	}
 	review := event.Review{
-		Environment: environment, Ref: line(d.Ref), DeploymentID: d.ID, By: strings.TrimSpace("GitLab: " + line(by)),
+		Environment: environment, Ref: line(d.Ref), DeploymentID: d.ID, By: event.Starter(v1alpha1.GitLab, by),
 		CreatedAt: ptr.Deref(d.CreatedAt, time.Time{}).UTC(),
 	}
 	if commit.IsSHA(d.SHA) {

@@ -1,10 +1,14 @@
 package event
 
 import (
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
+
+const maxUser = 64 // bytes of a name on a code host; GitHub's have at most 39 characters, and GitLab's are seldom longer
 
 // Review asks whether a deployment to a protected environment may start. Anyone who knows the secret of an EventSource can send one: before
 // a decision, ask the code host about the deployment.
@@ -26,4 +30,9 @@ func CheckReview(r Review, host v1alpha1.HostingService, repository string) erro
 		"branch": r.Ref, "deployment_type": r.Environment, "repository": repository, "hosting_service": string(host),
 	})
 	return err
+}
+
+// Starter returns who started a deployment, for people.
+func Starter(host v1alpha1.HostingService, user string) string {
+	return strings.TrimSpace(string(host) + ": " + plaintext.Line(user, maxUser))
 }

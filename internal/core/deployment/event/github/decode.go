@@ -18,7 +18,6 @@ import (
 
 const (
 	maxShown = 64 // of a value that a sentence repeats, in bytes
-	maxLogin = 64 // of the user who asks for a run, in bytes; GitHub's have at most 39 characters
 
 	success     = "success"
 	rerequested = "rerequested"
@@ -181,6 +180,4 @@ func (p payload) rerunAll(e event.Event, o event.Options) (event.Event, error) {
 	return e, nil
 }
 
-func (p payload) by() string {
-	return strings.TrimSpace("GitHub: " + plaintext.Line(p.Sender.Login, maxLogin))
-}
+func (p payload) by() string { return event.Starter(v1alpha1.GitHub, p.Sender.Login) }

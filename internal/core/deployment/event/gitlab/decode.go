@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
@@ -17,8 +16,7 @@ import (
 )
 
 const (
-	maxShown = 64  // of a value that a sentence repeats, in bytes
-	maxUser  = 255 // bytes; GitLab's bound of a user name
+	maxShown = 64 // of a value that a sentence repeats, in bytes
 
 	deployment = "deployment"
 	success    = "success"
@@ -107,7 +105,7 @@ func (p payload) review(e event.Event, body []byte) (event.Event, error) {
 	}
 	review := event.Review{
 		Environment: p.Environment, SHA: commit.NormalSHA(sha), Ref: p.Ref, DeploymentID: p.DeploymentID,
-		By: strings.TrimSpace("GitLab: " + plaintext.Line(by.User.Name, maxUser)), CreatedAt: e.At,
+		By: event.Starter(v1alpha1.GitLab, by.User.Name), CreatedAt: e.At,
 	}
 	if err := event.CheckReview(review, v1alpha1.GitLab, p.Project.Path); err != nil {
 		return e, err

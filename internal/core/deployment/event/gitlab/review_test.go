@@ -33,14 +33,16 @@ func TestReview(t *testing.T) {
 		changes values
 		want    event.Review
 	}{
-		"as GitLab sends it":   {"every member has its place", nil, full(func(*event.Review) {})},
-		"the commit is gone":   {"the deployment names it", values{"commit_url": nil, "commit_title": nil, "short_sha": nil}, full(func(r *event.Review) { r.SHA = "" })},
-		"the account is gone":  {"it is only shown", values{"user": nil, "user_url": nil}, full(func(r *event.Review) { r.By = "GitLab:" })},
-		"of a merge request":   {"its ref says so", values{"ref": "refs/merge-requests/5/head"}, full(func(r *event.Review) { r.Ref = "refs/merge-requests/5/head" })},
-		"without a ref":        {"older versions have none", values{"ref": nil}, full(func(r *event.Review) { r.Ref = "" })},
-		"a review app":         {"its name has a slash", values{"environment": "review/login"}, full(func(r *event.Review) { r.Environment = "review/login" })},
-		"at an unknown time":   {"it is only shown", values{"status_changed_at": "yesterday"}, full(func(r *event.Review) { r.CreatedAt = time.Time{} })},
-		"a hostile name":       {"it is shown to people", values{"user.username": "ann\u202e\n::error::"}, full(func(r *event.Review) { r.By = "GitLab: ann; ::error::" })},
+		"as GitLab sends it":  {"every member has its place", nil, full(func(*event.Review) {})},
+		"the commit is gone":  {"the deployment names it", values{"commit_url": nil, "commit_title": nil, "short_sha": nil}, full(func(r *event.Review) { r.SHA = "" })},
+		"the account is gone": {"it is only shown", values{"user": nil, "user_url": nil}, full(func(r *event.Review) { r.By = "GitLab:" })},
+		"of a merge request":  {"its ref says so", values{"ref": "refs/merge-requests/5/head"}, full(func(r *event.Review) { r.Ref = "refs/merge-requests/5/head" })},
+		"without a ref":       {"older versions have none", values{"ref": nil}, full(func(r *event.Review) { r.Ref = "" })},
+		"a review app":        {"its name has a slash", values{"environment": "review/login"}, full(func(r *event.Review) { r.Environment = "review/login" })},
+		"at an unknown time":  {"it is only shown", values{"status_changed_at": "yesterday"}, full(func(r *event.Review) { r.CreatedAt = time.Time{} })},
+		"a hostile name": {"it is shown to people", values{"user.username": "ann\u202e\n::error::" + strings.Repeat("x", 65536)}, full(func(r *event.Review) {
+			r.By = "GitLab: ann; ::error::xxxxxxxxxxxxxxx … xxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+		})},
 		"a commit in capitals": {"commits are compared in lower case", values{"commit_url": "https://gitlab.example.com/acme/web/shop/-/commit/" + strings.ToUpper(sha)}, full(func(*event.Review) {})},
 		"members of approvals": {"only other events have them", values{"approver": values{"username": "jo"}, "approval": nil}, full(func(*event.Review) {})},
 	} {
