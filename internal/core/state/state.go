@@ -23,6 +23,7 @@ type Row struct {
 
 	// The rest is about ends.
 
+	Green        bool   // the tests pass with what was deployed; whether a commit is green, internal/core/run/verdict decides
 	Result       bool   // the run says whether its tests pass with what was deployed
 	Bad          bool   // people have to look at the run; those who canceled or superseded it know of it
 	NoVerdict    bool   // the run says nothing about its deployment, nor about its tests
