@@ -35,3 +35,6 @@ func OfRun(s *v1alpha1.Suite) State {
 		return Failed
 	}
 }
+
+// RunPassed reports whether a run passed.
+func RunPassed(s *v1alpha1.Suite) bool { return OfRun(s) == Passed }
