@@ -76,6 +76,9 @@ func Of(reason string) Row {
 	return Row{Reason: reason, Label: reason, Key: "none", Weight: 3, Conclusion: Error}
 }
 
+// Green returns the row of runs that passed.
+func Green() Row { return rows[slices.IndexFunc(rows, func(r Row) bool { return r.Green })] }
+
 // All returns the rows in the order in which a run may have the states.
 func All() []Row { return slices.Clone(rows) }
 
