@@ -281,11 +281,6 @@ func (s *Suite) FailedTestsOf() string {
 	return s.Spec.OnlyFailedOf.Name
 }
 
-// Passed reports whether the run has passed.
-func (s *Suite) Passed() bool {
-	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionSucceeded)
-}
-
 // Archived reports whether the record of the run is in the object store.
 func (s *Suite) Archived() bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, ConditionArchived)

@@ -150,7 +150,7 @@ func TestReporterAndRunWriteApart(t *testing.T) {
 	if s.Status.Report == nil || s.Status.Report.Phase != v1alpha1.ReportCompleted || s.Status.Report.CheckID == 0 || s.Status.Report.Repository != "acme/shop" {
 		t.Errorf("the report is %+v", s.Status.Report)
 	}
-	if !s.Passed() || s.Status.CompletionTime == nil || meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled) != nil {
+	if s.State() != v1alpha1.ReasonPassed || s.Status.CompletionTime == nil || meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled) != nil {
 		t.Errorf("the status is %+v", s.Status)
 	}
 	owners := map[string]bool{}

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
@@ -93,17 +94,17 @@ func (r *Reconciler) observeJob(ctx context.Context, o *lifecycle.Observation) e
 	o.Inputs = inputsOf(o.Suite, o.Job)
 	o.Stopping.Since, o.Stopping.Requested, o.Stopping.Grace = outcome.StoppingSince(o.Job), job.StopRequested(o.Job), job.GracePeriod(o.Job)
 	stopsLong := !o.Stopping.Since.IsZero() && r.Clock.Since(o.Stopping.Since) >= lifecycle.StopCheckAfter
-	state := r.observeStart(o)
-	o.SetJob(o.Job, state)
+	seen := r.observeStart(o)
+	o.SetJob(o.Job, seen)
 	var pods []corev1.Pod
-	if ended := lifecycle.Ended(state.Condition); ended || stopsLong || outcome.HasPods(o.Job) &&
+	if ended := lifecycle.Ended(seen.Condition); ended || stopsLong || outcome.HasPods(o.Job) &&
 		(r.looksAtStart(*o) || lifecycle.TimeIsUp(*o, r.Clock.Now())) {
 		labeled, err := r.pods(ctx, o.Suite, batchv1.JobNameLabel, o.Job.Name)
 		if err != nil {
 			return err
 		}
 		pods = outcome.PodsOf(o.Job, labeled)
-		state = outcome.Observe(o.Job, pods)
+		seen = outcome.Observe(o.Job, pods)
 		o.Unconfirmed = outcome.Unconfirmed(o.Job, pods, r.Clock.Now()) || ended && !r.Evictions.Known()
 		if ended && r.Archives && !o.Unconfirmed {
 			r.Handovers.Put(o.Suite, pods)
@@ -113,10 +114,10 @@ func (r *Reconciler) observeJob(ctx context.Context, o *lifecycle.Observation) e
 		o.Stopping.Done = stopsLong && o.Job.DeletionTimestamp != nil && !outcome.AnyRunning(pods)
 	}
 	if uid := outcome.UnexplainedObject(o.Job, pods); uid != "" && r.Clock.Since(o.Job.CreationTimestamp.Time) >= explainAfter {
-		state = state.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
+		seen = seen.WithWarning(o.Job, r.warnings.about(ctx, o.Job.Namespace, uid))
 	}
-	o.SetJob(o.Job, state)
-	if o.Condition.Reason == v1alpha1.ReasonPassed {
+	o.SetJob(o.Job, seen)
+	if state.Of(o.Condition.Reason).Green {
 		return r.observeOthers(ctx, o)
 	}
 	return nil

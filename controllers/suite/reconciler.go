@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/fairness"
@@ -219,7 +220,7 @@ func (r *Reconciler) nextStatus(req ctrl.Request) {
 
 // recordEvent records only surprising ends: every other state is in the condition, and an event would cost a write for each run.
 func (r *Reconciler) recordEvent(s *v1alpha1.Suite) {
-	if !s.Finished() || s.Passed() {
+	if !s.Finished() || verdict.RunPassed(s) {
 		return
 	}
 	end := s.Succeeded()

@@ -125,8 +125,8 @@ func (b *bursting) check(killed string, within time.Duration) {
 	}
 	overlaps := b.overlaps(suites)
 	figure(b.t, "BURST killed=%s notifications=%d suites=%d passed=%d superseded=%d newest_passed=%t jobs=%d overlaps=%d settle_seconds=%.1f",
-		killed, burst, len(suites), states[v1alpha1.ReasonPassed], states[v1alpha1.ReasonSuperseded], newest.Passed(), jobs, overlaps, took.Seconds())
-	if len(suites) != 1+burst || states[v1alpha1.ReasonPassed] != 1 || states[v1alpha1.ReasonSuperseded] != burst || !newest.Passed() {
+		killed, burst, len(suites), states[v1alpha1.ReasonPassed], states[v1alpha1.ReasonSuperseded], newest.State() == v1alpha1.ReasonPassed, jobs, overlaps, took.Seconds())
+	if len(suites) != 1+burst || states[v1alpha1.ReasonPassed] != 1 || states[v1alpha1.ReasonSuperseded] != burst || newest.State() != v1alpha1.ReasonPassed {
 		b.t.Errorf("want %d Suites of which only the newest, %s, passes and all others are superseded; got %v", 1+burst, newest.Name, states)
 	}
 	if overlaps != 0 {

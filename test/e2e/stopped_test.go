@@ -126,7 +126,7 @@ func TestInjectedContainer(t *testing.T) {
 	want := map[string]string{"passes": v1alpha1.ReasonPassed, "fails": v1alpha1.ReasonFailed, "exits": v1alpha1.ReasonPassed}
 	for _, r := range tm.notify(tm.sharedManager(), notification{"branch": "main", "sha": sha()}) {
 		s := tm.awaitState(r.Created, want[r.Trigger])
-		if s.Passed() {
+		if s.State() == v1alpha1.ReasonPassed {
 			tm.checkMessage(s, `The container "proxy", which is not in the jobTemplate`)
 		}
 		if r.Trigger != "exits" && (s.Status.Results == nil || s.Status.Results.Tests != 1) {

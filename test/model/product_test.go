@@ -19,6 +19,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/schedule"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/events"
@@ -106,7 +107,7 @@ func (w *world) command(onlyFailed bool) dispatch.Command {
 // gate is what a pipeline is told that waits for a run.
 func (w *world) gate(root *v1alpha1.Suite) (httpapi.Greenlight, error) {
 	successors, err := w.reader.Successors(context.Background(), root)
-	return greenlight.Of(root, greenlight.Relevant(root, successors), func(*v1alpha1.Suite) string { return "" }), err
+	return greenlight.Of(root, verdict.Relevant(root, successors), func(*v1alpha1.Suite) string { return "" }), err
 }
 
 // origin is who asked for a run.

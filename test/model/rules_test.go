@@ -34,7 +34,7 @@ func (w *world) violate(rule, kind, format string, args ...any) {
 // check applies both rules, after each step.
 func (w *world) check() error {
 	for _, s := range w.store.all() {
-		if s.Passed() && !w.checked[s.UID] {
+		if s.State() == v1alpha1.ReasonPassed && !w.checked[s.UID] {
 			w.checkRun(s)
 		}
 		w.checked[s.UID] = w.checked[s.UID] || s.Finished()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/record/attestation"
@@ -101,7 +100,7 @@ func (o *VerifyOptions) ofServer(ctx context.Context, keys bundle.Keys) (all []a
 		at := place{r.Trigger, r.Environment, r.Service}
 		content, err := o.Signed.Attestation(ctx, r.ID)
 		switch {
-		case cli.FailureCode(err) == "attestation_not_found" && r.State != v1alpha1.ReasonPassed && !newer[at]:
+		case cli.FailureCode(err) == "attestation_not_found" && !state.Of(r.State).Green && !newer[at]:
 			return nil, cli.Exitf(cli.ExitFailed, "refused: the run %s ended as %s, and is not signed: %w", r.ID, r.State, err)
 		case cli.FailureCode(err) == "attestation_not_found":
 			o.Console.Note("The run %s is left out: %v", r.ID, err)

@@ -70,13 +70,13 @@ func stateColor(text string) Color {
 		return ordinary
 	}
 	switch s := state.Of(name); {
-	case name == v1alpha1.ReasonPassed && !remark:
+	case s.Green && !remark:
 		return Green
 	case s.Bad:
 		return Red
 	case s.Open():
 		return Blue
-	case name == v1alpha1.ReasonPassed, name == v1alpha1.ReasonInconclusive:
+	case s.Green, name == v1alpha1.ReasonInconclusive:
 		return Yellow
 	default:
 		return Gray

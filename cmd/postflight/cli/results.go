@@ -45,7 +45,7 @@ func TestsOf(r *client.TestResults) string {
 // StateOf is the state of a run. One with quarantined failures, or with far fewer tests than before, is no plain pass.
 func StateOf(r *client.Run) string {
 	var but []string
-	if r.State == v1alpha1.ReasonPassed && r.Results != nil && r.Results.Quarantined > 0 {
+	if state.Of(r.State).Green && r.Results != nil && r.Results.Quarantined > 0 {
 		but = append(but, fmt.Sprintf("%d quarantined", r.Results.Quarantined))
 	}
 	if r.Results != nil && r.Results.TestsExpected > 0 {
@@ -104,14 +104,14 @@ func (c *Console) PrintEnd(r *client.Run) {
 // endOf says how the tests ended, or who canceled the run.
 func endOf(r *client.Run) string {
 	tests := TestsOf(r.Results)
-	exitOnly := r.State == v1alpha1.ReasonPassed && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
+	exitOnly := state.Of(r.State).Green && r.DecidedBy == string(v1alpha1.DecidedByExitCode)
 	shown := state.Of(r.State).EndShown
 	switch {
 	case exitOnly && tests != "":
 		return tests + "; it passed by its exit code only, because results.require of the Trigger is Nothing"
 	case exitOnly:
 		return "passed by its exit code only, because the Trigger asks for no results of its tests"
-	case shown == state.Message, r.State == v1alpha1.ReasonPassed && r.OnlyFailedOf != "": // its message counts the tests
+	case shown == state.Message, state.Of(r.State).Green && r.OnlyFailedOf != "": // its message counts the tests
 		return plaintext.Line(r.Message, maxEnd)
 	case shown == state.MessageAndTests:
 		return strings.TrimSpace(plaintext.Line(r.Message, maxEnd) + " " + tests)

@@ -5,10 +5,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
@@ -54,7 +54,7 @@ func (o *WaitOptions) endedRun(ctx context.Context, s *RunStatus) *client.Run {
 	case noOutcome, different:
 		return known
 	case passed:
-		known.State = v1alpha1.ReasonPassed
+		known.State = state.Green().Reason
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

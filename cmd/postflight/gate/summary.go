@@ -39,7 +39,7 @@ func summaryOf(runs []*client.Run) string {
 	b.WriteString("### Postflight\n\n")
 	for _, r := range runs {
 		mark := "❌"
-		if r.State == v1alpha1.ReasonPassed {
+		if state.Of(r.State).Green {
 			mark = "✅"
 			if r.Results != nil && r.Results.Quarantined > 0 {
 				mark = "⚠️"

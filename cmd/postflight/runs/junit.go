@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/junit"
 )
 
@@ -122,7 +122,7 @@ func (m *junitMerger) addRun(ctx context.Context, r *client.Run, prefix string) 
 		}
 	}
 	failure := ""
-	if r.State != v1alpha1.ReasonPassed {
+	if !state.Of(r.State).Green {
 		failure = strings.TrimSuffix(r.State+": "+r.Message, ": ")
 	}
 	if m.Tests == before.Tests || failure != "" && m.Failures == before.Failures {

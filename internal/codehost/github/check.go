@@ -87,7 +87,7 @@ func (p poster) conclusion() *string {
 	if p.Check.Phase != v1alpha1.ReportCompleted {
 		return nil
 	}
-	if p.Check.State == v1alpha1.ReasonPassed && p.Check.Quarantined {
+	if p.Check.Quarantined {
 		return new("neutral")
 	}
 	return new(codehost.Of(v1alpha1.GitHub).CheckRuns.Of(p.Check.State))

@@ -66,7 +66,7 @@ func decidedByTests(r httpapi.Run) v1alpha1.DecidedBy {
 
 func succeeded(reason string) metav1.ConditionStatus {
 	switch {
-	case reason == v1alpha1.ReasonPassed:
+	case state.Of(reason).Green:
 		return metav1.ConditionTrue
 	case state.Of(reason).Open():
 		return metav1.ConditionUnknown

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -126,7 +127,7 @@ func title(s *v1alpha1.Suite) string {
 			v1alpha1.ReportQueued:     "Queued",
 			v1alpha1.ReportInProgress: "The tests are running",
 		}[PhaseOf(s)]
-	case s.Passed(), s.State() == v1alpha1.ReasonFailed && (hasFailures(s.Status.Results) || fewerTests(s.Status.Results)):
+	case verdict.RunPassed(s), s.State() == v1alpha1.ReasonFailed && (hasFailures(s.Status.Results) || fewerTests(s.Status.Results)):
 		return ended(s)
 	default:
 		return mute(state.Of(s.State()).Outcome+": "+message(s), maxTitle)
@@ -147,7 +148,7 @@ func ended(s *v1alpha1.Suite) string {
 	if original := s.FailedTestsOf(); original != "" { // the message says what that means
 		text += " (only the failed tests of " + original + ")"
 	}
-	if s.Passed() && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
+	if verdict.RunPassed(s) && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
 		text += " (exit code only)"
 	}
 	return text
@@ -155,7 +156,7 @@ func ended(s *v1alpha1.Suite) string {
 
 // quarantinedFailures of a run that passed: it is not shown as a plain pass.
 func quarantinedFailures(s *v1alpha1.Suite) int32 {
-	if !s.Passed() || s.Status.Results == nil {
+	if !verdict.RunPassed(s) || s.Status.Results == nil {
 		return 0
 	}
 	return s.Status.Results.Quarantined

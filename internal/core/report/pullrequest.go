@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
 
 // PullRequest is a pull or merge request of the repository.
@@ -122,7 +123,7 @@ func outcome(s *v1alpha1.Suite) string {
 		return title(s)
 	}
 	text := ended(s)
-	if s.State() != v1alpha1.ReasonPassed && s.Status.Results == nil {
+	if !verdict.RunPassed(s) && s.Status.Results == nil {
 		if m := cell(message(s), maxRowMessage); m != "" {
 			text += ": " + m
 		}

@@ -33,7 +33,7 @@ var rows = []Row{
 		Icon: `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/>` +
 			`<path class="cut" d="m6.3 10.3 2.5 2.5 5-5.3" stroke="#fff"/>`,
 		Colors: Colors{"#1f7a4d", "#e3f3ea", "#5fc88f", "#163024"},
-		Weight: 0, Conclusion: Success, Result: true, TestsDecided: true,
+		Weight: 0, Conclusion: Success, Green: true, Result: true, TestsDecided: true,
 		Outcome: "Passed", CDEvent: "success", Trace: "success",
 		Figure: func(p *httpapi.InsightsPeriod) *int { return &p.Passed },
 	},

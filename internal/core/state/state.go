@@ -23,6 +23,7 @@ type Row struct {
 
 	// The rest is about ends.
 
+	Green        bool   // the tests pass with what was deployed; whether a commit is green, internal/core/run/verdict decides
 	Result       bool   // the run says whether its tests pass with what was deployed
 	Bad          bool   // people have to look at the run; those who canceled or superseded it know of it
 	NoVerdict    bool   // the run says nothing about its deployment, nor about its tests
@@ -74,6 +75,9 @@ func Of(reason string) Row {
 	}
 	return Row{Reason: reason, Label: reason, Key: "none", Weight: 3, Conclusion: Error}
 }
+
+// Green returns the row of runs that passed.
+func Green() Row { return rows[slices.IndexFunc(rows, func(r Row) bool { return r.Green })] }
 
 // All returns the rows in the order in which a run may have the states.
 func All() []Row { return slices.Clone(rows) }

@@ -85,6 +85,9 @@ func TestGreen(t *testing.T) {
 				t.Errorf("%s is shown as %q", r.Reason, shown)
 			}
 		}
+		if r.Green != passed {
+			t.Errorf("%s is green: %v", r.Reason, r.Green)
+		}
 		if (r.Conclusion == state.Success) != passed || (r.Conclusion == state.Pending) != r.Open() {
 			t.Errorf("%s has the conclusion %d", r.Reason, r.Conclusion)
 		}

@@ -41,7 +41,7 @@ func familiesOf(runs []*v1alpha1.Suite) (all []*family) {
 				all = append(all, f)
 			}
 		}
-		if state := StateOf(s); state.Bad || s.Passed() {
+		if state := StateOf(s); state.Bad || state.Green {
 			f.add(s)
 		}
 	}

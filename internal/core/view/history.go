@@ -58,7 +58,7 @@ func HistoryOf(runs []*v1alpha1.Suite, now time.Time) History {
 			continue
 		}
 		h.Runs++
-		if f.result.Passed() {
+		if StateOf(f.result).Green {
 			passed++
 		}
 		if f.typical != nil {

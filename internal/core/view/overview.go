@@ -180,7 +180,7 @@ func tileOf(runs []*v1alpha1.Suite, now time.Time) Tile {
 	broken := false
 	for _, s := range runs {
 		state := StateOf(s)
-		if !state.Bad && state.Reason != v1alpha1.ReasonPassed {
+		if !state.Bad && !state.Green {
 			continue
 		}
 		if len(tile.Trail) < trailLength {

@@ -112,7 +112,7 @@ func (t *Tests) sentence(state State) string {
 		return t.fewerSentence()
 	case state.Reason == v1alpha1.ReasonFailed && t.Failed > 0:
 		return t.failedSentence()
-	case state.Reason == v1alpha1.ReasonPassed && t.Total > 0 && t.Failed == t.Quarantined:
+	case state.Green && t.Total > 0 && t.Failed == t.Quarantined:
 		return t.passedSentence()
 	default:
 		return ""

@@ -14,6 +14,7 @@ type State struct {
 	Label  string // as people write it
 	Key    string // names the icon and the style class
 	Ended  bool
+	Green  bool // the run passed
 	Bad    bool // the run ended, and needs a look
 
 	NoVerdict bool // the run ended, and says nothing about its deployment
@@ -31,7 +32,7 @@ const Quarantined = "quarantined"
 // StateOf returns the state of a run. One that the manager has not seen yet is queued.
 func StateOf(s *v1alpha1.Suite) State {
 	shown := StateOfReason(s.State())
-	if r := s.Status.Results; s.Passed() && r != nil && r.Quarantined > 0 {
+	if r := s.Status.Results; shown.Green && r != nil && r.Quarantined > 0 {
 		shown.Label, shown.Key = fmt.Sprintf("Passed, %d quarantined", r.Quarantined), Quarantined
 	}
 	return shown
@@ -43,7 +44,7 @@ func StateOfReason(reason string) State {
 }
 
 func stateOf(r state.Row) State {
-	return State{Reason: r.Reason, Label: r.Label, Key: r.Key, Ended: r.Ended(), Bad: r.Bad, NoVerdict: r.NoVerdict}
+	return State{Reason: r.Reason, Label: r.Label, Key: r.Key, Ended: r.Ended(), Green: r.Green, Bad: r.Bad, NoVerdict: r.NoVerdict}
 }
 
 // States returns all states, in the order of a run's life.

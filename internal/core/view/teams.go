@@ -86,7 +86,7 @@ func failingSince(trigger string, runs []*v1alpha1.Suite, now time.Time) (worst 
 		state, p := StateOf(s), place{s.Spec.Environment, s.Spec.Deployment.Service}
 		switch {
 		case passed[p]:
-		case state.Reason == v1alpha1.ReasonPassed:
+		case state.Green:
 			passed[p] = true
 		case state.Bad:
 			bad[p] = s

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/run/lifecycle"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
 
 // deploy notifies a commit five minutes after what was before, and lets its run end, if it starts one.
@@ -172,7 +173,7 @@ func TestRerunRace(t *testing.T) {
 	}
 	b, a2 := h.suite(newer), h.suite(rerun.Name)
 	b.Status.Conditions, a2.Status.Conditions = []metav1.Condition{v1alpha1.Superseded("x")}, []metav1.Condition{v1alpha1.Passed("ok")}
-	answer := greenlight.Of(b, greenlight.Relevant(b, []*v1alpha1.Suite{a2}), func(*v1alpha1.Suite) string { return "" })
+	answer := greenlight.Of(b, verdict.Relevant(b, []*v1alpha1.Suite{a2}), func(*v1alpha1.Suite) string { return "" })
 	if answer.Greenlight || answer.RelevantRunID == a2.Name {
 		t.Errorf("the gate of the newer commit is green by the run of the older one: %+v", answer)
 	}

@@ -80,7 +80,7 @@ func New(team string, s *v1alpha1.Suite, url string, tests *Tests) Statement {
 func resultOf(s *v1alpha1.Suite, l lists) string {
 	results := s.Status.Results
 	switch {
-	case !s.Passed():
+	case !state.Of(s.State()).Green:
 		return Failed
 	case results != nil && results.Failed > 0, len(l.failed)+len(l.warned) > 0:
 		return Warned

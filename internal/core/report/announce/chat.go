@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -54,7 +55,7 @@ func section(text string) block {
 
 func headline(s *v1alpha1.Suite) string {
 	sign, word := ":red_circle:", state.Of(s.State()).OutcomeInText()
-	if s.Passed() {
+	if verdict.RunPassed(s) {
 		sign, word = ":large_green_circle:", "recovered" // chats are told of no other pass
 	}
 	name := v1alpha1.TestName(s.Spec.Trigger.Name, s.Spec.Deployment.Service)
@@ -67,7 +68,7 @@ func headline(s *v1alpha1.Suite) string {
 
 func failures(s *v1alpha1.Suite) string {
 	r := s.Status.Results
-	if s.Passed() && r.Quarantined > 0 {
+	if verdict.RunPassed(s) && r.Quarantined > 0 {
 		return fmt.Sprintf(", with %s of %d tests", results.QuarantinedFailures(r.Quarantined), r.Tests)
 	}
 	return fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests) + results.FailedKinds(r)
@@ -87,7 +88,7 @@ func facts(s *v1alpha1.Suite) string {
 }
 
 func message(s *v1alpha1.Suite) string {
-	if s.Passed() {
+	if verdict.RunPassed(s) {
 		return ""
 	}
 	return s.Succeeded().Message

@@ -11,7 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
-	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
 
 // Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". The outcomes in the status
@@ -109,7 +109,8 @@ func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
 
 // counts omits a run that is retried: the result of the retry counts.
 func counts(s *v1alpha1.Suite) bool {
-	return s.Finished() && !s.Retried() && (s.Passed() || state.Of(s.State()).Bad)
+	v := verdict.OfRun(s)
+	return v == verdict.Passed || v == verdict.Failed
 }
 
 func outcomeOf(s *v1alpha1.Suite) v1alpha1.EnvironmentOutcome {

@@ -130,7 +130,7 @@ func (r Receiver) wants(s *v1alpha1.Suite, e Event, previous string) bool {
 	case state.Of(string(e.Name)).Bad:
 		return r.hearsOf(v1alpha1.NotifyFailure) || r.hearsOf(v1alpha1.NotifyNewFailure) && isNew(s, previous)
 	default:
-		return string(e.Name) == v1alpha1.ReasonPassed && state.Of(previous).Bad && r.hearsOf(v1alpha1.NotifyRecovery)
+		return state.Of(string(e.Name)).Green && state.Of(previous).Bad && r.hearsOf(v1alpha1.NotifyRecovery)
 	}
 }
 

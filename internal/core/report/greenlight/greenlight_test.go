@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -65,56 +66,11 @@ func TestStages(t *testing.T) {
 	}
 }
 
-func scheduled(s *v1alpha1.Suite) *v1alpha1.Suite {
-	s.Annotations = map[string]string{v1alpha1.AnnotationScheduledFor: "2026-11-20T03:00:00Z"}
-	return s
-}
-
-func TestRelevant(t *testing.T) {
-	superseded := v1alpha1.Superseded("Superseded by c.")
-	newer, newest := run("b", 1, superseded), run("c", 2, v1alpha1.Running(""))
-	otherNewer, otherNewest := of("checkout", run("b2", 1, superseded)), of("checkout", run("d", 3, v1alpha1.Passed("")))
-	cases := map[string]struct {
-		reason string
-		root   *v1alpha1.Suite
-		stream []*v1alpha1.Suite
-		want   string
-	}{
-		"alone":                  {root: run("a", 0, v1alpha1.Running("")), want: "a"},
-		"repeated":               {root: repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))), stream: []*v1alpha1.Suite{run("b", 1, v1alpha1.Passed(""))}, want: "b"},
-		"its repetition is gone": {reason: "there is no result", root: repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))), want: "a"},
-		"its repetition was superseded": {reason: "as the run would have been", root: repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))),
-			stream: []*v1alpha1.Suite{newer, newest}, want: "c"},
-		"superseded":            {root: run("a", 0, superseded), stream: []*v1alpha1.Suite{newest, newer}, want: "c"},
-		"about to be":           {reason: "it may still pass", root: run("a", 0, v1alpha1.Running("")), stream: []*v1alpha1.Suite{newer, newest}, want: "a"},
-		"passed before":         {reason: "it has an outcome of its own", root: run("a", 0, v1alpha1.Passed("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
-		"canceled":              {root: run("a", 0, v1alpha1.Canceled("")), stream: []*v1alpha1.Suite{newest}, want: "a"},
-		"its successor is gone": {root: run("b", 1, superseded), stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), newer}, want: "b"},
-		"superseded by another Trigger's run": {reason: "a gate never borrows what other tests found", root: run("a", 0, superseded),
-			stream: []*v1alpha1.Suite{otherNewest, otherNewer}, want: "a"},
-		"superseded by both Triggers' runs": {reason: "its own tests ran on the newer deployment", root: run("a", 0, superseded),
-			stream: []*v1alpha1.Suite{newest, otherNewer}, want: "c"},
-		"another Trigger's run is newer still": {reason: "the newest of its own Trigger counts, however it ends", root: run("a", 0, superseded),
-			stream: []*v1alpha1.Suite{otherNewest, newer, otherNewer}, want: "b"},
-		"a schedule's run is newer still": {reason: "it superseded nothing", root: run("a", 0, superseded),
-			stream: []*v1alpha1.Suite{newest, scheduled(run("d", 3, v1alpha1.Passed("")))}, want: "c"},
-		"its own Trigger's run is older": {reason: "it tested an earlier deployment", root: run("b", 1, superseded),
-			stream: []*v1alpha1.Suite{run("a", 0, v1alpha1.Passed("")), otherNewest}, want: "b"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := greenlight.Relevant(tc.root, tc.stream); got.Name != tc.want {
-				t.Errorf("%s: relevant is %s, want %s", tc.reason, got.Name, tc.want)
-			}
-		})
-	}
-}
-
 // TestNoGreenFromAnotherTrigger: what counts for a run that only another Trigger's run superseded is the
 // run itself, of which nothing more will be known.
 func TestNoGreenFromAnotherTrigger(t *testing.T) {
 	root := run("a", 0, v1alpha1.Superseded("Superseded by b."))
-	relevant := greenlight.Relevant(root, []*v1alpha1.Suite{of("checkout", run("b", 1, v1alpha1.Passed("")))})
+	relevant := verdict.Relevant(root, []*v1alpha1.Suite{of("checkout", run("b", 1, v1alpha1.Passed("")))})
 	got := greenlight.Of(root, relevant, url)
 	if got.Greenlight || got.RunStage != httpapi.Canceled || got.RelevantRunID != "a" {
 		t.Errorf("greenlight %v, stage %s of %s, want false, canceled of a", got.Greenlight, got.RunStage, got.RelevantRunID)
@@ -129,7 +85,7 @@ func repeatedBy(name string, s *v1alpha1.Suite) *v1alpha1.Suite {
 // TestRepeated: the answer is about the repetition, but clients give up if the relevant run is another one.
 func TestRepeated(t *testing.T) {
 	root, passed := repeatedBy("b", run("a", 0, v1alpha1.Inconclusive(""))), run("b", 1, v1alpha1.Passed(""))
-	got := greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{passed}), url)
+	got := greenlight.Of(root, verdict.Relevant(root, []*v1alpha1.Suite{passed}), url)
 	if !got.Greenlight || got.RelevantRunID != "a" || got.RepeatedByRunID != "b" || got.Counting() != "b" || got.RelevantRunURL != url(passed) {
 		t.Errorf("%+v", got)
 	}
@@ -141,16 +97,16 @@ func TestRepeated(t *testing.T) {
 	for _, s := range []*v1alpha1.Suite{root, between, last} {
 		s.Spec.Deployment.SHA = "5ca1ab1e"
 	}
-	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{last, between}), url)
+	got = greenlight.Of(root, verdict.Relevant(root, []*v1alpha1.Suite{last, between}), url)
 	if !got.Greenlight || got.RelevantRunID != "a" || got.Counting() != "c" {
 		t.Errorf("a repetition that a notification created was repeated as well: %+v", got)
 	}
 	circle := repeatedBy("a", run("b", 1, v1alpha1.Inconclusive("")))
-	if got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{circle, root}), url); got.Greenlight {
+	if got = greenlight.Of(root, verdict.Relevant(root, []*v1alpha1.Suite{circle, root}), url); got.Greenlight {
 		t.Errorf("%+v", got)
 	}
 	superseded := run("b", 1, v1alpha1.Superseded(""))
-	got = greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{superseded, run("c", 2, v1alpha1.Passed(""))}), url)
+	got = greenlight.Of(root, verdict.Relevant(root, []*v1alpha1.Suite{superseded, run("c", 2, v1alpha1.Passed(""))}), url)
 	if got.RelevantRunID != "c" || got.Counting() != "c" {
 		t.Errorf("%+v", got)
 	}
@@ -177,7 +133,7 @@ func TestRetried(t *testing.T) {
 		"it is queued": {notified(run("c", 2, v1alpha1.Queued(""))), false, httpapi.Initializing, "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := greenlight.Of(root, greenlight.Relevant(root, []*v1alpha1.Suite{second, tc.last}), url)
+			got := greenlight.Of(root, verdict.Relevant(root, []*v1alpha1.Suite{second, tc.last}), url)
 			if got.Greenlight != tc.green || got.RunStage != tc.stage || got.RelevantRunID != "a" || got.Counting() != tc.about {
 				t.Errorf("%+v", got)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -60,14 +61,14 @@ func posted(e event.Event, runs []*v1alpha1.Suite, o report.Options) *v1alpha1.S
 		n := e.Notification
 		same := commit.Of(s.Spec.Deployment).SameRevision(commit.New(n.Repository, n.Service, n.SHA)) &&
 			s.Spec.Environment == e.Post.Environment
-		if !same || s.Finished() && !s.Passed() {
+		if !same || s.Finished() && !verdict.RunPassed(s) {
 			return false
 		}
 		if e.Notification.HostingService == v1alpha1.GitLab {
 			return postedToGitLab(s, e)
 		}
 		page := o.Page(s)
-		return page != "" && page == e.Post.LogURL || s.Passed() && e.Post.Description == report.DeploymentDescription(s)
+		return page != "" && page == e.Post.LogURL || verdict.RunPassed(s) && e.Post.Description == report.DeploymentDescription(s)
 	})
 }
 
@@ -84,7 +85,7 @@ func postedToGitLab(s *v1alpha1.Suite, e event.Event) bool {
 		return id == e.Post.Deployment
 	case id != 0: // an old GitLab sends none
 		return true
-	case !s.Passed() || s.Status.CompletionTime == nil:
+	case !verdict.RunPassed(s) || s.Status.CompletionTime == nil:
 		return false
 	default:
 		since := e.At.Sub(s.Status.CompletionTime.Time)

@@ -163,7 +163,7 @@ func (w *world) resend(t *rapid.T) {
 			if rerun.NoteSuperseded(is, stream) {
 				w.store(is)
 			}
-		case is.Finished() && (is.Status.CompletionTime == nil || !is.Passed() && is.State() != v1alpha1.ReasonFailed):
+		case is.Finished() && (is.Status.CompletionTime == nil || is.State() != v1alpha1.ReasonPassed && is.State() != v1alpha1.ReasonFailed):
 			t.Fatalf("%s, which is %s, answers a notification as if it were the result of its commit", name, is.State())
 		case rerun.NoteDuplicate(is, duplicate, rerun.Duplicate{Ledger: aLedger(stream...)}):
 			w.store(is)
@@ -385,7 +385,7 @@ func (w *world) createSuccessor(t failer, o *lifecycle.Observation) lifecycle.Su
 
 // checkVerdict: no run has a verdict if what it tested changed, and a successor supersedes no deployment that was notified after its run.
 func (w *world) checkVerdict(t *rapid.T, s *v1alpha1.Suite) {
-	if s.Passed() || s.State() == v1alpha1.ReasonFailed {
+	if s.State() == v1alpha1.ReasonPassed || s.State() == v1alpha1.ReasonFailed {
 		if w.began[s.Name] != w.stopped[s.Name] {
 			t.Fatalf("%s is %s, and what it tested changed", s.Name, s.State())
 		}
@@ -446,7 +446,7 @@ func (w *world) check(t *rapid.T) {
 		w.ends[name] = s.Status.Conditions[0]
 		w.checkVerdict(t, s)
 		w.checkSuccessor(t, s)
-		if s.Passed() && !w.tested[name] {
+		if s.State() == v1alpha1.ReasonPassed && !w.tested[name] {
 			t.Fatalf("%s passed, and no tests of it did", name)
 		}
 		if s.State() == v1alpha1.ReasonSuperseded && w.ofNewest(name) {
@@ -502,7 +502,7 @@ func (w *world) checkAtRest(t *rapid.T) {
 		}
 		again := s.State() == v1alpha1.ReasonInconclusive && (w.suites[s.Status.RepeatedBy] != nil || s.FollowsInconclusive()) ||
 			s.State() == v1alpha1.ReasonError && (w.suites[s.Status.RepeatedBy] != nil || s.Retries() == w.onError)
-		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && !s.Passed() && s.State() != v1alpha1.ReasonFailed && !again {
+		if w.ofNewest(name) && !s.Spec.Cancel && !w.meddled[name] && s.State() != v1alpha1.ReasonPassed && s.State() != v1alpha1.ReasonFailed && !again {
 			t.Fatalf("the newest, %s, ended as %s", name, s.State())
 		}
 	}

@@ -53,7 +53,7 @@ func setResults(s *v1alpha1.Suite, o Observation, now time.Time) {
 	}
 	summary := collected.Summary
 	if s.Status.Results = results.Status(summary); s.Status.Results != nil {
-		if o.Killed == "" || s.Passed() { // else that is why it failed
+		if o.Killed == "" || s.State() == v1alpha1.ReasonPassed { // else that is why it failed
 			s.Status.Results.Expected = expected(o)
 		}
 		s.Status.Results.OnlyTestsFailed = collected.OnlyTests && s.State() == v1alpha1.ReasonFailed

@@ -82,7 +82,7 @@ func collected(existing, desired *v1alpha1.Suite) bool {
 }
 
 func (d Duplicate) resultOutdated(existing *v1alpha1.Suite) bool {
-	unsuccessful := d.Policy == v1alpha1.DuplicatesRerunUnsuccessful && !existing.Passed()
+	unsuccessful := d.Policy == v1alpha1.DuplicatesRerunUnsuccessful && !state.Of(existing.State()).Green
 	return unsuccessful || d.tooOld(existing) || d.Rerun || d.anotherDeployment(existing)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/failedtests"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
@@ -33,15 +34,15 @@ func NextFailed(s *v1alpha1.Suite, t *v1alpha1.Trigger, by string) (next *v1alph
 
 // FailedProblem returns why nobody can repeat only the failed tests of a run, as a sentence, or "".
 func FailedProblem(s *v1alpha1.Suite) string {
-	r, state := s.Status.Results, s.State()
+	r, end := s.Status.Results, s.State()
 	switch {
 	case !s.Finished():
 		return UnfinishedProblem(s)
-	case s.Passed():
+	case state.Of(end).Green:
 		return fmt.Sprintf("No test of the run %s is to be repeated: it passed.", s.Name)
-	case state != v1alpha1.ReasonFailed:
+	case end != v1alpha1.ReasonFailed:
 		return fmt.Sprintf("The run %s ended as %s, so that not all of its tests ran, or not of what was deployed.%s", s.Name,
-			state, AllTestsAdvice(s))
+			end, AllTestsAdvice(s))
 	case s.Spec.Deployment.SHA == "":
 		return fmt.Sprintf("The run %s has no commit, so it is unknown whether another run tests the same.%s", s.Name, AllTestsAdvice(s))
 	case r == nil || r.Failed == 0:

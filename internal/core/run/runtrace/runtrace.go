@@ -82,7 +82,7 @@ func Spans(s *v1alpha1.Suite, jobCreated time.Time) []Span {
 	run := Span{
 		Name: "run " + s.Spec.Trigger.Name, ID: spanID(s, "run"), Parent: sc.SpanID(), Start: received, End: end, Attributes: attributes(s),
 	}
-	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && !s.Passed() {
+	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && !state.Of(s.State()).Green {
 		run.Error = c.Message
 	}
 	return append([]Span{run}, steps(s, run, jobCreated)...)

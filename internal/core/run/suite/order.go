@@ -8,6 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
 // Stream identifies the Suites of a namespace that supersede each other. The zero value is no stream.
@@ -93,7 +94,7 @@ func UnfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Sui
 // or nil. One that repeated only failed tests has not run all.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
-		counted := other.Passed() && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
+		counted := state.Of(other.State()).Green && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
 		if counted && sameTests(s, other) && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
 			last = other
 		}

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/state"
@@ -27,9 +29,12 @@ func OfRun(s *v1alpha1.Suite) State {
 		return Running
 	case state.Of(s.State()).NoVerdict, s.Retried():
 		return None
-	case s.Passed() && s.State() == v1alpha1.ReasonPassed:
+	case s.Succeeded().Status == metav1.ConditionTrue && state.Of(s.State()).Green:
 		return Passed
 	default:
 		return Failed
 	}
 }
+
+// RunPassed reports whether a run passed.
+func RunPassed(s *v1alpha1.Suite) bool { return OfRun(s) == Passed }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
@@ -48,32 +47,41 @@ func (r Requirement) NewFailures() (names []string) {
 
 // Sentence says why the verdict is what it is.
 func (v Verdict) Sentence() string {
-	place := fmt.Sprintf("%s on %s", suite.ShownSHA(v.Commit.Revision), v.Environment.Name)
-	if len(v.Requirements) == 0 {
-		if v.Newest != nil {
-			return fmt.Sprintf("No Trigger of %s is left that tested %s.", v.Environment.Name, suite.ShownSHA(v.Commit.Revision))
-		}
+	environment, sha := v.Environment.Name, suite.ShownSHA(v.Commit.Revision)
+	place := fmt.Sprintf("%s on %s", sha, environment)
+	switch {
+	case len(v.Requirements) == 0 && v.Newest != nil:
+		return fmt.Sprintf("The Triggers that tested %s do not exist any more.", place)
+	case len(v.Requirements) == 0:
 		return fmt.Sprintf("No run of %s is known.", place)
 	}
 	share := v.share()
 	switch v.State {
 	case Passed:
-		return fmt.Sprintf("%s passed for %s, the last one %s.", allOf(len(v.Requirements)), place, plaintext.Ago(v.Since, v.Now))
+		return fmt.Sprintf("%s passed for %s since %s.", allHave(len(v.Requirements)), place, moment(v.Since))
 	case Failed:
 		return fmt.Sprintf("%s failed for %s: %s.", share, place, v.named())
 	case Withdrawn:
-		return fmt.Sprintf("%s failed in a later run of %s, which had passed until %s: %s.", share, place, v.withdrawnAt(), v.named())
+		return fmt.Sprintf("%s passed for %s, and failed in a later run: %s.", share, place, v.named())
 	case Running:
 		if !v.Opens.IsZero() {
-			return fmt.Sprintf("%s passed for %s, and must have done so for %s: until %s.", allOf(len(v.Requirements)), place,
-				plaintext.Duration(duration(v.rule().MinAge)), moment(v.Opens))
+			return fmt.Sprintf("%s passed for %s since %s, and must have passed for %s: that is until %s.", allHave(len(v.Requirements)), place,
+				moment(v.Since), plaintext.Duration(duration(v.rule().MinAge)), moment(v.Opens))
 		}
 		return fmt.Sprintf("%s %s not ended for %s: %s.", share, have(v.count()), place, v.named())
 	case Stale:
-		return fmt.Sprintf("%s passed for %s, but not lately enough, or not as it is deployed now: %s.", share, place, v.named())
+		return strings.TrimSpace(fmt.Sprintf("%s passed for %s, but the result is stale: %s. %s", share, place, v.named(), v.problem()))
 	default:
-		return fmt.Sprintf("%s %s no result for %s: %s.", share, have(v.count()), place, v.named())
+		return strings.TrimSpace(fmt.Sprintf("%s %s no result for %s: %s. %s", share, have(v.count()), place, v.named(), v.problem()))
 	}
+}
+
+// problem is the sentence about the requirement that decides, if there is only one. Of several, each has its own.
+func (v Verdict) problem() string {
+	if deciding := v.deciding(); len(deciding) == 1 && deciding[0].Problem != "" {
+		return deciding[0].Message()
+	}
+	return ""
 }
 
 func moment(at time.Time) string { return at.UTC().Format("2 January 15:04 UTC") }
@@ -85,11 +93,15 @@ func have(n int) string {
 	return "have"
 }
 
-func allOf(n int) string {
-	if n == 1 {
-		return "The required Trigger"
+func allHave(n int) string {
+	switch n {
+	case 1:
+		return "The required Trigger has"
+	case 2:
+		return "Both required Triggers have"
+	default:
+		return fmt.Sprintf("All %d required Triggers have", n)
 	}
-	return fmt.Sprintf("All %d required Triggers", n)
 }
 
 // deciding are the requirements that have the state of the verdict.
@@ -129,36 +141,4 @@ func failures(r Requirement) string {
 	}
 	total := max(int(r.Run.Status.Results.NewFailures), len(names))
 	return fmt.Sprintf(" with %s (%s)", plaintext.Count(total, "new failure"), strings.Join(names[:min(len(names), maxNamed)], "; "))
-}
-
-// withdrawnAt is when the first run ended that took the pass back.
-func (v Verdict) withdrawnAt() string {
-	var first time.Time
-	for _, r := range v.deciding() {
-		first = earlier(first, ended(r.Run))
-	}
-	return moment(first)
-}
-
-// Advice says what to do; empty: nothing.
-func (v Verdict) Advice() string {
-	again := "Then ask again."
-	if v.Replaced != nil {
-		again = fmt.Sprintf("%s has %s by now, so deploy the commit there again first.", v.Environment.Name,
-			suite.ShownSHA(commit.ShortSHA(v.Replaced.Revision)))
-	}
-	switch {
-	case v.State == Passed:
-		return ""
-	case v.State == Failed, v.State == Withdrawn:
-		return "Deploy a commit that fixes it. If the commit is not the cause, rerun " + v.deciding()[0].Run.Name + ". " + again
-	case v.State == Running:
-		return "Wait, or use postflight gate --wait."
-	case v.State == Stale:
-		return "Start new runs with postflight gate --run. " + again
-	case v.Newest == nil:
-		return "Deploy the commit to " + v.Environment.Name + " and notify Postflight, or check the commit, the repository and the Environment."
-	default:
-		return "Start what is missing with postflight gate --run. " + again
-	}
 }

@@ -7,10 +7,8 @@ package verdict
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -51,8 +49,9 @@ type Requirement struct {
 	State   State
 	Run     *v1alpha1.Suite // that decides; nil: there is none
 	Problem string          // why there is no result, as a sentence; empty: the run says it
+	Advice  string          // what to do about the problem, as sentences; empty: what helps with every verdict of its state
 
-	Passing time.Time // since when it has passed each time; zero: it does not
+	Passing time.Time // if it passes: since when it has each time
 	Passed  time.Time // when it last passed, if a later run did not
 }
 
@@ -153,151 +152,6 @@ func (q Question) isAsked(c commit.Commit) bool {
 	sameRepository := commit.SameRepository(asked.Repository, c.Repository) || asked.Repository == "" ||
 		c.Repository == "" && commit.IsSHA(c.Revision)
 	return commit.EqualRevisions(asked.Revision, c.Revision) && sameRepository && (asked.Service == "" || asked.Service == c.Service)
-}
-
-// test is what has a result of its own. A revision that is no SHA may be one of several repositories.
-type test struct {
-	trigger string
-	part    commit.Part
-}
-
-func (q Question) testOf(s *v1alpha1.Suite) test {
-	c := q.commitOf(s)
-	part := c.Key()
-	if commit.IsSHA(c.Revision) {
-		part.Repository = ""
-	}
-	return test{s.Spec.Trigger.Name, part}
-}
-
-func (q Question) requirements(runs []*v1alpha1.Suite) (all []Requirement) {
-	byTest := map[test][]*v1alpha1.Suite{}
-	for _, s := range runs {
-		if t := q.testOf(s); q.requires(t.trigger) {
-			byTest[t] = append(byTest[t], s)
-		}
-	}
-	required := q.required(runs)
-	for t, own := range byTest {
-		r := q.decide(own)
-		r.Trigger, r.Service = t.trigger, t.part.Service
-		all = append(all, r)
-		delete(required, t.trigger)
-	}
-	for name, problem := range required {
-		all = append(all, Requirement{Trigger: name, State: None, Problem: problem})
-	}
-	slices.SortFunc(all, func(a, b Requirement) int {
-		return cmp.Or(bySeverity(a, b), strings.Compare(a.Trigger, b.Trigger), strings.Compare(a.Service, b.Service))
-	})
-	return all
-}
-
-func (q Question) requires(trigger string) bool {
-	if named := q.rule().Triggers; len(named) > 0 {
-		return slices.Contains(named, trigger)
-	}
-	return q.exists(trigger)
-}
-
-func (q Question) exists(trigger string) bool {
-	return slices.ContainsFunc(q.Triggers, func(t *v1alpha1.Trigger) bool { return t.Name == trigger })
-}
-
-// required are the Triggers that must have a run, and why they have none if they do not.
-func (q Question) required(runs []*v1alpha1.Suite) map[string]string {
-	all := map[string]string{}
-	for _, name := range q.rule().Triggers {
-		all[name] = "It has no run of this commit."
-		if !q.exists(name) {
-			all[name] = "There is no such Trigger of this Environment."
-		}
-	}
-	if len(all) > 0 {
-		return all
-	}
-	for _, s := range runs {
-		for _, name := range s.Spec.Siblings {
-			if q.exists(name) {
-				all[name] = "It matched a deployment of this commit, and has no run of it."
-			}
-		}
-	}
-	for _, t := range q.Triggers {
-		if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-			all[t.Name] = "It is not Ready, so it is not known whether it should have run: " + c.Message
-		}
-	}
-	for _, name := range q.LeftOut {
-		all[name] = "It is too large for the manager, so it is not known whether it should have run."
-	}
-	return all
-}
-
-// decide returns what the runs of a test say together. A run that has not ended may say something else. Among those with a result, the last
-// to end counts; of two in one second, the worse.
-func (q Question) decide(runs []*v1alpha1.Suite) Requirement {
-	slices.SortFunc(runs, func(a, b *v1alpha1.Suite) int {
-		return cmp.Or(ended(a).Compare(ended(b)), slices.Index(severity, OfRun(b))-slices.Index(severity, OfRun(a)), ledger.CompareRequests(a, b))
-	})
-	r := Requirement{State: None}
-	for _, s := range runs {
-		switch OfRun(s) {
-		case Passed:
-			if r.State != Passed {
-				r.Passing = ended(s)
-			}
-			r.State, r.Run, r.Passed = Passed, s, ended(s)
-		case Failed:
-			r.State, r.Run, r.Passing = Failed, s, time.Time{}
-		default:
-			r.Run = cmp.Or(r.Run, s)
-		}
-	}
-	newest := slices.MaxFunc(runs, ledger.CompareRequests)
-	switch {
-	case slices.ContainsFunc(runs, func(s *v1alpha1.Suite) bool { return !s.Finished() }):
-		r.State, r.Run = Running, unfinished(runs)
-	case r.State == None:
-		r.Run = newest
-	case r.State == Failed && !r.Passed.IsZero():
-		r.State = Withdrawn
-	case r.State == Passed:
-		r.State, r.Problem = q.freshness(r.Run)
-	}
-	return r
-}
-
-func unfinished(runs []*v1alpha1.Suite) *v1alpha1.Suite {
-	open := slices.DeleteFunc(slices.Clone(runs), func(s *v1alpha1.Suite) bool { return s.Finished() })
-	return slices.MaxFunc(open, ledger.CompareRequests)
-}
-
-func ended(s *v1alpha1.Suite) time.Time {
-	if s.Status.CompletionTime == nil {
-		return time.Time{}
-	}
-	return s.Status.CompletionTime.Time
-}
-
-// freshness tells a result that counts from a stale one.
-func (q Question) freshness(s *v1alpha1.Suite) (State, string) {
-	maxAge := q.maxAge()
-	switch {
-	case s.Status.CompletionTime == nil:
-		return None, "It is not known when the run ended."
-	case maxAge > 0 && q.Now.Sub(ended(s)) > maxAge:
-		return Stale, tooOld(ended(s), maxAge, q.Now)
-	case isOther(s):
-		return Stale, "The commit was deployed again since, with another URL, other variables or other files, which no run has tested."
-	default:
-		return Passed, ""
-	}
-}
-
-// isOther reports whether the result of a run was the answer to a deployment that differs from what it tested.
-func isOther(s *v1alpha1.Suite) bool {
-	return s.Status.AnsweredOther != nil && len(s.Status.AnsweredOther.Differs) > 0
 }
 
 func later(a, b time.Time) time.Time {

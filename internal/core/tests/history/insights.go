@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
@@ -132,9 +131,9 @@ func (s *sums) add(c counted) {
 	} else {
 		s.NoVerdict++
 	}
-	if c.last.State == v1alpha1.ReasonPassed {
+	if state.Of(c.last.State).Green {
 		s.Quarantined += int(min(c.last.Quarantined, 1))
-		if c.first.State != v1alpha1.ReasonPassed {
+		if !state.Of(c.first.State).Green {
 			s.Repeated++
 		}
 	}

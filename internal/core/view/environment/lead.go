@@ -102,7 +102,7 @@ func verdictOf(all []Deployed) view.Lead {
 			switch {
 			case !r.State.Ended:
 				open = append(open, r.Trigger)
-			case r.State.Reason == v1alpha1.ReasonPassed:
+			case r.State.Green:
 				passed = append(passed, r.Trigger)
 			default:
 				why := state.Of(r.State.Reason).WhyNoVerdict
@@ -122,7 +122,7 @@ func verdictOf(all []Deployed) view.Lead {
 			return view.Lead{Key: end.Key, Text: "No result of " + listed(triggers) + ", because " + end.WhyNoVerdict + "."}
 		}
 	}
-	return view.Lead{Key: state.Of(v1alpha1.ReasonPassed).Key, Text: listed(passed) + " passed."}
+	return view.Lead{Key: state.Green().Key, Text: listed(passed) + " passed."}
 }
 
 // listed writes names once each: a, b and c.

@@ -13,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 )
@@ -102,7 +103,7 @@ func (g *greenlightRequest) read() (*httpapi.Greenlight, error) {
 	if err != nil {
 		return nil, lookupFailure(err)
 	}
-	answer := greenlight.Of(root, greenlight.Relevant(root, stream), func(s *v1alpha1.Suite) string {
+	answer := greenlight.Of(root, verdict.Relevant(root, stream), func(s *v1alpha1.Suite) string {
 		return suite.PageURL(g.PublicURL, s.Namespace, s.Name)
 	})
 	return &answer, nil

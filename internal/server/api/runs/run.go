@@ -12,8 +12,8 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
-	"github.com/postflight-dev/postflight/internal/core/report/greenlight"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -103,7 +103,7 @@ func (a *API) CheckGrant(r *exchange.Request) error {
 		if err != nil {
 			return lookupFailure(err)
 		}
-		if greenlight.Relevant(root, stream).Name == name.Name {
+		if verdict.Relevant(root, stream).Name == name.Name {
 			return nil
 		}
 	}

@@ -142,7 +142,7 @@ func TestStartNamedTrigger(t *testing.T) {
 	}
 	notify(h)
 	got := startMissing(t, h)
-	if summary(got) != "running !visual load" || got.Problems[0].Reason != "There is no such Trigger of this Environment." {
+	if summary(got) != "running !visual load" || !strings.HasPrefix(got.Problems[0].Reason, "There is no such Trigger of this Environment. Create") {
 		t.Errorf("%s: %+v", summary(got), got)
 	}
 }

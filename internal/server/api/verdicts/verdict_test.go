@@ -78,7 +78,7 @@ func TestVerdict(t *testing.T) {
 	h.Become(runs["smoke"], ended(h, v1alpha1.Passed("")))
 	check("running", "load")
 	h.Become(runs["load"], ended(h, v1alpha1.Passed("")))
-	check("passed", "All 2 required Triggers passed for 5ca1ab1e on staging")
+	check("passed", "Both required Triggers have passed for 5ca1ab1e on staging")
 	again := notify(h, apitest.Query("rerun=true"))
 	check("running", "2 of 2")
 	h.Clock.Time = h.Clock.Time.Add(time.Hour)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/server/seal"
@@ -69,7 +70,7 @@ func (u *Pages) files(r *site.Request, run *runs.Run, after string, limit int) (
 
 // previews are the pictures and videos of a run that did not pass.
 func (u *Pages) previews(r *site.Request, run *runs.Run) (*filesData, error) {
-	if !run.Suite.Finished() || run.Suite.Passed() {
+	if !run.Suite.Finished() || verdict.RunPassed(run.Suite) {
 		return nil, nil
 	}
 	d, _, err := u.files(r, run, "", record.MaxArtifacts)
