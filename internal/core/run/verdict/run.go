@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/state"
@@ -32,4 +34,12 @@ func OfRun(s *v1alpha1.Suite) State {
 	default:
 		return Failed
 	}
+}
+
+// Worst returns what several verdicts say together. None of them is None, because nothing was tested.
+func Worst(all ...State) State {
+	if len(all) == 0 {
+		return None
+	}
+	return slices.MinFunc(all, func(a, b State) int { return slices.Index(severity, a) - slices.Index(severity, b) })
 }
