@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
@@ -29,8 +30,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/pages"
@@ -39,6 +42,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
 
 const (
@@ -82,7 +86,7 @@ func newWorld(t testing.TB, objects []client.Object, options ...option) *world {
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	h := &world{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{},
+	h := &world{client: x.WithObjects(objects...).Build(), actions: &actions{runs: []string{"visual-1"}}, logs: &logs{}, artifacts: &artifacts{},
 		triggers: &match.Index{}}
 	stored, err := runs.New(runs.Config{Cache: h.client, Live: h.client, PodLogs: noPods{}, Limits: runs.DefaultLimits()})
 	if err != nil {
@@ -99,7 +103,9 @@ func newWorld(t testing.TB, objects []client.Object, options ...option) *world {
 		Config: overview.Config{Explain: func(_ context.Context, team *v1alpha1.Team,
 			n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
-		}},
+		},
+			Verdicts: &verdicts.Reader{Cache: h.client, Now: time.Now}, Start: h.actions.start,
+			Sites: codehost.Sites{v1alpha1.GitHub: "https://github.com/", v1alpha1.GitLab: "https://gitlab.example.com/"}},
 		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 		Steady: clock.RealClock{},
 	}
@@ -282,6 +288,8 @@ type actions struct {
 	mu   sync.Mutex
 	done []string
 	err  error
+
+	runs, problems []string // of start
 }
 
 func (a *actions) Cancel(_ context.Context, c dispatch.Command, id string) (*v1alpha1.Suite, error) {
@@ -300,6 +308,13 @@ func (a *actions) Rerun(_ context.Context, c dispatch.Command, id string) (*v1al
 	}
 	a.done = append(a.done, verb+id+" by "+c.By)
 	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: id}}, true, a.err
+}
+
+func (a *actions) start(_ context.Context, c dispatch.Command, v verdict.Verdict) (runs, problems []string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.done = append(a.done, "start what is missing for "+v.Commit.Revision+" on "+v.Environment.Name+" by "+c.By)
+	return a.runs, a.problems, a.err
 }
 
 func (a *actions) all() []string {
