@@ -39,6 +39,7 @@ func sampleCommit() []client.Object {
 	stale := run{id: "smoke-5sta", trigger: "smoke", environment: "production", branch: "main", sha: commit("57a1e0ff"), ago: 30 * minute,
 		waited: 6 * time.Second, took: 4 * minute, condition: v1alpha1.Passed("All 120 tests passed."), results: passed(120),
 		change: func(s *v1alpha1.Suite) {
+			s.Spec.Deployment.Repository = "acme/docs"
 			s.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(time.Now().Add(-10 * minute)),
 				URL: "https://canary.shop.example.com", Differs: []v1alpha1.Difference{v1alpha1.DifferentURL}}
 		}}.suite()

@@ -160,14 +160,6 @@ func imagesOf(v verdict.Verdict) (all []Image, more int) {
 	return all[:shown], len(all) - shown
 }
 
-// VerdictRevision is the revision by which runs tested what is deployed: a workload may have only a part of it.
-func VerdictRevision(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) string {
-	if tests := testsOf(e, d, runs); len(tests) > 0 {
-		return tests[0].Spec.Deployment.SHA
-	}
-	return d.SHA
-}
-
 // since is the zero time without one.
 func since(t *view.Time) time.Time {
 	if t == nil {

@@ -60,6 +60,9 @@ func requirementOf(v verdict.Verdict, r verdict.Requirement) Required {
 	if r.State == verdict.Failed || r.State == verdict.Withdrawn {
 		shown.Failures, shown.More = newFailures(s)
 	}
+	if t := view.TestsOf(s); len(shown.Failures) > 0 && t.Failed > 0 { // the names follow
+		shown.Message = plaintext.Share(int(t.Failed), int(t.Total), "test") + " failed."
+	}
 	return shown
 }
 
