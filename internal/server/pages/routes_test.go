@@ -236,7 +236,7 @@ func TestRoutesAct(t *testing.T) {
 		}
 	}
 	run := strings.TrimPrefix(failedRun, "/runs/shop/")
-	if diff := cmp.Diff([]string{"start what is missing for " + commit("57a1e0ff") + " on production by laptop of Anna",
+	if diff := cmp.Diff([]string{"rerun smoke-5sta by laptop of Anna",
 		"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna",
 		"rerun failed tests of " + run + " by laptop of Anna"}, h.actions.all()); diff != "" {
 		t.Error(diff)

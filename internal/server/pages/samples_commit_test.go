@@ -11,7 +11,7 @@ import (
 
 var withdrawnCommit = "/environments/shop/staging/commits/" + commit("5a7ed0c4")
 
-// sampleCommit is a commit that passed, was approved, and then failed at night, and one whose result is of another deployment.
+// sampleCommit is a commit that passed, was approved, and then failed at night, and one whose result is too old.
 func sampleCommit() []client.Object {
 	sha := commit("5a7ed0c4")
 	tested := func(s *v1alpha1.Suite) {
@@ -36,12 +36,10 @@ func sampleCommit() []client.Object {
 			Message: "Error: expect(locator).toBeVisible() failed"}}}
 	quarantined := &v1alpha1.TestResults{Tests: 32, Passed: 31, Failed: 1, Quarantined: 1, Failures: []v1alpha1.TestFailure{
 		{Name: "visual › footer", Quarantine: "footer"}}}
-	stale := run{id: "smoke-5sta", trigger: "smoke", environment: "production", branch: "main", sha: commit("57a1e0ff"), ago: 30 * minute,
+	stale := run{id: "smoke-5sta", trigger: "smoke", environment: "production", branch: "main", sha: commit("57a1e0ff"), ago: 30 * time.Hour,
 		waited: 6 * time.Second, took: 4 * minute, condition: v1alpha1.Passed("All 120 tests passed."), results: passed(120),
 		change: func(s *v1alpha1.Suite) {
 			s.Spec.Deployment.Repository = "acme/docs"
-			s.Status.AnsweredOther = &v1alpha1.OtherDeployment{NotifiedAt: metav1.NewTime(time.Now().Add(-10 * minute)),
-				URL: "https://canary.shop.example.com", Differs: []v1alpha1.Difference{v1alpha1.DifferentURL}}
 		}}.suite()
 	return []client.Object{
 		at("checkout", 7*time.Hour, v1alpha1.Passed("All 48 tests passed."), passed(48)),

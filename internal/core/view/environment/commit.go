@@ -10,6 +10,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -93,17 +95,18 @@ func (p CommitPage) Title() string { return p.SHA + " on " + p.Environment }
 func commandOf(v verdict.Verdict) string {
 	command := "postflight gate --sha " + plaintext.ShellQuote(plaintext.Line(v.Commit.Revision, maxRevision)) +
 		" --environment " + v.Environment.Name
-	if repository := suite.ShownRepository(v.Commit.Repository); repository != "" {
-		command += " --repository " + plaintext.ShellQuote(repository)
+	for _, flag := range [][2]string{{"repository", v.Commit.Repository}, {"service", v.Commit.Service}} {
+		if value := suite.ShownRepository(flag[1]); value != "" {
+			command += " --" + flag[0] + " " + plaintext.ShellQuote(value)
+		}
 	}
 	return command + " --wait"
 }
 
 // canStart reports whether runs of what is missing would still test the commit.
 func canStart(v verdict.Verdict) bool {
-	return v.Newest != nil && v.Replaced == nil && slices.ContainsFunc(v.Requirements, func(r verdict.Requirement) bool {
-		return r.State == verdict.None || r.State == verdict.Stale
-	})
+	return v.Newest != nil && slices.ContainsFunc(v.Starts(), func(s verdict.Start) bool { return s.Problem == "" }) &&
+		rerun.Obstacle(v.Newest, ledger.Of(v.Environment, v.Suites)) == ""
 }
 
 func presenceOf(v verdict.Verdict) Presence {

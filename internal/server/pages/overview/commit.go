@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
@@ -37,7 +39,7 @@ func (u *Pages) CommitPage(r *site.Request) (*site.Page, error) {
 		return nil, err
 	}
 	d := &commitData{CommitPage: environment.CommitPageOf(o), Query: queryOf(v.Commit)}
-	d.CanStart = d.CanStart && r.Act && u.Start != nil
+	d.CanStart = d.CanStart && r.Act
 	return &site.Page{Template: "commit", Title: d.State.Label + ": " + d.Title(), Section: "environments", Description: d.Sentence,
 		Icon: d.State.Key, Live: true, Data: d}, nil
 }
@@ -78,14 +80,15 @@ func (u *Pages) StartMissing(w http.ResponseWriter, r *site.Request) error {
 		return site.ErrSignIn
 	case !r.Act:
 		return site.OnlyRead()
-	case u.Start == nil:
-		return site.NotFound()
 	}
 	v, err := u.verdict(r)
 	if err != nil {
 		return err
 	}
 	r.Audit = []any{"environment", v.Environment.Name, "sha", v.Commit.Revision}
+	if obstacle := verdicts.Obstacle(v); obstacle != "" {
+		return site.Unchanged(obstacle)
+	}
 	team, err := index.Owner(r.Context(), u.Cache, r.Namespace())
 	if err == nil && team == nil {
 		err = site.Unchanged("The namespace of the Environment belongs to no Team any more.")
@@ -93,18 +96,32 @@ func (u *Pages) StartMissing(w http.ResponseWriter, r *site.Request) error {
 	if err != nil {
 		return err
 	}
-	runs, problems, err := u.Start(r.Context(), dispatch.Command{
+	all, err := verdicts.Start(r.Context(), u.Starter, dispatch.Command{
 		Team: team, By: r.Access.Name, RequestID: "page." + rand.Text(), ReceivedAt: u.Steady.Now(),
 	}, v)
 	if err != nil {
 		return err
 	}
-	r.Audit = append(r.Audit, "runs", strings.Join(runs, " "))
-	if len(runs) == 0 {
-		return site.Unchanged(strings.Join(append(problems, "Nothing is missing, and nothing is stale.")[:max(1, len(problems))], " "))
+	started, problem := sumUp(all)
+	r.Audit = append(r.Audit, "runs", strings.Join(started, " "))
+	if len(started) == 0 {
+		return site.Unchanged(problem)
 	}
 	u.Redirect(w, r, commitPath(r.Namespace(), v.Environment.Name, v.Commit.Revision)+queryOf(v.Commit))
 	return nil
+}
+
+// sumUp returns the runs that were started, and why the others were not, as sentences.
+func sumUp(all []verdicts.Started) (runs []string, problem string) {
+	var problems []string
+	for _, s := range all {
+		if s.Problem == "" {
+			runs = append(runs, s.Run.Name)
+		} else {
+			problems = append(problems, v1alpha1.TestName(s.Trigger, plaintext.Line(s.Service, maxService))+": "+s.Problem)
+		}
+	}
+	return runs, cmp.Or(strings.Join(problems, " "), "Nothing is missing, and nothing is stale.")
 }
 
 func commitPath(namespace, name, revision string) string {

@@ -17,7 +17,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
-	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
@@ -42,7 +41,7 @@ type Verdicts interface {
 	Verdict(ctx context.Context, q verdicts.Query) (verdict.Verdict, error)
 }
 
-// Config is what the pages read. Only Start can write.
+// Config is what the pages read. Only Starter can write.
 type Config struct {
 	// Explain returns for each Trigger of the team why it matches a notification or not.
 	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
@@ -55,10 +54,8 @@ type Config struct {
 	Tests       Tests // nil without a store
 
 	Verdicts Verdicts
-	// Start starts what is missing for a verdict, or stale, and returns the runs, and why others could not be started, as sentences; nil:
-	// pages start nothing.
-	Start func(context.Context, dispatch.Command, verdict.Verdict) (runs, problems []string, err error)
-	Sites codehost.Sites // of the code hosts that the operator configured
+	Starter  verdicts.Dispatcher // of what is missing for a verdict
+	Sites    codehost.Sites      // of the code hosts that the operator configured
 }
 
 // Pages are the pages of teams.
