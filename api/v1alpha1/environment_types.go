@@ -70,6 +70,11 @@ type EnvironmentSpec struct {
 	// +optional
 	Gate *GateRule `json:"gate,omitempty"`
 
+	// publicBadge lets everybody who reaches the run pages see the badge of the Environment without signing in: the state of the verdict
+	// of any commit there, and nothing else. If the Team has publicPages, badges are public in any case.
+	// +optional
+	PublicBadge bool `json:"publicBadge,omitempty"`
+
 	// workloads are the objects of the cluster that run in the Environment. Its status says which commit they have.
 	// +optional
 	// +listType=atomic

@@ -134,6 +134,14 @@ func fromTokenFile(flag, file string) func() (report.Credentials, error) {
 	}
 }
 
+// sites are where people find repositories.
+func (o *codeHostOptions) sites() codehost.Sites {
+	return codehost.Sites{
+		v1alpha1.GitHub: codehost.SiteOf(v1alpha1.GitHub, cmp.Or(o.gitHubURL, defaultGitHubURL)),
+		v1alpha1.GitLab: codehost.SiteOf(v1alpha1.GitLab, cmp.Or(o.gitLabURL, defaultGitLabURL)),
+	}
+}
+
 // gitHubHost is the host of the manager's own GitHub, as Teams name it.
 func (o *codeHostOptions) gitHubHost() string {
 	return report.HostOf(v1alpha1.GitHub, cmp.Or(o.gitHubURL, defaultGitHubURL))

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -34,6 +35,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
 
 func setupPages(
@@ -50,11 +52,17 @@ func setupPages(
 		Config: overview.Config{
 			Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket), Explain: explainer(b.dispatcher, env.steady),
 			Deployments: pastDays(mgr, bucket), Tests: testsOfPages(b.tests),
+			Verdicts: verdictReader(mgr.GetCache(), b.dispatcher), Starter: b.dispatcher, Sites: o.codeHosts.sites(),
 		},
 		Actions: b.dispatcher, Steady: env.steady, Authenticated: listen.Authenticated, OpenAPI: api.OpenAPI,
 		PublicURL: o.publicURL, Hosts: o.pageHosts, Limits: site.DefaultLimits(),
 		Log: ctrl.Log.WithName("pages"), Audit: env.audit, Clock: env.clock,
 	})
+}
+
+// verdictReader answers with the times of the API server, as the HTTP API does.
+func verdictReader(c client.Reader, d *dispatch.Dispatcher) *verdicts.Reader {
+	return &verdicts.Reader{Cache: c, LeftOut: d.LeftOut, Now: func() time.Time { return d.ServerTime(d.Clock.Now()) }}
 }
 
 // testsOfPages is nil without a store.
@@ -86,7 +94,8 @@ func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) er
 		AddFunc: changed, UpdateFunc: func(_, after any) { changed(after) },
 		DeleteFunc: changed,
 	}
-	for _, kind := range []client.Object{&v1alpha1.Trigger{}, &v1alpha1.Environment{}, &batchv1.Job{}} {
+	for _, kind := range []client.Object{&v1alpha1.Trigger{}, &v1alpha1.Environment{}, &v1alpha1.DeploymentGate{}, &v1alpha1.DeploymentReview{},
+		&batchv1.Job{}} {
 		informer, err := objects.GetInformer(ctx, kind)
 		if err != nil {
 			return fmt.Errorf("watch %T for the pages: %w", kind, err)

@@ -118,6 +118,7 @@ var fields = map[string]map[string]field{
 		"gate.triggers":       {value: `["smoke"]`, not: "but decides what is green"},
 		"gate.maxAge":         {value: `"24h"`, not: "but decides what is green"},
 		"gate.minAge":         {value: `"1h"`, not: "but decides what is green"},
+		"publicBadge":         {value: `true`, not: "but decides who sees a badge"},
 		"workloads":           {value: `[{"name":"web","notify":true}]`, not: "but a rollout of one starts pods"},
 		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives",
 			immutable: true},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/environment"
 	"github.com/postflight-dev/postflight/internal/core/view/insights"
 	"github.com/postflight-dev/postflight/internal/server/assets"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
@@ -29,7 +30,9 @@ var looks = func() map[string]look {
 		view.Quarantined:         {`<circle cx="10" cy="10" r="7.5"/><path d="m6.3 10.3 2.5 2.5 5-5.3"/>`, "#7a6a1a"},
 		insights.TestUnsure.Key:  {`<path d="M2.5 12.5 7 5l5.5 10L17.5 7"/><path d="M13.6 6.2 17.6 6.9 18.2 11"/>`, "#7a5f14"},
 		insights.TestSkipped.Key: {`<circle cx="10" cy="10" r="7.5"/><path d="M6.5 10h7"/>`, "#6d6a64"},
-		view.NoRun.Key:           {`<circle cx="10" cy="10" r="7.5" opacity=".45"/>`, "#6d6a64"},
+	}
+	for _, v := range environment.VerdictLooks() {
+		all[v.Key] = look{template.HTML(v.Icon), v.Colors.Light}
 	}
 	for _, row := range state.All() {
 		all[row.Key] = look{template.HTML(row.Icon), row.Colors.Light}
@@ -62,14 +65,19 @@ func loadAssets() (*assets.Assets, error) {
 // rulesHere marks the place in the stylesheet, because later rules change some colours.
 const rulesHere = "The rules of states of runs are added here."
 
-// stateRules are the colours of the states of runs: for the icon and for the background of a label.
+// stateRules are the colours of the states of runs and verdicts: for the icon and for the background of a label.
 func stateRules() []byte {
 	var rules, light, dark bytes.Buffer
-	for _, row := range state.All() {
-		key, c := row.Key, row.Colors
+	add := func(key string, c state.Colors) {
 		fmt.Fprintf(&light, "--%s: %s; --%s-soft: %s; ", key, c.Light, key, c.LightSoft)
 		fmt.Fprintf(&dark, "--%s: %s; --%s-soft: %s; ", key, c.Dark, key, c.DarkSoft)
 		fmt.Fprintf(&rules, ".%s { color: var(--%s); } .state.%s { background: var(--%s-soft); }\n", key, key, key, key)
+	}
+	for _, row := range state.All() {
+		add(row.Key, row.Colors)
+	}
+	for _, v := range environment.VerdictLooks() {
+		add(v.Key, v.Colors)
 	}
 	return fmt.Appendf(nil, ":root { %s}\n@media (prefers-color-scheme: dark) { :root { %s} }\n%s", &light, &dark, &rules)
 }
@@ -100,7 +108,10 @@ func stateFavicon(key string) []byte {
 }
 
 func stateKeys() []string {
-	keys := []string{view.NoRun.Key, view.Quarantined, insights.TestUnsure.Key, insights.TestSkipped.Key}
+	keys := []string{view.Quarantined, insights.TestUnsure.Key, insights.TestSkipped.Key}
+	for _, v := range environment.VerdictLooks() {
+		keys = append(keys, v.Key)
+	}
 	for _, row := range state.All() {
 		keys = append(keys, row.Key)
 	}

@@ -14,6 +14,7 @@ func (u *UI) routes() map[string]http.Handler {
 	for pattern, kind := range u.pages() {
 		all[pattern] = u.Handle(u.Serve(kind))
 	}
+	all["GET /environments/{namespace}/{id}/badge.svg"] = u.HandleFor(u.overview.AuthorizeBadge, u.overview.Badge)
 	for _, section := range []string{"runs", "tests", "triggers", "environments", "insights", "board"} {
 		all["GET /"+section] = u.Handle(u.ownTeam(section))
 	}
@@ -30,6 +31,9 @@ func (u *UI) routes() map[string]http.Handler {
 		"POST /runs/{namespace}/{id}/cancel":       u.run.Cancel,
 		"POST /runs/{namespace}/{id}/rerun":        u.run.Rerun,
 		"POST /runs/{namespace}/{id}/rerun-failed": u.run.RerunFailed,
+
+		"POST /environments/{namespace}/{id}/commits/{sha}/start": u.overview.StartMissing,
+
 		"/": func(http.ResponseWriter, *site.Request) error { return site.NotFound() },
 	} {
 		all[pattern] = u.Handle(answer)
@@ -57,6 +61,8 @@ func (u *UI) pages() map[string]site.Kind {
 		"GET /environments/{namespace}":        {Build: u.overview.EnvironmentsPage, Shared: true},
 		"GET /environments/{namespace}/{id}":   {Build: u.overview.EnvironmentPage, Shared: true},
 		"GET /board/{namespace}":               {Build: u.overview.BoardPage, Shared: true},
+
+		"GET /environments/{namespace}/{id}/commits/{sha}": {Build: u.overview.CommitPage, Shared: true},
 	}
 }
 

@@ -34,7 +34,8 @@ func places(t *testing.T, h *world) []place {
 	if file == nil || asset == nil {
 		t.Fatal("the pages name no file, or no asset")
 	}
-	names := map[string]string{"namespace": team, "grant": file[1], "pod": file[2], "path": file[3], "hash": asset[1], "name": asset[2]}
+	names := map[string]string{"namespace": team, "grant": file[1], "pod": file[2], "path": file[3], "hash": asset[1], "name": asset[2],
+		"sha": commit("57a1e0ff")}
 	var all []place
 	for _, pattern := range h.Routes() {
 		method, path, hasMethod := strings.Cut(pattern, " ")
@@ -46,7 +47,7 @@ func places(t *testing.T, h *world) []place {
 			names["id"] = "checkout"
 		}
 		if strings.HasPrefix(path, "/environments/") {
-			names["id"] = "staging"
+			names["id"] = "production"
 		}
 		path = wildcard.ReplaceAllStringFunc(strings.ReplaceAll(path, "{$}", ""), func(w string) string {
 			return names[wildcard.FindStringSubmatch(w)[1]]
@@ -215,7 +216,7 @@ func TestFileLinks(t *testing.T) {
 	}
 }
 
-// TestRoutesAct: nothing but a POST changes anything, and only two routes do.
+// TestRoutesAct: nothing but a POST changes anything, and only four routes do.
 func TestRoutesAct(t *testing.T) {
 	h := filled(t)
 	b := h.browser(t, actKey)
@@ -235,7 +236,8 @@ func TestRoutesAct(t *testing.T) {
 		}
 	}
 	run := strings.TrimPrefix(failedRun, "/runs/shop/")
-	if diff := cmp.Diff([]string{"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna",
+	if diff := cmp.Diff([]string{"rerun smoke-5sta by laptop of Anna",
+		"cancel " + run + " by laptop of Anna", "rerun " + run + " by laptop of Anna",
 		"rerun failed tests of " + run + " by laptop of Anna"}, h.actions.all()); diff != "" {
 		t.Error(diff)
 	}

@@ -41,9 +41,11 @@ func sampleEnvironments() []client.Object {
 	preview := environment("pr-318")
 	preview.Spec = v1alpha1.EnvironmentSpec{Ephemeral: &v1alpha1.EphemeralEnvironment{
 		DeploymentURL: "https://pr-318.shop.example.com", ExpiresAt: metav1.NewTime(time.Now().Add(90 * time.Hour))}}
-	return []client.Object{staging, lab, preview, environment("production",
+	production := environment("production",
 		v1alpha1.Deployed{Repository: "acme/shop", SHA: commit("b776998c"), Branch: "main", DeploymentType: "production",
-			Since: ago(40 * minute), ReportedBy: v1alpha1.ReportedByNotification})}
+			Since: ago(40 * minute), ReportedBy: v1alpha1.ReportedByNotification})
+	production.Spec.Gate = &v1alpha1.GateRule{MaxAge: &metav1.Duration{Duration: 24 * time.Hour}}
+	return []client.Object{staging, lab, preview, production}
 }
 
 func workload(kind, name, sha, message string, ready bool) v1alpha1.DeployedWorkload {

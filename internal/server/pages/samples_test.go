@@ -180,7 +180,7 @@ func samples() []client.Object {
 		Spec: v1alpha1.TriggerSpec{Environment: "perf"},
 		Status: v1alpha1.TriggerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
 			Reason: "EnvironmentMissing", Message: noEnvironment}}}})
-	return append(objects, sampleEnvironments()...)
+	return append(append(objects, sampleEnvironments()...), sampleCommit()...)
 }
 
 const noEnvironment = `There is no Environment "perf" in this namespace; notifications that match get a failure_reason. Create it.`

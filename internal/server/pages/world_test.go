@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
@@ -29,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/kube/index"
@@ -39,6 +41,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
 
 const (
@@ -99,7 +102,9 @@ func newWorld(t testing.TB, objects []client.Object, options ...option) *world {
 		Config: overview.Config{Explain: func(_ context.Context, team *v1alpha1.Team,
 			n *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return h.triggers.Explain(team.NamespaceName(), n, func() bool { return false }), nil
-		}},
+		},
+			Verdicts: &verdicts.Reader{Cache: h.client, Now: time.Now}, Starter: h.actions,
+			Sites: codehost.Sites{v1alpha1.GitHub: "https://github.com/", v1alpha1.GitLab: "https://gitlab.example.com/"}},
 		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: testLog(t), Audit: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
 		Steady: clock.RealClock{},
 	}
@@ -300,6 +305,13 @@ func (a *actions) Rerun(_ context.Context, c dispatch.Command, id string) (*v1al
 	}
 	a.done = append(a.done, verb+id+" by "+c.By)
 	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: id}}, true, a.err
+}
+
+func (a *actions) Start(_ context.Context, c dispatch.Command, trigger, tested string) (*v1alpha1.Suite, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.done = append(a.done, "start "+trigger+" of "+tested+" by "+c.By)
+	return &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Name: trigger + "-1"}}, true, a.err
 }
 
 func (a *actions) all() []string {

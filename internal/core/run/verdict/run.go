@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -38,3 +40,11 @@ func OfRun(s *v1alpha1.Suite) State {
 
 // RunPassed reports whether a run passed.
 func RunPassed(s *v1alpha1.Suite) bool { return OfRun(s) == Passed }
+
+// Worst returns what several verdicts say together. None of them is None, because nothing was tested.
+func Worst(all ...State) State {
+	if len(all) == 0 {
+		return None
+	}
+	return slices.MinFunc(all, func(a, b State) int { return slices.Index(severity, a) - slices.Index(severity, b) })
+}

@@ -16,6 +16,7 @@ type Deployed struct {
 	Repository string     // empty if none is named
 	Service    string     // empty: the whole repository
 	Commit     *view.Link // nil if its workloads have several
+	Revision   string     // by which its verdict is known; empty without a commit
 	Branch     string
 	Type       string // empty if it is the name of the Environment
 	Since      *view.Time
@@ -61,7 +62,7 @@ func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) 
 
 func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
 	v := Deployed{
-		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
+		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Revision: revisionOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
 		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(e, d, runs), now),
 	}
 	if d.DeploymentType != e.Name {
@@ -113,6 +114,14 @@ func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Sui
 		}
 	}
 	return tests
+}
+
+// revisionOf is the revision by which runs tested what is deployed: a workload may have only a part of it.
+func revisionOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) string {
+	if tests := testsOf(e, d, runs); len(tests) > 0 {
+		return tests[0].Spec.Deployment.SHA
+	}
+	return d.SHA
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.

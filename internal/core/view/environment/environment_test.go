@@ -142,7 +142,7 @@ func TestDeployedWorkloads(t *testing.T) {
 		{Kind: "StatefulSet", Namespace: "shop", Name: "jobs", SHA: sha[:7], Ready: true}, // the tag of its image
 	}})
 	want := environment.Deployed{
-		Commit: &view.Link{Text: sha[:8]}, By: "the rollout", Ready: true, Workloads: []environment.Workload{
+		Commit: &view.Link{Text: sha[:8]}, Revision: sha, By: "the rollout", Ready: true, Workloads: []environment.Workload{
 			{Kind: "Deployment", Name: "shop", Ready: true, Message: "3 of 3 ready",
 				Digests: []environment.Digest{{Container: "app", Short: "sha256:9c1d2e3f", Whole: "sha256:9c1d2e3f4a5b"}, {Container: "odd", Short: "odd", Whole: "odd"}}},
 			{Kind: "Application", Name: "shop", Namespace: "argocd", Message: "not rolled out", SHA: otherSHA[:8]},

@@ -6,16 +6,20 @@ import (
 	"iter"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
 
 // Runs is a runs.Reader.
@@ -32,7 +36,12 @@ type Tests interface {
 	Test(ctx context.Context, team *v1alpha1.Team, name string, q history.Query) (httpapi.TestHistory, error)
 }
 
-// Config is what the pages read.
+// Verdicts is a verdicts.Reader.
+type Verdicts interface {
+	Verdict(ctx context.Context, q verdicts.Query) (verdict.Verdict, error)
+}
+
+// Config is what the pages read. Only Starter can write.
 type Config struct {
 	// Explain returns for each Trigger of the team why it matches a notification or not.
 	Explain func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error)
@@ -43,6 +52,10 @@ type Config struct {
 	// Deployments returns what the archive has of a span, newest first; nil without one.
 	Deployments func(ctx context.Context, team *v1alpha1.Team, environment string, span record.Span) ([]httpapi.Deployment, error)
 	Tests       Tests // nil without a store
+
+	Verdicts Verdicts
+	Starter  verdicts.Dispatcher // of what is missing for a verdict
+	Sites    codehost.Sites      // of the code hosts that the operator configured
 }
 
 // Pages are the pages of teams.
@@ -51,4 +64,5 @@ type Pages struct {
 	Config
 	Runs      Runs
 	Reference *view.Reference // of the HTTP API
+	Steady    clock.PassiveClock
 }

@@ -52,28 +52,22 @@ func (u *Pages) command(r *site.Request) (id string, c dispatch.Command, err err
 		return "", c, site.ErrSignIn
 	}
 	if !r.Act {
-		return "", c, &site.Problem{Status: http.StatusForbidden, Title: "You can only read here",
-			Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing " +
-				"was changed."}
+		return "", c, site.OnlyRead()
 	}
 	run, err := u.find(r)
 	if err != nil {
 		return "", c, err
 	}
 	if run.Archived() {
-		return "", c, unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit " +
+		return "", c, site.Unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit " +
 			"again, and notify.")
 	}
 	r.Audit = []any{"suite", run.Suite.Name}
 	team, err := index.Owner(r.Context(), u.Cache, r.Namespace())
 	if err == nil && team == nil {
-		err = unchanged("the namespace of the run belongs to no Team any more")
+		err = site.Unchanged("the namespace of the run belongs to no Team any more")
 	}
 	return run.Suite.Name, dispatch.Command{Team: team, By: r.Access.Name, RequestID: "page." + rand.Text(), ReceivedAt: u.Steady.Now()}, err
-}
-
-func unchanged(why string) error {
-	return &site.Problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: why}
 }
 
 // refused makes problem pages of errors that a retry would not change.
@@ -84,7 +78,7 @@ func refused(err error) error {
 	}
 	switch e.Kind {
 	case dispatch.Rejected, dispatch.RunFinished, dispatch.RunUnfinished:
-		return unchanged(e.Message)
+		return site.Unchanged(e.Message)
 	default:
 		return err
 	}

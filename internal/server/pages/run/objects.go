@@ -26,6 +26,16 @@ func (u *Pages) job(ctx context.Context, s *v1alpha1.Suite) (*batchv1.Job, error
 	return j, err
 }
 
+// revision returns what a run tested, unless its Environment is gone.
+func (u *Pages) revision(r *site.Request, s *v1alpha1.Suite) (string, error) {
+	e := &v1alpha1.Environment{}
+	err := u.Cache.Get(r.Context(), client.ObjectKey{Namespace: r.Namespace(), Name: s.Spec.Environment}, e, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	return s.Spec.Deployment.SHA, err
+}
+
 func (u *Pages) find(r *site.Request) (*runs.Run, error) {
 	run, err := u.Runs.Find(r.Context(), r.Team, r.PathValue("id"))
 	if errors.Is(err, runs.ErrNotFound) {

@@ -25,6 +25,7 @@ type runData struct {
 	CanRerunFailed bool   // only the failed tests
 	Command        string // of a terminal, for readers without the right to act here
 	Archived       bool   // its Suite was deleted
+	Revision       string // whose verdict there is; empty: there is none to ask for
 
 	settled bool // it will not change any more
 
@@ -110,6 +111,9 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 		CanCancel: !s.Finished() && !s.Spec.Cancel, CanRerun: s.Finished() && !run.Archived(),
 		CanRerunFailed: !run.Archived() && rerun.FailedProblem(s) == "",
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
+	}
+	if d.Revision, err = u.revision(r, s); err != nil {
+		return nil, nil, err
 	}
 	if !r.Act {
 		d.onlyRead(s, r.SignedIn)

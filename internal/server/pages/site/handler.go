@@ -109,6 +109,11 @@ func (s *Site) knowsHost(host string) bool {
 
 // Handle answers requests of readers who may see the team of the path.
 func (s *Site) Handle(answer func(http.ResponseWriter, *Request) error) http.Handler {
+	return s.HandleFor(s.Authorize, answer)
+}
+
+// HandleFor answers requests that authorize accepts. It sets the team.
+func (s *Site) HandleFor(authorize func(*Request) error, answer func(http.ResponseWriter, *Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, httpRequest *http.Request) {
 		r := &Request{Request: httpRequest}
 		err := s.identify(r)
@@ -116,7 +121,7 @@ func (s *Site) Handle(answer func(http.ResponseWriter, *Request) error) http.Han
 			err = nil // a reader who cannot be recognized may sign out, and in again
 		}
 		if err == nil {
-			err = s.Authorize(r)
+			err = authorize(r)
 		}
 		if err == nil && r.Method == http.MethodPost {
 			err = s.parseForm(w, r) // before the limits, because it may be slow

@@ -36,6 +36,18 @@ func BadRequest(text string) error {
 	return &Problem{Status: http.StatusBadRequest, Title: "That did not work", Text: text}
 }
 
+// OnlyRead is the answer to an action of people who may only read.
+func OnlyRead() error {
+	return &Problem{Status: http.StatusForbidden, Title: "You can only read here",
+		Text: "An API key only reads unless the Team sets keysMayAct, and a group unless the operator of this service lets it act. Nothing " +
+			"was changed."}
+}
+
+// Unchanged is the answer to an action that is not possible, with a sentence why.
+func Unchanged(why string) error {
+	return &Problem{Status: http.StatusConflict, Title: "Nothing was changed", Text: why}
+}
+
 // Overloaded is the answer if the limits are reached.
 func Overloaded() error {
 	return &Problem{Status: http.StatusServiceUnavailable, Title: "Too many people at once", Text: busy}
