@@ -7,12 +7,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 
-peer() { # name -> module, version, sum, package, tags
+peer() { # name -> module, version, sum, package
   case $1 in
     cosign) echo github.com/sigstore/cosign/v3 v3.1.3 h1:001JQRI/PJ/5T+g/kJ1KTvKFbb322+fomc+pHDZ/6sg= ./cmd/cosign ;;
     kyverno) echo github.com/kyverno/kyverno v1.19.1 h1:/MkgFii3/VlQfKR1JpC9tVwNNVNQTt2S4U6qCsafsTU= ./cmd/cli/kubectl-kyverno ;;
     opa) echo github.com/open-policy-agent/opa v1.22.4 h1:/sKtqt7GVSvXQn1sML2PSzl8tD/mTHF2pzQC3x1CV8k= . ;;
-    rollouts-controller) echo github.com/argoproj/argo-rollouts v1.10.1 h1:6oyVPGiHHxu3ixkT6mngemh88HLPDoTX1IwO6KNR1Y4= ./cmd/rollouts-controller ;;
+    rollouts-controller)
+      echo github.com/argoproj/argo-rollouts v1.10.1 h1:6oyVPGiHHxu3ixkT6mngemh88HLPDoTX1IwO6KNR1Y4= ./cmd/rollouts-controller ;;
     *) echo "peers: there is no peer $1" >&2; exit 2 ;;
   esac
 }
