@@ -91,7 +91,7 @@ func TestArgoRollouts(t *testing.T) {
 		t.Error("the gate fails before the other template has asked twice, and the AnalysisRun does not say why")
 	}
 	gate.BackoffLimit = new(int32(0)) // it asks, and repeats no run
-	checkAnalysisJob(t, gate, "/postflight gate --wait --timeout=55m --sha=$(COMMIT) --environment=$(ENVIRONMENT) --repository=$(REPOSITORY) "+
+	checkAnalysisJob(t, gate, "/postflight gate --wait --timeout=55m --no-detect --sha=$(COMMIT) --environment=$(ENVIRONMENT) --repository=$(REPOSITORY) "+
 		"--service=$(SERVICE)")
 	verdict := templates["postflight-verdict"].Spec.Metrics[0]
 	wait, err := time.ParseDuration(verdict.Interval)

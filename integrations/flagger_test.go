@@ -196,7 +196,7 @@ func TestFlaggerVerdict(t *testing.T) {
 			}
 			want := ""
 			if tc.asked != "" {
-				want = "gate --sha=" + tc.asked + " --environment=staging\n"
+				want = "gate --no-detect --sha=" + tc.asked + " --environment=staging\n"
 			}
 			if called, _ := os.ReadFile(dir + "/called"); string(called) != want {
 				t.Errorf("postflight %q, want %q", called, want)

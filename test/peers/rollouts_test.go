@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/freeport"
 	"github.com/postflight-dev/postflight/test/poll"
@@ -29,8 +32,8 @@ import (
 )
 
 const (
-	aKey   = "pf_key"
-	commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+	aKey   = apitest.GoodKey
+	commit = apitest.SHA
 	failed = `{"state": "failed", "passed": false, "sentence": "staging has not passed 9fceb02: e2e failed.", "requirements": [
 		{"trigger": "e2e", "state": "failed", "newFailures": ["cart > keeps items", "pay"]}, {"trigger": "smoke", "state": "passed"}]}`
 	passed  = `{"state": "passed", "passed": true, "sentence": "staging passed 9fceb02.", "requirements": [{"trigger": "e2e"}]}`
@@ -92,6 +95,36 @@ func TestAnalysisOfAVerdict(t *testing.T) {
 				t.Error("nothing has asked for the verdict")
 			}
 		})
+	}
+}
+
+// TestAnalysisOfARun: what the API says of a run that failed is in the message, and what it says of one that passed is a success.
+func TestAnalysisOfARun(t *testing.T) {
+	tier.All(t, "the gate builds no controller of Argo Rollouts")
+	w := newRollouts(t)
+	h := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(apitest.Trigger("e2e"))})
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	end := func(c metav1.Condition, results v1alpha1.TestResults) {
+		t.Helper()
+		run := h.Notify(apitest.WithSHA, apitest.Query("rerun=true")).Results[0].RunID()
+		h.Clock.Time = h.Clock.Time.Add(time.Minute)
+		h.Become(run, func(s *v1alpha1.Suite) {
+			s.Status.Conditions, s.Status.CompletionTime, s.Status.Results = []metav1.Condition{c}, new(metav1.NewTime(h.Clock.Now())), &results
+		})
+	}
+	end(v1alpha1.Passed(""), v1alpha1.TestResults{Tests: 1, Passed: 1})
+	templates := []string{"postflight-verdict", "postflight-gate"}
+	if status := w.analyze(t, server.URL, templates, batchv1.JobComplete); status["phase"] != "Successful" {
+		t.Errorf("passed: %v", status)
+	}
+	end(v1alpha1.Failed("Tests failed."), v1alpha1.TestResults{
+		Tests: 1, Failed: 1, NewFailures: 1, Failures: []v1alpha1.TestFailure{{Name: "cart > keeps items", History: v1alpha1.FailureNew}},
+	})
+	status := w.analyze(t, server.URL, templates, "")
+	message, _ := status["message"].(string)
+	if status["phase"] != "Error" || !strings.Contains(message, "Postflight: ") || !strings.Contains(message, "\nNew failure: cart > keeps items") {
+		t.Errorf("failed: %v", status)
 	}
 }
 
