@@ -105,18 +105,21 @@ func TestArgoRollouts(t *testing.T) {
 
 // TestArgoRolloutsSteps: the steps that the page and the comments show give the templates what these demand.
 func TestArgoRolloutsSteps(t *testing.T) {
-	page := string(read(t, "../docs/argo-rollouts.md"))
 	steps := 0
-	for _, example := range strings.Split(page, "         - analysis:\n")[1:] {
-		block, _, _ := strings.Cut("analysis:\n"+example, "\n   ```")
-		steps++
-		checkAnalysisStep(t, "docs/argo-rollouts.md", strings.ReplaceAll(block, "\n           ", "\n"))
-	}
-	for _, file := range []string{analysisFile, verdictFile} {
-		block := between(t, string(read(t, file)), "#   - analysis:\n", "\napiVersion")
-		block, _, _ = strings.Cut(block, "\n#\n")
-		steps++
-		checkAnalysisStep(t, file, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(block, "#   - "), "\napiVersion"), "\n#     ", "\n"))
+	for _, file := range []string{"../docs/argo-rollouts.md", analysisFile, verdictFile} {
+		for _, rest := range strings.Split(string(read(t, file)), "- analysis:\n")[1:] {
+			rest = strings.ReplaceAll("\n"+rest, "\n#", "\n ")[1:]
+			indent := rest[:len(rest)-len(strings.TrimLeft(rest, " "))]
+			step := "analysis:\n"
+			for line := range strings.Lines(rest) {
+				if !strings.HasPrefix(line, indent) {
+					break
+				}
+				step += "  " + strings.TrimPrefix(line, indent)
+			}
+			steps++
+			checkAnalysisStep(t, file, step)
+		}
 	}
 	if steps != 4 {
 		t.Errorf("%d steps were found, want 4", steps)
