@@ -56,6 +56,10 @@ assets: $(DEV) ## Build the control plane and the object store, which tests need
 .PHONY: helm
 helm: $(BIN)/helm ## Build helm, to install the chart and to test it
 
+.PHONY: peers
+peers: ## Build programs of other projects that test/peers runs (a quarter of an hour the first time)
+	@hack/peers.sh rollouts-controller cosign opa kyverno
+
 .PHONY: image
 image: $(DEV) ## Build the images (no registry, no Docker) and load them into the node
 	@$(DEV) image

@@ -13,6 +13,8 @@ need python3 python3
 need chromium chromium
 [ -e /usr/lib/x86_64-linux-gnu/libseccomp.so.2 ] || [ -e /usr/lib/aarch64-linux-gnu/libseccomp.so.2 ] || missing+=(libseccomp2)
 if [ "${1:-}" = all ]; then
+  # A recipe of integrations/policies.
+  need jq jq
   # Ceph's S3 gateway, the second store that signed URLs are tested on.
   need radosgw radosgw
   need ceph-mon ceph-mon

@@ -7,7 +7,7 @@ mkdir -p .test
 rm -f .test/all-*.json
 status=0
 parts=("$@")
-[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart pages pods replicas)
+[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart peers pages pods replicas)
 
 build() { make "$@" || { status=1; return 1; }; }
 
@@ -19,7 +19,7 @@ run() { # part, folder of the module, packages
 # Everything that no other part has.
 packages() {
   local all
-  mapfile -t all < <(go list ./... | grep -vE '/(internal/server/pages|test/(e2e|replicas|chart|monitoring))$')
+  mapfile -t all < <(go list ./... | grep -vE '/(internal/server/pages|test/(e2e|replicas|chart|monitoring|peers))$')
   [ ${#all[@]} -gt 0 ] || status=1
   run packages . "${all[@]}"
 }
@@ -39,6 +39,7 @@ for part in "${parts[@]}"; do
     sigstore) run sigstore test/sigstore ./... ;;
     monitoring) build assets bin/prometheus bin/promtool && run monitoring . ./test/monitoring ;;
     chart) build assets bin/helm && run chart . ./test/chart ;;
+    peers) build assets peers && run peers . ./test/peers ;;
     # Pods change the network of this machine, for which Chromium breaks off what it loads, so these are not run at once.
     pages) build assets && run pages . ./internal/server/pages ;;
     pods) build assets bin/dev && run pods . ./test/e2e ;;

@@ -12,8 +12,9 @@ import (
 )
 
 type analysisArgument struct {
-	Name  string
-	Value *string
+	Name      string
+	Value     *string
+	ValueFrom *struct{ SecretKeyRef *struct{ Name, Key string } }
 }
 
 type analysisTemplate struct {
@@ -27,18 +28,23 @@ type analysisTemplate struct {
 			SuccessCondition, FailureCondition string
 			Provider                           struct {
 				Job struct{ Spec batchv1.JobSpec }
+				Web struct{ URL string }
 			}
 		}
 	}
 }
 
-const analysisFile = "argo-rollouts/analysis.yaml"
+const (
+	analysisFile = "argo-rollouts/analysis.yaml"
+	verdictFile  = "argo-rollouts/verdict.yaml"
+)
 
-// analysisTemplates are the templates of the file by name, with the default of url in its place.
+// analysisTemplates are the templates of both files by name, with the default of url in its place.
 func analysisTemplates(t *testing.T) map[string]analysisTemplate {
 	t.Helper()
 	templates := map[string]analysisTemplate{}
-	for document := range bytes.SplitSeq(read(t, analysisFile), []byte("\n---\n")) {
+	both := slices.Concat(read(t, analysisFile), []byte("\n---\n"), read(t, verdictFile))
+	for document := range bytes.SplitSeq(both, []byte("\n---\n")) {
 		var template analysisTemplate
 		if err := yaml.Unmarshal(document, &template); err != nil {
 			t.Fatal(err)
@@ -67,8 +73,8 @@ func analysisTemplates(t *testing.T) map[string]analysisTemplate {
 // another that lists runs finds those that the commit had elsewhere.
 func TestArgoRollouts(t *testing.T) {
 	templates := analysisTemplates(t)
-	if len(templates) != 2 {
-		t.Fatalf("%d templates, want 2", len(templates))
+	if len(templates) != 4 {
+		t.Fatalf("%d templates, want 4", len(templates))
 	}
 	for name, template := range templates {
 		if template.APIVersion != "argoproj.io/v1alpha1" || template.Kind != "AnalysisTemplate" || len(template.Spec.Metrics) != 1 {
@@ -80,30 +86,80 @@ func TestArgoRollouts(t *testing.T) {
 	}
 	checkAnalysisJob(t, templates["postflight"].Spec.Metrics[0].Provider.Job.Spec, "/postflight notify --wait --no-detect --timeout=55m")
 	checkAnalysisJob(t, templates["postflight-run"].Spec.Metrics[0].Provider.Job.Spec, "/postflight wait --timeout=55m -- $(RUN)")
-	page := string(read(t, "../docs/argo-rollouts.md"))
-	example := "metadata:\n" + strings.TrimSuffix(between(t, page, "     labels: {sha:", "   ```"), "   ")
-	var rollout struct {
-		Spec struct {
-			Strategy struct {
-				Canary struct {
-					Steps []struct {
-						Analysis struct {
-							Templates []struct{ TemplateName string }
-							Args      []analysisArgument
-						}
-					}
+	gate := templates["postflight-gate"].Spec.Metrics[0].Provider.Job.Spec
+	if *gate.BackoffLimit == 0 {
+		t.Error("the gate fails before the other template has asked twice, and the AnalysisRun does not say why")
+	}
+	gate.BackoffLimit = new(int32(0)) // it asks, and repeats no run
+	checkAnalysisJob(t, gate, "/postflight gate --wait --timeout=55m --no-detect --sha=$(COMMIT) --environment=$(ENVIRONMENT) --repository=$(REPOSITORY) "+
+		"--service=$(SERVICE)")
+	verdict := templates["postflight-verdict"].Spec.Metrics[0]
+	wait, err := time.ParseDuration(verdict.Interval)
+	if err != nil || wait*time.Duration(verdict.Count) != timeoutIn(t, strings.Join(gate.Template.Spec.Containers[0].Command, " ")) {
+		t.Errorf("%v: the two templates wait differently: %d times %s", err, verdict.Count, wait)
+	}
+	if !strings.Contains(verdict.Provider.Web.URL, "/api/v0/verdict?") {
+		t.Errorf("%s is not the verdict", verdict.Provider.Web.URL)
+	}
+}
+
+// TestArgoRolloutsSteps: the steps that the page and the comments show give the templates what these demand.
+func TestArgoRolloutsSteps(t *testing.T) {
+	steps := 0
+	for _, file := range []string{"../docs/argo-rollouts.md", analysisFile, verdictFile} {
+		for _, rest := range strings.Split(string(read(t, file)), "- analysis:\n")[1:] {
+			rest = strings.ReplaceAll("\n"+rest, "\n#", "\n ")[1:]
+			indent := rest[:len(rest)-len(strings.TrimLeft(rest, " "))]
+			step := "analysis:\n"
+			for line := range strings.Lines(rest) {
+				if !strings.HasPrefix(line, indent) {
+					break
 				}
+				step += "  " + strings.TrimPrefix(line, indent)
+			}
+			steps++
+			checkAnalysisStep(t, file, step)
+		}
+	}
+	if steps != 4 {
+		t.Errorf("%d steps were found, want 4", steps)
+	}
+}
+
+func checkAnalysisStep(t *testing.T, path, step string) {
+	t.Helper()
+	var shown struct {
+		Analysis struct {
+			Templates []struct{ TemplateName string }
+			Args      []analysisArgument
+		}
+	}
+	if err := yaml.Unmarshal([]byte(step), &shown); err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, step)
+	}
+	checkArguments(t, path, shown.Analysis.Args, together(t, path, shown.Analysis.Templates))
+}
+
+// together is what Argo Rollouts makes of several templates: the arguments of all.
+func together(t *testing.T, path string, used []struct{ TemplateName string }) (all analysisTemplate) {
+	t.Helper()
+	templates := analysisTemplates(t)
+	for _, u := range used {
+		template, found := templates[u.TemplateName]
+		if !found {
+			t.Errorf("%s: there is no template %s", path, u.TemplateName)
+		}
+		all.Metadata.Name += u.TemplateName + " "
+		for _, a := range template.Spec.Args {
+			if !slices.ContainsFunc(all.Spec.Args, func(other analysisArgument) bool { return other.Name == a.Name }) {
+				all.Spec.Args = append(all.Spec.Args, a)
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(example, "\n   ", "\n")), &rollout); err != nil {
-		t.Fatal(err)
+	if len(used) == 0 {
+		t.Errorf("%s: no template", path)
 	}
-	for _, step := range rollout.Spec.Strategy.Canary.Steps {
-		for _, used := range step.Analysis.Templates {
-			checkArguments(t, "docs/argo-rollouts.md", step.Analysis.Args, templates[used.TemplateName])
-		}
-	}
+	return all
 }
 
 // checkAnalysisJob: the Job waits for runs, and less long than its pod may run, so that it says why it ended.
@@ -128,7 +184,7 @@ func checkArguments(t *testing.T, path string, args []analysisArgument, template
 		given = append(given, a.Name)
 	}
 	for _, a := range template.Spec.Args {
-		if a.Value == nil && !slices.Contains(given, a.Name) {
+		if a.Value == nil && a.ValueFrom == nil && !slices.Contains(given, a.Name) {
 			t.Errorf("%s: the template demands %s", path, a.Name)
 		}
 		given = slices.DeleteFunc(given, func(name string) bool { return name == a.Name })

@@ -153,3 +153,57 @@ func TestFlaggerScript(t *testing.T) {
 		})
 	}
 }
+
+// TestFlaggerVerdict runs the command of the webhook that asks, and starts no run.
+func TestFlaggerVerdict(t *testing.T) {
+	const commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+	var script corev1.ConfigMap
+	decodeOne(t, "flagger/tester.yaml", "ConfigMap", &script)
+	var shown struct{ Webhooks []flaggerWebhook }
+	block, _, _ := strings.Cut(between(t, string(read(t, "../docs/flagger.md")), "webhooks:\n  - name: postflight-verdict", "```"), "\n```")
+	if err := yaml.Unmarshal([]byte(strings.TrimSuffix(block, "```")), &shown); err != nil || len(shown.Webhooks) != 1 {
+		t.Fatalf("%v: %s", err, block)
+	}
+	webhook := shown.Webhooks[0]
+	if webhook.Type != "confirm-rollout" || webhook.Metadata["type"] != "bash" {
+		t.Errorf("%+v: confirm-rollout waits, and only bash tells the outcome", webhook)
+	}
+	for name, tc := range map[string]struct {
+		image, later, postflight string
+		code                     int
+		asked                    string
+	}{
+		"passed":                       {image: "shop:" + commit, postflight: "0", asked: commit},
+		"failed":                       {image: "shop:" + commit, postflight: "1", code: 1, asked: commit},
+		"it still runs":                {image: "shop:" + commit, postflight: "2", code: 2, asked: commit},
+		"a tag that a shell would run": {image: "shop:$(touch x)`touch y`", postflight: "0", asked: "$(touch x)`touch y`"},
+		"another image by now":         {image: "shop:" + commit, later: "shop:0123", postflight: "0", code: 2, asked: commit},
+		"kubectl may not read":         {code: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "verdict.sh"), script.Data["verdict.sh"], 0o644)
+			write(t, filepath.Join(dir, "kubectl"), kubectlStub, 0o755)
+			write(t, filepath.Join(dir, "postflight"), "#!/bin/sh\necho \"$*\" > \"$CALLED\"\nexit \"$CODE\"\n", 0o755)
+			run := exec.Command("bash", "-c", strings.ReplaceAll(webhook.Metadata["cmd"], "/postflight/", dir+"/"))
+			run.Dir = dir
+			run.Env = []string{
+				"PATH=" + dir + ":" + os.Getenv("PATH"), "CALLED=" + dir + "/called", "IMAGE=" + tc.image, "LATER=" + tc.later, "CODE=" + tc.postflight,
+			}
+			out, _ := run.CombinedOutput()
+			if got := run.ProcessState.ExitCode(); got != tc.code {
+				t.Errorf("exit code %d, want %d: %s", got, tc.code, out)
+			}
+			want := ""
+			if tc.asked != "" {
+				want = "gate --no-detect --sha=" + tc.asked + " --environment=staging\n"
+			}
+			if called, _ := os.ReadFile(dir + "/called"); string(called) != want {
+				t.Errorf("postflight %q, want %q", called, want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
+				t.Error("the tag became a command")
+			}
+		})
+	}
+}

@@ -23,7 +23,7 @@ func TestRecipesOnAPIServer(t *testing.T) {
 	s := apiserver.Alone(t)
 	applyCRDs(t, s, deliveryCRDs)
 	for _, file := range []string{
-		"argo-rollouts/analysis.yaml", "flagger/canary.yaml", "flagger/tester.yaml", "kargo/stage.yaml",
+		"argo-rollouts/analysis.yaml", "argo-rollouts/verdict.yaml", "flagger/canary.yaml", "flagger/tester.yaml", "kargo/stage.yaml", "kargo/production.yaml",
 	} {
 		out, err := dryRun(t, s, path(t, "integrations", filepath.FromSlash(file)))
 		if err != nil || strings.Contains(strings.ToLower(out), "warning") {

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds programs of other projects into bin/peers, for test/peers: each as the main module that its project builds, because its go.mod
+# replaces modules, which Go ignores in a dependency. The sum is that of the module, whose go.sum holds those of what it needs.
+#
+#   hack/peers.sh cosign kyverno
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+
+peer() { # name -> module, version, sum, package
+  case $1 in
+    cosign) echo github.com/sigstore/cosign/v3 v3.1.3 h1:001JQRI/PJ/5T+g/kJ1KTvKFbb322+fomc+pHDZ/6sg= ./cmd/cosign ;;
+    kyverno) echo github.com/kyverno/kyverno v1.19.1 h1:/MkgFii3/VlQfKR1JpC9tVwNNVNQTt2S4U6qCsafsTU= ./cmd/cli/kubectl-kyverno ;;
+    opa) echo github.com/open-policy-agent/opa v1.22.4 h1:/sKtqt7GVSvXQn1sML2PSzl8tD/mTHF2pzQC3x1CV8k= . ;;
+    rollouts-controller)
+      echo github.com/argoproj/argo-rollouts v1.10.1 h1:6oyVPGiHHxu3ixkT6mngemh88HLPDoTX1IwO6KNR1Y4= ./cmd/rollouts-controller ;;
+    *) echo "peers: there is no peer $1" >&2; exit 2 ;;
+  esac
+}
+
+mkdir -p bin/peers
+for name in "$@"; do
+  read -r module version sum package <<<"$(peer "$name")"
+  stamp=bin/peers/.$name
+  [ "$(cat "$stamp" 2>/dev/null)" != "$version" ] || continue
+  echo "==> building $name $version (minutes the first time)"
+  downloaded=$(cd / && GOFLAGS='' go mod download -json "$module@$version")
+  field() { sed -n 's/^\t"'"$1"'": "\(.*\)",\{0,1\}$/\1/p' <<<"$downloaded"; }
+  [ "$(field Sum)" = "$sum" ] || { echo "peers: the sum of $module is $(field Sum), not $sum" >&2; exit 1; }
+  scratch=$(mktemp -d)
+  trap '[ ! -d "$scratch" ] || { chmod -R u+w "$scratch" && rm -rf "$scratch"; }' EXIT
+  cp -r "$(field Dir)/." "$scratch"
+  chmod -R u+w "$scratch"
+  (cd "$scratch" && GOWORK=off go build -ldflags='-s -w' -o "$root/bin/peers/$name" "$package")
+  [ ! -d "$scratch/manifests/crds" ] || { mkdir -p bin/peers/crds && cp "$scratch"/manifests/crds/*.yaml bin/peers/crds/; }
+  chmod -R u+w "$scratch" && rm -rf "$scratch"
+  echo "$version" >"$stamp"
+done
