@@ -249,7 +249,7 @@ type server struct {
 func (s server) Runs(_ context.Context, f client.RunFilter) iter.Seq2[client.Run, error] {
 	return func(yield func(client.Run, error) bool) {
 		for _, r := range s.runs {
-			if f.SHA != sha || !yield(client.Run(r), nil) {
+			if f.SHA != sha || !yield(r, nil) {
 				return
 			}
 		}

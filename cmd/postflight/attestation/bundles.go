@@ -84,7 +84,8 @@ func (o *VerifyOptions) ofImage(ctx context.Context, keys bundle.Keys) (all []at
 	return all, nil
 }
 
-// ofServer returns the verdicts of a commit. A failed run that is not signed, or not yet, must not leave an older pass as the newest verdict.
+// ofServer returns the verdicts of a commit. A failed run that is not signed, or not yet, must not leave an older pass as the newest
+// verdict.
 func (o *VerifyOptions) ofServer(ctx context.Context, keys bundle.Keys) (all []attestation.Statement, err error) {
 	type place struct{ trigger, environment, service string }
 	newer, asked := map[place]bool{}, 0
