@@ -168,8 +168,12 @@ func TestWhichTokenIsSent(t *testing.T) {
 		do   func(context.Context, *client.Client) error
 		want []string
 	}{
-		"run":       {func(ctx context.Context, c *client.Client) error { _, err := c.Run(ctx, "smoke-1"); return err }, []string{"pfw_"}},
-		"results":   {func(ctx context.Context, c *client.Client) error { _, err := c.Results(ctx, "smoke-1"); return err }, []string{"pfw_"}},
+		"run":     {func(ctx context.Context, c *client.Client) error { _, err := c.Run(ctx, "smoke-1"); return err }, []string{"pfw_"}},
+		"results": {func(ctx context.Context, c *client.Client) error { _, err := c.Results(ctx, "smoke-1"); return err }, []string{"pfw_"}},
+		"attestation": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.Attestation(ctx, "smoke-1")
+			return err
+		}, []string{"pfw_"}},
 		"artifacts": {func(ctx context.Context, c *client.Client) error { return last(c.Artifacts(ctx, "smoke-1", "")) }, []string{"token-1"}},
 		"log": {func(ctx context.Context, c *client.Client) error {
 			_, err := c.Logs(ctx, "smoke-1", client.LogOptions{})

@@ -6,12 +6,15 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
+	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
 func keyFile(t *testing.T) string {
@@ -59,5 +62,27 @@ func TestAttestationOptions(t *testing.T) {
 				t.Errorf("it signs: %t", signs)
 			}
 		})
+	}
+}
+
+// TestPublicKeysAreServed: anyone gets them, also below the path of the public URL.
+func TestPublicKeysAreServed(t *testing.T) {
+	o := attestationOptions{keyFiles: []string{keyFile(t)}}
+	if err := o.validate(storeOptions{Options: objectstore.Options{Bucket: "b", Endpoint: "https://s3.example.com"}}); err != nil {
+		t.Fatal(err)
+	}
+	m := startManager(t, apiserver.Kubeconfig(t, apiserver.Alone(t).Config), 0, answers, func(all *options) {
+		all.attestation, all.publicURL = o, "https://ci.example.com/postflight"
+	})
+	for _, path := range []string{"", "/postflight"} {
+		resp, err := http.Get(m.url + path + "/.well-known/postflight/attestation-keys.pem")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || string(got) != string(o.keys.PublicPEM()) {
+			t.Errorf("%q: %s %s, %v", path, resp.Status, got, err)
+		}
 	}
 }

@@ -62,6 +62,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}},
 	}
 	o.tls, _ = certificateFiles(t, t.TempDir())
+	if o.attestation.keyFiles = []string{keyFile(t)}; o.attestation.validate(o.store) != nil {
+		t.Fatal("the key cannot be used")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // everything is registered before the manager starts
 	if err := runIn(ctx, o, surroundings{clock: newWrongClock(0), metrics: r}); err != nil {

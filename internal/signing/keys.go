@@ -34,7 +34,8 @@ func Load(files []string) (*Keys, error) {
 		return nil, nil
 	}
 	if len(files) > maxKeys {
-		return nil, fmt.Errorf("%d files: at most %d keys are used. Leave out those whose signatures nothing verifies any more", len(files), maxKeys)
+		return nil, fmt.Errorf("%d files: at most %d keys are used. Leave out those whose signatures nothing verifies any more", len(files),
+			maxKeys)
 	}
 	k := &Keys{files: slices.Clone(files)}
 	_, err := k.reload()

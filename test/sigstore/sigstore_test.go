@@ -79,12 +79,17 @@ func write(t *testing.T, content []byte) (file string) {
 	return file
 }
 
-// verdict is the bundle of a run that passed.
+// verdict is the bundle of a run that passed with the artifact.
 func (s signer) verdict(t *testing.T) []byte {
+	t.Helper()
+	return s.verdictOf(t, digestOf(artifact))
+}
+
+func (s signer) verdictOf(t *testing.T, image string) []byte {
 	t.Helper()
 	at := metav1.NewTime(time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC))
 	version := &v1alpha1.WorkloadVersion{UID: "1", SHA: commit, RolledOut: true,
-		Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:" + digestOf(artifact)}}}
+		Digests: []v1alpha1.ImageDigest{{Container: "app", Digest: "sha256:" + image}}}
 	payload, err := attestation.New("acme", &v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "smoke-1", CreationTimestamp: at},
 		Spec: v1alpha1.SuiteSpec{Trigger: v1alpha1.TriggerReference{Name: "smoke"}, Environment: "staging",
@@ -153,12 +158,18 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestCosign runs the command of docs/attestations.md.
-func TestCosign(t *testing.T) {
-	cosign := filepath.Join(t.TempDir(), "cosign")
-	if out, err := exec.Command("go", "build", "-o", cosign, "github.com/sigstore/cosign/v3/cmd/cosign").CombinedOutput(); err != nil {
+func buildCosign(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "cosign")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/sigstore/cosign/v3/cmd/cosign").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return program
+}
+
+// TestCosign runs the command of docs/attestations.md.
+func TestCosign(t *testing.T) {
+	cosign := buildCosign(t)
 	run := func(key, bundle string, more ...string) (string, error) {
 		args := append([]string{"verify-blob-attestation", "--key", key, "--bundle", bundle, "--insecure-ignore-tlog",
 			"--type", attestation.PredicateType}, more...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
 	"github.com/postflight-dev/postflight/internal/core/record/attestation"
 	"github.com/postflight-dev/postflight/internal/signing/bundle"
+	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
 // AttestOptions are those of attest.
@@ -34,7 +36,7 @@ func NewAttest() *cobra.Command {
 		Short: "Get the signed verdict of a run, and put it beside an image",
 		Long: `Gets the signed verdict of a run: an in-toto Statement with the test result, in a Sigstore bundle, which "postflight verify"
 and cosign verify. The server signs runs that end as Passed, Failed or TimedOut, seconds after their end, if its operator has
-configured a key.
+configured a key. attest waits for that, up to two minutes.
 
 --push puts the bundle beside an image, as an OCI referrer, with the credentials that "docker login" stored. The image must have been
 under test: its digest is a subject of the verdict.
@@ -69,7 +71,7 @@ func (o *AttestOptions) Run(ctx context.Context, id string) error {
 			return fmt.Errorf("--push %q: name the registry and the repository, too", o.Push)
 		}
 	}
-	content, err := o.Source.Attestation(ctx, id)
+	content, err := o.signed(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -103,6 +105,27 @@ func (o *AttestOptions) Run(ctx context.Context, id string) error {
 	}
 	return nil
 }
+
+// signingPatience is how long a run that has ended may take to be archived. Mostly it takes seconds.
+const signingPatience = 2 * time.Minute
+
+// signed waits for the signature of a run that has just ended, as in a pipeline that waited for it.
+func (o *AttestOptions) signed(ctx context.Context, id string) (bundle []byte, err error) {
+	err = transfer.Retry{
+		Min: time.Second, Max: 5 * time.Second, Within: signingPatience,
+		Retryable: func(err error) (bool, time.Duration) { return cli.FailureCode(err) == pendingCode, 0 },
+	}.Do(ctx, func() (err error) {
+		bundle, err = o.Source.Attestation(ctx, id)
+		return err
+	})
+	return bundle, err
+}
+
+// The codes of the server.
+const (
+	missingCode = "attestation_not_found"
+	pendingCode = "attestation_pending"
+)
 
 // maxShown bounds the images that an error names.
 const maxShown = 10

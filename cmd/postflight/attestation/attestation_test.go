@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -249,7 +250,7 @@ type server struct {
 func (s server) Runs(_ context.Context, f client.RunFilter) iter.Seq2[client.Run, error] {
 	return func(yield func(client.Run, error) bool) {
 		for _, r := range s.runs {
-			if f.SHA != sha || !yield(client.Run(r), nil) {
+			if f.SHA != sha || !yield(r, nil) {
 				return
 			}
 		}
@@ -392,6 +393,40 @@ func pushRaw(t *testing.T, repository, image string, bundle []byte) {
 		oras.PackManifestOptions{Subject: &subject, Layers: []ocispec.Descriptor{layer}})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// archiving answers that a run is not signed yet, some times.
+type archiving struct {
+	left  int
+	asked *int
+}
+
+func (a archiving) Attestation(context.Context, string) ([]byte, error) {
+	if *a.asked++; *a.asked <= a.left {
+		return nil, &client.Error{Problem: &client.Problem{FailureCode: "attestation_pending", FailureMessage: "It is being archived."}}
+	}
+	return []byte("{}"), nil
+}
+
+// TestAttestWaits: a pipeline that waited for a run asks before it is archived.
+func TestAttestWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pending int
+		says    string
+	}{"soon": {3, "the server sent no signed verdict"}, "never": {1 << 20, "It is being archived."}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := clitest.Console()
+				asked := 0
+				o := &AttestOptions{Server: access.Server{Output: cli.Output{Console: c}}, Source: archiving{tc.pending, &asked}}
+				began := time.Now()
+				clitest.Fails(t, name, o.Run(t.Context(), "run"), tc.says)
+				if waited := time.Since(began); asked < 4 || waited > 3*time.Minute {
+					t.Errorf("asked %d times in %s", asked, waited)
+				}
+			})
+		})
 	}
 }
 

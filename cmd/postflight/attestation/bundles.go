@@ -83,7 +83,13 @@ func (o *VerifyOptions) ofImage(ctx context.Context, keys bundle.Keys) (all []at
 	return all, nil
 }
 
-// ofServer returns the verdicts of a commit. A failed run that is not signed, or not yet, must not leave an older pass as the newest verdict.
+func unsigned(err error) bool {
+	code := cli.FailureCode(err)
+	return code == missingCode || code == pendingCode
+}
+
+// ofServer returns the verdicts of a commit. A failed run that is not signed, or not yet, must not leave an older pass as the newest
+// verdict.
 func (o *VerifyOptions) ofServer(ctx context.Context, keys bundle.Keys) (all []attestation.Statement, err error) {
 	type place struct{ trigger, environment, service string }
 	newer, asked := map[place]bool{}, 0
@@ -100,9 +106,9 @@ func (o *VerifyOptions) ofServer(ctx context.Context, keys bundle.Keys) (all []a
 		at := place{r.Trigger, r.Environment, r.Service}
 		content, err := o.Signed.Attestation(ctx, r.ID)
 		switch {
-		case cli.FailureCode(err) == "attestation_not_found" && !state.Of(r.State).Green && !newer[at]:
+		case unsigned(err) && !state.Of(r.State).Green && !newer[at]:
 			return nil, cli.Exitf(cli.ExitFailed, "refused: the run %s ended as %s, and is not signed: %w", r.ID, r.State, err)
-		case cli.FailureCode(err) == "attestation_not_found":
+		case unsigned(err):
 			o.Console.Note("The run %s is left out: %v", r.ID, err)
 			continue
 		case err != nil:

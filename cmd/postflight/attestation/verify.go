@@ -173,7 +173,8 @@ func (o *VerifyOptions) subject() error {
 
 func (o *VerifyOptions) keys() (all bundle.Keys, err error) {
 	if len(o.Keys) == 0 {
-		return nil, errors.New("name the public keys of the server with --key; /.well-known/postflight/attestation-keys.pem of the server has them")
+		return nil, errors.New("name the public keys of the server with --key. " +
+			"They are at /.well-known/postflight/attestation-keys.pem of the server")
 	}
 	for _, file := range o.Keys {
 		text, err := read(file, o.Stdin, maxKeyFile)

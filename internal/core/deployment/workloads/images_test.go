@@ -46,6 +46,8 @@ func TestImages(t *testing.T) {
 				w.Start, w.End = web.Start.DeepCopy(), web.End.DeepCopy()
 				w.Start.RolledOut, w.End.RolledOut = false, false
 			})}}, deployed, nil},
+		"digests unknown at the end": {"the pods could not be read", &v1alpha1.UnderTest{Workloads: []v1alpha1.TestedWorkload{
+			edit(web, func(w *v1alpha1.TestedWorkload) { w.End = web.End.DeepCopy(); w.End.Digests = nil })}}, deployed, nil},
 		"digests unknown": {"at the start", &v1alpha1.UnderTest{Workloads: []v1alpha1.TestedWorkload{
 			edit(web, func(w *v1alpha1.TestedWorkload) { w.Start = web.Start.DeepCopy(); w.Start.Digests = nil })}}, deployed, nil},
 	} {

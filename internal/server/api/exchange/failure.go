@@ -38,6 +38,7 @@ var failures = map[string]struct {
 	"environment_not_found":   {http.StatusNotFound, "Environment not found"},
 	"test_not_found":          {http.StatusNotFound, "Test not found"},
 	"attestation_not_found":   {http.StatusNotFound, "No signed verdict"},
+	"attestation_pending":     {http.StatusNotFound, "The verdict is not signed yet"},
 	"run_finished":            {http.StatusConflict, "The run has ended"},
 	"run_unfinished":          {http.StatusConflict, "The run has not ended"},
 	"refused":                 {http.StatusConflict, "The request was refused"},

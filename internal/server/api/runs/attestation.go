@@ -22,7 +22,11 @@ func (a *API) GetAttestation(w http.ResponseWriter, r *exchange.Request) error {
 		return lookupFailure(err)
 	}
 	r.AddToAudit("suite", run.ID.ID, "state", run.Suite.State())
-	if missing != "" {
+	switch missing {
+	case "":
+	case attestation.NotYet:
+		return &exchange.Failure{Code: "attestation_pending", Message: missing}
+	default:
 		return &exchange.Failure{Code: "attestation_not_found", Message: missing}
 	}
 	w.Header().Set("Content-Type", attestation.BundleType)

@@ -65,6 +65,9 @@ func TestAttestation(t *testing.T) {
 			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) {
 				t.Errorf("%d: %s, want %d: %s", w.Code, w.Body, tc.status, tc.says)
 			}
+			if pending := strings.Contains(w.Body.String(), "attestation_pending"); pending != (name == "being archived") {
+				t.Errorf("clients ask again: %t: %s", pending, w.Body)
+			}
 			if w.Code == 200 && w.Header().Get("Content-Type") != "application/vnd.dev.sigstore.bundle.v0.3+json" {
 				t.Errorf("%v", w.Header())
 			}
