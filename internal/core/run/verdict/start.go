@@ -32,31 +32,31 @@ func (v Verdict) Starts() (all []Start) {
 func (v Verdict) start(r Requirement) Start {
 	s := Start{Trigger: r.Trigger, Service: r.Service}
 	switch {
-	case r.Run != nil && r.State == Stale && isOther(r.Run):
+	case r.Run != nil && untestedDeployment(v.runsOf(r)):
 		s.Problem = fmt.Sprintf("The run %s would test what it tested before. Notify the deployment again, and request a rerun: "+
 			"only the notification has what differs.", r.Run.Name)
 	case r.Run != nil:
-		s.Rerun = v.latest(r).Name
+		s.Rerun = slices.MaxFunc(v.runsOf(r), ledger.CompareRequests).Name // an earlier attempt cannot be repeated
 	case !v.exists(r.Trigger), v.Newest == nil:
 		s.Problem = r.Problem
 	default:
-		s.Tests = v.deploymentFor(r.Trigger).Name
+		s.Tests = v.deploymentFor(r).Name
 	}
 	return s
 }
 
-// latest is the last attempt of what a requirement tests: an earlier one cannot be repeated.
-func (v Verdict) latest(r Requirement) *v1alpha1.Suite {
+func (v Verdict) runsOf(r Requirement) []*v1alpha1.Suite {
 	wanted := v.testOf(r.Run)
-	return slices.MaxFunc(slices.DeleteFunc(v.runs(), func(s *v1alpha1.Suite) bool { return v.testOf(s) != wanted }), ledger.CompareRequests)
+	return slices.DeleteFunc(v.runs(), func(s *v1alpha1.Suite) bool { return v.testOf(s) != wanted })
 }
 
 // deploymentFor is a run of the deployment that a Trigger has not tested: at best one whose notification the Trigger matched, and else one
 // that has all that a notification said.
-func (v Verdict) deploymentFor(trigger string) *v1alpha1.Suite {
+func (v Verdict) deploymentFor(r Requirement) *v1alpha1.Suite {
 	runs := v.runs()
-	matched := func(s *v1alpha1.Suite) bool { return slices.Contains(s.Spec.Siblings, trigger) }
-	for _, fits := range []func(*v1alpha1.Suite) bool{matched, ledger.IsDeployment} {
+	matched := func(s *v1alpha1.Suite) bool { return slices.Contains(s.Spec.Siblings, r.Trigger) }
+	ofService := func(s *v1alpha1.Suite) bool { return matched(s) && v.testOf(s).part.Service == r.Service }
+	for _, fits := range []func(*v1alpha1.Suite) bool{ofService, matched, ledger.IsDeployment} {
 		fitting := slices.DeleteFunc(slices.Clone(runs), func(s *v1alpha1.Suite) bool { return !fits(s) })
 		if len(fitting) > 0 {
 			return slices.MaxFunc(fitting, ledger.CompareRequests)

@@ -177,11 +177,17 @@ func (q Question) requirements(runs []*v1alpha1.Suite) (all []Requirement) {
 			byTest[t] = append(byTest[t], s)
 		}
 	}
-	required := q.required(runs)
+	required, siblings := q.required(), q.siblings(runs)
 	for t, own := range byTest {
 		r := q.decide(own)
 		r.Trigger, r.Service = t.trigger, t.part.Service
 		all = append(all, r)
+		delete(required, t.trigger)
+		delete(siblings, t)
+	}
+	for t := range siblings {
+		all = append(all, Requirement{Trigger: t.trigger, Service: t.part.Service, State: None,
+			Problem: "It matched a deployment of this commit, and has no run of it."})
 		delete(required, t.trigger)
 	}
 	for name, problem := range required {
@@ -205,7 +211,7 @@ func (q Question) exists(trigger string) bool {
 }
 
 // required are the Triggers that must have a run, and why they have none if they do not.
-func (q Question) required(runs []*v1alpha1.Suite) map[string]string {
+func (q Question) required() map[string]string {
 	all := map[string]string{}
 	for _, name := range q.rule().Triggers {
 		all[name] = "It has no run of this commit."
@@ -216,13 +222,6 @@ func (q Question) required(runs []*v1alpha1.Suite) map[string]string {
 	if len(all) > 0 {
 		return all
 	}
-	for _, s := range runs {
-		for _, name := range s.Spec.Siblings {
-			if q.exists(name) {
-				all[name] = "It matched a deployment of this commit, and has no run of it."
-			}
-		}
-	}
 	for _, t := range q.Triggers {
 		if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
 			all[t.Name] = "It is not Ready, so it is not known whether it should have run: " + c.Message
@@ -230,6 +229,19 @@ func (q Question) required(runs []*v1alpha1.Suite) map[string]string {
 	}
 	for _, name := range q.LeftOut {
 		all[name] = "It is too large for the manager, so it is not known whether it should have run."
+	}
+	return all
+}
+
+// siblings are the tests that matched the deployments of the runs, for each service of its own. If the rule names Triggers, there are none.
+func (q Question) siblings(runs []*v1alpha1.Suite) map[test]bool {
+	all := map[test]bool{}
+	for _, s := range runs {
+		for _, name := range s.Spec.Siblings {
+			if len(q.rule().Triggers) == 0 && q.exists(name) {
+				all[test{name, q.testOf(s).part}] = true
+			}
+		}
 	}
 	return all
 }
@@ -263,7 +275,7 @@ func (q Question) decide(runs []*v1alpha1.Suite) Requirement {
 	case r.State == Failed && !r.Passed.IsZero():
 		r.State = Withdrawn
 	case r.State == Passed:
-		r.State, r.Problem = q.freshness(r.Run)
+		r.State, r.Problem = q.freshness(r.Run, runs)
 	}
 	return r
 }
@@ -278,26 +290,6 @@ func ended(s *v1alpha1.Suite) time.Time {
 		return time.Time{}
 	}
 	return s.Status.CompletionTime.Time
-}
-
-// freshness tells a result that counts from a stale one.
-func (q Question) freshness(s *v1alpha1.Suite) (State, string) {
-	maxAge := q.maxAge()
-	switch {
-	case s.Status.CompletionTime == nil:
-		return None, "It is not known when the run ended."
-	case maxAge > 0 && q.Now.Sub(ended(s)) > maxAge:
-		return Stale, tooOld(ended(s), maxAge, q.Now)
-	case isOther(s):
-		return Stale, "The commit was deployed again since, with another URL, other variables or other files, which no run has tested."
-	default:
-		return Passed, ""
-	}
-}
-
-// isOther reports whether the result of a run was the answer to a deployment that differs from what it tested.
-func isOther(s *v1alpha1.Suite) bool {
-	return s.Status.AnsweredOther != nil && len(s.Status.AnsweredOther.Differs) > 0
 }
 
 func later(a, b time.Time) time.Time {
