@@ -22,7 +22,7 @@ var staleCommit = "/environments/shop/production/commits/" + commit("57a1e0ff")
 func TestCommitPage(t *testing.T) {
 	b := newWorld(t, samples()).browser(t, readKey)
 	for path, want := range map[string][]string{
-		withdrawnCommit: {"Withdrawn", `href="/runs/shop/checkout-5h0m0s#failure-0">checkout › pays with a saved card</a>`, "replaced by",
+		withdrawnCommit: {"Withdrawn", `href="/runs/shop/checkout-9a41c0#failure-0">checkout › pays with a saved card</a>`, "replaced by",
 			`href="/triggers/shop/visual"`, "Passed, 1 quarantined", `href="https://github.com/acme/shop/actions/runs/815"`,
 			`href="https://gitlab.example.com/acme/shop/-/environments"`, "no longer counts", "sha256:77c0ffee",
 			"postflight gate --sha " + commit("5a7ed0c4") + " --environment staging --wait"},

@@ -21,8 +21,8 @@ func sampleCommit() []client.Object {
 			Start: &v1alpha1.WorkloadVersion{UID: "shop", SHA: sha, Digests: []v1alpha1.ImageDigest{
 				{Container: "shop", Digest: "sha256:" + sha + sha[:24]}, {Container: "assets", Digest: "sha256:" + commit("77c0ffee") + sha[:24]}}}}}}
 	}
-	at := func(trigger string, ago time.Duration, condition metav1.Condition, results *v1alpha1.TestResults, more ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
-		return run{id: trigger + "-" + ago.String(), trigger: trigger, environment: "staging", branch: "main", sha: sha, ago: ago,
+	at := func(id, trigger string, ago time.Duration, condition metav1.Condition, results *v1alpha1.TestResults, more ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
+		return run{id: id, trigger: trigger, environment: "staging", branch: "main", sha: sha, ago: ago,
 			waited: 6 * time.Second, took: 4 * minute, condition: condition, results: results, change: func(s *v1alpha1.Suite) {
 				tested(s)
 				for _, change := range more {
@@ -42,10 +42,10 @@ func sampleCommit() []client.Object {
 			s.Spec.Deployment.Repository = "acme/docs"
 		}}.suite()
 	return []client.Object{
-		at("checkout", 7*time.Hour, v1alpha1.Passed("All 48 tests passed."), passed(48)),
-		at("checkout", 5*time.Hour, v1alpha1.Failed("1 of 48 tests failed."), oneFailed, atNight),
-		at("visual", 7*time.Hour, v1alpha1.Passed("31 of 32 tests passed, 1 is quarantined."), quarantined),
-		at("load", 7*time.Hour, v1alpha1.Passed("The run passed in 4m00s (exit code only)."), nil), stale,
+		at("checkout-2k8d1m", "checkout", 7*time.Hour, v1alpha1.Passed("All 48 tests passed."), passed(48)),
+		at("checkout-9a41c0", "checkout", 5*time.Hour, v1alpha1.Failed("1 of 48 tests failed."), oneFailed, atNight),
+		at("visual-77dx2p", "visual", 7*time.Hour, v1alpha1.Passed("31 of 32 tests passed, 1 is quarantined."), quarantined),
+		at("load-4cq0vn", "load", 7*time.Hour, v1alpha1.Passed("The run passed in 4m00s (exit code only)."), nil), stale,
 		&v1alpha1.DeploymentGate{ObjectMeta: metav1.ObjectMeta{Name: "production", Namespace: team},
 			Spec: v1alpha1.DeploymentGateSpec{Source: "github", Requires: []v1alpha1.GateRequirement{{Environment: "staging"}}}},
 		review("review-1", sha, 6*time.Hour, 812, v1alpha1.ReviewApproved, "All 3 required Triggers passed for 5a7ed0c4 on staging."),

@@ -69,7 +69,7 @@ func requirementOf(v verdict.Verdict, r verdict.Requirement) Required {
 // stateOfRequired is that of the run where it says more than the verdict, such as Queued or Timed out. A withdrawn or stale result has a
 // look of its own.
 func stateOfRequired(r verdict.Requirement) view.State {
-	if r.Run != nil && r.Problem == "" && verdict.OfRun(r.Run) == r.State && !r.Run.Retried() {
+	if r.Run != nil && verdict.OfRun(r.Run) == r.State {
 		return view.StateOf(r.Run)
 	}
 	return VerdictLookOf(r.State).State

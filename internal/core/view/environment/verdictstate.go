@@ -15,7 +15,6 @@ type VerdictLook struct {
 }
 
 var verdictLooks = func() map[verdict.State]VerdictLook {
-	failed, queued := state.Of(v1alpha1.ReasonFailed), state.Of(v1alpha1.ReasonQueued)
 	return map[verdict.State]VerdictLook{
 		verdict.Passed:  likeRun(v1alpha1.ReasonPassed),
 		verdict.Failed:  likeRun(v1alpha1.ReasonFailed),
@@ -28,13 +27,13 @@ var verdictLooks = func() map[verdict.State]VerdictLook {
 		verdict.Stale: { // the hands of a clock that goes back
 			State:  view.State{Label: "Stale", Key: "stale"},
 			Icon:   `<path d="M3.4 11.2a6.8 6.8 0 1 0 1.3-5.4L2.9 8"/><path d="M2.7 3.9 2.9 8l4-.6"/><path d="M10 6.4v3.9l2.6 1.6"/>`,
-			Colors: queued.Colors,
+			Colors: state.Colors{Light: "#7a5f14", LightSoft: "#f8f0d9", Dark: "#d8b64c", DarkSoft: "#2f2812"},
 		},
 		verdict.Withdrawn: { // an arrow that turns back
 			State: view.State{Label: "Withdrawn", Key: "withdrawn", Bad: true},
 			Icon: `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/>` +
 				`<path class="cut" d="M8.6 5.7 6.2 8.1l2.4 2.4M6.5 8.1h4.7a2.7 2.7 0 0 1 0 5.4H8" stroke="#fff"/>`,
-			Colors: failed.Colors,
+			Colors: state.Of(v1alpha1.ReasonFailed).Colors,
 		},
 	}
 }()
