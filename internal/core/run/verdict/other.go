@@ -18,7 +18,10 @@ func deployedOther(s *v1alpha1.Suite, runs []*v1alpha1.Suite) bool {
 	for first > 0 && !isDeployment(inOrder[first]) {
 		first--
 	}
-	return slices.ContainsFunc(inOrder[first:], answeredOther) ||
+	laterAnswer := func(earlier *v1alpha1.Suite) bool {
+		return answeredOther(earlier) && earlier.Status.AnsweredOther.NotifiedAt.After(inOrder[first].DeployedAt().Time)
+	}
+	return slices.ContainsFunc(inOrder[first:], answeredOther) || slices.ContainsFunc(inOrder[:first], laterAnswer) ||
 		slices.ContainsFunc(inOrder[at+1:], func(later *v1alpha1.Suite) bool { return isDeployment(later) && differs(s, later) })
 }
 

@@ -150,6 +150,7 @@ func TestOtherDeployment(t *testing.T) {
 		"answered the same":     {runs: []*v1alpha1.Suite{run("a", 0, passed, answeredOther(5))}, want: verdict.Passed},
 		"failed":                {runs: []*v1alpha1.Suite{run("a", 0, failed, answeredOther(5, urls))}, want: verdict.Failed},
 		"tested since":          {runs: []*v1alpha1.Suite{run("a", 0, passed, answeredOther(5, urls)), run("b", 9, passed)}, want: verdict.Passed},
+		"tested before that":    {reason: "the answer came after the other run", runs: []*v1alpha1.Suite{run("a", 0, passed, answeredOther(15, urls)), run("b", 9, passed)}, want: verdict.Stale},
 		"run again as before":   {reason: "a rerun has the variables of its run", runs: []*v1alpha1.Suite{run("a", 0, passed, answeredOther(5, urls)), run("b", 9, passed, by(v1alpha1.OriginRerun))}, want: verdict.Stale},
 		"run at night":          {reason: "a schedule repeats the last run", runs: []*v1alpha1.Suite{run("a", 0, passed, answeredOther(5, urls)), run("b", 9, passed, by(v1alpha1.OriginSchedule))}, want: verdict.Stale},
 		"rerun of what is new":  {runs: []*v1alpha1.Suite{run("a", 0, passed, answeredOther(5, urls)), run("b", 9, failed), run("c", 12, passed, by(v1alpha1.OriginRerun))}, want: verdict.Passed},
