@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/controllers/archive"
 	"github.com/postflight-dev/postflight/controllers/deployed"
+	"github.com/postflight-dev/postflight/controllers/deploymentgate"
 	"github.com/postflight-dev/postflight/controllers/eventsource"
 	"github.com/postflight-dev/postflight/controllers/evictions"
 	"github.com/postflight-dev/postflight/controllers/quarantine"
@@ -36,6 +37,7 @@ type Config struct {
 	Documents    suite.Documents // nil: no store is configured
 	Archive      archive.Config  // its store and its logs
 	Reports      report.Config
+	Gates        deploymentgate.Config
 	Announce     announce.Config
 	Events       eventsource.Config
 	Notifier     deployed.Notifier // of rollouts
@@ -85,6 +87,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope, config.Issuers),
 		eventsource.Add(mgr, clock, config.Events),
+		deploymentgate.Add(mgr, config.Gates, clock, metrics.reviews),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),
 	)

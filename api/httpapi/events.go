@@ -6,6 +6,8 @@ type EventResult struct {
 	Results []Result      `json:"results,omitempty"` // of a deployment: one per Trigger that matched
 	Repeats []EventRepeat `json:"repeats,omitempty"` // of the wish to repeat runs
 
+	Review string `json:"review,omitempty"` // the DeploymentReview that decides about a deployment that waits
+
 	// What made a deployment of GitHub, if it is not ignored.
 	Workflow string `json:"workflow,omitempty"`
 	Job      string `json:"job,omitempty"`

@@ -4,13 +4,25 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // DeploymentReviewSpec is a deployment that waits on a code host. It never changes.
 //
+// +kubebuilder:validation:XValidation:rule="has(self.runID) || has(self.deploymentID)",message="a review needs runID or deploymentID: without them, it is not known what waits"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a DeploymentReview cannot change"
 type DeploymentReviewSpec struct {
-	// gate is the DeploymentGate that decides.
+	// gate is the DeploymentGate that answers. If several gates have the deployment, all of them must agree, and this is the first by name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Gate string `json:"gate"`
+
+	// source is the EventSource whose code host asks.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Source string `json:"source"`
+
+	// contested is true if gates of several teams have the deployment. It is rejected, because one of them could approve what another would
+	// not.
+	// +optional
+	Contested bool `json:"contested,omitempty"`
 
 	// hostingService that asks.
 	// +required
@@ -28,11 +40,10 @@ type DeploymentReviewSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	Environment string `json:"environment"`
 
-	// sha of the commit that is to be deployed.
-	// +required
-	// +kubebuilder:validation:MinLength=1
+	// sha of the commit that is to be deployed; empty if the question does not name it.
+	// +optional
 	// +kubebuilder:validation:MaxLength=128
-	SHA string `json:"sha"`
+	SHA string `json:"sha,omitempty"`
 
 	// branch or tag, as the code host names it.
 	// +optional
@@ -45,9 +56,9 @@ type DeploymentReviewSpec struct {
 	RunID int64 `json:"runID,omitempty"`
 
 	// deploymentID of the deployment on the code host. GitHub and GitLab make another one when the deployment is tried again.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=1
-	DeploymentID int64 `json:"deploymentID"`
+	DeploymentID int64 `json:"deploymentID,omitempty"`
 
 	// installationID of the GitHub App that was asked.
 	// +optional
@@ -98,6 +109,9 @@ type ReviewDecision struct {
 }
 
 // DeploymentReviewStatus is how far a review is.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.decision) || has(self.decision)",message="a decision cannot be taken back"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.deliveredTime) || has(self.deliveredTime)",message="a review does not begin again"
 type DeploymentReviewStatus struct {
 	// decision of the gate; absent while it waits. An approval can become a rejection until it was sent, if the verdict was withdrawn
 	// meanwhile. A rejection never changes.
@@ -125,8 +139,9 @@ type DeploymentReviewStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a decision is delivered once"
 	DeliveredTime *metav1.Time `json:"deliveredTime,omitempty"`
 
-	// conditions: Decided is Unknown while the gate waits, and True from its decision on, with the reason Approved or Rejected. Delivered is
-	// True once the code host has the decision, and False with a message while it does not take it.
+	// conditions: Decided is Unknown while the gate waits, True from its decision on, with the reason Approved or Rejected, and False if the
+	// code host waited for none any more. Delivered is True once the code host has the decision, and False with a message while it does
+	// not take it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -139,6 +154,9 @@ const (
 	ConditionDecided   = "Decided"
 	ConditionDelivered = "Delivered"
 )
+
+// Ended reports whether nothing is left to do for a review.
+func (r *DeploymentReview) Ended() bool { return r.Status.DeliveredTime != nil }
 
 // DeploymentReview is a question of a code host whether a deployment may begin, and the answer. The manager creates it when the question
 // comes, and deletes it a week after the answer.

@@ -187,7 +187,8 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 // Otherwise the first notification would wait for the cache: forever, if the API server is unavailable.
 func cacheForNotifications(ctx context.Context, c cache.Cache) error {
 	var errs []error
-	for _, kind := range []client.Object{&v1alpha1.Environment{}, &v1alpha1.TriggerClass{}, &v1alpha1.EventSource{}} {
+	for _, kind := range []client.Object{&v1alpha1.Environment{}, &v1alpha1.TriggerClass{}, &v1alpha1.EventSource{},
+		&v1alpha1.DeploymentGate{}, &v1alpha1.DeploymentReview{}} {
 		_, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 		errs = append(errs, err)
 	}

@@ -144,7 +144,7 @@ func setupReconciling(
 		Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
 		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
 		Scope: o.scope.Scope, Bounds: env.bounds,
-		Events: eventsOfApp(o), Issuers: issuer.Audiences(o.issuers),
+		Events: eventsOfApp(o), Gates: gates(mgr, o, env, now), Issuers: issuer.Audiences(o.issuers),
 		Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
 }

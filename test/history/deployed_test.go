@@ -25,6 +25,10 @@ func keepWorld(h *History) {
 		tested("g", "good", v1alpha1.ReasonPassed, Passed, 202), tested("bad", "bad", v1alpha1.ReasonFailed, Failed, 212),
 		tested("again", "bad", v1alpha1.ReasonInconclusive, Passed, 230),
 	}
+	h.Reviews = []Review{
+		{ID: "7", Place: "world", Repository: "acme/shop", Commit: "good", Decisions: []Decision{{Approved: true, At: at(209)}}},
+		{ID: "8", Place: "world", Repository: "acme/shop", Commit: "bad", Decisions: []Decision{{At: at(240)}}},
+	}
 }
 
 // brokenWorlds are cases of TestBrokenPromises.
@@ -41,6 +45,41 @@ var brokenWorlds = map[string]breach{
 			h.Gates = append(h.Gates, Gate{About: h.Deployments[1], Asked: "run-again", Run: "run-again", Green: true})
 		},
 		[]string{"green there: run-again: is green for bad by run-again of bad, and world had good"},
+	},
+	"a deployment is approved although its tests failed": {
+		func(h *History) { h.Reviews[1].Decisions[0].Approved = true },
+		[]string{"approved is green: 8: was approved at 12:04:00 although the last run of bad in world had not passed"},
+	},
+	"a deployment is approved before its tests have passed": {
+		func(h *History) { h.Reviews[0].Decisions[0].At = at(205) },
+		[]string{"approved is green: 7: was approved at 12:03:25 although the last run of good in world had not passed"},
+	},
+	"a deployment is approved although a later run failed": {
+		func(h *History) {
+			later := h.Tested[0]
+			later.ID, later.State, later.Ends, later.Tests = "run-later", v1alpha1.ReasonFailed, []string{v1alpha1.ReasonFailed}, Failed
+			later.CompletedAt, later.Ended = at(212), at(212)
+			h.Tested = append(h.Tested, later)
+			h.Reviews[0].Decisions[0].At = at(220)
+		},
+		[]string{"approved is green: 7: was approved at 12:03:40 although the last run of good in world had not passed"},
+	},
+	"a deployment is approved during another run": {
+		func(h *History) {
+			later := h.Tested[0]
+			later.ID, later.Created, later.CompletedAt, later.Ended = "run-later", at(210), at(230), at(230)
+			h.Tested = append(h.Tested, later)
+			h.Reviews[0].Decisions[0].At = at(220)
+		},
+		[]string{"approved is green: 7: was approved at 12:03:40 while run-later was under way"},
+	},
+	"two decisions about a deployment": {
+		func(h *History) { h.Reviews[1].Decisions = append(h.Reviews[1].Decisions, Decision{At: at(241)}) },
+		[]string{"one decision: 8: of bad to production beyond world has 2 decisions"},
+	},
+	"no decision about a deployment": {
+		func(h *History) { h.Reviews[1].Decisions = nil },
+		[]string{"one decision: 8: of bad to production beyond world has 0 decisions"},
 	},
 	"a gate is green by an earlier commit": {
 		func(h *History) { h.Gates[1].Run, h.Gates[1].Green = "run-g", true },

@@ -24,6 +24,7 @@ type History struct {
 	Deployments []Deployment // in order
 	Gates       []Gate
 	Tested      []Run
+	Reviews     []Review
 }
 
 // Rollout is another commit of a workload.
@@ -80,6 +81,7 @@ type Run struct {
 	Origin string // who asked for it, for people
 
 	Place, Repository string // of Tested: what its Commit is of, and where it was deployed
+	Restored          bool   // of Tested: it was brought back from a backup later, as a run without an end
 }
 
 // Tests are what the node did with the tests of a run.
@@ -120,6 +122,9 @@ var rules = map[string]func(*view) []Violation{
 
 	"passed there": passedThere,
 	"green there":  greenThere,
+
+	"one decision":      decidedOnce,
+	"approved is green": approvedIsGreen,
 }
 
 // Check returns the broken promises, in a fixed order.

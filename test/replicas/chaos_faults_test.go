@@ -30,6 +30,7 @@ type fleet struct {
 	hold   time.Duration
 	store  *gate
 	random *rand.Rand
+	flags  []string // of each replica
 
 	mu      sync.Mutex
 	members []*member
@@ -46,11 +47,13 @@ type member struct {
 var replicaClocks = []time.Duration{0, time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second}
 
 // startFleet starts two replicas.
-func startFleet(t *testing.T, s *apiserver.Server, f *fakecluster.Cluster, random *rand.Rand, hold time.Duration) *fleet {
+func startFleet(
+	t *testing.T, s *apiserver.Server, f *fakecluster.Cluster, random *rand.Rand, hold time.Duration, flags ...string,
+) *fleet {
 	t.Helper()
 	stores.Credentials(t)
 	store := stores.Rclone(t)
-	fl := &fleet{t: t, s: s, f: f, hold: hold, random: random, store: newGate(t, store.Address)}
+	fl := &fleet{t: t, s: s, f: f, hold: hold, flags: flags, random: random, store: newGate(t, store.Address)}
 	for name, value := range map[string]string{
 		"POSTFLIGHT_STORE_ENDPOINT": fl.store.url, "POSTFLIGHT_STORE_BUCKET": store.Options().Bucket,
 		"POSTFLIGHT_STORE_CREATE_BUCKET": "true", "POSTFLIGHT_IMAGE": "none",
@@ -73,7 +76,7 @@ func startFleet(t *testing.T, s *apiserver.Server, f *fakecluster.Cluster, rando
 func (fl *fleet) start(m *member, ahead time.Duration) *replica {
 	return startWith(fl.t, managers.Options{
 		Kubeconfig: m.proxy.kubeconfig(), Env: []string{"POSTFLIGHT_TEST_CLOCK_AHEAD=" + ahead.String()},
-		Flags: []string{"--hold-budget=" + fl.hold.String(), "--pod-gone-after=" + podGone.String(), "--replica-name=" + m.name},
+		Flags: append([]string{"--hold-budget=" + fl.hold.String(), "--pod-gone-after=" + podGone.String(), "--replica-name=" + m.name}, fl.flags...),
 	})
 }
 

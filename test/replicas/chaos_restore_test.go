@@ -42,6 +42,7 @@ func (w *world) restores(random *rand.Rand) {
 // remove reports whether the Suite is gone, with its Job.
 func (w *world) remove(ctx context.Context, s *v1alpha1.Suite) (gone bool) {
 	before := runOf(s, w.cluster)
+	before.Restored = true
 	before.Place, before.Repository = w.name, w.commit(before.Commit).repository
 	err := poll.Wait(answerWithin, s.Name+" is gone", func() string {
 		for _, o := range []k8sclient.Object{s.DeepCopy(), &batchv1.Job{ObjectMeta: w.tm.meta(s.Name)}} {

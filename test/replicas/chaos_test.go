@@ -21,6 +21,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
+	"github.com/postflight-dev/postflight/test/codehost"
 	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/history"
 	"github.com/postflight-dev/postflight/test/poll"
@@ -56,7 +57,9 @@ func TestChaos(t *testing.T) {
 	smoke := tm.trigger("smoke")
 	tm.update(smoke, func() { smoke.Spec.Results = &v1alpha1.Results{} })
 	shop := tm.newWorkload()
-	fl := startFleet(t, s, f, random, chaosHold(duration))
+	gitHub := codehost.GitHub(t)
+	ws.gated(gitHub)
+	fl := startFleet(t, s, f, random, chaosHold(duration), "--github-url="+gitHub.URL)
 	tm.awaitKnown([]*replica{fl.members[0].replica, fl.members[1].replica})
 
 	shop.awaitWatched()
@@ -70,7 +73,7 @@ func TestChaos(t *testing.T) {
 		all.Go(func() { c.run(ctx, fmt.Sprintf("stream-%d", i), rand.New(rand.NewPCG(seed, uint64(i)+1))) })
 	}
 	all.Go(func() { shop.run(ctx, rand.New(rand.NewPCG(seed, streams+1))) })
-	all.Go(func() { ws.run(ctx, seed) })
+	all.Go(func() { ws.run(ctx, seed, max(4*time.Second, duration/reviewsPerWorld*2)) })
 	began := time.Now()
 	injected := fl.inject(duration)
 	lasted := time.Since(began)
@@ -81,9 +84,9 @@ func TestChaos(t *testing.T) {
 	ws.record(&h)
 	violations := history.Check(h)
 	fmt.Printf("CHAOS seed=%d seconds=%.0f faults=%d notifications=%d attempts=%d inquiries=%d runs=%d rollouts=%d "+
-		"deployments=%d tested=%d restored=%d green=%d violations=%d%s%s\n",
+		"deployments=%d tested=%d restored=%d green=%d reviews=%d approvals=%d violations=%d%s%s\n",
 		seed, lasted.Seconds(), total(injected), len(notifications(h)), len(h.Attempts), len(h.Inquiries), len(h.Runs), len(h.Rollouts),
-		len(h.Deployments), len(h.Tested), ws.restored, len(h.Gates), len(violations),
+		len(h.Deployments), len(h.Tested), ws.restored, len(h.Gates), len(h.Reviews), approvals(h.Reviews), len(violations),
 		counted(states(h)), counted(injected))
 	for _, a := range h.Attempts {
 		if a.Failure != "" {

@@ -36,6 +36,7 @@ type worlds struct {
 	gates       []history.Gate
 	earlier     []history.Run // of which the Suites were restored since
 	restored    int
+	releases    releases
 	forgotten   map[int]bool // deployments that only the status of a restored Suite knew
 }
 
@@ -175,13 +176,14 @@ func (w *world) commit(sha string) worldCommit {
 	return w.pool[i]
 }
 
-// run lets people and pipelines act in all worlds until ctx is done.
-func (ws *worlds) run(ctx context.Context, seed uint64) {
+// run lets people, pipelines and code hosts act in all worlds until ctx is done.
+func (ws *worlds) run(ctx context.Context, seed uint64, pause time.Duration) {
 	var all sync.WaitGroup
 	for i, w := range ws.all {
 		n := streams + 2 + 2*uint64(i)
 		all.Go(func() { w.deploys(ctx, rand.New(rand.NewPCG(seed, n))) })
 		all.Go(func() { w.meddles(ctx, rand.New(rand.NewPCG(seed, n+1))) })
+		all.Go(func() { w.release(ctx, rand.New(rand.NewPCG(seed, n+100)), pause) })
 	}
 	all.Wait()
 }
@@ -203,5 +205,5 @@ func (ws *worlds) record(h *history.History) {
 			}
 		}
 	}
-	h.Deployments, h.Gates = ws.deployments, ws.gates
+	h.Deployments, h.Gates, h.Reviews = ws.deployments, ws.gates, ws.reviews()
 }

@@ -271,6 +271,10 @@ func conditionsOf(o client.Object) []metav1.Condition {
 		return o.Status.Conditions
 	case *v1alpha1.Quarantine:
 		return o.Status.Conditions
+	case *v1alpha1.DeploymentGate:
+		return o.Status.Conditions
+	case *v1alpha1.DeploymentReview:
+		return o.Status.Conditions
 	default:
 		return nil
 	}

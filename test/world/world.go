@@ -38,12 +38,19 @@ import (
 	announcecontroller "github.com/postflight-dev/postflight/controllers/announce"
 	archivecontroller "github.com/postflight-dev/postflight/controllers/archive"
 	deployedcontroller "github.com/postflight-dev/postflight/controllers/deployed"
+	gatecontroller "github.com/postflight-dev/postflight/controllers/deploymentgate"
+	"github.com/postflight-dev/postflight/controllers/eventsource"
 	reportcontroller "github.com/postflight-dev/postflight/controllers/report"
 	suitecontroller "github.com/postflight-dev/postflight/controllers/suite"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event/gitlab"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/usecase/events"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/build"
 	"github.com/postflight-dev/postflight/test/poll"
@@ -73,12 +80,13 @@ type World struct {
 	Signer        archivecontroller.Signer // nil: verdicts are not signed
 	NodeName      string                   // of the pods
 	CodeHosts     reportcontroller.Config
-	Announce      announcecontroller.Config // no receivers by default
-	Notifier      *Notifier                 // of rollouts; nil: no workload has notify
-	Schedules     *Schedules                // of schedules; nil: no Trigger has one
-	UntouchedFor  time.Duration             // at which a Job that no controller has changed is reported; 0: at once
-	Log           logr.LogSink              // of the manager; nil: silent
-	Metrics       *prometheus.Registry      // of the manager
+	Approvers     map[v1alpha1.HostingService]gatecontroller.CodeHostConfig // that ask DeploymentGates
+	Announce      announcecontroller.Config                                 // no receivers by default
+	Notifier      *Notifier                                                 // of rollouts; nil: no workload has notify
+	Schedules     *Schedules                                                // of schedules; nil: no Trigger has one
+	UntouchedFor  time.Duration                                             // at which a Job that no controller has changed is reported; 0: at once
+	Log           logr.LogSink                                              // of the manager; nil: silent
+	Metrics       *prometheus.Registry                                      // of the manager
 
 	Reports     *Reports                 // that the pods of runs upload; nil: there is no object store
 	Deployments deployedcontroller.Store // nil: there is none
@@ -167,9 +175,17 @@ func (w *World) Controllers(mgr ctrl.Manager) controllers.Config {
 		Clock: w.Clock, Metrics: metrics, Inputs: w.Inputs, Image: "postflight:test", Tests: w.Tests,
 		Archive: w.archive(), Reports: w.CodeHosts, Announce: w.Announce,
 		UntouchedFor: cmp.Or(w.UntouchedFor, time.Nanosecond), Notifier: w.Notifier, Schedules: w.Schedules,
-		Deployments: w.Deployments, Bounds: w.Bounds,
+		Deployments: w.Deployments, Bounds: w.Bounds, Events: eventsource.Config{Formats: formats},
+		Gates: gatecontroller.Config{
+			Hosts: w.Approvers, PublicURL: w.CodeHosts.PublicURL, Opener: events.Reviews{Cache: mgr.GetCache(), Writer: mgr.GetClient()},
+			Verdicts: verdicts.OfGates{Reader: &verdicts.Reader{
+				Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), LeftOut: w.Bounds.LeftOutTriggers, Now: w.Clock.Now,
+			}},
+		},
 	}
 }
+
+var formats = map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: github.Format(), v1alpha1.EventsOfGitLab: gitlab.Format()}
 
 // RunManager is StartManager for other options.
 func (w *World) RunManager(cache cache.Options, change ...func(*ctrl.Options)) ctrl.Manager {

@@ -31,7 +31,7 @@ func New() *cobra.Command {
 		Short: "Check an installation, and say what to do",
 		Long: `Checks the installation of Postflight in a cluster: its CRDs, replicas, rights, policies, leader, object store,
 clocks, certificates, Teams, keys, TrustPolicies, Triggers and their classes,
-EventSources, Quarantines, Environments and queue. Only --pod-in changes something: it starts a pod for a moment.
+EventSources, DeploymentGates, Quarantines, Environments and queue. Only --pod-in changes something: it starts a pod for a moment.
 
 Exit codes: 0 everything works (or there are only warnings), 1 something does not work, 3 there is no cluster.`,
 		Example: `  postflight doctor
@@ -65,6 +65,7 @@ func (o *Options) checks() []check {
 	crds, triggers := &apiextensions.CustomResourceDefinitionList{}, &v1alpha1.TriggerList{}
 	environments, suites := &v1alpha1.EnvironmentList{}, &v1alpha1.SuiteList{}
 	sources, quarantines := &v1alpha1.EventSourceList{}, &v1alpha1.QuarantineList{}
+	gates := &v1alpha1.DeploymentGateList{}
 	return []check{
 		o.listed("CRDs", crds, func() []doctor.Finding { return doctor.CRDs(crds.Items) }),
 		{"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
@@ -72,6 +73,7 @@ func (o *Options) checks() []check {
 		o.listed("triggers", triggers, func() []doctor.Finding { return doctor.Triggers(triggers.Items) }),
 		{"triggerclasses", o.triggerClasses},
 		o.listed("eventsources", sources, func() []doctor.Finding { return doctor.EventSources(sources.Items) }),
+		o.listed("deploymentgates", gates, func() []doctor.Finding { return doctor.DeploymentGates(gates.Items) }),
 		o.listed("quarantines", quarantines, func() []doctor.Finding { return doctor.Quarantines(quarantines.Items) }),
 		o.listed("environments", environments, func() []doctor.Finding { return doctor.Environments(environments.Items) }),
 		o.listed("queue", suites, func() []doctor.Finding { return doctor.Queue(suites.Items, o.Clock.Now()) }),

@@ -15,15 +15,17 @@ const checkCRDs = "CRDs"
 
 // kinds are the kinds of this version, by the names of their CRDs.
 var kinds = map[string]reflect.Type{
-	"apikeys.postflight.dev":        reflect.TypeFor[v1alpha1.APIKey](),
-	"environments.postflight.dev":   reflect.TypeFor[v1alpha1.Environment](),
-	"eventsources.postflight.dev":   reflect.TypeFor[v1alpha1.EventSource](),
-	"quarantines.postflight.dev":    reflect.TypeFor[v1alpha1.Quarantine](),
-	"suites.postflight.dev":         reflect.TypeFor[v1alpha1.Suite](),
-	"teams.postflight.dev":          reflect.TypeFor[v1alpha1.Team](),
-	"triggerclasses.postflight.dev": reflect.TypeFor[v1alpha1.TriggerClass](),
-	"triggers.postflight.dev":       reflect.TypeFor[v1alpha1.Trigger](),
-	"trustpolicies.postflight.dev":  reflect.TypeFor[v1alpha1.TrustPolicy](),
+	"apikeys.postflight.dev":           reflect.TypeFor[v1alpha1.APIKey](),
+	"deploymentgates.postflight.dev":   reflect.TypeFor[v1alpha1.DeploymentGate](),
+	"deploymentreviews.postflight.dev": reflect.TypeFor[v1alpha1.DeploymentReview](),
+	"environments.postflight.dev":      reflect.TypeFor[v1alpha1.Environment](),
+	"eventsources.postflight.dev":      reflect.TypeFor[v1alpha1.EventSource](),
+	"quarantines.postflight.dev":       reflect.TypeFor[v1alpha1.Quarantine](),
+	"suites.postflight.dev":            reflect.TypeFor[v1alpha1.Suite](),
+	"teams.postflight.dev":             reflect.TypeFor[v1alpha1.Team](),
+	"triggerclasses.postflight.dev":    reflect.TypeFor[v1alpha1.TriggerClass](),
+	"triggers.postflight.dev":          reflect.TypeFor[v1alpha1.Trigger](),
+	"trustpolicies.postflight.dev":     reflect.TypeFor[v1alpha1.TrustPolicy](),
 }
 
 const (

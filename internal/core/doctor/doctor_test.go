@@ -196,6 +196,9 @@ func TestNotReady(t *testing.T) {
 		"EventSource": func(c []metav1.Condition) []Finding {
 			return EventSources([]v1alpha1.EventSource{{ObjectMeta: name, Status: v1alpha1.EventSourceStatus{Conditions: c}}})
 		},
+		"DeploymentGate": func(c []metav1.Condition) []Finding {
+			return DeploymentGates([]v1alpha1.DeploymentGate{{ObjectMeta: name, Status: v1alpha1.DeploymentGateStatus{Conditions: c}}})
+		},
 		"Quarantine": func(c []metav1.Condition) []Finding {
 			return Quarantines([]v1alpha1.Quarantine{{ObjectMeta: name, Status: v1alpha1.QuarantineStatus{Conditions: c}}})
 		},

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	checkTriggers       = "triggers"
-	checkTriggerClasses = "triggerclasses"
-	checkEnvironments   = "environments"
-	checkEventSources   = "eventsources"
-	checkQuarantines    = "quarantines"
+	checkTriggers        = "triggers"
+	checkTriggerClasses  = "triggerclasses"
+	checkEnvironments    = "environments"
+	checkEventSources    = "eventsources"
+	checkDeploymentGates = "deploymentgates"
+	checkQuarantines     = "quarantines"
 )
 
 // Environments names those whose workloads cannot be read.
@@ -32,6 +33,13 @@ func Environments(environments []v1alpha1.Environment) []Finding {
 func EventSources(sources []v1alpha1.EventSource) []Finding {
 	return each(checkEventSources, sources, func(s *v1alpha1.EventSource) string {
 		return unready("The EventSource %s does not work: %s", &s.ObjectMeta, s.Status.Conditions)
+	})
+}
+
+// DeploymentGates names those that approve nothing.
+func DeploymentGates(gates []v1alpha1.DeploymentGate) []Finding {
+	return each(checkDeploymentGates, gates, func(g *v1alpha1.DeploymentGate) string {
+		return unready("The DeploymentGate %s does not work: %s", &g.ObjectMeta, g.Status.Conditions)
 	})
 }
 

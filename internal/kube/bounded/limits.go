@@ -20,6 +20,9 @@ const (
 	// environmentBytes bounds the memory of a namespace's Environments, of which a team with many pull requests has hundreds.
 	environmentBytes = 4 << 20
 
+	// reviewBytes bounds the memory of a namespace's DeploymentReviews: 200 that wait and 500 that ended, with up to 11 KiB of texts each.
+	reviewBytes = 8 << 20
+
 	// otherBytes bounds the memory of a namespace's APIKeys, and of each other kind.
 	otherBytes = 1 << 20
 
@@ -68,7 +71,9 @@ func namespaceBytes(kind client.Object) (bytes int64, bounded bool) {
 		return triggerBytes, true
 	case *v1alpha1.Environment:
 		return environmentBytes, true
-	case *v1alpha1.APIKey, *v1alpha1.TrustPolicy, *v1alpha1.EventSource, *v1alpha1.Quarantine:
+	case *v1alpha1.DeploymentReview:
+		return reviewBytes, true
+	case *v1alpha1.APIKey, *v1alpha1.TrustPolicy, *v1alpha1.EventSource, *v1alpha1.Quarantine, *v1alpha1.DeploymentGate:
 		return otherBytes, true
 	default:
 		return 0, false

@@ -20,6 +20,7 @@ type Answer struct {
 	Request dispatch.Request // of a deployment
 	Result  dispatch.Result
 	Reruns  []Rerun // that the event asks for
+	Review  string  // the name of the DeploymentReview that decides about a deployment
 }
 
 // Rerun is what came of the request to rerun a run.
@@ -54,7 +55,7 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 	case r.recent.has(s.Object.Namespace, key):
 		a.Ignored = "An equal event was received within the last five minutes."
 	case e.Review != nil:
-		a.Ignored = "Nothing of the team decides about deployments to this environment."
+		err = r.review(ctx, s, d, &a)
 	case e.Rerun != nil:
 		err = r.rerun(ctx, s, d, &a)
 	default:

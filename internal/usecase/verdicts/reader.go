@@ -21,6 +21,7 @@ import (
 // Reader answers questions about verdicts. What it returns is shared with the cache and must not be changed.
 type Reader struct {
 	Cache client.Reader // with the indexes of index.Setup
+	Live  client.Reader // for queries that need it; may be nil otherwise
 	// LeftOut returns the Triggers of a namespace that the cache lacks because of their size; nil: it has all.
 	LeftOut func(namespace string) match.LeftOut
 	// Now is by the API server's clock, as the times of runs are.
@@ -37,6 +38,7 @@ type Query struct {
 	Commit      commit.Commit
 	Rule        *v1alpha1.GateRule // its fields replace those of the Environment
 	MaxAge      time.Duration      // also required; 0: nothing more
+	Live        bool               // the runs of the commit are read from the API server, too: the cache may be behind
 }
 
 // Verdict answers a query.
@@ -53,6 +55,11 @@ func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) 
 	if err != nil {
 		return verdict.Verdict{}, err
 	}
+	if q.Live {
+		if suites, err = r.refreshed(ctx, suites, q); err != nil {
+			return verdict.Verdict{}, err
+		}
+	}
 	triggers, err := r.triggers(ctx, e)
 	if err != nil {
 		return verdict.Verdict{}, err
@@ -64,6 +71,28 @@ func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) 
 		question.LeftOut = r.LeftOut(q.Namespace).Shown()
 	}
 	return verdict.Of(question), nil
+}
+
+// refreshed replaces the runs of the commit by those that the API server has now. A run without the label, which a person has removed, is
+// that of the cache.
+func (r *Reader) refreshed(ctx context.Context, cached []*v1alpha1.Suite, q Query) ([]*v1alpha1.Suite, error) {
+	short, ok := suite.ShortSHALabel(q.Commit.Revision)
+	if !ok {
+		return cached, nil
+	}
+	list := &v1alpha1.SuiteList{}
+	err := r.Live.List(ctx, list, client.InNamespace(q.Namespace), client.MatchingLabels{v1alpha1.LabelShortSHA: short})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(slices.Clone(cached), func(s *v1alpha1.Suite) bool {
+		return s.Labels[v1alpha1.LabelShortSHA] == short ||
+			slices.ContainsFunc(list.Items, func(now v1alpha1.Suite) bool { return now.UID == s.UID })
+	})
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	return all, nil
 }
 
 // triggers start runs in an Environment, or in what it is made of.

@@ -160,12 +160,16 @@ func DeduplicationKey(s *v1alpha1.Suite) string {
 
 func (r Request) labels() map[string]string {
 	labels := map[string]string{v1alpha1.LabelTrigger: r.Trigger.Name, v1alpha1.LabelEnvironment: r.Environment}
-	sha := r.Notification.SHA
-	short := strings.TrimRight(sha[:min(len(sha), shortSHA)], "-_.")
-	if short != "" && len(validation.IsValidLabelValue(short)) == 0 {
+	if short, ok := ShortSHALabel(r.Notification.SHA); ok {
 		labels[v1alpha1.LabelShortSHA] = short
 	}
 	return labels
+}
+
+// ShortSHALabel is the label of the Suites of a revision, if it can have one.
+func ShortSHALabel(revision string) (label string, ok bool) {
+	short := strings.TrimRight(revision[:min(len(revision), shortSHA)], "-_.")
+	return short, short != "" && len(validation.IsValidLabelValue(short)) == 0
 }
 
 func deployment(n *notification.Notification) v1alpha1.Deployment {

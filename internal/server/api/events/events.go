@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -166,6 +167,9 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 	if got.Request.Team != nil && (err == nil || len(got.Result.Triggers) > 0) {
 		a.Record(r, got.Request, got.Result)
 	}
+	if got.Review != "" {
+		r.AddToAudit("review", got.Review)
+	}
 	for _, rerun := range got.Reruns {
 		r.AddToAudit("of", rerun.Run, "suites", []string{rerun.Next})
 	}
@@ -176,7 +180,7 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 }
 
 func newEventResult(a events.Answer) *httpapi.EventResult {
-	answer := &httpapi.EventResult{Ignored: a.Ignored}
+	answer := &httpapi.EventResult{Ignored: a.Ignored, Review: a.Review}
 	if n := a.Event.Notification; n != nil && a.Ignored == "" {
 		answer.Workflow, answer.Job, answer.Task = n.Workflow, n.Job, n.Task
 	}
@@ -196,6 +200,7 @@ func merge(all, some *httpapi.EventResult) bool {
 		return false
 	}
 	all.Results, all.Repeats = append(all.Results, some.Results...), append(all.Repeats, some.Repeats...)
+	all.Review = cmp.Or(all.Review, some.Review)
 	if some.Ignored == "" {
 		all.Workflow, all.Job, all.Task = some.Workflow, some.Job, some.Task
 	}

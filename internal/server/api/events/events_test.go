@@ -135,7 +135,7 @@ func TestEventsThatStartNothing(t *testing.T) {
 			kind: "deployment_status", body: payload(t, "deployment_status", `"name": "deploy"`, `"name": "read secrets"`),
 			says: `The job "read secrets" of the workflow "read secrets"`},
 		"a deployment that waits": {reason: "the team decides about none", kind: "deployment_protection_rule",
-			body: payload(t, "deployment_protection_rule"), says: "Nothing of the team decides"},
+			body: payload(t, "deployment_protection_rule"), says: "No DeploymentGate of the team"},
 		"a check of a run of another team": {reason: "there is none here", kind: "check_run", body: payload(t, "check_run"),
 			says: "No run of the team"},
 		"a check of another repository": {reason: "the run was reported elsewhere",

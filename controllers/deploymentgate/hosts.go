@@ -1,0 +1,65 @@
+package deploymentgate
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
+)
+
+// hosts have the credentials of gates.
+type hosts struct {
+	live   client.Reader // reads Secrets, which are not cached
+	byName map[v1alpha1.HostingService]CodeHostConfig
+}
+
+// credentials returns those of a gate. The problem is a sentence that says why there are none. Those of the manager are only for
+// repositories that the Team lists, also to reject.
+func (h hosts) credentials(ctx context.Context, t report.Target, g *v1alpha1.DeploymentGate, team *v1alpha1.Team) (
+	c report.Credentials, problem string, err error,
+) {
+	host, known := h.byName[t.Host]
+	ref := g.Spec.Credentials
+	switch {
+	case !known:
+		return c, fmt.Sprintf("This version of the manager does not know the code host %s.", t.Host), nil
+	case ref != nil:
+		return h.secret(ctx, t.Host, client.ObjectKey{Namespace: g.Namespace, Name: ref.SecretRef.Name})
+	case host.Own == nil:
+		return c, fmt.Sprintf("The gate names no credentials, and the manager has none of its own for %s. Name some in spec.credentials.",
+			t.Host), nil
+	case t.Repository != "" && !h.allowed(t, team):
+		return c, fmt.Sprintf("spec.repositories of the Team does not list %s, so the manager's own credentials are not used there. "+
+			"List it, or name credentials in the gate.", plaintext.Line(t.Repository, maxRepository)), nil
+	}
+	if c, err = host.Own(); err != nil {
+		return c, fmt.Sprintf("The manager cannot read its own credentials for %s. Tell the operator of this service.", t.Host), nil
+	}
+	return c, "", nil
+}
+
+func (h hosts) secret(ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey) (
+	c report.Credentials, problem string, err error,
+) {
+	data, problem, err := reconcile.ReadSecret(ctx, h.live, key, "spec.credentials of the DeploymentGate")
+	if err != nil || problem != "" {
+		return c, problem, err
+	}
+	c, missing := report.ParseSecret(service, data)
+	if missing != "" {
+		return c, fmt.Sprintf("The Secret %s cannot be used: %s.", key.Name, missing), nil
+	}
+	return c, "", nil
+}
+
+const maxRepository = 256 // bytes, as in the schema
+
+// allowed reports whether the manager's own credentials are for a repository of a Team.
+func (h hosts) allowed(t report.Target, team *v1alpha1.Team) bool {
+	return team != nil && report.Allowed(t, h.byName[t.Host].Name, team.Spec.Repositories)
+}
