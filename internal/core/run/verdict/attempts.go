@@ -12,8 +12,8 @@ import (
 // Deciding returns the run that decides what the runs of a test say together, of which there is at least one.
 func Deciding(runs []*v1alpha1.Suite) *v1alpha1.Suite { return decide(slices.Clone(runs)).Run }
 
-// decide returns what the runs of a test say together, whatever their age. A run that has not ended may say something else. Among those with
-// a result, the last to end counts; of two in one second, the worse.
+// decide returns what the runs of a test say together, whatever their age. A run that has not ended may say something else. Among those
+// with a result, the last to end counts; of two in one second, the worse.
 func decide(runs []*v1alpha1.Suite) Requirement {
 	says := func(s *v1alpha1.Suite) State { return ofAttempt(s, runs) }
 	slices.SortFunc(runs, func(a, b *v1alpha1.Suite) int {

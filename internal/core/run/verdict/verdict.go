@@ -145,8 +145,8 @@ func (q Question) commitOf(s *v1alpha1.Suite) commit.Commit {
 	return commit.Commit{Part: ledger.PartOf(q.Environment, d.Repository, d.Service), Revision: d.SHA}
 }
 
-// isAsked compares whole revisions: an abbreviation may become that of another commit. Where both name a repository, it must be the same, so
-// that a fork does not borrow the result of what it was made from.
+// isAsked compares whole revisions: an abbreviation may become that of another commit. Where both name a repository, it must be the same,
+// so that a fork does not borrow the result of what it was made from.
 func (q Question) isAsked(c commit.Commit) bool {
 	asked := q.Commit
 	sameRepository := commit.SameRepository(asked.Repository, c.Repository) || asked.Repository == "" ||
