@@ -94,7 +94,8 @@ func UnfinishedBefore(s *v1alpha1.Suite, stream []*v1alpha1.Suite) *v1alpha1.Sui
 // or nil. One that repeated only failed tests has not run all.
 func LastPassed(s *v1alpha1.Suite, runs []*v1alpha1.Suite) (last *v1alpha1.Suite) {
 	for _, other := range runs {
-		counted := state.Of(other.State()).Green && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil && other.Status.CompletionTime != nil
+		passed := state.Of(other.State()).Green && other.Status.CompletionTime != nil
+		counted := passed && other.Spec.OnlyFailedOf == nil && other.Status.Results != nil
 		if counted && sameTests(s, other) && (last == nil || other.Status.CompletionTime.After(last.Status.CompletionTime.Time)) {
 			last = other
 		}

@@ -9,9 +9,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
-// decide returns what the runs of a test say together. A run that has not ended may say something else. Among those with a result, the last
-// to end counts; of two in one second, the worse.
-func (q Question) decide(runs []*v1alpha1.Suite) Requirement {
+// Deciding returns the run that decides what the runs of a test say together, of which there is at least one.
+func Deciding(runs []*v1alpha1.Suite) *v1alpha1.Suite { return decide(slices.Clone(runs)).Run }
+
+// decide returns what the runs of a test say together, whatever their age. A run that has not ended may say something else. Among those
+// with a result, the last to end counts; of two in one second, the worse.
+func decide(runs []*v1alpha1.Suite) Requirement {
 	says := func(s *v1alpha1.Suite) State { return ofAttempt(s, runs) }
 	slices.SortFunc(runs, func(a, b *v1alpha1.Suite) int {
 		return cmp.Or(ended(a).Compare(ended(b)), slices.Index(severity, says(b))-slices.Index(severity, says(a)), ledger.CompareRequests(a, b))
@@ -35,8 +38,6 @@ func (q Question) decide(runs []*v1alpha1.Suite) Requirement {
 		r.Run = slices.MaxFunc(runs, ledger.CompareRequests)
 	case r.State == Failed && !r.Passed.IsZero():
 		r.State = Withdrawn
-	case r.State == Passed:
-		r.State, r.Problem = q.freshness(r.Run, runs)
 	}
 	return r
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
-// Relevant returns the run that counts for a pipeline that waits for root: root or, if it has successors, the last of them. Once this run was superseded, it is the newest later run of its stream and
-// Trigger: tests of other Triggers differ. A run that is about to be superseded counts, because it may still end by itself. Runs of a
-// schedule supersede none.
+// Relevant returns the run that counts for a pipeline that waits for root: root or, if it has successors, the last of them. Once this run
+// was superseded, it is the newest later run of its stream and Trigger: tests of other Triggers differ. A run that is about to be
+// superseded counts, because it may still end by itself. Runs of a schedule supersede none.
 func Relevant(root *v1alpha1.Suite, successors []*v1alpha1.Suite) *v1alpha1.Suite {
 	root = lastSuccessor(root, successors)
 	if root.State() != v1alpha1.ReasonSuperseded {

@@ -35,7 +35,10 @@ func (q Question) requirements(runs []*v1alpha1.Suite) (all []Requirement) {
 		}
 	}
 	for t, own := range byTest {
-		r := q.decide(own)
+		r := decide(own)
+		if r.State == Passed {
+			r.State, r.Problem = q.freshness(r.Run, own)
+		}
 		r.Trigger, r.Service = t.trigger, t.part.Service
 		all = append(all, r)
 	}

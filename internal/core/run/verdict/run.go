@@ -23,8 +23,8 @@ const (
 	Withdrawn State = httpapi.VerdictWithdrawn
 )
 
-// OfRun returns what one run says about its commit: Passed, Failed, Running, or None if it ended without a result. A state that only a later
-// version knows is never green.
+// OfRun returns what one run says about its commit: Passed, Failed, Running, or None if it ended without a result. A state that only a
+// later version knows is never green.
 func OfRun(s *v1alpha1.Suite) State {
 	switch {
 	case !s.Finished():

@@ -61,7 +61,11 @@ func Of(q Question) Verdict {
 	runs := q.runs()
 	v.Requirements = q.requirements(runs)
 	v.place(runs)
-	v.State = stateOf(v.Requirements)
+	var states []State
+	for _, r := range v.Requirements {
+		states = append(states, r.State)
+	}
+	v.State = Worst(states...)
 	if v.State != Passed {
 		return v
 	}
@@ -89,14 +93,6 @@ func (v *Verdict) place(runs []*v1alpha1.Suite) {
 
 // severity orders states: the first of them is that of several Triggers.
 var severity = []State{Failed, Withdrawn, Running, None, Stale, Passed}
-
-// stateOf is None without a requirement, because nothing was tested.
-func stateOf(all []Requirement) State {
-	if len(all) == 0 {
-		return None
-	}
-	return slices.MinFunc(all, bySeverity).State
-}
 
 func bySeverity(a, b Requirement) int {
 	return slices.Index(severity, a.State) - slices.Index(severity, b.State)
@@ -145,8 +141,8 @@ func (q Question) commitOf(s *v1alpha1.Suite) commit.Commit {
 	return commit.Commit{Part: ledger.PartOf(q.Environment, d.Repository, d.Service), Revision: d.SHA}
 }
 
-// isAsked compares whole revisions: an abbreviation may become that of another commit. Where both name a repository, it must be the same, so
-// that a fork does not borrow the result of what it was made from.
+// isAsked compares whole revisions: an abbreviation may become that of another commit. Where both name a repository, it must be the same,
+// so that a fork does not borrow the result of what it was made from.
 func (q Question) isAsked(c commit.Commit) bool {
 	asked := q.Commit
 	sameRepository := commit.SameRepository(asked.Repository, c.Repository) || asked.Repository == "" ||

@@ -80,7 +80,7 @@ func TestDeploymentsOfADay(t *testing.T) {
 		"several commits":       {"Workloads disagree.", []v1alpha1.Deployed{since("", 9, 0)}, nil, "acme/shop: several commits on main, since 09:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := environment.PageOf(staging(tc.status...), tc.runs, nil, environment.ParseDay("", noon), noon).Day
+			d := pageAt(noon, staging(tc.status...), tc.runs...).Day
 			if got := drawn(d.Deployments); got != tc.want {
 				t.Errorf("%s Got\n%s\nwant\n%s", tc.reason, got, tc.want)
 			}

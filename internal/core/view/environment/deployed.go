@@ -8,6 +8,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -24,7 +25,7 @@ type Deployed struct {
 	Ready      bool   // all its workloads have rolled it out, as far as that is known
 	Message    string // what is missing
 	Workloads  []Workload
-	Runs       []view.Row // the newest of each Trigger that tested it, by name
+	Runs       []view.Row // of each Trigger that tested it, the run that decides, by name
 }
 
 // Rest returns the message, unless the messages of workloads say the same.
@@ -62,8 +63,8 @@ func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) 
 
 func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
 	v := Deployed{
-		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Revision: revisionOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
-		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(e, d, runs), now),
+		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Revision: revisionOf(e, d, runs), Branch: d.Branch,
+		By: reporters[d.ReportedBy], Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: decidingRuns(e, testsOf(e, d, runs), now),
 	}
 	if d.DeploymentType != e.Name {
 		v.Type = d.DeploymentType
@@ -122,6 +123,22 @@ func revisionOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.
 		return tests[0].Spec.Deployment.SHA
 	}
 	return d.SHA
+}
+
+// decidingRuns leaves out what a verdict does: runs of an earlier Environment of that name, and of a backup.
+func decidingRuns(e *v1alpha1.Environment, tests []*v1alpha1.Suite, now time.Time) (rows []view.Row) {
+	l := ledger.Of(e, nil)
+	byTest := map[test][]*v1alpha1.Suite{}
+	for _, s := range tests {
+		if !l.Removed(s) && !s.Restored() {
+			byTest[testOf(s)] = append(byTest[testOf(s)], s)
+		}
+	}
+	for _, own := range byTest {
+		rows = append(rows, view.RowOf(verdict.Deciding(own), 0, now))
+	}
+	slices.SortFunc(rows, compareNames)
+	return rows
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
 )
@@ -17,8 +19,18 @@ func staging(deployed ...v1alpha1.Deployed) *v1alpha1.Environment {
 	return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: "staging", Namespace: "shop"}, Status: v1alpha1.EnvironmentStatus{Deployed: deployed}}
 }
 
+// pageOf is the page of an Environment with the Triggers smoke and visual.
 func pageOf(e *v1alpha1.Environment, runs ...*v1alpha1.Suite) environment.Page {
-	return environment.PageOf(e, runs, nil, environment.ParseDay("", now), now)
+	return pageAt(now, e, runs...)
+}
+
+func pageAt(now time.Time, e *v1alpha1.Environment, runs ...*v1alpha1.Suite) environment.Page {
+	p, _ := environment.PageOf(e, runs, nil, func(c commit.Commit) (verdict.Verdict, error) {
+		return verdict.Of(verdict.Question{Commit: c, Environment: e, Suites: runs, Now: now, Triggers: []*v1alpha1.Trigger{
+			{ObjectMeta: metav1.ObjectMeta{Name: "smoke"}}, {ObjectMeta: metav1.ObjectMeta{Name: "visual"}},
+		}}), nil
+	}, environment.ParseDay("", now), now)
+	return p
 }
 
 func testOf(repository, sha string) func(*v1alpha1.Suite) {
@@ -44,7 +56,9 @@ func TestLead(t *testing.T) {
 	cart.Service, checkout.Service, checkout.Since = "cart", "checkout", new(metav1.NewTime(now.Add(-time.Hour)))
 	unreadable := staging(shop)
 	unreadable.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop."}}
-	tested := testOf("acme/shop", sha)
+	tested, took := testOf("acme/shop", sha), ran(0, time.Minute)
+	strict := staging(shop)
+	strict.Spec.Gate = &v1alpha1.GateRule{MaxAge: &metav1.Duration{Duration: time.Minute}}
 	short := sha[:8]
 	for name, tc := range map[string]struct {
 		reason      string
@@ -52,20 +66,28 @@ func TestLead(t *testing.T) {
 		runs        []*v1alpha1.Suite
 		key, want   string
 	}{
-		"nothing":          {"Nobody notified, and no workload is named.", staging(), nil, "none", "Nothing is known to be deployed."},
-		"runs only":        {"The status is new.", staging(), []*v1alpha1.Suite{run("a", passed)}, "none", "Nothing says what is deployed now. The last run that a notification started tests " + short + ", of 10 minutes ago."},
-		"unreadable":       {"A problem comes first.", unreadable, nil, "error", "There is no Deployment shop."},
-		"rolling out":      {"It comes before the tests.", staging(rolling), []*v1alpha1.Suite{run("a", failed, tested)}, "starting", "The rollout of acme/shop is not complete. 2 of 3 pods are ready."},
-		"failed":           {"", staging(shop), []*v1alpha1.Suite{run("a", failed, tested)}, "failed", "smoke did not pass for " + short + " of acme/shop. The tests failed with exit code 1."},
-		"fixed by a rerun": {"Only the newest counts.", staging(shop), []*v1alpha1.Suite{run("b", passed, tested), run("a", failed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke passed."},
-		"two passed":       {"", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, byTrigger("visual")), run("a", passed, tested)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke and visual passed."},
-		"running":          {"", staging(shop), []*v1alpha1.Suite{run("a", running, tested)}, "running", short + " of acme/shop has been deployed for 42 minutes. No result yet of smoke."},
-		"stopped":          {"", staging(shop), []*v1alpha1.Suite{run("a", canceled, tested)}, "canceled", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because it was stopped."},
-		"inconclusive":     {"", staging(shop), []*v1alpha1.Suite{run("a", inconclusive, tested)}, "inconclusive", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because something was deployed meanwhile."},
-		"another commit":   {"It tested what was there before.", staging(shop), []*v1alpha1.Suite{run("a", failed, testOf("acme/shop", otherSHA))}, "none", short + " of acme/shop has been deployed for 42 minutes. Nothing has tested " + short + " of acme/shop."},
-		"services":         {"Each is tested on its own.", staging(cart, checkout), []*v1alpha1.Suite{run("a", passed, tested, ofService("cart"))}, "none", "2 services are deployed; cart in acme/shop changed last, 42 minutes ago. Nothing has tested " + short + " of checkout in acme/shop."},
-		"several":          {"", staging(pay, shop), []*v1alpha1.Suite{run("a", passed, tested)}, "none", "2 repositories are deployed; acme/shop changed last, 42 minutes ago. Nothing has tested 77d01b5e of acme/pay."},
-		"unnamed":          {"Workloads have several commits.", staging(v1alpha1.Deployed{}), nil, "none", "Something is deployed. Nothing has tested it."},
+		"nothing":           {"Nobody notified, and no workload is named.", staging(), nil, "none", "Nothing is known to be deployed."},
+		"runs only":         {"The status is new.", staging(), []*v1alpha1.Suite{run("a", passed)}, "none", "Nothing says what is deployed now. The last run that a notification started tests " + short + ", of 10 minutes ago."},
+		"unreadable":        {"A problem comes first.", unreadable, nil, "error", "There is no Deployment shop."},
+		"rolling out":       {"It comes before the tests.", staging(rolling), []*v1alpha1.Suite{run("a", failed, tested)}, "starting", "The rollout of acme/shop is not complete. 2 of 3 pods are ready."},
+		"failed":            {"", staging(shop), []*v1alpha1.Suite{run("a", failed, tested)}, "failed", "smoke did not pass for " + short + " of acme/shop. The tests failed with exit code 1."},
+		"fixed by a rerun":  {"The last one to end counts.", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, ran(0, 2*time.Minute)), run("a", failed, tested, ran(0, time.Minute))}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke passed."},
+		"two passed":        {"", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, byTrigger("visual"), took), run("a", passed, tested, took)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke and visual passed."},
+		"withdrawn":         {"It was requested before, and ended last.", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, took), run("a", failed, tested, ran(0, 2*time.Minute))}, "failed", "smoke did not pass for " + short + " of acme/shop. The tests failed with exit code 1."},
+		"an older one runs": {"It may fail.", staging(shop), []*v1alpha1.Suite{run("b", passed, tested, took), run("a", running, tested)}, "running", short + " of acme/shop has been deployed for 42 minutes. No result yet of smoke."},
+		"canceled again":    {"The result before counts.", staging(shop), []*v1alpha1.Suite{run("b", canceled, tested, ran(0, 2*time.Minute)), run("a", passed, tested, took)}, "passed", short + " of acme/shop has been deployed for 42 minutes. smoke passed."},
+		"stale": {"A gate would refuse it.", strict, []*v1alpha1.Suite{run("a", passed, tested, took)}, "stale", short + " of acme/shop has been deployed for 42 minutes. " +
+			"1 of 1 required Trigger passed for " + short + " on staging, but the result is stale: smoke. It passed 9 minutes ago, and a result counts for 1m."},
+		"a run is missing": {"", staging(shop), []*v1alpha1.Suite{run("a", passed, tested, took, func(s *v1alpha1.Suite) { s.Spec.Siblings = []string{"visual"} })}, "none", short + " of acme/shop has been deployed for 42 minutes. " +
+			"1 of 2 required Triggers has no result for " + short + " on staging: visual. It matched a deployment of this commit, and has no run of it."},
+		"a backup":       {"It never ran here.", staging(shop), []*v1alpha1.Suite{run("a", passed, tested, took, func(s *v1alpha1.Suite) { s.CreationTimestamp = metav1.NewTime(now.Add(72 * time.Hour)) })}, "none", short + " of acme/shop has been deployed for 42 minutes. Nothing has tested " + short + " of acme/shop."},
+		"running":        {"", staging(shop), []*v1alpha1.Suite{run("a", running, tested)}, "running", short + " of acme/shop has been deployed for 42 minutes. No result yet of smoke."},
+		"stopped":        {"", staging(shop), []*v1alpha1.Suite{run("a", canceled, tested)}, "canceled", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because it was stopped."},
+		"inconclusive":   {"", staging(shop), []*v1alpha1.Suite{run("a", inconclusive, tested)}, "inconclusive", short + " of acme/shop has been deployed for 42 minutes. No result of smoke, because something was deployed meanwhile."},
+		"another commit": {"It tested what was there before.", staging(shop), []*v1alpha1.Suite{run("a", failed, testOf("acme/shop", otherSHA))}, "none", short + " of acme/shop has been deployed for 42 minutes. Nothing has tested " + short + " of acme/shop."},
+		"services":       {"Each is tested on its own.", staging(cart, checkout), []*v1alpha1.Suite{run("a", passed, tested, ofService("cart"))}, "none", "2 services are deployed; cart in acme/shop changed last, 42 minutes ago. Nothing has tested " + short + " of checkout in acme/shop."},
+		"several":        {"", staging(pay, shop), []*v1alpha1.Suite{run("a", passed, tested)}, "none", "2 repositories are deployed; acme/shop changed last, 42 minutes ago. Nothing has tested 77d01b5e of acme/pay."},
+		"unnamed":        {"Workloads have several commits.", staging(v1alpha1.Deployed{}), nil, "none", "Something is deployed. Nothing has tested it."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pageOf(tc.environment, tc.runs...).Lead; got.Text != tc.want || got.Key != tc.key {

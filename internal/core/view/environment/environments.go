@@ -94,13 +94,19 @@ func summaryOf(e *v1alpha1.Environment, own []*v1alpha1.Suite, now time.Time) Su
 
 func latestRuns(runs []*v1alpha1.Suite, now time.Time) []view.Row {
 	var rows []view.Row
-	type test struct{ trigger, service string }
 	seen := map[test]bool{}
 	for _, s := range runs {
-		if t := (test{s.Spec.Trigger.Name, s.Spec.Deployment.Service}); !seen[t] {
+		if t := testOf(s); !seen[t] {
 			seen[t], rows = true, append(rows, view.RowOf(s, 0, now))
 		}
 	}
-	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(rows, compareNames)
 	return rows
 }
+
+// test is what has runs of its own.
+type test struct{ trigger, service string }
+
+func testOf(s *v1alpha1.Suite) test { return test{s.Spec.Trigger.Name, s.Spec.Deployment.Service} }
+
+func compareNames(a, b view.Row) int { return cmp.Compare(a.Name(), b.Name()) }

@@ -16,9 +16,9 @@ type VerdictLook struct {
 
 var verdictLooks = func() map[verdict.State]VerdictLook {
 	return map[verdict.State]VerdictLook{
-		verdict.Passed:  likeRun(v1alpha1.ReasonPassed),
-		verdict.Failed:  likeRun(v1alpha1.ReasonFailed),
-		verdict.Running: likeRun(v1alpha1.ReasonRunning),
+		verdict.Passed:  likeRun(state.Green()),
+		verdict.Failed:  likeRun(failed),
+		verdict.Running: likeRun(state.Of(v1alpha1.ReasonRunning)),
 		verdict.None: {
 			State:  view.State{Label: "No result", Key: view.NoRun.Key},
 			Icon:   `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
@@ -38,9 +38,8 @@ var verdictLooks = func() map[verdict.State]VerdictLook {
 	}
 }()
 
-func likeRun(reason string) VerdictLook {
-	row := state.Of(reason)
-	return VerdictLook{State: view.StateOfReason(reason), Icon: row.Icon, Colors: row.Colors}
+func likeRun(row state.Row) VerdictLook {
+	return VerdictLook{State: view.StateOfReason(row.Reason), Icon: row.Icon, Colors: row.Colors}
 }
 
 // VerdictLookOf returns the look of a state. One that only a later version knows is never green.

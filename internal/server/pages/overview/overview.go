@@ -8,12 +8,15 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
 
 // HomePage introduces Postflight.
@@ -175,7 +178,13 @@ func (u *Pages) EnvironmentPage(r *site.Request) (*site.Page, error) {
 		if e.Name == r.PathValue("id") {
 			day := environment.ParseDay(r.URL.Query().Get("day"), now)
 			runs := u.Runs.Newest(r.Namespace())
-			d := environment.PageOf(workloads.WithCurrent(e, runs), runs, u.archived(r, e, day, now), day, now)
+			ask := func(c commit.Commit) (verdict.Verdict, error) {
+				return u.Verdicts.Verdict(r.Context(), verdicts.Query{Namespace: e.Namespace, Environment: e.Name, Commit: c})
+			}
+			d, err := environment.PageOf(workloads.WithCurrent(e, runs), runs, u.archived(r, e, day, now), ask, day, now)
+			if err != nil {
+				return nil, err
+			}
 			return &site.Page{Template: "environment", Title: e.Name, Section: "environments", Description: d.Lead.Text,
 				Live: d.Day.Today || u.Deployments == nil, Data: &d}, nil
 		}
