@@ -40,6 +40,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/signin"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 	"github.com/postflight-dev/postflight/test/build"
 )
 
@@ -51,6 +52,10 @@ func (noActions) Cancel(context.Context, dispatch.Command, string) (*v1alpha1.Su
 }
 
 func (noActions) Rerun(context.Context, dispatch.Command, string) (*v1alpha1.Suite, bool, error) {
+	return nil, false, errors.ErrUnsupported
+}
+
+func (noActions) Start(context.Context, dispatch.Command, string, string) (*v1alpha1.Suite, bool, error) {
 	return nil, false, errors.ErrUnsupported
 }
 
@@ -109,7 +114,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 		SealingKey: func(context.Context) ([]byte, error) { return bytes.Repeat([]byte("k"), 32), nil },
 		Config: overview.Config{Explain: func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 			return nil, errors.ErrUnsupported
-		}},
+		}, Verdicts: &verdicts.Reader{}, Starter: noActions{}},
 		Authenticated: func(context.Context, string) {}, PublicURL: "http://" + server.Listener.Addr().String() + "/ci",
 		OpenAPI: api.OpenAPI, Limits: site.DefaultLimits(), Log: logr.Discard(), Audit: slog.New(slog.DiscardHandler),
 		Clock: clock, Steady: clock,

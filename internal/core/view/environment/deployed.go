@@ -62,7 +62,8 @@ func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) 
 
 func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
 	v := Deployed{
-		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Revision: revisionOf(e, d, runs), Branch: d.Branch, By: reporters[d.ReportedBy],
+		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Revision: revisionOf(e, d, runs),
+		Branch: d.Branch, By: reporters[d.ReportedBy],
 		Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: latestRuns(testsOf(e, d, runs), now),
 	}
 	if d.DeploymentType != e.Name {
