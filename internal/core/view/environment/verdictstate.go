@@ -17,7 +17,7 @@ type VerdictLook struct {
 var verdictLooks = func() map[verdict.State]VerdictLook {
 	return map[verdict.State]VerdictLook{
 		verdict.Passed:  likeRun(state.Green()),
-		verdict.Failed:  likeRun(failed),
+		verdict.Failed:  likeRun(state.Of(v1alpha1.ReasonFailed)),
 		verdict.Running: likeRun(state.Of(v1alpha1.ReasonRunning)),
 		verdict.None: {
 			State:  view.State{Label: "No result", Key: view.NoRun.Key},
