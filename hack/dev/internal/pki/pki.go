@@ -108,9 +108,9 @@ func (a *Authority) issue(file string, cert *x509.Certificate) error {
 	return errors.Join(writeKey(a.file(file+".key"), key), write(a.file(file+".crt"), "CERTIFICATE", der))
 }
 
-// ServiceAccountKey makes the key pair that signs service-account tokens, once: tokens outlive a restart.
-func ServiceAccountKey(dir string) error {
-	public := filepath.Join(dir, "sa.pub")
+// KeyPair makes a key pair that signs, once: what it has signed outlives a restart.
+func KeyPair(dir, name string) error {
+	public := filepath.Join(dir, name+".pub")
 	if _, err := os.Stat(public); err == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func ServiceAccountKey(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeKey(filepath.Join(dir, "sa.key"), key); err != nil {
+	if err := writeKey(filepath.Join(dir, name+".key"), key); err != nil {
 		return err
 	}
 	return write(public, "PUBLIC KEY", der)

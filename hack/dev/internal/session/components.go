@@ -132,6 +132,7 @@ func (s *Session) manager() proc.Spec {
 			"--metrics-auth=false", // they are on loopback
 			"--health-probe-bind-address=" + s.plan.Loopback(layout.PortProbes),
 			"--public-url=" + s.url(),
+			"--attestation-key-file=" + s.pki("attestation.key"),
 			"--replica-name=dev", // there is only one, so after a kill it takes its own Lease again at once
 			"--drain-delay=0s",   // there is no load balancer
 		},

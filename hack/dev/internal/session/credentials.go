@@ -60,8 +60,10 @@ func (s *Session) issue() error {
 	if err != nil {
 		return err
 	}
-	if err := pki.ServiceAccountKey(dir); err != nil {
-		return err
+	for _, name := range []string{"sa", "attestation"} {
+		if err := pki.KeyPair(dir, name); err != nil {
+			return err
+		}
 	}
 	for name, who := range s.identities() {
 		if err := authority.Issue(name, who); err != nil {
