@@ -91,7 +91,7 @@ func TestGateTrouble(t *testing.T) {
 	for says, args := range map[string][]string{
 		"no commit is named":        {"--environment", "staging"},
 		"no Environment is named":   {"--sha", wholeSHA},
-		"unknown flag":              {"--sha", wholeSHA, "--enviroment", "staging"},
+		"unknown flag":              {"--sha", wholeSHA, "--place", "staging"},
 		"Nothing is started":        {"--sha", wholeSHA, "--environment", "staging", "--run"},
 		`unknown command "now"`:     {"now"},
 		"invalid argument \"soon\"": {"--sha", wholeSHA, "--environment", "staging", "--max-age", "soon"},

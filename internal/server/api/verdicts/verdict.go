@@ -93,8 +93,8 @@ func (a *API) read(ctx context.Context, q verdicts.Query) (verdict.Verdict, erro
 	return v, nil
 }
 
-// await returns the first verdict if no run can change it soon, and else the next one that differs, or the last one after the wait. While it
-// waits, it keeps nothing of the first verdict but its digest.
+// await returns the first verdict if no run can change it soon, and else the next one that differs, or the last one after the wait. While
+// it waits, it needs only the digest of the first verdict.
 func (a *API) await(r *exchange.Request, q verdicts.Query, wait time.Duration) (verdict.Verdict, error) {
 	first, err := a.read(r.Context(), q)
 	if err != nil || wait == 0 || isFinal(first) || a.Changes.Closed() {
@@ -111,7 +111,6 @@ func (a *API) await(r *exchange.Request, q verdicts.Query, wait time.Duration) (
 	if opens := first.Opens; !opens.IsZero() { // no run changes that
 		wait = min(wait, opens.Sub(first.Now))
 	}
-	first = verdict.Verdict{}
 	r.Forget()
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
@@ -122,7 +121,6 @@ func (a *API) await(r *exchange.Request, q verdicts.Query, wait time.Duration) (
 			unsubscribe()
 			return now, err
 		}
-		now = verdict.Verdict{}
 		select {
 		case <-changed:
 		case <-ctx.Done():
