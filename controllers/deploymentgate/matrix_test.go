@@ -55,7 +55,7 @@ func TestMatrix(t *testing.T) {
 					o.(*v1alpha1.Environment).Spec.Gate = &v1alpha1.GateRule{MaxAge: &metav1.Duration{Duration: time.Hour}}
 				})
 				w.Clock.MoveOn(2 * time.Hour)
-			}, want: rejected, message: "not lately enough",
+			}, want: rejected, message: "stale",
 		},
 		"withdrawn": {
 			reason: "a later run failed",
@@ -355,4 +355,22 @@ func TestBlockedDeploymentsAreFound(t *testing.T) {
 	if len(list.Items) != 1 {
 		t.Errorf("a manual job needs no review: %+v", list.Items)
 	}
+}
+
+// TestEndedReviewsAreDeleted: a review shows for a week what was decided.
+func TestEndedReviewsAreDeleted(t *testing.T) {
+	t.Parallel()
+	w := newGateWorld(t)
+	w.failed("a", build.Commit(1))
+	q := w.waits(v1alpha1.GitHub, build.Commit(1))
+	name := w.asks(q, 1, 1)
+	w.isTold(q, name, rejected, "failed")
+	w.Stop()
+	w.Clock.MoveOn(6 * 24 * time.Hour)
+	w.StartManager()
+	w.Stop()
+	w.reviewNamed(name)
+	w.Clock.MoveOn(2 * 24 * time.Hour)
+	w.StartManager()
+	w.Gone(&v1alpha1.DeploymentReview{}, name)
 }

@@ -24,6 +24,7 @@ import (
 var usedOtherwise = map[string]string{
 	"update postflight.dev/environments/finalizers": "the admission plugin OwnerReferencesPermissionEnforcement asks for it: TestEphemeralEnvironment",
 	"update postflight.dev/suites/finalizers":       "the same, for Jobs: TestRunEnds",
+	"create postflight.dev/deploymentreviews":       "a code host asks: TestReviews",
 	"get postflight.dev/triggerclasses":             "a notification asks for a class that the cache lacks, because it is new: TestTriggerClass",
 }
 

@@ -53,6 +53,18 @@ func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usual
 	w.create(&v1alpha1.EventSource{ObjectMeta: w.meta("github"), Spec: v1alpha1.EventSourceSpec{ // a status is written, and a Secret is read
 		Type: v1alpha1.EventsOfGitHub, Secret: &v1alpha1.SecretKeyReference{Name: "postflight-events", Key: "github"},
 	}})
+	w.create(&v1alpha1.DeploymentGate{ObjectMeta: w.meta("production"), Spec: v1alpha1.DeploymentGateSpec{ // a status is written
+		Source: "github", Environments: v1alpha1.NamePatterns{"production"}, Requires: []v1alpha1.GateRequirement{{Environment: "staging"}},
+	}})
+	for _, name := range []string{"without-a-gate", "old"} { // a status is written, and the old one is deleted
+		review := &v1alpha1.DeploymentReview{ObjectMeta: w.meta(name), Spec: v1alpha1.DeploymentReviewSpec{
+			Gate: "lost", Source: "github", HostingService: v1alpha1.GitHub, Repository: "acme/shop", Environment: "live", RunID: 7,
+		}}
+		w.create(review)
+		if name == "old" {
+			w.updateStatus(review, func() { review.Status.DeliveredTime = &metav1.Time{Time: time.Now().AddDate(0, 0, -8)} })
+		}
+	}
 	w.create(&v1alpha1.TrustPolicy{ObjectMeta: w.meta("ci"), Spec: v1alpha1.TrustPolicySpec{ // a status is written
 		Issuer: "https://gitlab.com", Claims: map[string]v1alpha1.ClaimValues{"project_id": {"1"}}, Allow: v1alpha1.TrustAllow{Read: true},
 	}})

@@ -25,7 +25,7 @@ const alpha, beta = "v1alpha1", "v1beta1"
 var (
 	// kinds by the resources that their CRDs name.
 	kinds = map[string]string{"apikeys": "APIKey", "environments": "Environment", "suites": "Suite", "teams": "Team",
-		"triggerclasses": "TriggerClass", "triggers": "Trigger",
+		"triggerclasses": "TriggerClass", "triggers": "Trigger", "deploymentgates": "DeploymentGate", "deploymentreviews": "DeploymentReview",
 		"eventsources": "EventSource", "quarantines": "Quarantine", "trustpolicies": "TrustPolicy"}
 
 	// The states of a version in a CRD.

@@ -56,7 +56,7 @@ func insert(granted sets.Set[authorizationv1.ResourceAttributes], namespace stri
 
 func TestRightsOfAFewNamespaces(t *testing.T) {
 	for _, q := range Rights("own", []string{"a", "b"}) {
-		reviews := strings.HasSuffix(q.Resource, "reviews")
+		reviews := q.Group != "postflight.dev" && strings.HasSuffix(q.Resource, "reviews")
 		if (q.Namespace == "") != reviews {
 			t.Errorf("in a few namespaces alone, the manager is asked for %s", sentenceOf(q))
 		}
