@@ -15,14 +15,15 @@ type VerdictLook struct {
 }
 
 var verdictLooks = func() map[verdict.State]VerdictLook {
+	failed := state.Of(v1alpha1.ReasonFailed)
 	return map[verdict.State]VerdictLook{
 		verdict.Passed:  likeRun(state.Green()),
-		verdict.Failed:  likeRun(state.Of(v1alpha1.ReasonFailed)),
+		verdict.Failed:  likeRun(failed),
 		verdict.Running: likeRun(state.Of(v1alpha1.ReasonRunning)),
 		verdict.None: {
 			State:  view.State{Label: "No result", Key: view.NoRun.Key},
 			Icon:   `<circle cx="10" cy="10" r="7.5" opacity=".45"/>`,
-			Colors: state.Of(v1alpha1.ReasonCanceled).Colors,
+			Colors: state.Colors{Light: "#6d6a64", LightSoft: "#efeeeb", Dark: "#9a988f", DarkSoft: "#26282b"},
 		},
 		verdict.Stale: { // the hands of a clock that goes back
 			State:  view.State{Label: "Stale", Key: "stale"},
@@ -33,7 +34,7 @@ var verdictLooks = func() map[verdict.State]VerdictLook {
 			State: view.State{Label: "Withdrawn", Key: "withdrawn", Bad: true},
 			Icon: `<circle cx="10" cy="10" r="8.5" fill="currentColor" stroke="none"/>` +
 				`<path class="cut" d="M8.6 5.7 6.2 8.1l2.4 2.4M6.5 8.1h4.7a2.7 2.7 0 0 1 0 5.4H8" stroke="#fff"/>`,
-			Colors: state.Of(v1alpha1.ReasonFailed).Colors,
+			Colors: failed.Colors,
 		},
 	}
 }()
