@@ -35,8 +35,8 @@ type call struct {
 	send    func(context.Context, CodeHost, report.ApprovalRequest) error
 }
 
-// exchange sends a request within the limits of the credentials. It returns when to try again if none was made, or with the failure that the
-// code host has answered with.
+// exchange sends a request within the limits of the credentials. It returns when to try again if none was sent, or if the code host has
+// answered with a failure.
 func (r *Reviews) exchange(ctx context.Context, c call) (failure *report.Error, after time.Duration, err error) {
 	credentials, budget, after, err := r.permit(ctx, c.Observation)
 	if err != nil || budget == nil {
@@ -106,10 +106,11 @@ func (r *Reviews) permit(ctx context.Context, o gate.Observation) (c report.Cred
 // ask returns nil if the code host has not answered, and when to try again.
 func (r *Reviews) ask(ctx context.Context, o gate.Observation) (*report.Pending, time.Duration, error) {
 	var pending report.Pending
-	failure, after, err := r.exchange(ctx, call{Observation: o, send: func(ctx context.Context, h CodeHost, a report.ApprovalRequest) (err error) {
+	send := func(ctx context.Context, h CodeHost, a report.ApprovalRequest) (err error) {
 		pending, err = h.Pending(ctx, a)
 		return err
-	}})
+	}
+	failure, after, err := r.exchange(ctx, call{Observation: o, send: send})
 	switch {
 	case err != nil || failure == nil && after > 0:
 		return nil, after, err
