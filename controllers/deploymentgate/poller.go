@@ -24,7 +24,7 @@ const (
 	pollTimeout = 25 * time.Second // of a round, which the next one continues
 	// maxPolled bounds the places of one gate that are looked at in a round: gates with more take turns.
 	maxPolled = 10
-	// maxFound bounds the deployments of a place that are asked about in a round. Each manual job that nobody runs waits for ever.
+	// maxFound bounds the deployments of a place that are asked about in a round. Manual jobs wait until a person runs them.
 	maxFound = 10
 	// maxSkipped bounds what is known not to wait for an approval.
 	maxSkipped = 10_000
