@@ -110,15 +110,15 @@ func (p *Poller) place(ctx context.Context, s search, at gate.Place) error {
 	}
 	request := report.Request{Target: target, Credentials: credentials, Purpose: report.Approvals}
 	found, err := s.lister.Blocked(ctx, request, at.Environment)
+	if err == nil {
+		err = p.open(ctx, s, at, request, found)
+	}
 	if failure := (*report.Error)(nil); errors.As(err, &failure) {
 		budget.Done(failure, p.Clock.Now())
 		return err
 	}
 	budget.Return()
-	if err != nil {
-		return err
-	}
-	return p.open(ctx, s, at, request, found)
+	return err
 }
 
 // open creates the reviews of deployments that are new, and wait for an approval.
