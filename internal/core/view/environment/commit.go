@@ -22,7 +22,7 @@ import (
 type CommitSubject struct {
 	Verdict verdict.Verdict
 	Reviews []*v1alpha1.DeploymentReview // of the namespace
-	Gates   []*v1alpha1.DeploymentGate   // of the namespace
+	Gates   []v1alpha1.DeploymentGate    // of the namespace
 	Sites   codehost.Sites
 }
 
