@@ -94,8 +94,9 @@ func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) er
 		AddFunc: changed, UpdateFunc: func(_, after any) { changed(after) },
 		DeleteFunc: changed,
 	}
-	for _, kind := range []client.Object{&v1alpha1.Trigger{}, &v1alpha1.Environment{}, &v1alpha1.DeploymentGate{}, &v1alpha1.DeploymentReview{},
-		&batchv1.Job{}} {
+	for _, kind := range []client.Object{
+		&v1alpha1.Trigger{}, &v1alpha1.Environment{}, &v1alpha1.DeploymentGate{}, &v1alpha1.DeploymentReview{}, &batchv1.Job{},
+	} {
 		informer, err := objects.GetInformer(ctx, kind)
 		if err != nil {
 			return fmt.Errorf("watch %T for the pages: %w", kind, err)

@@ -18,8 +18,8 @@ type hosts struct {
 	byName map[v1alpha1.HostingService]CodeHostConfig
 }
 
-// credentials returns those of a gate. The problem is a sentence that says why there are none. Those of the manager are only for
-// repositories that the Team lists, also to reject.
+// credentials returns the credentials of a gate, or a sentence that says why there are none. The manager's own are used, also to reject,
+// only for repositories that the Team lists.
 func (h hosts) credentials(ctx context.Context, t report.Target, g *v1alpha1.DeploymentGate, team *v1alpha1.Team) (
 	c report.Credentials, problem string, err error,
 ) {

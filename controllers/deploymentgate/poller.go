@@ -24,7 +24,7 @@ const (
 	pollTimeout = 25 * time.Second // of a round, which the next one continues
 	// maxPolled bounds the places of one gate that are looked at in a round: gates with more take turns.
 	maxPolled = 10
-	// maxFound bounds the deployments of a place that are asked about in a round. Each manual job that nobody runs waits for ever.
+	// maxFound bounds the deployments of a place that are asked about in a round. Manual jobs wait until a person runs them.
 	maxFound = 10
 	// maxSkipped bounds what is known not to wait for an approval.
 	maxSkipped = 10_000
@@ -110,15 +110,15 @@ func (p *Poller) place(ctx context.Context, s search, at gate.Place) error {
 	}
 	request := report.Request{Target: target, Credentials: credentials, Purpose: report.Approvals}
 	found, err := s.lister.Blocked(ctx, request, at.Environment)
+	if err == nil {
+		err = p.open(ctx, s, at, request, found)
+	}
 	if failure := (*report.Error)(nil); errors.As(err, &failure) {
 		budget.Done(failure, p.Clock.Now())
 		return err
 	}
 	budget.Return()
-	if err != nil {
-		return err
-	}
-	return p.open(ctx, s, at, request, found)
+	return err
 }
 
 // open creates the reviews of deployments that are new, and wait for an approval.

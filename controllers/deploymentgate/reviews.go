@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// reviewWorkers mostly wait for code hosts, of which report.Limits let one that hangs hold up few.
+	// reviewWorkers mostly wait for code hosts. report.Limits bounds how many of them a code host that hangs can hold up.
 	reviewWorkers = 8
 
 	// sendTimeout bounds requests to a code host. It also bounds how old a verdict can be when its approval is sent: a process that was

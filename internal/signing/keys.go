@@ -19,7 +19,7 @@ import (
 // pollEvery is how often the files are read. Rotated keys overlap for longer than that.
 const pollEvery = 5 * time.Second
 
-// Keys are those of some files. The first signs; all are published, so that what another one signed can be verified.
+// Keys are the keys of some files. The first signs. All are published, so that older signatures can be verified.
 type Keys struct {
 	Log logr.Logger
 
@@ -108,7 +108,7 @@ func (k *Keys) Register(metrics prometheus.Registerer) error {
 	}))
 }
 
-// PublicPEM returns all public keys, that of the key that signs first. Without keys, it returns nothing.
+// PublicPEM returns all public keys, first the key that signs. Without keys, it returns nothing.
 func (k *Keys) PublicPEM() []byte {
 	if k == nil {
 		return nil

@@ -19,7 +19,7 @@ type Waiting struct {
 	Reviewers bool // on GitHub: people decide, too, and have not
 	Approvals int  // required ones, on GitLab; 0: one
 	Manual    bool // on GitLab: a job that is blocked without approvals
-	Own       bool // on GitLab: whoever has the token started it
+	Own       bool // on GitLab: the user of the token started it
 }
 
 // Decision is what a host accepted about a deployment that waited.

@@ -31,8 +31,7 @@ func decidedOnce(v *view) (all []Violation) {
 }
 
 // approvedIsGreen: an approval comes while the last run of the commit has passed there, and none is under way. Times are as exact as
-// Tolerance, so that a run which ended at that moment may count or not. Commits of which a run was restored do not count: it was another one
-// then.
+// Tolerance, so a run that ended at that moment may count or not. Commits with a restored run are left out: before, it was another run.
 func approvedIsGreen(v *view) (all []Violation) {
 	for _, r := range v.Reviews {
 		runs := v.of(r)

@@ -115,7 +115,7 @@ func pull(ctx context.Context, of image) (bundles [][]byte, err error) {
 	return bundles, nil
 }
 
-// mayBeBundle is true also for registries that list the type of the configuration in place of that of the artifact.
+// mayBeBundle also accepts what registries list that show the type of the configuration in place of the type of the artifact.
 func mayBeBundle(d ocispec.Descriptor) bool {
 	return d.ArtifactType == attestation.BundleType || d.ArtifactType == ocispec.MediaTypeEmptyJSON
 }

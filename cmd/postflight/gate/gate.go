@@ -209,7 +209,7 @@ func (o *gateOptions) await(ctx context.Context, v *client.Verdict) error {
 	}
 }
 
-// ignoreTimeout leaves the last verdict if the time is over, and not if somebody interrupts.
+// ignoreTimeout leaves the last verdict if the time is over. An interrupt stays an error.
 func ignoreTimeout(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil

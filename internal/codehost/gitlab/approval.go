@@ -22,14 +22,14 @@ import (
 
 const (
 	blocked = "blocked"
-	// maxBlocked is how many deployments of an environment are considered, newest first: manual jobs that nobody runs stay blocked for ever.
+	// maxBlocked is how many deployments of an environment are considered, newest first: a manual job stays blocked until a person runs it.
 	maxBlocked = 100
 	// mergeRequestRef begins the ref of a pipeline of a merge request, whose source may be a fork.
 	mergeRequestRef = "refs/merge-requests/"
 )
 
-// Review sends a decision with one write. It sends nothing without a state, because GitLab shows no progress. A job that deploys does not
-// start when it is approved: somebody runs it. The error is a *report.Error.
+// Review sends a decision with one write. It sends nothing without a state, because GitLab shows no progress. The approval does not start
+// the job that deploys: a person does. The error is a *report.Error.
 func (h *Host) Review(ctx context.Context, r report.ApprovalRequest) error {
 	r.Purpose = report.Approvals
 	if problem := r.Problem(); problem != nil {
@@ -94,7 +94,7 @@ func (p poster) pending(ctx context.Context, r report.ApprovalRequest) (report.P
 		return report.Pending{}, err
 	}
 	pending := report.Pending{
-		// A manual job is blocked too, and an approved one until somebody runs it. The number alone may be of another environment.
+		// Manual jobs are blocked, too, and approved jobs until a person runs them. The number alone may be of another environment.
 		Waiting: d.Status == blocked && d.Approvals > 0 && d.Environment.Name == r.Environment,
 		SHA:     commit.NormalSHA(line(d.SHA)), Environment: line(d.Environment.Name), Event: line(d.Deployable.Pipeline.Source),
 		Repository: p.Repository, HeadRepository: p.Repository,

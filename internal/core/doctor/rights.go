@@ -42,8 +42,8 @@ var rights = []right{
 	{"postflight.dev", "triggers", "get list watch", "", teams},
 	{"postflight.dev", "triggerclasses", "get list watch", "", clustered},
 	{"postflight.dev", "deploymentgates eventsources quarantines trustpolicies", "list watch", "", teams},
-	{"postflight.dev", "apikeys/status deploymentgates/status deploymentreviews/status environments/status eventsources/status quarantines/status suites/status triggers/status " +
-		"trustpolicies/status", "patch", "", teams},
+	{"postflight.dev", "apikeys/status deploymentgates/status deploymentreviews/status environments/status eventsources/status " +
+		"quarantines/status suites/status triggers/status trustpolicies/status", "patch", "", teams},
 	{"postflight.dev", "deploymentreviews", "create delete list watch", "", teams},
 	{"postflight.dev", "environments suites", "create delete get list patch watch", "", teams},
 	{"postflight.dev", "environments/finalizers suites/finalizers", "update", "", teams},

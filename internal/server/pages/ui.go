@@ -1,7 +1,6 @@
 // Package pages serves the run pages: HTML from templates. What they show is decided in internal/core/view. The same URL as an event
-// stream sends the page again whenever it changes. Only Actions and Starter can write. The packages below it serve the pages of one topic each; site
-// has
-// what they share.
+// stream sends the page again whenever it changes. Only Actions and Starter can write. The packages below it serve the pages of one topic
+// each; site has what they share.
 package pages
 
 import (
@@ -63,10 +62,11 @@ type UI struct {
 
 // New returns the pages. Call Changed after each change of a Suite, Trigger, Environment or Job.
 func New(c Config) (*UI, error) {
-	if c.Cache == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil || c.Verdicts == nil || c.Starter == nil ||
-		c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil || c.Steady == nil || c.SendingLogs == nil {
-		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, verdicts, a starter, actions, an audit log, clocks " +
-			"and a limiter of logs")
+	if c.Cache == nil || c.Runs == nil || c.Authenticator == nil || c.SealingKey == nil || c.Explain == nil || c.Verdicts == nil ||
+		c.Starter == nil || c.Actions == nil || c.Audit == nil || c.Authenticated == nil || c.Clock == nil || c.Steady == nil ||
+		c.SendingLogs == nil {
+		return nil, errors.New("the pages need readers, an authenticator, a sealing key, an explainer, verdicts, a starter, actions, " +
+			"an audit log, clocks and a limiter of logs")
 	}
 	s, err := site.New(site.Config{
 		Cache: c.Cache, Authenticator: c.Authenticator, SealingKey: c.SealingKey, Authenticated: c.Authenticated, PublicURL: c.PublicURL,

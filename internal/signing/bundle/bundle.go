@@ -24,7 +24,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// MediaType is the one that a bundle names in itself.
+// MediaType is what a bundle says that it is.
 const MediaType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 
 // Hint names a public key in a bundle. It is made as sigstore-go makes it.

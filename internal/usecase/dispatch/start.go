@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
-// Start creates the first run of a Trigger for the deployment that a run of another Trigger tests, or finds it. An error that the sender can
-// do something about is an *Error.
+// Start creates or finds the first run of a Trigger for the deployment that a run of another Trigger tests. An error that the sender can do
+// something about is an *Error.
 func (d *Dispatcher) Start(ctx context.Context, c Command, trigger, tested string) (first *v1alpha1.Suite, created bool, err error) {
 	o := d.command(c)
 	defer o.retrier.release()

@@ -115,7 +115,7 @@ func (q question) object(name string, g *v1alpha1.DeploymentGate, at gate.Place)
 	}
 }
 
-// review opens that of an event, or says why there is none. An event of the manager's App may be for several teams.
+// review opens the review of an event, or says why there is none. An event of the manager's App may be for several teams.
 func (r *Receiver) review(ctx context.Context, s Source, d Delivery, a *Answer) (err error) {
 	e := a.Event
 	q := question{source: s, repository: e.Repository, Review: *e.Review, delivery: e.Delivery}
@@ -146,8 +146,8 @@ func (r *Receiver) review(ctx context.Context, s Source, d Delivery, a *Answer) 
 	}
 }
 
-// decides reports whether gates of the team of a source decide, and whether those of others do, too. Without a gate of its own, the team is
-// told that.
+// decides reports whether the gates of a source's team decide, and whether gates of other teams do, too. For a team without a gate it is
+// true, so that open says what is missing.
 func (r *Receiver) decides(ctx context.Context, s Source, e event.Event) (decides, contested bool, err error) {
 	sources, err := r.Covering(ctx, e.Repository)
 	if err != nil {

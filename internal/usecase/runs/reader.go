@@ -97,8 +97,8 @@ func New(c Config) (*Reader, error) {
 	}, nil
 }
 
-// SuiteChanged updates the list of runs and wakes who waits for the Suite or its Environment, unless only its message changed. A new Suite has no before,
-// a deleted one no after. The cache has the change by then.
+// SuiteChanged updates the list of runs, and wakes requests that wait for the Suite or its Environment, unless only its message changed. A
+// new Suite has no before, and a deleted Suite no after. The cache has the change by then.
 func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 	r.suites.observe(before, after)
 	s := cmp.Or(after, before)

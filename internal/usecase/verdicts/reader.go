@@ -73,8 +73,8 @@ func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) 
 	return verdict.Of(question), nil
 }
 
-// refreshed replaces the runs of the commit by those that the API server has now. A run without the label, which a person has removed, is
-// that of the cache.
+// refreshed replaces the runs of the commit by what the API server has now. A run whose label a person has removed stays as the cache has
+// it.
 func (r *Reader) refreshed(ctx context.Context, cached []*v1alpha1.Suite, q Query) ([]*v1alpha1.Suite, error) {
 	short, ok := suite.ShortSHALabel(q.Commit.Revision)
 	if !ok {

@@ -99,14 +99,14 @@ type answer struct {
 	verdict verdict.State
 	message string
 	advice  string
-	until   time.Time // of one that waits: then it rejects
+	until   time.Time // without a state: then it rejects
 }
 
 func rejected(format string, args ...any) answer {
 	return answer{state: v1alpha1.ReviewRejected, message: fmt.Sprintf(format, args...)}
 }
 
-// answer combines those of all gates: one that rejects decides, and one that waits is waited for.
+// answer combines the answers of all gates: a rejection decides, and all that wait are waited for.
 func (o Observation) answer(now time.Time) answer {
 	if problem := o.problem(); problem != "" {
 		return rejected("%s", problem)
@@ -221,7 +221,7 @@ func (r Required) answer(g Gate, asked time.Time) answer {
 	return a
 }
 
-// lastEnd is from when on a run is missing: one that ended without a result may have a successor.
+// lastEnd is when a run began to be missing: after the question, and after the end of a run without a result, which may have a successor.
 func (r Required) lastEnd(asked time.Time) time.Time {
 	if r.Newest != nil && r.Newest.Status.CompletionTime != nil && r.Newest.Status.CompletionTime.After(asked) {
 		return r.Newest.Status.CompletionTime.Time

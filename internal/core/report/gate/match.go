@@ -30,7 +30,7 @@ func PlaceOf(r *v1alpha1.DeploymentReview) Place {
 	return Place{r.Spec.Source, r.Spec.HostingService, r.Spec.Repository, r.Spec.Environment}
 }
 
-// HostOf is the code host whose events a source has; empty: it has those of none.
+// HostOf is the code host whose events a source has, or "".
 func HostOf(s *v1alpha1.EventSource) v1alpha1.HostingService {
 	switch s.Spec.Type {
 	case v1alpha1.EventsOfGitHub:
@@ -54,7 +54,7 @@ func Matching(all []v1alpha1.DeploymentGate, at Place) (gates []*v1alpha1.Deploy
 	return gates
 }
 
-// Answering returns the gate whose credentials are used: the first that decides, or else the one that did when the question came.
+// Answering returns the gate whose credentials are used: the first that decides, or else the gate that decided when the question came.
 func Answering(all []v1alpha1.DeploymentGate, r *v1alpha1.DeploymentReview) *v1alpha1.DeploymentGate {
 	if gates := Matching(all, PlaceOf(r)); len(gates) > 0 {
 		return gates[0]

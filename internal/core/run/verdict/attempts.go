@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 )
 
-// Deciding returns the run that decides what the runs of a test say together, of which there is at least one.
+// Deciding returns the run that decides what the runs of a test say together. There must be at least one.
 func Deciding(runs []*v1alpha1.Suite) *v1alpha1.Suite { return decide(slices.Clone(runs)).Run }
 
 // decide returns what the runs of a test say together, whatever their age. A run that has not ended may say something else. Among those

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 )
 
-// deployedOther reports whether the commit may have been deployed in another way than a run has tested, given all runs of the test. A run
-// that another one asked for tests what that one does, so what is known of that one counts for it, too.
+// deployedOther reports whether the commit may have been deployed in another way than a run has tested, given all runs of the test. A rerun
+// tests what the run before it did, so what is known of that run counts for the rerun, too.
 func deployedOther(s *v1alpha1.Suite, runs []*v1alpha1.Suite) bool {
 	inOrder := slices.SortedFunc(slices.Values(runs), ledger.CompareRequests)
 	at := slices.Index(inOrder, s)

@@ -55,7 +55,7 @@ func (v Verdict) latest(r Requirement) (last *v1alpha1.Suite, all []*v1alpha1.Su
 	return slices.MaxFunc(all, ledger.CompareRequests), all
 }
 
-// deploymentFor is a run of the deployment that a Trigger has not tested: at best one whose notification the Trigger matched, and else one
+// deploymentFor is a run of the deployment that a Trigger has not tested. Best is a run whose notification the Trigger matched, next a run
 // that has all that a notification said.
 func (v Verdict) deploymentFor(r Requirement) *v1alpha1.Suite {
 	runs := v.runs()

@@ -24,7 +24,7 @@ type Question struct {
 	LeftOut     []string            // Triggers of the namespace that are too large to be known
 	Suites      []*v1alpha1.Suite   // of the Environment
 	Rule        *v1alpha1.GateRule  // its fields replace those of the Environment; nil: none
-	MaxAge      time.Duration       // also required by who asks; 0: nothing more
+	MaxAge      time.Duration       // also required, by the request; 0: nothing more
 	Now         time.Time
 }
 
@@ -39,7 +39,7 @@ type Verdict struct {
 
 	Newest   *v1alpha1.Suite    // run of the commit, of any Trigger; nil: there is none
 	Deployed time.Time          // when the commit came there last; zero: not known
-	Replaced *ledger.Deployment // of the commit there; nil: none is known
+	Replaced *ledger.Deployment // what replaced the commit there; nil: nothing is known to have
 }
 
 // Requirement is a Trigger, and perhaps a service, that must have passed.
@@ -112,7 +112,7 @@ func (q Question) rule() (rule v1alpha1.GateRule) {
 	return rule
 }
 
-// maxAge is the stricter of those of the rule and of who asks; 0: neither has one.
+// maxAge is the shorter of the rule's and the question's; 0: neither has one.
 func (q Question) maxAge() time.Duration {
 	own := duration(q.rule().MaxAge)
 	if own == 0 || q.MaxAge > 0 && q.MaxAge < own {
@@ -141,8 +141,8 @@ func (q Question) commitOf(s *v1alpha1.Suite) commit.Commit {
 	return commit.Commit{Part: ledger.PartOf(q.Environment, d.Repository, d.Service), Revision: d.SHA}
 }
 
-// isAsked compares whole revisions: an abbreviation may become that of another commit. Where both name a repository, it must be the same,
-// so that a fork does not borrow the result of what it was made from.
+// isAsked compares whole revisions: an abbreviation may later fit another commit, too. If both name a repository, it must be the same, so
+// that a fork does not borrow the result of the repository that it was made from.
 func (q Question) isAsked(c commit.Commit) bool {
 	asked := q.Commit
 	sameRepository := commit.SameRepository(asked.Repository, c.Repository) || asked.Repository == "" ||

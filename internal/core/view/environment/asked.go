@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/report/gate"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -59,15 +60,20 @@ func askedOf(o CommitSubject) (all []Asked, more int) {
 	return all[:shown], len(all) - shown
 }
 
-// isAbout compares whole revisions, as verdicts do. A gate that is gone may have required the Environment.
-func isAbout(r *v1alpha1.DeploymentReview, v verdict.Verdict, gates []*v1alpha1.DeploymentGate) bool {
-	asked := v.Commit.Repository
-	if !commit.EqualRevisions(r.Spec.SHA, v.Commit.Revision) || !commit.MayBeSameRepository(r.Spec.Repository, asked) {
+// isAbout compares whole revisions, as verdicts do. All gates that decide count, and a gate that is gone may have required the Environment.
+func isAbout(r *v1alpha1.DeploymentReview, v verdict.Verdict, gates []v1alpha1.DeploymentGate) bool {
+	if !commit.EqualRevisions(r.Spec.SHA, v.Commit.Revision) || !commit.MayBeSameRepository(r.Spec.Repository, v.Commit.Repository) {
 		return false
 	}
-	i := slices.IndexFunc(gates, func(g *v1alpha1.DeploymentGate) bool { return g.Name == r.Spec.Gate })
-	return i < 0 || slices.ContainsFunc(gates[i].Spec.Requires, func(required v1alpha1.GateRequirement) bool {
-		return required.Environment == v.Environment.Name
+	deciding := gate.Matching(gates, gate.PlaceOf(r))
+	i := slices.IndexFunc(gates, func(g v1alpha1.DeploymentGate) bool { return g.Name == r.Spec.Gate })
+	if i >= 0 {
+		deciding = append(deciding, &gates[i])
+	}
+	return i < 0 || slices.ContainsFunc(deciding, func(g *v1alpha1.DeploymentGate) bool {
+		return slices.ContainsFunc(g.Spec.Requires, func(required v1alpha1.GateRequirement) bool {
+			return required.Environment == v.Environment.Name
+		})
 	})
 }
 

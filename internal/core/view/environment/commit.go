@@ -22,7 +22,7 @@ import (
 type CommitSubject struct {
 	Verdict verdict.Verdict
 	Reviews []*v1alpha1.DeploymentReview // of the namespace
-	Gates   []*v1alpha1.DeploymentGate   // of the namespace
+	Gates   []v1alpha1.DeploymentGate    // of the namespace
 	Sites   codehost.Sites
 }
 
@@ -72,7 +72,7 @@ func CommitPageOf(o CommitSubject) CommitPage {
 		Namespace: v.Environment.Namespace, Environment: v.Environment.Name,
 		Revision: v.Commit.Revision, SHA: commit.ShortSHA(revision), State: VerdictLookOf(v.State).State,
 		Sentence: v.Sentence(), Advice: v.Advice(), Command: commandOf(v), CanStart: canStart(v),
-		Commit: view.Commit(v1alpha1.Deployment{SHA: revision, Repository: v.Commit.Repository}), Part: v.Commit.Part.String(),
+		Commit: view.Commit(v1alpha1.Deployment{SHA: revision, Repository: v.Commit.Repository}), Part: v.Commit.String(),
 		There: presenceOf(v), Rule: ruleOf(v), Required: requiredOf(v),
 	}
 	if s := v.Newest; s != nil {

@@ -37,7 +37,9 @@ func verdictOf(suites []*v1alpha1.Suite, changes ...func(*verdict.Question)) ver
 }
 
 func commitPage(v verdict.Verdict, reviews ...*v1alpha1.DeploymentReview) environment.CommitPage {
-	return environment.CommitPageOf(environment.CommitSubject{Verdict: v, Reviews: reviews, Gates: []*v1alpha1.DeploymentGate{
+	return environment.CommitPageOf(environment.CommitSubject{Verdict: v, Reviews: reviews, Gates: []v1alpha1.DeploymentGate{
+		{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: v1alpha1.DeploymentGateSpec{
+			Source: "github", Environments: v1alpha1.NamePatterns{"eu-*"}, Requires: []v1alpha1.GateRequirement{{Environment: "staging"}}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "production"}, Spec: v1alpha1.DeploymentGateSpec{
 			Requires: []v1alpha1.GateRequirement{{Environment: "staging"}}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "docs"}, Spec: v1alpha1.DeploymentGateSpec{
@@ -232,6 +234,9 @@ func TestWhoAsked(t *testing.T) {
 		review("another commit", 5, change(func(r *v1alpha1.DeploymentReviewSpec) { r.SHA = otherSHA })),
 		review("a part of the commit", 5, change(func(r *v1alpha1.DeploymentReviewSpec) { r.SHA = sha[:8] })),
 		review("another gate", 5, change(func(r *v1alpha1.DeploymentReviewSpec) { r.Gate = "docs" })),
+		review("another gate, and one for staging", 30, change(func(r *v1alpha1.DeploymentReviewSpec) {
+			r.Gate, r.Source, r.Environment = "docs", "github", "EU-west"
+		})),
 		review("a gate that is gone", 70, change(func(r *v1alpha1.DeploymentReviewSpec) { r.Gate = "gone" })),
 	)
 	var got []string
@@ -247,6 +252,7 @@ func TestWhoAsked(t *testing.T) {
 		"11:55|running|GitHub|||1 run has not ended.|||" + there,
 		"11:51|failed|GitHub|anna; lee|Rejected|smoke failed.|403; Forbidden||" + there,
 		"11:44|withdrawn||||||b",
+		"11:30|running|GitHub||||||" + there,
 		"11:11|passed|GitHub||Approved|All passed.|||" + there,
 		"11:05|running|GitHub||||||",
 		"10:50|running|GitHub||||||" + there,

@@ -43,8 +43,8 @@ func requiredOf(v verdict.Verdict) (all []Required) {
 
 func requirementOf(v verdict.Verdict, r verdict.Requirement) Required {
 	shown := Required{
-		Trigger: r.Trigger, Name: v1alpha1.TestName(r.Trigger, plaintext.Line(r.Service, maxTestName)), State: stateOfRequired(r), Message: r.Message(),
-		Exists: slices.ContainsFunc(v.Triggers, func(t *v1alpha1.Trigger) bool { return t.Name == r.Trigger }),
+		Trigger: r.Trigger, Name: v1alpha1.TestName(r.Trigger, plaintext.Line(r.Service, maxTestName)), State: stateOfRequired(r),
+		Message: r.Message(), Exists: slices.ContainsFunc(v.Triggers, func(t *v1alpha1.Trigger) bool { return t.Name == r.Trigger }),
 	}
 	s := r.Run
 	if s == nil {

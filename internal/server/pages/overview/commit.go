@@ -65,12 +65,12 @@ func (u *Pages) verdict(r *site.Request) (verdict.Verdict, error) {
 	return v, err
 }
 
-func (u *Pages) reviews(r *site.Request) ([]*v1alpha1.DeploymentReview, []*v1alpha1.DeploymentGate, error) {
+func (u *Pages) reviews(r *site.Request) ([]*v1alpha1.DeploymentReview, []v1alpha1.DeploymentGate, error) {
 	reviews, gates := &v1alpha1.DeploymentReviewList{}, &v1alpha1.DeploymentGateList{}
 	own := client.InNamespace(r.Namespace())
 	err := errors.Join(u.Cache.List(r.Context(), reviews, client.UnsafeDisableDeepCopy, own),
 		u.Cache.List(r.Context(), gates, client.UnsafeDisableDeepCopy, own))
-	return pointers(reviews.Items), pointers(gates.Items), err
+	return pointers(reviews.Items), gates.Items, err
 }
 
 // StartMissing starts what is missing for a verdict, or stale.

@@ -59,8 +59,8 @@ func (u *Pages) command(r *site.Request) (id string, c dispatch.Command, err err
 		return "", c, err
 	}
 	if run.Archived() {
-		return "", c, site.Unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. Deploy the commit " +
-			"again, and notify.")
+		return "", c, site.Unchanged("The Suite of this run was deleted, and the archive lacks the values of secret variables. " +
+			"Deploy the commit again, and notify.")
 	}
 	r.Audit = []any{"suite", run.Suite.Name}
 	team, err := index.Owner(r.Context(), u.Cache, r.Namespace())

@@ -27,7 +27,7 @@ type payload struct {
 	CommitTitle string `json:"commit_title"`
 }
 
-// starter is who started the job of a deployment; nobody if the account was deleted.
+// starter is the user who started the job of a deployment; empty if the account was deleted.
 type starter struct {
 	User struct {
 		Name string `json:"username"`
