@@ -187,7 +187,11 @@ func (r *Reviews) observe(
 	}
 	target := report.Target{Host: review.Spec.HostingService, Repository: review.Spec.Repository}
 	o.Allowed = !o.Source.OfApp() && o.Answers.Spec.Credentials != nil || r.hosts.allowed(target, o.Team)
-	return o, nil
+	if o.Answers.Spec.Credentials == nil {
+		o.Host = r.hosts.byName[target.Host].Name
+		o.Claims, err = r.claims(ctx, target, review.Spec.Environment)
+	}
+	return o, err
 }
 
 func (r *Reviews) required(

@@ -86,6 +86,12 @@ func (s *Server) Connect() error {
 	return err
 }
 
+// TeamName is the name of the Team that was named; empty: none was.
+func (s *Server) TeamName() string {
+	name, _, _ := strings.Cut(cmp.Or(s.team, os.Getenv("POSTFLIGHT_TEAM")), "/")
+	return name
+}
+
 // whoAmI connects, and asks as whom the server knows the sender.
 func (s *Server) whoAmI(ctx context.Context) (*client.WhoAmI, error) {
 	if err := s.Connect(); err != nil {

@@ -459,3 +459,16 @@ func TestAttest(t *testing.T) {
 	_, err := run(func(o *AttestOptions) { o.Source = source("{}") })
 	clitest.Fails(t, "no bundle", err, "the server sent no signed verdict")
 }
+
+// TestVerifyTeam: a server signs for all its teams, so the named one alone counts.
+func TestVerifyTeam(t *testing.T) {
+	ours := newSigner(t)
+	file := files(t, ours.verdict(t, "green", 0, v1alpha1.Passed(""), digest))[0]
+	for team, want := range map[string]string{"acme": "", "acme/ci": "", "mallory": "there is no verdict of the team mallory"} {
+		cmd := NewVerify()
+		cmd.SetArgs([]string{file, "--key", ours.public, "--sha", sha, "--team", team})
+		if err := cmd.Execute(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("--team %s: %v, want %q", team, err, want)
+		}
+	}
+}

@@ -48,8 +48,8 @@ func NewVerify() *cobra.Command {
 		Use:   "verify [BUNDLE...] --key FILE (--sha SHA | --image IMAGE@sha256:...)",
 		Short: "Verify the signed verdicts of a commit or an image before you deploy it",
 		Long: `Verifies that the tests of a commit or an image passed, by the signed verdicts of its runs. It checks the signature, what the
-verdict is about, that the result is PASSED, and how old it is. Of several verdicts of one Trigger and Environment, the newest decides, so
-pass all that you have: a newer failure withdraws a pass.
+verdict is about, that the result is PASSED, and how old it is. Of several verdicts of one Trigger and Environment, the last to end decides,
+so pass all that you have: a later failure withdraws a pass. A server signs for all its teams: name yours with --team.
 
 The verdicts are files, which "postflight attest" wrote, or - for standard input. Without any, they are those beside the image in its
 registry, or, with --sha, those of the server of $POSTFLIGHT_URL.
@@ -68,12 +68,12 @@ Exit codes: 0 verified, 1 refused, 3 trouble: no verdict can be read, no key, no
 
   # What is beside an image, in the pipeline that deploys it, if both Triggers passed in staging today
   postflight verify --key postflight.pem --image registry.example.com/acme/shop@sha256:5f1c... \
-    --environment staging --trigger smoke --trigger visual --max-age 24h`,
+    --team shop --environment staging --trigger smoke --trigger visual --max-age 24h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Open(cmd); err != nil {
 				return err
 			}
-			o.Stdin = cmd.InOrStdin()
+			o.Stdin, o.Wanted.Team = cmd.InOrStdin(), o.TeamName()
 			if err := o.connect(cmd, len(args)); err != nil {
 				return err
 			}

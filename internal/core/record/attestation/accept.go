@@ -15,6 +15,7 @@ import (
 type Wanted struct {
 	Algorithm, Digest string // of what is to be deployed
 	Run               string
+	Team              string   // others may have a Trigger and an Environment of the same names, and test what they like there
 	Triggers          []string // each must have a verdict
 	Environments      []string // each must have a verdict
 	MaxAge            time.Duration
@@ -26,7 +27,7 @@ type Refused struct{ error }
 
 func refused(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
 
-// Accept returns the verdicts that count: of several of one Trigger and Environment, the newest, so that an older green does not hide a
+// Accept returns the verdicts that count: of several of one Trigger and Environment, the last to end, so that an older green does not hide a
 // newer red. The error is Refused.
 func (w Wanted) Accept(all []Statement, now time.Time) ([]Statement, error) {
 	for _, s := range all {
@@ -60,6 +61,9 @@ func (w Wanted) Concerns(trigger, environment string) bool {
 
 func (w Wanted) scope() string {
 	text := ""
+	if w.Team != "" {
+		text += " of the team " + plaintext.Line(w.Team, maxName)
+	}
 	if len(w.Triggers) > 0 {
 		text += " of the Trigger " + plaintext.Alternatives(w.Triggers)
 	}
@@ -76,11 +80,11 @@ func (w Wanted) newest(all []Statement) (counting []Statement) {
 	byPlace := map[place]Statement{}
 	for _, s := range all {
 		d := s.Details()
-		if !w.Concerns(d.Trigger, d.Environment) {
+		if !w.Concerns(d.Trigger, d.Environment) || w.Team != "" && w.Team != d.Team {
 			continue
 		}
 		p := place{d.Team, d.Namespace, d.Trigger, d.Environment, d.Service}
-		if other, found := byPlace[p]; !found || newer(d, other.Details()) {
+		if other, found := byPlace[p]; !found || newer(s, other) {
 			byPlace[p] = s
 		}
 	}
@@ -91,9 +95,10 @@ func (w Wanted) newest(all []Statement) (counting []Statement) {
 	return counting
 }
 
-// newer compares when runs were requested. Runs of one second have attempts.
-func newer(a, b *Details) bool {
-	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Attempt, b.Attempt), a.EndedAt.Compare(b.EndedAt)) > 0
+// newer compares as package verdict does: the last to end counts, and of two in one second, the worse.
+func newer(a, b Statement) bool {
+	good := func(s Statement) int { return slices.Index([]string{Warned, Passed}, s.Predicate.Result) } // -1: it is not
+	return cmp.Or(a.Details().EndedAt.Compare(b.Details().EndedAt), cmp.Compare(good(b), good(a))) > 0
 }
 
 func (w Wanted) missing(counting []Statement) error {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,9 @@ type Observation struct {
 	Allowed   bool                     // the Team may use what the source needs for the repository
 	Gates     []Gate                   // that have the deployment, by name
 	Answers   *v1alpha1.DeploymentGate // whose credentials are used; nil: no gate is left
+	Claims    []Claim                  // of all teams whose gates answer with the manager's own credentials; none: those are not used
 	Pending   *report.Pending          // what the code host says; nil: not known
+	Host      string                   // as Teams name it
 	PublicURL string
 }
 
@@ -131,8 +134,7 @@ func (o Observation) problem() string {
 	sha, known := SHA(o.Review, o.Pending), o.Pending != nil
 	switch {
 	case r.Contested:
-		return "Gates of several teams have this deployment, and only one decision can be made. " +
-			"Let one Team alone list the repository by its name in spec.repositories."
+		return contested
 	case o.Team == nil:
 		return "The namespace of the gate belongs to no Team."
 	case o.Team.Spec.Suspended:
@@ -143,6 +145,8 @@ func (o Observation) problem() string {
 		return fmt.Sprintf("spec.repositories of the EventSource %s does not list the repository.", r.Source)
 	case !o.Allowed:
 		return "spec.repositories of the Team does not list the repository, so the manager's own App decides nothing there."
+	case o.claimed() != "":
+		return o.claimed()
 	case len(o.Gates) == 0:
 		return "No DeploymentGate has this environment and repository any more."
 	case known && !commit.SameRepository(o.Pending.Repository, r.Repository):
@@ -155,6 +159,22 @@ func (o Observation) problem() string {
 		return "The deployment is of another commit than the question says."
 	case (known || r.SHA != "" || codehost.Of(r.HostingService).ReviewsRuns) && !commit.IsSHA(sha):
 		return "It is not known which commit is to be deployed."
+	default:
+		return ""
+	}
+}
+
+const contested = "Gates of several teams have this deployment, and only one decision can be made. " +
+	"Let one Team alone list the repository by its name in spec.repositories."
+
+// claimed is why gates of another team keep this one from deciding.
+func (o Observation) claimed() string {
+	namespaces, several := Deciding(report.Target{Host: o.Review.Spec.HostingService, Repository: o.Review.Spec.Repository}, o.Host, o.Claims)
+	switch {
+	case len(o.Claims) > 0 && !slices.Contains(namespaces, o.Review.Namespace):
+		return "The gates of another team decide about this repository, because its Team lists the repository by its name."
+	case several:
+		return contested
 	default:
 		return ""
 	}

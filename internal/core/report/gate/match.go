@@ -78,7 +78,7 @@ func matches(g *v1alpha1.DeploymentGate, at Place) bool {
 		})
 }
 
-// Claim is a Team that has gates for a deployment about which the manager's own App was asked.
+// Claim is a Team that has gates for a deployment about which the manager's own credentials decide.
 type Claim struct {
 	Namespace string
 	Team      *v1alpha1.Team
