@@ -185,6 +185,11 @@ func (r *Reviews) observe(
 	if o.Answers = gate.Answering(list.Items, review); o.Source == nil || o.Answers == nil {
 		return o, nil
 	}
+	reviews := &v1alpha1.DeploymentReviewList{}
+	if err := r.List(ctx, reviews, client.InNamespace(review.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return o, err
+	}
+	o.Again = gate.AskedAgain(review, reviews.Items)
 	target := report.Target{Host: review.Spec.HostingService, Repository: review.Spec.Repository}
 	o.Allowed = !o.Source.OfApp() && o.Answers.Spec.Credentials != nil || r.hosts.allowed(target, o.Team)
 	if o.Answers.Spec.Credentials == nil {

@@ -28,6 +28,7 @@ type Observation struct {
 	Answers   *v1alpha1.DeploymentGate // whose credentials are used; nil: no gate is left
 	Claims    []Claim                  // of all teams whose gates answer with the manager's own credentials; none: those are not used
 	Pending   *report.Pending          // what the code host says; nil: not known
+	Again     bool                     // a later question takes the place of this one
 	Host      string                   // as Teams name it
 	PublicURL string
 }
@@ -62,6 +63,8 @@ func Next(o Observation, now time.Time) Step {
 	switch {
 	case o.Answers == nil:
 		return Step{Ended: "No gate is left that could answer."}
+	case o.Again:
+		return Step{Ended: host + " has asked again since, about a later attempt or job of the workflow run. That question is decided."}
 	case now.Sub(created) >= Expiry:
 		return Step{Ended: host + " waits for no decision any more: the question is 30 days old."}
 	case stored != nil && stored.State != v1alpha1.ReviewApproved:

@@ -78,6 +78,25 @@ func matches(g *v1alpha1.DeploymentGate, at Place) bool {
 		})
 }
 
+// AskedAgain reports whether a later question is about the same workflow run and environment, such as that of its next attempt. A host that
+// takes decisions about runs cannot tell for which question one is.
+func AskedAgain(r *v1alpha1.DeploymentReview, all []v1alpha1.DeploymentReview) bool {
+	own := r.Spec
+	return codehost.Of(own.HostingService).ReviewsRuns && slices.ContainsFunc(all, func(other v1alpha1.DeploymentReview) bool {
+		s := other.Spec
+		return other.Name != r.Name && s.HostingService == own.HostingService && s.Source == own.Source && s.RunID == own.RunID &&
+			commit.SameRepository(s.Repository, own.Repository) && strings.EqualFold(s.Environment, own.Environment) && later(&other, r)
+	})
+}
+
+// later compares the numbers of deployments, which increase: an event may be delivered late.
+func later(a, b *v1alpha1.DeploymentReview) bool {
+	if a.Spec.DeploymentID > 0 && b.Spec.DeploymentID > 0 {
+		return a.Spec.DeploymentID > b.Spec.DeploymentID
+	}
+	return b.CreationTimestamp.Before(&a.CreationTimestamp)
+}
+
 // Claim is a Team that has gates for a deployment about which the manager's own credentials decide.
 type Claim struct {
 	Namespace string

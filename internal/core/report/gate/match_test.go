@@ -153,3 +153,38 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedAgain: the next attempt of a workflow run has its number, and another deployment.
+func TestAskedAgain(t *testing.T) {
+	question := func(name string, minute int, change func(*v1alpha1.DeploymentReviewSpec)) v1alpha1.DeploymentReview {
+		r := v1alpha1.DeploymentReview{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(asked.Add(time.Duration(minute) * time.Minute))}}
+		r.Spec = v1alpha1.DeploymentReviewSpec{
+			HostingService: v1alpha1.GitHub, Source: "hub", Repository: repository, Environment: "production", RunID: 7, DeploymentID: 101,
+		}
+		change(&r.Spec)
+		return r
+	}
+	own := question("own", 0, func(*v1alpha1.DeploymentReviewSpec) {})
+	for name, tc := range map[string]struct {
+		minute int
+		change func(*v1alpha1.DeploymentReviewSpec)
+		want   bool
+	}{
+		"the next attempt":                       {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID = 102 }, true},
+		"in another spelling":                    {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID, s.Environment = 102, "Production" }, true},
+		"an earlier attempt that is heard later": {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID = 100 }, false},
+		"later, without a deployment":            {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID = 0 }, true},
+		"earlier, without a deployment":          {-1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID = 0 }, false},
+		"another run":                            {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID, s.RunID = 102, 8 }, false},
+		"another environment":                    {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID, s.Environment = 102, "staging" }, false},
+		"another repository":                     {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID, s.Repository = 102, "acme/pay" }, false},
+		"another source":                         {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID, s.Source = 102, "lab" }, false},
+		"of GitLab, which decides by deployment": {1, func(s *v1alpha1.DeploymentReviewSpec) { s.DeploymentID, s.HostingService = 102, v1alpha1.GitLab }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := gate.AskedAgain(&own, []v1alpha1.DeploymentReview{own, question("other", tc.minute, tc.change)}); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
