@@ -29,18 +29,13 @@ verdicts contains {"result": statement.predicate.result, "url": object.get(state
 	run.environment == data.rule.environment
 }
 
-# Runs compare by when they were requested; those of one second, by their attempt.
-order(verdict) := [
-	time.parse_rfc3339_ns(verdict.run.createdAt),
-	verdict.run.attempt,
-	time.parse_rfc3339_ns(verdict.run.endedAt),
-]
+ended(verdict) := time.parse_rfc3339_ns(verdict.run.endedAt)
 
-# Two that compare alike are both the newest, and both must be good.
+# The last run to end is the newest. If two ended in one second, both must be good.
 newest(trigger) := {verdict |
 	some verdict in verdicts
 	verdict.run.trigger == trigger
-	order(verdict) == max({order(other) | some other in verdicts; other.run.trigger == trigger})
+	ended(verdict) == max({ended(other) | some other in verdicts; other.run.trigger == trigger})
 }
 
 deny contains "The rule names no Trigger, no Environment or no age." if not complete

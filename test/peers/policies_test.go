@@ -45,6 +45,7 @@ var policyCases = map[string]policyCase{
 	"a changed subject":      {verdicts: []verdict{{digest: otherDigest}}, change: claim, opa: "has no verdict that one of the keys signed", kyverno: "no matching signatures"},
 	"a withdrawn green":      {verdicts: []verdict{{age: 2 * time.Hour}, {result: "FAILED", age: time.Hour}}, opa: "is FAILED", kyverno: "that is FAILED"},
 	"a withdrawn green last": {verdicts: []verdict{{result: "FAILED", age: time.Hour}, {age: 2 * time.Hour}}, opa: "is FAILED", kyverno: "that is FAILED"},
+	"a red that ends last":   {verdicts: []verdict{{age: 2 * time.Hour}, {result: "FAILED", age: time.Hour, longer: 3 * time.Hour}}, opa: "is FAILED", kyverno: "that is FAILED"},
 	"of one second":          {verdicts: []verdict{{attempt: 1}, {result: "FAILED", attempt: 2}}, opa: "is FAILED", kyverno: "that is FAILED"},
 	"rotated keys":           {verdicts: []verdict{{age: 2 * time.Hour}, {}}, rotated: true},
 	"withdrawn by a new key": {verdicts: []verdict{{age: 2 * time.Hour}, {result: "FAILED"}}, rotated: true, opa: "is FAILED", kyverno: "that is FAILED"},
