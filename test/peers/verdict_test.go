@@ -41,6 +41,7 @@ func newSigner(t *testing.T) signer {
 // verdict is what a test changes of a signed verdict about an image that passed the Trigger e2e in staging.
 type verdict struct {
 	result, trigger, environment string
+	team                         string
 	age, longer                  time.Duration // since the end of the run; how much longer it took than others
 	attempt                      int32
 	digest                       string // of the image, in hex
@@ -59,7 +60,7 @@ func (v verdict) statement() attestation.Statement {
 	image := &v1alpha1.WorkloadVersion{
 		UID: "1", SHA: commit, RolledOut: true, Digests: []v1alpha1.ImageDigest{{Container: "shop", Digest: "sha256:" + v.digest}},
 	}
-	return attestation.New("shop", &v1alpha1.Suite{
+	return attestation.New(cmp.Or(v.team, "shop"), &v1alpha1.Suite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e2e-1", CreationTimestamp: metav1.NewTime(ended.Add(-5*time.Minute - v.longer))},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:     v1alpha1.TriggerReference{Name: cmp.Or(v.trigger, "e2e")},
