@@ -1,5 +1,5 @@
-# Whether the verdicts of an image are good enough, by the rule of `postflight verify`: of each Trigger, the last run to end decides, so an old
-# PASSED does not hide a newer FAILED. It checks no signature: give it only Statements that cosign, or Conforma, has verified.
+# Whether the verdicts of an image are good enough, by the rule of `postflight verify`: of each Trigger, the last run to end decides, so an
+# old PASSED does not hide a newer FAILED. It checks no signature: give it only Statements that cosign, or Conforma, has verified.
 #
 # input: {"digest": "sha256 of the image, in hex", "statements": [...]}
 # data.rule: {"team": "shop", "environment": "staging", "triggers": ["e2e"], "max_age": "24h"}

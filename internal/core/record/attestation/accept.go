@@ -27,8 +27,8 @@ type Refused struct{ error }
 
 func refused(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
 
-// Accept returns the verdicts that count: of several of one Trigger and Environment, the last to end, so that an older green does not hide a
-// newer red. The error is Refused.
+// Accept returns the verdicts that count: of several of one Trigger and Environment, the last to end, so that an older green does not hide
+// a newer red. The error is Refused.
 func (w Wanted) Accept(all []Statement, now time.Time) ([]Statement, error) {
 	for _, s := range all {
 		if !s.About(w.Algorithm, w.Digest) {
