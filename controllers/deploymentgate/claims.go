@@ -13,8 +13,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
-// claims are those of all teams that may use the manager's own credentials for a deployment, and have a gate for it that does. Each team
-// can send events of its own, so it does not matter through which source the question came. A suspended team keeps what is its own.
+// claims returns all teams that have a gate for a deployment, and may use the manager's own credentials for it. Each team can send events
+// of its own, so it does not matter through which source the question came. A suspended team keeps its claim.
 func (r *Reviews) claims(ctx context.Context, t report.Target, environment string) (claims []gate.Claim, err error) {
 	list := &v1alpha1.DeploymentGateList{}
 	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {

@@ -1,8 +1,8 @@
-# Whether the verdicts of an image are good enough, by the rule of `postflight verify`: of each Trigger, the newest decides, so an old
-# PASSED does not hide a newer FAILED. It checks no signature: give it only Statements that cosign, or Conforma, has verified.
+# Whether the verdicts of an image are good enough, by the rule of `postflight verify`: of each Trigger, the last run to end decides, so an
+# old PASSED does not hide a newer FAILED. It checks no signature: give it only Statements that cosign, or Conforma, has verified.
 #
 # input: {"digest": "sha256 of the image, in hex", "statements": [...]}
-# data.rule: {"environment": "staging", "triggers": ["e2e"], "max_age": "24h"}
+# data.rule: {"team": "shop", "environment": "staging", "triggers": ["e2e"], "max_age": "24h"}
 #
 #   opa eval -d verdict.rego -d rule.json -i input.json --fail-defined 'data.postflight.deny[_]'
 package postflight
@@ -17,7 +17,8 @@ statement_type := "https://in-toto.io/Statement/v1"
 
 predicate_type := "https://in-toto.io/attestation/test-result/v0.1"
 
-# Verdicts about the image in the Environment of the rule, each with the Details of its run. What is malformed is none.
+# Verdicts about the image in the Environment of the rule, each with the Details of its run. What is malformed is none. One key signs for
+# all teams, and others may have Environments and Triggers of the same names.
 verdicts contains {"result": statement.predicate.result, "url": object.get(statement.predicate, "url", ""), "run": run} if {
 	some statement in input.statements
 	statement._type == statement_type
@@ -26,27 +27,24 @@ verdicts contains {"result": statement.predicate.result, "url": object.get(state
 	subject.digest.sha256 == input.digest
 	some descriptor in statement.predicate.configuration
 	run := descriptor.annotations.postflight
+	run.team == data.rule.team
 	run.environment == data.rule.environment
 }
 
-# Runs compare by when they were requested; those of one second, by their attempt.
-order(verdict) := [
-	time.parse_rfc3339_ns(verdict.run.createdAt),
-	verdict.run.attempt,
-	time.parse_rfc3339_ns(verdict.run.endedAt),
-]
+ended(verdict) := time.parse_rfc3339_ns(verdict.run.endedAt)
 
-# Two that compare alike are both the newest, and both must be good.
+# The last run to end is the newest. If two ended in one second, both must be good.
 newest(trigger) := {verdict |
 	some verdict in verdicts
 	verdict.run.trigger == trigger
-	order(verdict) == max({order(other) | some other in verdicts; other.run.trigger == trigger})
+	ended(verdict) == max({ended(other) | some other in verdicts; other.run.trigger == trigger})
 }
 
-deny contains "The rule names no Trigger, no Environment or no age." if not complete
+deny contains "The rule names no team, no Trigger, no Environment or no age." if not complete
 
 complete if {
 	count(data.rule.triggers) > 0
+	data.rule.team != ""
 	data.rule.environment != ""
 	time.parse_duration_ns(data.rule.max_age) > 0
 }

@@ -39,12 +39,14 @@ var policyCases = map[string]policyCase{
 	"almost too old":         {verdicts: []verdict{{age: 23 * time.Hour}}},
 	"another Environment":    {verdicts: []verdict{{environment: "qa"}}, opa: "There is no verdict of the Trigger e2e in staging", kyverno: "another Environment"},
 	"another Trigger":        {verdicts: []verdict{{trigger: "lint"}}, opa: "There is no verdict of the Trigger e2e", kyverno: "another Trigger"},
+	"another team":           {verdicts: []verdict{{team: "web"}}, opa: "There is no verdict of the Trigger e2e in staging", kyverno: "another team"},
 	"another image":          {verdicts: []verdict{{digest: otherDigest}}, opa: "has no verdict that one of the keys signed", kyverno: "no matching signatures"},
 	"another key":            {verdicts: []verdict{{}}, stranger: true, opa: "has no verdict that one of the keys signed", kyverno: "no matching signatures"},
 	"a changed byte":         {verdicts: []verdict{{result: "FAILED"}}, change: pass, opa: "has no verdict that one of the keys signed", kyverno: "no matching signatures"},
 	"a changed subject":      {verdicts: []verdict{{digest: otherDigest}}, change: claim, opa: "has no verdict that one of the keys signed", kyverno: "no matching signatures"},
 	"a withdrawn green":      {verdicts: []verdict{{age: 2 * time.Hour}, {result: "FAILED", age: time.Hour}}, opa: "is FAILED", kyverno: "that is FAILED"},
 	"a withdrawn green last": {verdicts: []verdict{{result: "FAILED", age: time.Hour}, {age: 2 * time.Hour}}, opa: "is FAILED", kyverno: "that is FAILED"},
+	"a red that ends last":   {verdicts: []verdict{{age: 2 * time.Hour}, {result: "FAILED", age: time.Hour, longer: 3 * time.Hour}}, opa: "is FAILED", kyverno: "that is FAILED"},
 	"of one second":          {verdicts: []verdict{{attempt: 1}, {result: "FAILED", attempt: 2}}, opa: "is FAILED", kyverno: "that is FAILED"},
 	"rotated keys":           {verdicts: []verdict{{age: 2 * time.Hour}, {}}, rotated: true},
 	"withdrawn by a new key": {verdicts: []verdict{{age: 2 * time.Hour}, {result: "FAILED"}}, rotated: true, opa: "is FAILED", kyverno: "that is FAILED"},
@@ -235,12 +237,13 @@ func TestRule(t *testing.T) {
 	digest := strings.Repeat("a", 64)
 	input := encode(t, object{"digest": digest, "statements": []any{verdict{digest: digest}.statement()}})
 	for rule, allowed := range map[string]bool{
-		`{"environment": "staging", "triggers": ["e2e"], "max_age": "24h"}`:          true,
-		`{"environment": "staging", "triggers": ["e2e", "smoke"], "max_age": "24h"}`: false,
-		`{"environment": "staging", "triggers": [], "max_age": "24h"}`:               false,
-		`{"environment": "staging", "triggers": ["e2e"], "max_age": "0s"}`:           false,
-		`{"environment": "staging", "triggers": ["e2e"], "max_age": "a day"}`:        false,
-		`{"environment": "staging", "triggers": ["e2e"]}`:                            false,
+		`{"team": "shop", "environment": "staging", "triggers": ["e2e"], "max_age": "24h"}`:          true,
+		`{"team": "shop", "environment": "staging", "triggers": ["e2e", "smoke"], "max_age": "24h"}`: false,
+		`{"environment": "staging", "triggers": ["e2e"], "max_age": "24h"}`:                          false,
+		`{"team": "shop", "environment": "staging", "triggers": [], "max_age": "24h"}`:               false,
+		`{"team": "shop", "environment": "staging", "triggers": ["e2e"], "max_age": "0s"}`:           false,
+		`{"team": "shop", "environment": "staging", "triggers": ["e2e"], "max_age": "a day"}`:        false,
+		`{"team": "shop", "environment": "staging", "triggers": ["e2e"]}`:                            false,
 		`{}`: false,
 	} {
 		dir := t.TempDir()

@@ -41,7 +41,8 @@ func newSigner(t *testing.T) signer {
 // verdict is what a test changes of a signed verdict about an image that passed the Trigger e2e in staging.
 type verdict struct {
 	result, trigger, environment string
-	age                          time.Duration
+	team                         string
+	age, longer                  time.Duration // since the end of the run; how much longer it took than others
 	attempt                      int32
 	digest                       string // of the image, in hex
 }
@@ -59,15 +60,15 @@ func (v verdict) statement() attestation.Statement {
 	image := &v1alpha1.WorkloadVersion{
 		UID: "1", SHA: commit, RolledOut: true, Digests: []v1alpha1.ImageDigest{{Container: "shop", Digest: "sha256:" + v.digest}},
 	}
-	return attestation.New("shop", &v1alpha1.Suite{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e2e-1", CreationTimestamp: metav1.NewTime(ended.Add(-5 * time.Minute))},
+	return attestation.New(cmp.Or(v.team, "shop"), &v1alpha1.Suite{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e2e-1", CreationTimestamp: metav1.NewTime(ended.Add(-5*time.Minute - v.longer))},
 		Spec: v1alpha1.SuiteSpec{
 			Trigger:     v1alpha1.TriggerReference{Name: cmp.Or(v.trigger, "e2e")},
 			Environment: cmp.Or(v.environment, "staging"), Attempt: v.attempt, Origin: v1alpha1.OriginNotification,
 			Deployment: v1alpha1.Deployment{Repository: "acme/shop", SHA: commit},
 		},
 		Status: v1alpha1.SuiteStatus{
-			StartTime: new(metav1.NewTime(ended.Add(-4 * time.Minute))), CompletionTime: new(metav1.NewTime(ended)),
+			StartTime: new(metav1.NewTime(ended.Add(-4*time.Minute - v.longer))), CompletionTime: new(metav1.NewTime(ended)),
 			DecidedBy: v1alpha1.DecidedByTests, Results: &results, Conditions: []metav1.Condition{end},
 			UnderTest: &v1alpha1.UnderTest{Workloads: []v1alpha1.TestedWorkload{
 				{Repository: "acme/shop", Kind: "Deployment", Namespace: "shop", Name: "shop", Start: image, End: image},
