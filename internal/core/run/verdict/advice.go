@@ -40,9 +40,11 @@ func (v Verdict) Advice() string {
 	case v.State == Passed:
 		return ""
 	case v.State == Failed, v.State == Withdrawn:
-		return "Deploy a commit that fixes it. If the commit is not the cause, rerun " + v.deciding()[0].Run.Name + ". " + again
+		return "Deploy a commit that fixes it. If the commit is not the cause, rerun " + v.decidingRuns() + ". " + again
 	case v.State == Running:
 		return "Wait, or use postflight gate --wait."
+	case v.State == Stale && !v.Startable():
+		return "Notify the deployment again, and request a rerun: only the notification has what differs. " + again
 	case v.State == Stale:
 		return "Start new runs with postflight gate --run. " + again
 	case v.Newest == nil:
@@ -53,4 +55,13 @@ func (v Verdict) Advice() string {
 	default:
 		return cmp.Or(v.deciding()[0].Advice, "Start what is missing with postflight gate --run. "+again)
 	}
+}
+
+// decidingRuns are the names of the runs that decide.
+func (v Verdict) decidingRuns() string {
+	var names []string
+	for _, r := range v.deciding() {
+		names = append(names, r.Run.Name)
+	}
+	return firstOf(names)
 }

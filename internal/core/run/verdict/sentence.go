@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxNamed   = 3   // Triggers and tests that a sentence names: more are in the list
+	maxNamed   = 3   // Triggers, runs and tests that a sentence names: more are in the list
 	maxTest    = 120 // bytes of the name of a test
 	maxMessage = 300 // bytes of the message of a run
 )
@@ -123,13 +123,16 @@ func (v Verdict) share() string {
 // named lists the Triggers that decide, with their new failures.
 func (v Verdict) named() string {
 	var names []string
-	deciding := v.deciding()
-	for i, r := range deciding {
-		if i == maxNamed {
-			names = append(names, fmt.Sprintf("and %d more", len(deciding)-maxNamed))
-			break
-		}
+	for _, r := range v.deciding() {
 		names = append(names, v1alpha1.TestName(r.Trigger, plaintext.Line(r.Service, maxTest))+failures(r))
+	}
+	return firstOf(names)
+}
+
+// firstOf lists as many names as a sentence has.
+func firstOf(names []string) string {
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }

@@ -25,6 +25,8 @@ func TestSentences(t *testing.T) {
 			"Deploy a commit that fixes it. If the commit is not the cause, rerun b. Then ask again."},
 		"many failures": {question(run("a", 0, failed, newFailures("A", "B", "C", "D"))), "1 of 1 required Trigger failed for 5ca1ab1e on staging: smoke with 4 new failures (A; B; C).",
 			"Deploy a commit that fixes it. If the commit is not the cause, rerun a. Then ask again."},
+		"all failed": {asked(question(run("a", 0, failed), run("b", 0, failed, e2e)), both), "2 of 2 required Triggers failed for 5ca1ab1e on staging: e2e, smoke.",
+			"Deploy a commit that fixes it. If the commit is not the cause, rerun b, a. Then ask again."},
 		"withdrawn": {question(run("a", 0, passed), run("b", 9, failed)), "1 of 1 required Trigger passed for 5ca1ab1e on staging, and failed in a later run: smoke.",
 			"Deploy a commit that fixes it. If the commit is not the cause, rerun b. Then ask again."},
 		"replaced": {question(run("a", 0, failed), run("b", 9, running, commitOf("acme/shop", otherSHA))), "1 of 1 required Trigger failed for 5ca1ab1e on staging: smoke.",
@@ -34,7 +36,8 @@ func TestSentences(t *testing.T) {
 		"too old": {asked(question(run("a", 0, passed)), maxAge(30*time.Minute)), "1 of 1 required Trigger passed for 5ca1ab1e on staging, but the result is stale: smoke. It passed 59 minutes ago, and a result counts for 30m.",
 			"Start new runs with postflight gate --run. Then ask again."},
 		"another deployment": {question(run("a", 0, passed, answeredOther(5, v1alpha1.DifferentVariables))), "1 of 1 required Trigger passed for 5ca1ab1e on staging, but the result is stale: smoke. " +
-			"The commit was deployed again since, with another URL, other variables or other files, which no run has tested.", "Start new runs with postflight gate --run. Then ask again."},
+			"The commit was deployed again since, with another URL, other variables or other files, which no run has tested.",
+			"Notify the deployment again, and request a rerun: only the notification has what differs. Then ask again."},
 		"no run": {question(), "No run of 5ca1ab1e on staging is known.",
 			"Deploy the commit to staging and notify Postflight, or check the commit, which must be the whole SHA, the repository and the Environment."},
 		"no Trigger": {asked(question(run("a", 0, passed)), triggers()), "The Triggers that tested 5ca1ab1e on staging do not exist any more.",

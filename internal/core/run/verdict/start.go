@@ -29,6 +29,11 @@ func (v Verdict) Starts() (all []Start) {
 	return all
 }
 
+// Startable reports whether anything of what is missing or stale can be started.
+func (v Verdict) Startable() bool {
+	return slices.ContainsFunc(v.Starts(), func(s Start) bool { return s.Problem == "" })
+}
+
 func (v Verdict) start(r Requirement) Start {
 	s := Start{Trigger: r.Trigger, Service: r.Service}
 	switch {

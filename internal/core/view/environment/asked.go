@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,11 +79,12 @@ func isAbout(r *v1alpha1.DeploymentReview, v verdict.Verdict, gates []v1alpha1.D
 }
 
 func reviewOf(r *v1alpha1.DeploymentReview, sites codehost.Sites, v verdict.Verdict) Asked {
+	host := string(cmp.Or(r.Spec.HostingService, v1alpha1.GitHub))
 	a := Asked{
-		At: view.TimeOf(r.CreationTimestamp.Time, v.Now), State: VerdictLookOf(verdict.Running).State,
-		Host:        string(cmp.Or(r.Spec.HostingService, v1alpha1.GitHub)),
-		Environment: plaintext.Line(r.Spec.Environment, maxTestName), By: suite.ShownPerson(r.Spec.RequestedBy),
-		Waiting: &view.Link{Text: waitingName(r.Spec), URL: sites.Waiting(r.Spec)}, Message: plaintext.Line(r.Status.LastReport, maxMessage),
+		At: view.TimeOf(r.CreationTimestamp.Time, v.Now), State: VerdictLookOf(verdict.Running).State, Host: host,
+		Environment: plaintext.Line(r.Spec.Environment, maxTestName),
+		By:          suite.ShownPerson(strings.TrimPrefix(r.Spec.RequestedBy, host+": ")), // the line begins with the host
+		Waiting:     &view.Link{Text: waitingName(r.Spec), URL: sites.Waiting(r.Spec)}, Message: plaintext.Line(r.Status.LastReport, maxMessage),
 	}
 	d := r.Status.Decision
 	if d == nil {

@@ -98,9 +98,9 @@ func Badge(name string, s verdict.State) []byte {
 	return out.Bytes()
 }
 
-// onBadge cuts the sign of a filled icon out of white.
+// onBadge cuts the sign of a filled icon out of white. What is faint on a page would not be seen on the ground of a badge.
 func onBadge(look VerdictLook) string {
-	return strings.ReplaceAll(look.Icon, `stroke="#fff"`, `stroke="`+look.Colors.Light+`"`)
+	return strings.NewReplacer(`stroke="#fff"`, `stroke="`+look.Colors.Light+`"`, ` opacity=".45"`, "").Replace(look.Icon)
 }
 
 // textWidth is about that of Verdana at 11 px. The drawing makes other fonts fit.

@@ -42,6 +42,7 @@ func parsed(t *testing.T, badge []byte) (elements map[string]bool, texts []strin
 }
 
 func TestBadge(t *testing.T) {
+	const faint = `opacity=".45"` // of a whole icon on a page
 	looks := map[string]verdict.State{}
 	for s, want := range map[verdict.State]string{
 		verdict.Passed: "passed", verdict.Failed: "failed", verdict.Running: "running", verdict.None: "no result", verdict.Stale: "stale",
@@ -51,6 +52,9 @@ func TestBadge(t *testing.T) {
 		_, texts := parsed(t, badge)
 		if diff := cmp.Diff([]string{"staging: " + want, "staging", want}, texts); diff != "" {
 			t.Errorf("%s: %s", s, diff)
+		}
+		if strings.Contains(string(badge), faint) {
+			t.Errorf("%s: all of the icon is faint on its ground: %s", s, badge)
 		}
 		looks[environment.VerdictLookOf(s).Icon] = s
 	}

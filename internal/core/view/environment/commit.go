@@ -105,8 +105,7 @@ func commandOf(v verdict.Verdict) string {
 
 // canStart reports whether runs of what is missing would still test the commit.
 func canStart(v verdict.Verdict) bool {
-	return v.Newest != nil && slices.ContainsFunc(v.Starts(), func(s verdict.Start) bool { return s.Problem == "" }) &&
-		rerun.Obstacle(v.Newest, ledger.Of(v.Environment, v.Suites)) == ""
+	return v.Newest != nil && v.Startable() && rerun.Obstacle(v.Newest, ledger.Of(v.Environment, v.Suites)) == ""
 }
 
 func presenceOf(v verdict.Verdict) Presence {

@@ -227,7 +227,7 @@ func TestWhoAsked(t *testing.T) {
 	p := commitPage(withdrawn,
 		review("approved", 50, decided(v1alpha1.ReviewApproved, "All passed.")),
 		review("rejected", 10, decided(v1alpha1.ReviewRejected, "smoke\x1b[31m failed."), undelivered, change(func(r *v1alpha1.DeploymentReviewSpec) {
-			r.RequestedBy = "anna\nlee"
+			r.RequestedBy = "GitHub: anna\nlee" // as events name people
 		})),
 		review("waits", 5, func(r *v1alpha1.DeploymentReview) { r.Status.LastReport = "1 run has not ended." }),
 		review("hostile", 55, change(func(r *v1alpha1.DeploymentReviewSpec) { r.Repository = "acme/../evil" })),
