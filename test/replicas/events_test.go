@@ -58,7 +58,7 @@ func TestEvents(t *testing.T) {
 
 	var first string
 	for _, path := range []string{"/api/events/github", "/api/events/" + tm.namespace + "/repository"} {
-		for _, got := range tm.deliver(all, path, codehost.DeploymentEvent("acme/shop", goodCommit, "staging", 1)) {
+		for _, got := range tm.deliver(all, path, codehost.DeploymentEvent(tm.repository(), goodCommit, "staging", 1)) {
 			if len(got.Results) != 1 || first != "" && got.Results[0].RunID() != first {
 				t.Fatalf("%s: %+v, want one run, %s", path, got, first)
 			}
@@ -102,13 +102,16 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// repository is one for each test: events of the App are for all teams of the server that list it.
+func (tm *team) repository() string { return "acme/" + tm.namespace }
+
 // wantsEvents lets the App of the manager, and a webhook with a secret of the team, send events.
 func (tm *team) wantsEvents() {
 	tm.t.Helper()
 	owner := &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}
-	tm.update(owner, func() { owner.Spec.Repositories = []string{"acme/shop"} })
+	tm.update(owner, func() { owner.Spec.Repositories = []string{tm.repository()} })
 	smoke := &v1alpha1.Trigger{ObjectMeta: tm.meta("smoke")}
-	tm.update(smoke, func() { smoke.Spec.Repository = &v1alpha1.Repository{Name: "acme/shop", Deployments: true} })
+	tm.update(smoke, func() { smoke.Spec.Repository = &v1alpha1.Repository{Name: tm.repository(), Deployments: true} })
 	tm.create(&corev1.Secret{ObjectMeta: tm.meta("postflight-events"), Data: map[string][]byte{"github": []byte(ofTheTeam)}})
 	tm.binds("postflight-credentials-reader")
 	tm.create(&v1alpha1.EventSource{ObjectMeta: tm.meta("app"), Spec: v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub}})
@@ -129,7 +132,7 @@ func (tm *team) awaitSources(all []*replica) {
 			return ""
 		})
 		for i, r := range all {
-			event := codehost.DeploymentEvent("acme/shop", fmt.Sprintf("warm-up-%d", i), "staging", 1)
+			event := codehost.DeploymentEvent(tm.repository(), fmt.Sprintf("warm-up-%d", i), "staging", 1)
 			poll.Until(tm.t, "a replica takes events at "+url, func() string {
 				status, got := tm.send(r, url, event)
 				if status != 200 || len(got.Results) != 1 {

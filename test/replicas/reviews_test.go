@@ -57,14 +57,14 @@ func TestReviews(t *testing.T) {
 	})
 	// GitHub says when something was deployed in whole seconds: what was notified in the same one would count as later.
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
-	tested := tm.deliver(all, "/api/events/github", codehost.DeploymentEvent("acme/shop", goodCommit, "staging", 1))
+	tested := tm.deliver(all, "/api/events/github", codehost.DeploymentEvent(tm.repository(), goodCommit, "staging", 1))
 	run := tested[0].Results[0].RunID()
 	tm.awaitState(run, v1alpha1.ReasonRunning)
 	tm.complete(run)
 	tm.awaitState(run, v1alpha1.ReasonPassed)
 
 	for id, fault := range []codehost.Fault{{}, {Handled: true}} {
-		waiting := fake.Wait(codehost.Waiting{Repository: "acme/shop", Environment: "production", SHA: goodCommit, RunID: int64(id) + 7})
+		waiting := fake.Wait(codehost.Waiting{Repository: tm.repository(), Environment: "production", SHA: goodCommit, RunID: int64(id) + 7})
 		fault.Path = "/deployment_protection_rule"
 		fake.Fail(&fault)
 		review := &v1alpha1.DeploymentReview{}
