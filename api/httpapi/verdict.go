@@ -50,7 +50,7 @@ type GateRule struct {
 type Required struct {
 	Trigger     string       `json:"trigger"`
 	Service     string       `json:"service,omitempty"`
-	State       string       `json:"state"`             // as that of the verdict
+	State       string       `json:"state"`             // as of the verdict
 	Message     string       `json:"message"`           // a sentence
 	Run         string       `json:"run,omitempty"`     // absent: there is none
 	URL         string       `json:"url,omitempty"`     // of its page

@@ -51,7 +51,7 @@ type DeploymentGateSpec struct {
 	Environments NamePatterns `json:"environments"`
 
 	// repositories that the gate decides about: full names such as acme/shop, or beginnings that end in "/*" such as acme/*. Defaults to
-	// those of the EventSource.
+	// spec.repositories of the EventSource.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -86,8 +86,8 @@ type DeploymentGateSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('720h')",message="timeout must be from 1m to 720h"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// credentials to answer with: on GitHub those of the App that asks, on GitLab a token of a user or group that may approve. Without
-	// them, the manager uses its own GitHub App, if the Team's spec.repositories allows it.
+	// credentials to answer with: on GitHub, of the App that GitHub asks; on GitLab, a token of a user or group with the right to approve.
+	// Without them, the manager uses its own GitHub App, if the Team's spec.repositories allows it.
 	// +optional
 	Credentials *RepositoryCredentials `json:"credentials,omitempty"`
 }
@@ -100,7 +100,7 @@ type GateRequirement struct {
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
-	// rule of this gate. Fields that it leaves out are those of spec.gate of the Environment.
+	// rule of this gate. A field that it leaves out is taken from spec.gate of the Environment.
 	// +optional
 	Rule *GateRule `json:"rule,omitempty"`
 }
