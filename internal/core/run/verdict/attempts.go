@@ -10,29 +10,43 @@ import (
 )
 
 // Deciding returns the run that decides what the runs of a test say together. There must be at least one.
-func Deciding(runs []*v1alpha1.Suite) *v1alpha1.Suite { return decide(slices.Clone(runs)).Run }
+func Deciding(runs []*v1alpha1.Suite) *v1alpha1.Suite { return decide(runs).Run }
+
+// attempt is a run, and what it says.
+type attempt struct {
+	*v1alpha1.Suite
+	says  State
+	ended time.Time
+}
+
+// compareEnds orders attempts by their ends. Of two that ended in one second, the worse comes last.
+func compareEnds(a, b attempt) int {
+	return cmp.Or(a.ended.Compare(b.ended), slices.Index(severity, b.says)-slices.Index(severity, a.says),
+		ledger.CompareRequests(a.Suite, b.Suite))
+}
 
 // decide returns what the runs of a test say together, whatever their age. A run that has not ended may say something else. Among those
 // with a result, the last to end counts; of two in one second, the worse.
 func decide(runs []*v1alpha1.Suite) Requirement {
-	says := func(s *v1alpha1.Suite) State { return ofAttempt(s, runs) }
-	slices.SortFunc(runs, func(a, b *v1alpha1.Suite) int {
-		return cmp.Or(ended(a).Compare(ended(b)), slices.Index(severity, says(b))-slices.Index(severity, says(a)), ledger.CompareRequests(a, b))
-	})
+	attempts := make([]attempt, len(runs))
+	for i, s := range runs {
+		attempts[i] = attempt{s, ofAttempt(s, runs), ended(s)}
+	}
+	slices.SortFunc(attempts, compareEnds)
 	r := Requirement{State: None}
-	for _, s := range runs {
-		switch says(s) {
+	for _, a := range attempts {
+		switch a.says {
 		case Passed:
 			if r.State != Passed {
-				r.Passing = ended(s)
+				r.Passing = a.ended
 			}
-			r.State, r.Run, r.Passed = Passed, s, ended(s)
+			r.State, r.Run, r.Passed = Passed, a.Suite, a.ended
 		case Failed:
-			r.State, r.Run = Failed, s
+			r.State, r.Run = Failed, a.Suite
 		}
 	}
 	switch {
-	case slices.ContainsFunc(runs, func(s *v1alpha1.Suite) bool { return !s.Finished() }):
+	case slices.ContainsFunc(attempts, func(a attempt) bool { return a.says == Running }):
 		r.State, r.Run = Running, unfinished(runs)
 	case r.State == None:
 		r.Run = slices.MaxFunc(runs, ledger.CompareRequests)

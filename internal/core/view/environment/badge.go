@@ -38,7 +38,7 @@ func BadgeCommits(e *v1alpha1.Environment, runs []*v1alpha1.Suite, q BadgeQuery)
 	for i := range e.Status.Deployed {
 		d := &e.Status.Deployed[i]
 		if q.Repository == "" || commit.SameRepository(d.Repository, q.Repository) {
-			all = append(all, commit.New(d.Repository, d.Service, revisionOf(e, d, runs)))
+			all = append(all, commit.New(d.Repository, d.Service, revisionOf(d, testsOf(e, d, runs))))
 		}
 	}
 	return all[:min(len(all), maxBadgeCommits)]

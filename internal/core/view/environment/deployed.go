@@ -62,9 +62,10 @@ func DeployedIn(e *v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) 
 }
 
 func deployedOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite, now time.Time) Deployed {
+	tests := testsOf(e, d, runs)
 	v := Deployed{
-		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, runs), Revision: revisionOf(e, d, runs), Branch: d.Branch,
-		By: reporters[d.ReportedBy], Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: decidingRuns(e, testsOf(e, d, runs), now),
+		Repository: d.Repository, Service: d.Service, Commit: commitOf(e, d, tests, runs), Revision: revisionOf(d, tests), Branch: d.Branch,
+		By: reporters[d.ReportedBy], Ready: d.Ready == nil || *d.Ready, Message: d.Message, Runs: decidingRuns(e, tests, now),
 	}
 	if d.DeploymentType != e.Name {
 		v.Type = d.DeploymentType
@@ -109,8 +110,8 @@ func shortDigest(digest string) string {
 func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) (tests []*v1alpha1.Suite) {
 	own := commit.PartOf(d.Repository, d.Service)
 	for _, s := range runs {
-		if ledger.PartOf(e, s.Spec.Deployment.Repository, s.Spec.Deployment.Service).SamePart(own) && d.SHA != "" &&
-			commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) {
+		if d.SHA != "" && commit.SameSHA(d.SHA, s.Spec.Deployment.SHA) &&
+			ledger.PartOf(e, s.Spec.Deployment.Repository, s.Spec.Deployment.Service).SamePart(own) {
 			tests = append(tests, s)
 		}
 	}
@@ -118,8 +119,8 @@ func testsOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Sui
 }
 
 // revisionOf is the revision by which runs tested what is deployed: a workload may have only a part of it.
-func revisionOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) string {
-	if tests := testsOf(e, d, runs); len(tests) > 0 {
+func revisionOf(d *v1alpha1.Deployed, tests []*v1alpha1.Suite) string {
+	if len(tests) > 0 {
 		return tests[0].Spec.Deployment.SHA
 	}
 	return d.SHA
@@ -142,8 +143,8 @@ func decidingRuns(e *v1alpha1.Environment, tests []*v1alpha1.Suite, now time.Tim
 }
 
 // commitOf links to the commit as the runs of the repository do, which know its code host.
-func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, runs []*v1alpha1.Suite) *view.Link {
-	if tests := testsOf(e, d, runs); len(tests) > 0 {
+func commitOf(e *v1alpha1.Environment, d *v1alpha1.Deployed, tests, runs []*v1alpha1.Suite) *view.Link {
+	if len(tests) > 0 {
 		return view.Commit(tests[0].Spec.Deployment)
 	}
 	at := v1alpha1.Deployment{SHA: d.SHA, Repository: d.Repository}

@@ -60,7 +60,7 @@ func PageOf(
 func (p *Page) confirm(e *v1alpha1.Environment, own []*v1alpha1.Suite, ask Verdict, now time.Time) error {
 	for i := range e.Status.Deployed {
 		d := &e.Status.Deployed[i]
-		v, err := ask(commit.New(d.Repository, d.Service, revisionOf(e, d, own)))
+		v, err := ask(commit.New(d.Repository, d.Service, revisionOf(d, testsOf(e, d, own))))
 		if err != nil {
 			return err
 		}
