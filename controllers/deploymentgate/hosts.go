@@ -29,7 +29,8 @@ func (h hosts) credentials(ctx context.Context, t report.Target, g *v1alpha1.Dep
 	case !known:
 		return c, fmt.Sprintf("This version of the manager does not know the code host %s.", t.Host), nil
 	case ref != nil:
-		return h.secret(ctx, t.Host, client.ObjectKey{Namespace: g.Namespace, Name: ref.SecretRef.Name})
+		key := client.ObjectKey{Namespace: g.Namespace, Name: ref.SecretRef.Name}
+		return reconcile.CodeHostCredentials(ctx, h.live, t.Host, key, "spec.credentials of the DeploymentGate")
 	case host.Own == nil:
 		return c, fmt.Sprintf("The gate names no credentials, and the manager has none of its own for %s. Name some in spec.credentials.",
 			t.Host), nil
@@ -39,20 +40,6 @@ func (h hosts) credentials(ctx context.Context, t report.Target, g *v1alpha1.Dep
 	}
 	if c, err = host.Own(); err != nil {
 		return c, fmt.Sprintf("The manager cannot read its own credentials for %s. Tell the operator of this service.", t.Host), nil
-	}
-	return c, "", nil
-}
-
-func (h hosts) secret(ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey) (
-	c report.Credentials, problem string, err error,
-) {
-	data, problem, err := reconcile.ReadSecret(ctx, h.live, key, "spec.credentials of the DeploymentGate")
-	if err != nil || problem != "" {
-		return c, problem, err
-	}
-	c, missing := report.ParseSecret(service, data)
-	if missing != "" {
-		return c, fmt.Sprintf("The Secret %s cannot be used: %s.", key.Name, missing), nil
 	}
 	return c, "", nil
 }

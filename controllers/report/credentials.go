@@ -25,7 +25,12 @@ func (r *Reconciler) credentials(
 			target.Host), nil
 	}
 	if ref := o.Trigger.Spec.Repository.Credentials; ref != nil {
-		return r.secret(ctx, target.Host, client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name})
+		key := client.ObjectKey{Namespace: o.Suite.Namespace, Name: ref.SecretRef.Name}
+		c, why, err := reconcile.CodeHostCredentials(ctx, r.Live, target.Host, key, "spec.repository of the Trigger")
+		if why != "" {
+			problem = notReported(v1alpha1.ReasonReportFailed, "%s", why)
+		}
+		return c, problem, err
 	}
 	if host.Own == nil {
 		return c, notReported(v1alpha1.ReasonNotConfigured,
@@ -90,23 +95,6 @@ func (r *Reconciler) budgetOf(o report.Observation, target report.Target, creden
 	budget := r.budgets.Of(string(target.Host)+" "+credentials.Key(), limits, r.Clock.Now())
 	r.lastBudgets.Store(credentialsSource(o, target), budget)
 	return budget
-}
-
-func (r *Reconciler) secret(
-	ctx context.Context, service v1alpha1.HostingService, key client.ObjectKey,
-) (c report.Credentials, problem *metav1.Condition, err error) {
-	data, unreadable, err := reconcile.ReadSecret(ctx, r.Live, key, "spec.repository of the Trigger")
-	if err != nil {
-		return c, nil, err
-	}
-	if unreadable != "" {
-		return c, notReported(v1alpha1.ReasonReportFailed, "%s", unreadable), nil
-	}
-	c, missing := report.ParseSecret(service, data)
-	if missing != "" {
-		return c, notReported(v1alpha1.ReasonReportFailed, "The Secret %s cannot be used: %s.", key.Name, missing), nil
-	}
-	return c, nil, nil
 }
 
 func notReported(reason, format string, args ...any) *metav1.Condition {

@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/report/announce"
 )
 
@@ -27,6 +29,21 @@ func ReadSecret(
 		return nil, "", fmt.Errorf("read the Secret that %s names: %w", namedBy, err)
 	}
 	return secret.Data, "", nil
+}
+
+// CodeHostCredentials reads the credentials of a team for a code host. The problem is a sentence: why there are none.
+func CodeHostCredentials(
+	ctx context.Context, live client.Reader, host v1alpha1.HostingService, key client.ObjectKey, namedBy string,
+) (c report.Credentials, problem string, err error) {
+	data, problem, err := ReadSecret(ctx, live, key, namedBy)
+	if err != nil || problem != "" {
+		return c, problem, err
+	}
+	c, missing := report.ParseSecret(host, data)
+	if missing != "" {
+		return c, fmt.Sprintf("The Secret %s cannot be used: %s.", key.Name, missing), nil
+	}
+	return c, "", nil
 }
 
 // MessageTarget reads where the messages to a receiver go. The problem is a sentence that says why nowhere.
