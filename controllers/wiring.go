@@ -21,6 +21,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/suite"
 	"github.com/postflight-dev/postflight/controllers/tenancy"
 	"github.com/postflight-dev/postflight/controllers/trigger"
+	corereport "github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
 	"github.com/postflight-dev/postflight/internal/kube/scope"
@@ -71,6 +72,7 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		return err
 	}
 	config.Archive.Evictions = evicted
+	budgets := &corereport.Budgets{} // code hosts count the requests of a credential, whatever they are for
 	err = errors.Join(
 		mgr.Add(evicted),
 		mgr.Add(&bounded.Reporter{Roster: config.Bounds, Client: mgr.GetClient(), Clock: clock}),
@@ -80,14 +82,14 @@ func Setup(mgr ctrl.Manager, config Config) error {
 			Archives: archives, Workloads: deployed.NewReader(mgr, workloads, clock),
 			Trace: config.Trace, PodGoneAfter: config.PodGoneAfter, UntouchedFor: config.UntouchedFor,
 		}),
-		report.Add(mgr, config.Reports, clock, metrics.reports),
+		report.Add(mgr, config.Reports, budgets, clock, metrics.reports),
 		trigger.Add(mgr, clock),
 		quarantine.Add(mgr, clock),
 		deployed.Add(mgr, workloads, clock, config.Notifier, config.Deployments),
 		schedule.Add(mgr, clock, config.Schedules),
 		tenancy.Add(mgr, clock, archives, config.Scope, config.Issuers),
 		eventsource.Add(mgr, clock, config.Events),
-		deploymentgate.Add(mgr, config.Gates, clock, metrics.reviews),
+		deploymentgate.Add(mgr, config.Gates, budgets, clock, metrics.reviews),
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),
 	)

@@ -138,13 +138,14 @@ func setupReconciling(
 	if err != nil {
 		return err
 	}
+	reports := o.codeHosts.config(o.publicURL)
 	return setupLead(mgr, o.leader, controllers.Config{
 		Clock: now, Metrics: metrics, PodGoneAfter: o.podGoneAfter,
 		Inputs: inputs, Image: image, Archive: records,
 		Documents: runDocuments(bucket), Collector: collector(inputs, o), Tests: testsOfRuns(bucket),
-		Reports: o.codeHosts.config(o.publicURL), Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
+		Reports: reports, Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
 		Scope: o.scope.Scope, Bounds: env.bounds,
-		Events: eventsOfApp(o), Gates: gates(mgr, o, env, now), Issuers: issuer.Audiences(o.issuers),
+		Events: eventsOfApp(o), Gates: gates(mgr, reports, env, now), Issuers: issuer.Audiences(o.issuers),
 		Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
 }

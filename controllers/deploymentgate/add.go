@@ -59,14 +59,14 @@ type Config struct {
 }
 
 // Add registers the reconcilers with a manager.
-func Add(mgr ctrl.Manager, config Config, clock clock.PassiveClock, metrics *Metrics) error {
+func Add(mgr ctrl.Manager, config Config, budgets *report.Budgets, clock clock.PassiveClock, metrics *Metrics) error {
 	hosts := hosts{live: mgr.GetAPIReader(), byName: config.Hosts}
 	if err := (&Gates{Client: mgr.GetClient(), hosts: hosts}).SetupWithManager(mgr); err != nil {
 		return err
 	}
-	r := &Reviews{Client: mgr.GetClient(), Clock: clock, Config: config, Metrics: metrics, hosts: hosts}
+	r := &Reviews{Client: mgr.GetClient(), Clock: clock, Config: config, Metrics: metrics, hosts: hosts, budgets: budgets}
 	if err := r.SetupWithManager(mgr); err != nil || config.Opener == nil {
 		return err
 	}
-	return mgr.Add(&Poller{Client: mgr.GetClient(), Clock: clock, Opener: config.Opener, hosts: hosts})
+	return mgr.Add(&Poller{Client: mgr.GetClient(), Clock: clock, Opener: config.Opener, hosts: hosts, budgets: budgets})
 }

@@ -37,7 +37,7 @@ type Poller struct {
 	Opener Opener
 
 	hosts   hosts
-	budgets report.Budgets
+	budgets *report.Budgets
 	turns   map[client.ObjectKey]int // how many places of a gate were looked at
 	skipped map[string]time.Time     // reviews that are not opened, until a time
 }

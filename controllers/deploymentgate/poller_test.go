@@ -45,7 +45,7 @@ func TestPollerKeepsTheLimit(t *testing.T) {
 		Own: func() (report.Credentials, error) { return report.Credentials{Token: "t"}, nil },
 	}
 	p := &Poller{
-		Client: fake.NewClientBuilder().WithScheme(scheme).Build(), Clock: clock, skipped: map[string]time.Time{},
+		Client: fake.NewClientBuilder().WithScheme(scheme).Build(), Clock: clock, skipped: map[string]time.Time{}, budgets: &report.Budgets{},
 		hosts: hosts{byName: map[v1alpha1.HostingService]CodeHostConfig{v1alpha1.GitLab: config}},
 	}
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "production"}

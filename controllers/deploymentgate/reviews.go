@@ -46,7 +46,7 @@ type Reviews struct {
 	Metrics *Metrics
 
 	hosts   hosts
-	budgets report.Budgets
+	budgets *report.Budgets
 	memory  memory
 }
 

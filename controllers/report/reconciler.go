@@ -71,8 +71,8 @@ type Reconciler struct {
 	Config  Config
 	Metrics *Metrics
 
-	budgets     report.Budgets
-	lastBudgets sync.Map // the *report.Budget of the credentials that were read last, by their source
+	budgets     *report.Budgets // of all that uses the same credentials
+	lastBudgets sync.Map        // the *report.Budget of the credentials that were read last, by their source
 	memory      reportMemory
 	locks       locks
 }
