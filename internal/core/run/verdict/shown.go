@@ -11,14 +11,13 @@ import (
 
 // Shown returns the verdict as the HTTP API has it.
 func (v Verdict) Shown(team, publicURL string) httpapi.Verdict {
-	rule := v.rule()
 	shown := httpapi.Verdict{
 		State: string(v.State), Passed: v.State == Passed, Sentence: v.Sentence(), Advice: v.Advice(),
 		Team: team, Environment: v.Environment.Name, Repository: v.Commit.Repository, Service: v.Commit.Service, SHA: v.Commit.Revision,
 		URL:       suite.VerdictURL(publicURL, v.Environment.Namespace, v.Environment.Name, v.Commit.Revision),
 		CheckedAt: v.Now.UTC(), Since: shownTime(v.Since), ExpiresAt: shownTime(v.Expires), OpensAt: shownTime(v.Opens),
 		DeployedAt: shownTime(v.Deployed),
-		Rule:       httpapi.GateRule{Triggers: rule.Triggers, MaxAge: shownDuration(v.maxAge()), MinAge: shownDuration(duration(rule.MinAge))},
+		Rule:       v.Required(),
 	}
 	if v.Newest != nil {
 		shown.Branch = v.Newest.Spec.Deployment.Branch
@@ -30,6 +29,12 @@ func (v Verdict) Shown(team, publicURL string) httpapi.Verdict {
 		shown.Requirements = append(shown.Requirements, r.shown(team, publicURL))
 	}
 	return shown
+}
+
+// Required is what is required, as the HTTP API has it.
+func (v Verdict) Required() httpapi.GateRule {
+	rule := v.rule()
+	return httpapi.GateRule{Triggers: rule.Triggers, MaxAge: shownDuration(v.maxAge()), MinAge: shownDuration(duration(rule.MinAge))}
 }
 
 func (r Requirement) shown(team, publicURL string) httpapi.Required {

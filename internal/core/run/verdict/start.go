@@ -56,19 +56,18 @@ func (v Verdict) start(r Requirement) Start {
 // latest is the last attempt of what a requirement tests, and all of them: an earlier one cannot be repeated.
 func (v Verdict) latest(r Requirement) (last *v1alpha1.Suite, all []*v1alpha1.Suite) {
 	wanted := v.testOf(r.Run)
-	all = slices.DeleteFunc(v.runs(), func(s *v1alpha1.Suite) bool { return v.testOf(s) != wanted })
+	all = slices.DeleteFunc(slices.Clone(v.Runs), func(s *v1alpha1.Suite) bool { return v.testOf(s) != wanted })
 	return slices.MaxFunc(all, ledger.CompareRequests), all
 }
 
 // deploymentFor is a run of the deployment that a Trigger has not tested. Best is a run whose notification the Trigger matched, next a run
 // that has all that a notification said.
 func (v Verdict) deploymentFor(r Requirement) *v1alpha1.Suite {
-	runs := v.runs()
 	matched := func(s *v1alpha1.Suite) bool {
 		return slices.Contains(s.Spec.Siblings, r.Trigger) && (r.Service == "" || v.commitOf(s).Service == r.Service)
 	}
 	for _, fits := range []func(*v1alpha1.Suite) bool{matched, ledger.IsDeployment} {
-		fitting := slices.DeleteFunc(slices.Clone(runs), func(s *v1alpha1.Suite) bool { return !fits(s) })
+		fitting := slices.DeleteFunc(slices.Clone(v.Runs), func(s *v1alpha1.Suite) bool { return !fits(s) })
 		if len(fitting) > 0 {
 			return slices.MaxFunc(fitting, ledger.CompareRequests)
 		}

@@ -37,7 +37,8 @@ type Verdict struct {
 	Expires      time.Time     // when the first result becomes stale; zero: never
 	Opens        time.Time     // when minAge is over, if nothing else is missing
 
-	Newest   *v1alpha1.Suite    // run of the commit, of any Trigger; nil: there is none
+	Runs     []*v1alpha1.Suite  // of the commit, that say something about it, in no order
+	Newest   *v1alpha1.Suite    // of these, of any Trigger; nil: there is none
 	Deployed time.Time          // when the commit came there last; zero: not known
 	Replaced *ledger.Deployment // what replaced the commit there; nil: nothing is known to have
 }
@@ -57,10 +58,9 @@ type Requirement struct {
 
 // Of answers a question.
 func Of(q Question) Verdict {
-	v := Verdict{Question: q}
-	runs := q.runs()
-	v.Requirements = q.requirements(runs)
-	v.place(runs)
+	v := Verdict{Question: q, Runs: q.runs()}
+	v.Requirements = q.requirements(v.Runs)
+	v.place()
 	var states []State
 	for _, r := range v.Requirements {
 		states = append(states, r.State)
@@ -82,11 +82,11 @@ func Of(q Question) Verdict {
 }
 
 // place adds what the ledger knows of the commit.
-func (v *Verdict) place(runs []*v1alpha1.Suite) {
-	if len(runs) == 0 {
+func (v *Verdict) place() {
+	if len(v.Runs) == 0 {
 		return
 	}
-	v.Newest = slices.MaxFunc(runs, ledger.CompareRequests)
+	v.Newest = slices.MaxFunc(v.Runs, ledger.CompareRequests)
 	l := ledger.Of(v.Environment, v.Suites)
 	v.Deployed, v.Replaced = l.LastOf(v.Newest), l.Replaced(v.Newest)
 }
@@ -132,7 +132,8 @@ func duration(d *metav1.Duration) time.Duration {
 func (q Question) runs() []*v1alpha1.Suite {
 	l := ledger.Of(q.Environment, nil)
 	return slices.DeleteFunc(slices.Clone(q.Suites), func(s *v1alpha1.Suite) bool {
-		return s.Spec.Environment != q.Environment.Name || l.Removed(s) || s.Restored() || !q.isAsked(q.commitOf(s))
+		return !commit.EqualRevisions(q.Commit.Revision, s.Spec.Deployment.SHA) || // first, because it leaves out most runs
+			s.Spec.Environment != q.Environment.Name || l.Removed(s) || s.Restored() || !q.isAsked(q.commitOf(s))
 	})
 }
 
@@ -141,13 +142,13 @@ func (q Question) commitOf(s *v1alpha1.Suite) commit.Commit {
 	return commit.Commit{Part: ledger.PartOf(q.Environment, d.Repository, d.Service), Revision: d.SHA}
 }
 
-// isAsked compares whole revisions: an abbreviation may later fit another commit, too. If both name a repository, it must be the same, so
-// that a fork does not borrow the result of the repository that it was made from.
+// isAsked is about a commit of the same revision: the whole one, because an abbreviation may later fit another commit, too. If both name a
+// repository, it must be the same, so that a fork does not borrow the result of the repository that it was made from.
 func (q Question) isAsked(c commit.Commit) bool {
 	asked := q.Commit
 	sameRepository := commit.SameRepository(asked.Repository, c.Repository) || asked.Repository == "" ||
 		c.Repository == "" && commit.IsSHA(c.Revision)
-	return commit.EqualRevisions(asked.Revision, c.Revision) && sameRepository && (asked.Service == "" || asked.Service == c.Service)
+	return sameRepository && (asked.Service == "" || asked.Service == c.Service)
 }
 
 func later(a, b time.Time) time.Time {

@@ -118,7 +118,7 @@ func presenceOf(v verdict.Verdict) Presence {
 }
 
 func ruleOf(v verdict.Verdict) Rule {
-	shown := v.Shown("", "").Rule
+	shown := v.Required()
 	rule := Rule{Triggers: "all Triggers that matched"}
 	switch n := len(shown.Triggers); {
 	case n == 1:
