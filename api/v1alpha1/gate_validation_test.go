@@ -27,7 +27,7 @@ func TestDeploymentGateValidation(t *testing.T) {
 		"Beginning":         {"a group of them", set("spec/environments", list{"prod-*"}), ""},
 		"NothingRequired":   {"everything would be approved", set("spec/requires", list{}), "spec.requires"},
 		"RequiredTwice":     {"it is not clear which rule counts", set("spec/requires", list{fields{"environment": "a"}, fields{"environment": "a"}}), "Duplicate"},
-		"Rule":              {"it replaces that of the Environment", set("spec/requires", rule("maxAge", "24h")), ""},
+		"Rule":              {"it replaces the rule of the Environment", set("spec/requires", rule("maxAge", "24h")), ""},
 		"ShortAge":          {"no run is so fast", set("spec/requires", rule("maxAge", "1s")), "maxAge must be from 1m"},
 		"Timeouts":          {"none at all, and a month", edits(set("spec/startTimeout", "0s"), set("spec/timeout", "720h")), ""},
 		"LongTimeout":       {"GitHub waits for 30 days", set("spec/timeout", "721h"), "timeout must be from 1m to 720h"},

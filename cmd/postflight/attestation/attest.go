@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/transfer"
 )
 
-// AttestOptions are those of attest.
+// AttestOptions are the options of attest.
 type AttestOptions struct {
 	access.Server
 
@@ -41,7 +41,7 @@ configured a key. attest waits for that, up to two minutes.
 --push puts the bundle beside an image, as an OCI referrer, with the credentials that "docker login" stored. The image must have been
 under test: its digest is a subject of the verdict.
 
-The exit code is 0, whatever the verdict is; "postflight verify" has one that gates a deployment.`,
+The exit code is 0, whatever the verdict is. To gate a deployment, use "postflight verify".`,
 		Example: `  postflight attest smoke-3f9c2k7q5x0a1b2c --file verdict.sigstore.json
 
   # Beside the image, for the cluster that will run it

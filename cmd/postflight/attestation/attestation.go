@@ -65,7 +65,7 @@ func sentence(s attestation.Statement, now time.Time) string {
 	if t := d.Tests; t != nil {
 		text += fmt.Sprintf(" %s, %d failed", plaintext.Count(t.Tests, "test"), t.Failed)
 		if t.Quarantined > 0 {
-			text += fmt.Sprintf(", of which %d are quarantined", t.Quarantined)
+			text += fmt.Sprintf(", %d of these quarantined", t.Quarantined)
 		}
 		text += "."
 	}

@@ -27,7 +27,7 @@ const (
 	maxManifest  = 64 << 10 // bounds the manifest of a referrer, in bytes: ours have less than 1 KiB
 )
 
-// repositoryOf is that of an image, with the credentials of "docker login". A registry on this machine speaks HTTP.
+// repositoryOf returns the repository of an image, with the credentials of "docker login". A registry on this machine speaks HTTP.
 func repositoryOf(i image) (*remote.Repository, error) {
 	r, err := remote.NewRepository(i.repository)
 	if err != nil {

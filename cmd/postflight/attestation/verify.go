@@ -18,7 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/signing/bundle"
 )
 
-// VerifyOptions are those of verify.
+// VerifyOptions are the options of verify.
 type VerifyOptions struct {
 	access.Server
 
@@ -34,7 +34,7 @@ type VerifyOptions struct {
 
 // Verdicts say whether what was signed still holds.
 type Verdicts interface {
-	// Verdict returns that of a commit in an Environment now.
+	// Verdict returns the verdict of a commit in an Environment now.
 	Verdict(ctx context.Context, q client.VerdictQuery, wait time.Duration) (*client.Verdict, error)
 }
 

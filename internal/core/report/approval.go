@@ -30,7 +30,7 @@ type ApprovalRequest struct {
 
 // Pending is what the code host says about a deployment at this moment. Its names are short lines.
 type Pending struct {
-	Waiting        bool   // for a decision about the environment of the request; on GitHub perhaps only for that of others
+	Waiting        bool   // for a decision about the environment of the request; on GitHub, perhaps only for the decision of others
 	SHA            string // in lower case
 	Repository     string // full name
 	HeadRepository string // of the branch: another name for a fork; empty: unknown, so perhaps a fork

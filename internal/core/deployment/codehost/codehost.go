@@ -48,7 +48,7 @@ var gitLab = Words{
 // superseded run is inactive, because its commit was replaced; the commit of a canceled run is still deployed, with an unknown result.
 //
 // GitHub's documentation has its limits. GitLab.com allows 2,000 requests a minute; the limits for GitLab protect small servers, and the
-// bound of the text of a decision is that of its table.
+// text of a decision has the bound of its table.
 var hosts = []Host{
 	{
 		Name: v1alpha1.GitHub, URL: "https://api.github.com", Site: "https://github.com/",

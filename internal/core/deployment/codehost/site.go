@@ -22,7 +22,7 @@ func SiteOf(name v1alpha1.HostingService, apiURL string) string {
 		return ""
 	case strings.TrimRight(apiURL, "/") == host.URL:
 		return host.Site
-	default: // GitHub Enterprise Server has its API below its site. The URL of GitLab is that of its site
+	default: // GitHub Enterprise Server has its API below its site. The URL of GitLab is the URL of its site
 		return u.Scheme + "://" + u.Host + strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api/v3") + "/"
 	}
 }

@@ -34,7 +34,7 @@ func Images(u *v1alpha1.UnderTest, d v1alpha1.Deployment) (all []Image) {
 	return all
 }
 
-// ownWorkloads are those of the deployed service, or else of the whole repository, which name no other commit.
+// ownWorkloads are the workloads of the deployed service, or else of the whole repository. They name no other commit.
 func ownWorkloads(all []v1alpha1.TestedWorkload, d v1alpha1.Deployment) (own []v1alpha1.TestedWorkload) {
 	part := commit.Of(d).Part
 	var services []string

@@ -49,8 +49,8 @@ func verdicts() (reasons []string) {
 	return reasons
 }
 
-// New returns the Statement of a run that is not Unsigned. The URL is that of its page, or empty. Without tests, it names those of the
-// status.
+// New returns the Statement of a run that is not Unsigned. The URL leads to its page, or is empty. Without tests, it names the tests of
+// the status.
 func New(team string, s *v1alpha1.Suite, url string, tests *Tests) Statement {
 	r := record.RunOf(team, s)
 	if tests == nil {

@@ -78,8 +78,8 @@ func matches(g *v1alpha1.DeploymentGate, at Place) bool {
 		})
 }
 
-// AskedAgain reports whether a later question is about the same workflow run and environment, such as that of its next attempt. A host that
-// takes decisions about runs cannot tell for which question one is.
+// AskedAgain reports whether a later question is about the same workflow run and environment, such as the question of its next attempt. A
+// host that takes decisions about runs cannot tell which question a decision answers.
 func AskedAgain(r *v1alpha1.DeploymentReview, all []v1alpha1.DeploymentReview) bool {
 	own := r.Spec
 	return codehost.Of(own.HostingService).ReviewsRuns && slices.ContainsFunc(all, func(other v1alpha1.DeploymentReview) bool {

@@ -224,7 +224,7 @@ func TestCommits(t *testing.T) {
 	}{
 		"another commit":          {q: question(run("a", 0, passed, commitOf("acme/shop", otherSHA))), want: "none: "},
 		"another spelling":        {q: asked(question(run("a", 0, passed)), about("Acme/Shop", "", "5CA1AB1E"+sha[8:])), want: "passed: smoke passed a"},
-		"an abbreviation":         {reason: "it may become that of another commit", q: asked(question(run("a", 0, passed)), about("acme/shop", "", sha[:12])), want: "none: "},
+		"an abbreviation":         {reason: "it may later fit another commit", q: asked(question(run("a", 0, passed)), about("acme/shop", "", sha[:12])), want: "none: "},
 		"an abbreviated run":      {q: question(run("a", 0, passed, commitOf("acme/shop", sha[:12]))), want: "none: "},
 		"no commit":               {q: asked(question(run("a", 0, passed, commitOf("acme/shop", ""))), about("acme/shop", "", "")), want: "none: "},
 		"a fork":                  {q: question(run("a", 0, passed, commitOf("eve/shop", sha))), want: "none: "},

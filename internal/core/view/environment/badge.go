@@ -26,7 +26,7 @@ type BadgeQuery struct {
 // maxBadgeCommits bounds the verdicts of a badge: the status of an Environment has at most 50 entries.
 const maxBadgeCommits = 50
 
-// BadgeCommits returns the commits whose verdicts a badge shows together. Runs are those of the Environment.
+// BadgeCommits returns the commits whose verdicts a badge shows together. Runs are all runs of the Environment.
 func BadgeCommits(e *v1alpha1.Environment, runs []*v1alpha1.Suite, q BadgeQuery) (all []commit.Commit) {
 	if q.SHA != "" {
 		return []commit.Commit{commit.New(q.Repository, "", q.SHA)}
@@ -103,7 +103,7 @@ func onBadge(look VerdictLook) string {
 	return strings.NewReplacer(`stroke="#fff"`, `stroke="`+look.Colors.Light+`"`, ` opacity=".45"`, "").Replace(look.Icon)
 }
 
-// textWidth is about that of Verdana at 11 px. The drawing makes other fonts fit.
+// textWidth is about the width in Verdana at 11 px. The drawing makes other fonts fit.
 func textWidth(text string) int {
 	tenths := 0
 	for _, r := range text {

@@ -85,7 +85,7 @@ func CommitPageOf(o CommitSubject) CommitPage {
 	return p
 }
 
-// maxRevision is that of the schema, in bytes.
+// maxRevision is the bound of the schema, in bytes.
 const maxRevision = 128
 
 // Title names the page.

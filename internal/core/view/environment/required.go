@@ -20,7 +20,7 @@ type Required struct {
 	More     int    // new failures that are not among them
 	Run      string // that decides; empty: there is none
 	At       *view.Time
-	Ended    bool // the time is that of its end, and not that of its receipt
+	Ended    bool // the time is when it ended, and not when it was received
 }
 
 // NewFailure is a test that failed for the first time. Index is its place on the page of the run.
@@ -66,8 +66,8 @@ func requirementOf(v verdict.Verdict, r verdict.Requirement) Required {
 	return shown
 }
 
-// stateOfRequired is that of the run where it says more than the verdict, such as Queued or Timed out. A withdrawn or stale result has a
-// look of its own.
+// stateOfRequired is the state of the run where it says more than the verdict, such as Queued or Timed out. A withdrawn or stale result has
+// a look of its own.
 func stateOfRequired(r verdict.Requirement) view.State {
 	if r.Run != nil && verdict.OfRun(r.Run) == r.State {
 		return view.StateOf(r.Run)
