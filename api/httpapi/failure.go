@@ -73,9 +73,9 @@ type FailureTests struct {
 type FailedTest struct {
 	TestFailure
 
-	Since  *FailingSince `json:"since,omitempty"` // the first run in which it failed, and the deployment of it; absent: unknown
-	Runs   int           `json:"runs,omitempty"`  // in which it is known to have run lately
-	Flaky  int           `json:"flaky,omitempty"` // of these: it failed, and passed when it was repeated
+	Since  *FailingSince `json:"since,omitempty"`  // the first run in which it failed, and the deployment of it; absent: unknown
+	Runs   int           `json:"runs,omitempty"`   // in which it is known to have run lately
+	Flaky  int           `json:"flaky,omitempty"`  // of these: it failed, and passed when it was repeated
 	Repeat string        `json:"repeat,omitempty"` // a command that runs only the failed tests again
 }
 
