@@ -118,27 +118,8 @@ func failure(f v1alpha1.TestFailure) string {
 	return line + "\n"
 }
 
-// Code returns untrusted text as a code span of one line, or "". Its fence is longer than any run of backticks within.
-func Code(text string, limit int) string {
-	text = plaintext.Line(text, limit)
-	if text == "" {
-		return ""
-	}
-	longest, run := 0, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
-	}
-	fence := strings.Repeat("`", longest+1)
-	if longest > 0 {
-		return fence + " " + text + " " + fence
-	}
-	return fence + text + fence
-}
+// Code returns untrusted text as a code span.
+func Code(text string, limit int) string { return plaintext.CodeSpan(text, limit) }
 
 // mute returns plain text of one line, without mentions of people.
 func mute(text string, limit int) string {
