@@ -19,22 +19,25 @@ func Markdown(f httpapi.Failure) string {
 		plaintext.CodeSpan(f.Tested.Environment, maxLine))
 	w := &writer{}
 	w.add(title + Sentence(f.Summary) + "\n")
-	w.list("What to do", f.Next)
+	w.list("What to do", f.Next, asItIs)
 	w.failures(f.Tests)
 	w.changes(f.Changed)
-	w.list("What the cluster did", f.Cluster)
+	w.list("What the cluster did", f.Cluster, Sentence)
 	w.log(f.Log)
 	w.tested(f)
 	if w.leftOut {
 		f.Omitted = append(f.Omitted, "Sections did not fit here; the JSON form and the page have them.")
 	}
 	w.room = reserve
-	w.list("Left out", f.Omitted)
+	w.list("Left out", f.Omitted, Sentence)
 	return w.String()
 }
 
 // Sentence is a sentence of a document as Markdown: it may quote names and output of tests.
 func Sentence(text string) string { return plaintext.CodeSpan(text, maxSentence) }
+
+// asItIs is for sentences of this package: beside words of its own, they have names that are DNS labels.
+func asItIs(sentence string) string { return sentence }
 
 const (
 	maxSentence = 1024
@@ -56,13 +59,13 @@ func (w *writer) add(section string) {
 	w.WriteString(section)
 }
 
-func (w *writer) list(title string, sentences []string) {
+func (w *writer) list(title string, sentences []string, shown func(string) string) {
 	if len(sentences) == 0 {
 		return
 	}
 	w.add("\n## " + title + "\n\n")
 	for _, s := range sentences {
-		w.add("- " + Sentence(s) + "\n")
+		w.add("- " + shown(s) + "\n")
 	}
 }
 
@@ -208,4 +211,6 @@ func link(address string) string {
 	return "<" + u.String() + ">"
 }
 
-func indent(text string) string { return "   " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n   ") }
+func indent(text string) string {
+	return "   " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n   ")
+}

@@ -129,4 +129,6 @@ func repeat(o Observation, sentence string) string {
 	return sentence + ": " + rerun.Command(o.Suite) + "."
 }
 
-func logs(s *v1alpha1.Suite) string { return fmt.Sprintf("postflight runs logs %s -n %s", s.Name, s.Namespace) }
+func logs(s *v1alpha1.Suite) string {
+	return fmt.Sprintf("postflight runs logs %s -n %s", s.Name, s.Namespace)
+}
