@@ -69,8 +69,8 @@ func keepTexts(n int) func(*httpapi.Failure, *v1alpha1.Suite) string {
 		}
 		dropped := false
 		for i := range f.Tests.Failures {
-			if t := &f.Tests.Failures[i]; i >= n && (t.Text != "" || len(t.Attachments) > 0) {
-				t.Text, t.TextCut, t.Attachments, dropped = "", true, nil, true
+			if t := &f.Tests.Failures[i]; i >= n && (t.Text != "" || len(t.Files) > 0) {
+				t.Text, t.TextCut, t.Files, dropped = "", true, nil, true
 			}
 		}
 		if !dropped {

@@ -112,8 +112,8 @@ func tests(o Observation) *httpapi.FailureTests {
 		var cut bool
 		t.Text, cut = plaintext.Block(e.Text, maxText)
 		t.TextCut = t.TextCut || cut
-		for _, file := range e.Files { // without URLs: they would be secrets
-			t.Attachments = append(t.Attachments, httpapi.Artifact{Path: line(file.Path), Pod: e.Pod, Bytes: file.Bytes})
+		for _, file := range e.Files {
+			t.Files = append(t.Files, httpapi.TestFile{Path: line(file.Path), Pod: e.Pod, Bytes: file.Bytes})
 		}
 		if rerun.FailedProblem(o.Suite) == "" && !o.Archived {
 			t.Repeat = rerun.FailedCommand(o.Suite)
@@ -147,4 +147,13 @@ func importance(e results.Explained) int {
 	default:
 		return rank + 1
 	}
+}
+
+// HistoryOf returns what is known of a test that failed in a run. A row of failures that began after the run says nothing about it.
+func HistoryOf(p httpapi.TestInPlace, s *v1alpha1.Suite) TestHistory {
+	h := TestHistory{Runs: p.Runs, Flaky: p.Flaky}
+	if f := p.Failing; f != nil && !f.First.CreatedAt.After(s.CreationTimestamp.Time) {
+		h.Since = f
+	}
+	return h
 }

@@ -106,7 +106,7 @@ func failedTest(f httpapi.FailedTest) string {
 	if f.Message != "" {
 		b.WriteString(": " + plaintext.CodeSpan(f.Message, maxMessage))
 	}
-	for _, fact := range []string{failingSince(f.Since), flaky(f), files(f.Attachments)} {
+	for _, fact := range []string{failingSince(f.Since), flaky(f), files(f.Files)} {
 		if fact != "" {
 			b.WriteString("\n   - " + fact)
 		}
@@ -132,7 +132,7 @@ func flaky(f httpapi.FailedTest) string {
 	return fmt.Sprintf("It was flaky in %s.", plaintext.Share(f.Flaky, f.Runs, "run"))
 }
 
-func files(all []httpapi.Artifact) string {
+func files(all []httpapi.TestFile) string {
 	var names []string
 	for _, a := range all {
 		names = append(names, plaintext.CodeSpan(a.Path, maxLine))
