@@ -32,18 +32,34 @@ func (d *IndexedDay) See(t TestDay, p *PlaceDay) *SeenDay {
 type TestBuilder struct {
 	Cut bool // there were more places, runs or messages than an answer holds
 
-	places map[httpapi.Place]*testPlace
-	runs   map[httpapi.Place]int // with tests
-	bytes  int
+	places  map[httpapi.Place]*testPlace
+	runs    map[httpapi.Place]int // with tests
+	commits map[httpapi.Place]Commits
+	bytes   int
 }
 
 // NewTestBuilder returns an empty history.
 func NewTestBuilder() *TestBuilder {
-	return &TestBuilder{places: map[httpapi.Place]*testPlace{}, runs: map[httpapi.Place]int{}}
+	return &TestBuilder{
+		places: map[httpapi.Place]*testPlace{}, runs: map[httpapi.Place]int{}, commits: map[httpapi.Place]Commits{},
+	}
 }
 
 // AddRuns counts runs of a place, whether or not these have the test.
 func (b *TestBuilder) AddRuns(place httpapi.Place, n int) { b.runs[place] += n }
+
+// AddCommits takes what the test did on the commits of a day in a place.
+func (b *TestBuilder) AddCommits(place httpapi.Place, c Commits) {
+	if len(c) == 0 {
+		return
+	}
+	if b.commits[place] == nil {
+		b.commits[place] = Commits{}
+	}
+	bytes, cut := b.commits[place].add(c, b.bytes > maxSeen)
+	b.bytes += bytes
+	b.Cut = b.Cut || cut
+}
 
 // Add takes a day in a place, the newest first.
 func (b *TestBuilder) Add(d SeenDay) {
@@ -75,6 +91,7 @@ func (b *TestBuilder) History(name string, days int, selected func(httpapi.Place
 		}
 		p := b.places[place]
 		p.Runs = b.runs[place]
+		b.commits[place].count(&p.TestInPlace)
 		if p.Last[0].CreatedAt.After(newest.CreatedAt) {
 			newest, h.Suite, h.File, h.Line = p.Last[0], p.newest.Suite, p.newest.File, p.newest.Line
 		}
