@@ -22,8 +22,8 @@ func (c onCommit) flaky() bool {
 // once, however often it was deployed, rerun or tested by a schedule.
 type Commits map[uint64]onCommit // by commitKey
 
-// CommitsOf returns what a test did on the commits of a day in a place. Unlike See, it looks at each run by itself, also at reruns of failed
-// tests. Only runs whose tests decided count: in others, such as an Inconclusive one, a test can fail because of what happened meanwhile.
+// CommitsOf returns what a test did on the commits of a day in a place. Unlike See, it looks at each run by itself, also at reruns of
+// failed tests. Only runs whose tests decided count: in others, such as an Inconclusive one, a test can fail because of what happened meanwhile.
 func (d *IndexedDay) CommitsOf(t TestDay, p *PlaceDay) Commits {
 	all := Commits{}
 	for i, outcome := range []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))]) {
@@ -74,4 +74,17 @@ func (c Commits) count(t *httpapi.TestInPlace) {
 			t.FlakyCommits++
 		}
 	}
+}
+
+// AddCommits takes what the test did on the commits of a day in a place.
+func (b *TestBuilder) AddCommits(place httpapi.Place, c Commits) {
+	if len(c) == 0 {
+		return
+	}
+	if b.commits[place] == nil {
+		b.commits[place] = Commits{}
+	}
+	bytes, cut := b.commits[place].add(c, b.bytes > maxSeen)
+	b.bytes += bytes
+	b.Cut = b.Cut || cut
 }

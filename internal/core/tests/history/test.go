@@ -48,19 +48,6 @@ func NewTestBuilder() *TestBuilder {
 // AddRuns counts runs of a place, whether or not these have the test.
 func (b *TestBuilder) AddRuns(place httpapi.Place, n int) { b.runs[place] += n }
 
-// AddCommits takes what the test did on the commits of a day in a place.
-func (b *TestBuilder) AddCommits(place httpapi.Place, c Commits) {
-	if len(c) == 0 {
-		return
-	}
-	if b.commits[place] == nil {
-		b.commits[place] = Commits{}
-	}
-	bytes, cut := b.commits[place].add(c, b.bytes > maxSeen)
-	b.bytes += bytes
-	b.Cut = b.Cut || cut
-}
-
 // Add takes a day in a place, the newest first.
 func (b *TestBuilder) Add(d SeenDay) {
 	all := d.outcomes()

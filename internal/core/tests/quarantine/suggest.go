@@ -24,7 +24,8 @@ const (
 	// MinCommits is on how many commits a test has to have failed and passed. Once may be an outage of what it needs, which hits many tests.
 	MinCommits = 2
 
-	// RegressionRuns are the failed runs in a row that make a regression. Of tests that fail in every third run, one in 27 fails so often in a row.
+	// RegressionRuns are the failed runs in a row that make a regression. Of tests that fail in every third run, one in 27 fails so often in
+	// a row.
 	RegressionRuns = 3
 
 	// MaxOwner bounds an owner, in characters, as the schema does.
@@ -85,7 +86,8 @@ func Suggest(candidates []Candidate, t Terms) (s Suggestion) {
 		}
 	}
 	if rare > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("Left out: %s that failed or %s repeated, but did not fail and pass on the same commit on at least %s.",
+		s.Notes = append(s.Notes, fmt.Sprintf("Left out: %s that failed or %s repeated, but did not fail and pass on the same commit "+
+			"on at least %s.",
 			plaintext.Count(rare, "test"), wasOrWere(rare), plaintext.Count(t.MinCommits, "commit")))
 	}
 	if n := len(s.Regressions) - maxRegressions; n > 0 {
@@ -204,8 +206,8 @@ func tooMany(all []Suggested) (notes []string) {
 	}
 	for _, p := range places {
 		if n := within(byPlace[p]).Omitted; n > 0 {
-			notes = append(notes, fmt.Sprintf("A run of %s on %s applies at most %d Quarantines, %d tests and %d KiB of names: it would ignore %d of these. "+
-				"Repair some tests first.", p.Trigger, p.Environment, maxRules, maxEntries, maxBytes>>10, n))
+			notes = append(notes, fmt.Sprintf("A run of %s on %s applies at most %d Quarantines, %d tests and %d KiB of names: it would "+
+				"ignore %d of these. Repair some tests first.", p.Trigger, p.Environment, maxRules, maxEntries, maxBytes>>10, n))
 		}
 	}
 	return notes
