@@ -30,8 +30,9 @@ func newRoot() *cobra.Command {
 		Short: "Postflight: run tests after a deployment",
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
-notify, wait, gate, upload, explain, replay, tests, since, quarantine, attest, verify and whoami talk to the server of $POSTFLIGHT_URL, as CI
-does, with a token of the CI job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file $POSTFLIGHT_API_KEY_FILE;
+notify, wait, gate, upload, explain, replay, tests, since, quarantine, attest, verify and whoami talk to the server of
+$POSTFLIGHT_URL, as CI does, with a token of the CI job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file
+$POSTFLIGHT_API_KEY_FILE;
 "postflight whoami --help" says which of them. keys, triggers, hold, debug and doctor talk to the cluster of the kubeconfig, as kubectl
 does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
 

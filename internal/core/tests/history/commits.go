@@ -23,7 +23,8 @@ func (c onCommit) flaky() bool {
 type Commits map[uint64]onCommit // by commitKey
 
 // CommitsOf returns what a test did on the commits of a day in a place. Unlike See, it looks at each run by itself, also at reruns of
-// failed tests. Only runs whose tests decided count: in others, such as an Inconclusive one, a test can fail because of what happened meanwhile.
+// failed tests. Only runs whose tests decided count: in others, such as an Inconclusive one, a test can fail because of
+// what happened meanwhile.
 func (d *IndexedDay) CommitsOf(t TestDay, p *PlaceDay) Commits {
 	all := Commits{}
 	for i, outcome := range []byte(t.Outcomes[:min(len(t.Outcomes), len(p.Runs))]) {
