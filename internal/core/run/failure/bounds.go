@@ -3,6 +3,7 @@ package failure
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -17,8 +18,12 @@ const (
 	maxLine    = 160 // names and facts
 	maxURL     = 512
 	maxMessage = 512
+	maxWarning = 512     // a condition may have 32 KiB, and must not take the place of tests and the log
 	maxText    = 3 << 10 // of a failure in the report
 )
+
+// maxProblems bounds what could not be read: there are fewer parts to read.
+const maxProblems = 8
 
 // bounded leaves out what tells least until the document fits.
 func bounded(f httpapi.Failure, s *v1alpha1.Suite) httpapi.Failure {
@@ -49,7 +54,11 @@ func shortenLog(f *httpapi.Failure, s *v1alpha1.Suite) string {
 	}
 	short := *f.Log
 	dropped := len(short.Lines) - kept
-	short.FirstLine, short.Lines = short.FirstLine+dropped, short.Lines[dropped:]
+	from := dropped
+	if short.Match > 0 { // keep the line with the failure, and more after it than before it
+		from = max(0, min(dropped, short.Match-short.FirstLine-kept/3))
+	}
+	short.FirstLine, short.Lines = short.FirstLine+from, short.Lines[from:from+kept]
 	f.Log = &short
 	return "The log was cut. All of it: " + logs(s) + "."
 }
@@ -60,6 +69,14 @@ func dropLog(f *httpapi.Failure, s *v1alpha1.Suite) string {
 	}
 	f.Log = nil
 	return "The log was left out: " + logs(s) + "."
+}
+
+// cutTexts says that texts are longer than they are here.
+func cutTexts(t *httpapi.FailureTests, s *v1alpha1.Suite) []string {
+	if !slices.ContainsFunc(t.Failures, func(f httpapi.FailedTest) bool { return f.TextCut }) {
+		return nil
+	}
+	return []string{"Texts of failures were cut. Whole ones: " + resultsCommand(s) + " --junit report.xml."}
 }
 
 func keepTexts(n int) func(*httpapi.Failure, *v1alpha1.Suite) string {

@@ -88,7 +88,7 @@ func (e *Excerpt) Of(pod, container string) *httpapi.LogExcerpt {
 	if len(lines) == 0 {
 		return nil
 	}
-	return &httpapi.LogExcerpt{Pod: pod, Container: container, FirstLine: first, Lines: lines}
+	return &httpapi.LogExcerpt{Pod: pod, Container: container, FirstLine: first, Match: e.at, Lines: lines}
 }
 
 // Found reports whether the log has one of the texts.

@@ -46,10 +46,14 @@ func Of(o Observation) httpapi.Failure {
 	s := o.Suite
 	f := httpapi.Failure{
 		Run: s.Name, State: cmp.Or(s.State(), v1alpha1.ReasonQueued), Green: verdict.RunPassed(s), Summary: Summary(s), Tested: tested(o),
-		Changed: o.Changed, Cluster: Warnings(s), Log: o.Log, Omitted: o.Problems, URL: o.Page,
+		Changed: o.Changed, Cluster: Warnings(s), Log: o.Log, URL: o.Page,
+	}
+	for _, problem := range o.Problems[:min(len(o.Problems), maxProblems)] {
+		f.Omitted = append(f.Omitted, plaintext.Line(problem, maxWarning))
 	}
 	if s.Status.Results != nil {
 		f.Tests = tests(o)
+		f.Omitted = append(f.Omitted, cutTexts(f.Tests, s)...)
 	}
 	f.Next = next(o)
 	return bounded(f, s)
@@ -73,7 +77,7 @@ func Warnings(s *v1alpha1.Suite) (all []string) {
 	said := s.Succeeded().Message
 	add := func(message string) {
 		if message != "" && !strings.Contains(said, message) {
-			all = append(all, message)
+			all = append(all, plaintext.Line(message, maxWarning))
 		}
 	}
 	for _, kind := range []string{
