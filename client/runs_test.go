@@ -317,7 +317,8 @@ func TestFailure(t *testing.T) {
 	if text, err := c.FailureMarkdown(t.Context(), "smoke-1"); err != nil || text != "# Failed" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if text, err := c.FailureMarkdown(t.Context(), "smoke-2"); err == nil || !strings.Contains(err.Error(), "There is no run smoke-2.") || text != "" {
+	text, err := c.FailureMarkdown(t.Context(), "smoke-2")
+	if err == nil || !strings.Contains(err.Error(), "There is no run smoke-2.") || text != "" {
 		t.Errorf("%q, %v", text, err)
 	}
 }
