@@ -58,14 +58,23 @@ func Of(o Observation) httpapi.Failure {
 // Summary says what happened to a run, or what it waits for.
 func Summary(s *v1alpha1.Suite) string {
 	c := s.Succeeded()
-	switch message := outcome.WithoutLogCommands(c.Message, s.Name); {
+	message := strings.Replace(outcome.WithoutLogCommands(c.Message, s.Name), " "+results.RerunAdvice, "", 1) // Next has the command
+	switch {
 	case message != "":
-		return plaintext.Line(message, maxSummary)
+		return sentence(plaintext.Line(message, maxSummary))
 	case c.Reason != "":
 		return state.Of(c.Reason).Label + "."
 	default:
 		return "Received. The run waits until Postflight's leader has seen it."
 	}
+}
+
+// sentence ends a text that quotes the output of a program.
+func sentence(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // Warnings are what people should know of a run besides its end, as sentences.
@@ -80,7 +89,9 @@ func Warnings(s *v1alpha1.Suite) (all []string) {
 		v1alpha1.ConditionObjectsFound, v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted,
 		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
 	} {
-		if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+		c := meta.FindStatusCondition(s.Status.Conditions, kind)
+		waits := kind == v1alpha1.ConditionObjectsFound && !s.Finished() // its message says for what
+		if c != nil && c.Status == metav1.ConditionFalse && !waits {
 			add(c.Message)
 		}
 	}
