@@ -46,7 +46,7 @@ func Of(o Observation) httpapi.Failure {
 	s := o.Suite
 	f := httpapi.Failure{
 		Run: s.Name, State: cmp.Or(s.State(), v1alpha1.ReasonQueued), Green: verdict.RunPassed(s), Summary: Summary(s), Tested: tested(o),
-		Changed: o.Changed, Cluster: Warnings(s), Log: o.Log, Omitted: o.Problems, URL: o.Page,
+		Changed: o.Changed, Cluster: Warnings(s), Log: o.Log, Omitted: problems(o.Problems), URL: o.Page,
 	}
 	if s.Status.Results != nil {
 		f.Tests = tests(o)
@@ -82,7 +82,7 @@ func Warnings(s *v1alpha1.Suite) (all []string) {
 	said := s.Succeeded().Message
 	add := func(message string) {
 		if message != "" && !strings.Contains(said, message) {
-			all = append(all, message)
+			all = append(all, plaintext.Line(message, maxSummary))
 		}
 	}
 	for _, kind := range []string{
