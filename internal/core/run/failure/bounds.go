@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // MaxBytes bounds the document, as JSON and as Markdown: what an agent or a comment has room for beside other things.
@@ -18,18 +19,17 @@ const (
 	maxLine    = 160 // names and facts
 	maxURL     = 512
 	maxMessage = 512
-	maxWarning = 512     // a condition may have 32 KiB, and must not take the place of tests and the log
 	maxText    = 3 << 10 // of a failure in the report
-)
+	maxProblem = 256     // what could not be read, and how to get it
 
-// maxProblems bounds what could not be read: there are fewer parts to read.
-const maxProblems = 8
+	maxProblems = 4 // that are named: there are fewer sources than that
+)
 
 // bounded leaves out what tells least until the document fits.
 func bounded(f httpapi.Failure, s *v1alpha1.Suite) httpapi.Failure {
 	for _, shorten := range []func(*httpapi.Failure, *v1alpha1.Suite) string{
 		shortenLog, keepTexts(3), keepFailures(10), dropUnderTest, keepTexts(1), keepFailures(5), dropLog, shortenChanges, keepFailures(1),
-		dropWarnings, keepTexts(0), dropChanges, dropTests,
+		dropWarnings, keepTexts(0), dropChanges, dropTests, dropDeployment,
 	} {
 		if size(f) <= MaxBytes {
 			break
@@ -157,4 +157,18 @@ func dropTests(f *httpapi.Failure, s *v1alpha1.Suite) string {
 	}
 	f.Tests.Failures = nil
 	return "The failures were left out: " + resultsCommand(s) + "."
+}
+
+// dropDeployment leaves out the texts of a sender, where nothing else can be.
+func dropDeployment(f *httpapi.Failure, s *v1alpha1.Suite) string {
+	t := &f.Tested
+	t.URL, t.CommitURL, t.Message, t.Author, t.Branch = "", "", "", "", ""
+	return fmt.Sprintf("Facts about the deployment were left out: postflight runs show %s -n %s.", s.Name, s.Namespace)
+}
+
+func problems(all []string) (short []string) {
+	for _, p := range all[:min(len(all), maxProblems)] {
+		short = append(short, plaintext.Line(p, maxProblem))
+	}
+	return short
 }
