@@ -129,13 +129,17 @@ func (g *gathering) history(ctx context.Context) {
 	}
 }
 
-// sought are the texts that a log has near a failure.
+// sought are the texts that a log has near a failure, the most telling first.
 func sought(e *results.Explanation) (texts []string) {
 	if e == nil {
 		return nil
 	}
-	for _, f := range e.Failures[:min(len(e.Failures), maxTests)] {
-		texts = append(texts, f.Name, f.Message)
+	first := e.Failures[:min(len(e.Failures), maxTests)]
+	for _, f := range first {
+		texts = append(texts, f.Message)
+	}
+	for _, f := range first {
+		texts = append(texts, f.Name)
 	}
 	return texts
 }
