@@ -21,6 +21,7 @@ type Tests struct {
 	More       int32     // that failed and are not among Failures
 	FlakyTests []string  // names of the first
 	MoreFlaky  int32
+	Repeat     string // a command that runs only the failed tests again; empty if it cannot
 
 	PassedPercent, FailedPercent float64
 }
@@ -35,6 +36,9 @@ type Failure struct {
 
 	Quarantine string // the name of the Quarantine for which it does not count
 	Expired    string // the name of an expired one for which it counts again
+
+	Since *FailingSince // nil: unknown
+	Flaky string        // how often; empty: never, or unknown
 
 	Text  string // what the report says; empty: no more than the message, or it is not known
 	Cut   bool   // the rest of the text is missing, or all of it
