@@ -7,7 +7,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
 
 // PullRequest is a pull or merge request of the repository.
@@ -115,20 +114,7 @@ func row(s *v1alpha1.Suite, o Options) string {
 		name += " " + cell(service, maxShown)
 	}
 	sha := cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown)
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, outcome(s))
-}
-
-func outcome(s *v1alpha1.Suite) string {
-	if !s.Finished() {
-		return title(s)
-	}
-	text := ended(s)
-	if !verdict.RunPassed(s) && s.Status.Results == nil {
-		if m := cell(message(s), maxRowMessage); m != "" {
-			text += ": " + m
-		}
-	}
-	return text
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, cell(outcome(s), maxRowMessage))
 }
 
 // cell replaces bars, which end a cell even in code.

@@ -12,7 +12,6 @@ import (
 
 // Document is what the page of a run takes from the document of its failure.
 type Document struct {
-	Summary string
 	Next    []Paragraph
 	Changed *Changed
 	Omitted []Paragraph
@@ -47,7 +46,7 @@ type FailingSince struct {
 
 // DocumentOf returns the page's part of a document. Its texts are bounded and have no control characters.
 func DocumentOf(f httpapi.Failure, now time.Time) Document {
-	d := Document{Summary: f.Summary}
+	d := Document{}
 	for _, step := range f.Next {
 		d.Next = append(d.Next, paragraphs(step)...)
 	}

@@ -18,7 +18,7 @@ func testRun(id, sha string) httpapi.TestRun {
 func TestDocument(t *testing.T) {
 	const green, red = "5ca1ab1e00000000000000000000000000000000", "b776998c00000000000000000000000000000000"
 	f := httpapi.Failure{
-		Summary: "1 of 9 tests failed.", Next: []string{"Run `postflight runs rerun a` again."}, Omitted: []string{"The log."},
+		Next: []string{"Run `postflight runs rerun a` again."}, Omitted: []string{"The log."},
 		Tested: httpapi.Tested{Namespace: "shop"},
 		Changed: &httpapi.Changed{Run: "r0", SHA: green, EndedAt: now.Add(-time.Hour), CompareURL: "https://github.com/acme/shop/compare/a...b",
 			Parts: []httpapi.ChangedComponent{
@@ -26,7 +26,7 @@ func TestDocument(t *testing.T) {
 			}},
 	}
 	want := view.Document{
-		Summary: "1 of 9 tests failed.", Next: []view.Paragraph{{{Text: "Run "}, {Code: true, Text: "postflight runs rerun a"}, {Text: " again."}}},
+		Next:    []view.Paragraph{{{Text: "Run "}, {Code: true, Text: "postflight runs rerun a"}, {Text: " again."}}},
 		Omitted: []view.Paragraph{{{Text: "The log."}}},
 		Changed: &view.Changed{
 			Green: &view.CommitOfRun{ID: "r0", Namespace: "shop", Text: "5ca1ab1e"}, At: view.TimeOf(now.Add(-time.Hour), now),
