@@ -57,6 +57,8 @@ type (
 	TestResults = httpapi.TestResults
 	// TestFailure is a test that failed.
 	TestFailure = httpapi.TestFailure
+	// Failure says why a run ended as it did, and what to do.
+	Failure = httpapi.Failure
 	// RunResults are the tests of a run, with what their reports say of each failure.
 	RunResults = httpapi.RunResults
 	// Artifacts sum up the files of a run.

@@ -99,6 +99,15 @@ func (c *Client) Attestation(ctx context.Context, id string) ([]byte, error) {
 	return *bundle, nil
 }
 
+// Failure returns why a run ended as it did, and what to do. A run that passed has such a document, too.
+func (c *Client) Failure(ctx context.Context, id string) (*Failure, error) {
+	f, err := request[Failure](ctx, c, http.MethodGet, runPath(id)+failurePath, nil, nil)
+	if err == nil {
+		c.resolveLink(&f.URL)
+	}
+	return f, err
+}
+
 // Cancel stops a run that has not ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/cancel", nil)
@@ -125,6 +134,7 @@ func (c *Client) run(ctx context.Context, method, id, action string, header http
 const (
 	runsPath        = "/api/v0/runs/"
 	resultsPath     = "/results" // below a run's path
+	failurePath     = "/failure"
 	attestationPath = "/attestation"
 
 	bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json" // of a signed verdict

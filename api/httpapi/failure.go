@@ -69,14 +69,22 @@ type FailureTests struct {
 	Failures    []FailedTest `json:"failures,omitempty"` // the ones that count first, and of these new ones
 }
 
-// FailedTest is a test that failed in a run, with what is known of it.
+// FailedTest is a test that failed in a run, with what is known of it. It has no attachments: their URLs are secrets.
 type FailedTest struct {
 	TestFailure
 
-	Since  *FailingSince `json:"since,omitempty"`  // the first run in which it failed, and the deployment of it; absent: unknown
+	Files  []TestFile    `json:"files,omitempty"`  // that the report names for the test; see the page of the run
+	Since  *FailingSince `json:"since,omitempty"`  // the first run in which it failed, and its commit; absent: unknown
 	Runs   int           `json:"runs,omitempty"`   // in which it is known to have run lately
 	Flaky  int           `json:"flaky,omitempty"`  // of these: it failed, and passed when it was repeated
 	Repeat string        `json:"repeat,omitempty"` // a command that runs only the failed tests again
+}
+
+// TestFile is a file that a test left behind.
+type TestFile struct {
+	Path  string `json:"path"`
+	Pod   string `json:"pod"`
+	Bytes int64  `json:"bytes"`
 }
 
 // LogExcerpt is a part of a log.

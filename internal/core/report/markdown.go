@@ -35,29 +35,7 @@ func pullRequestLink(s *v1alpha1.Suite) string {
 	if link := PullRequestURL(PullRequestOn(r).URL); link != "" {
 		return fmt.Sprintf("[%s](<%s>)", text, link)
 	}
-	return Code(text, maxShown)
-}
-
-// Code returns untrusted text as a code span of one line, or "". Its fence is longer than any run of backticks within.
-func Code(text string, limit int) string {
-	text = plaintext.Line(text, limit)
-	if text == "" {
-		return ""
-	}
-	longest, run := 0, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
-	}
-	fence := strings.Repeat("`", longest+1)
-	if longest > 0 {
-		return fence + " " + text + " " + fence
-	}
-	return fence + text + fence
+	return plaintext.CodeSpan(text, maxShown)
 }
 
 // mute returns plain text of one line, without mentions of people.

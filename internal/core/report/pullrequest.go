@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // PullRequest is a pull or merge request of the repository.
@@ -118,4 +119,6 @@ func row(s *v1alpha1.Suite, o Options) string {
 }
 
 // cell replaces bars, which end a cell even in code.
-func cell(text string, limit int) string { return Code(strings.ReplaceAll(text, "|", "¦"), limit) }
+func cell(text string, limit int) string {
+	return plaintext.CodeSpan(strings.ReplaceAll(text, "|", "¦"), limit)
+}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Document is what the page of a run takes from the document of its failure.
 type Document struct {
-	Next    []Paragraph
-	Changed *Changed
-	Omitted []Paragraph
+	Next    []string // what to do, as sentences
+	Changed *Changed // nil: unknown
 }
 
 // Changed is what was deployed since the last green run.
@@ -46,13 +46,7 @@ type FailingSince struct {
 
 // DocumentOf returns the page's part of a document. Its texts are bounded and have no control characters.
 func DocumentOf(f httpapi.Failure, now time.Time) Document {
-	d := Document{}
-	for _, step := range f.Next {
-		d.Next = append(d.Next, paragraphs(step)...)
-	}
-	for _, omitted := range f.Omitted {
-		d.Omitted = append(d.Omitted, paragraphs(omitted)...)
-	}
+	d := Document{Next: f.Next}
 	if f.Changed != nil {
 		d.Changed = changedOf(*f.Changed, f.Tested, now)
 	}
@@ -81,7 +75,7 @@ func (t *Tests) AddHistory(known *httpapi.FailureTests, run string, now time.Tim
 	for _, k := range known.Failures {
 		t.Repeat = cmp.Or(t.Repeat, k.Repeat)
 		for i := range t.Failures {
-			if f := &t.Failures[i]; f.Name == k.Name {
+			if f := &t.Failures[i]; failure.Name(f.Name) == k.Name {
 				f.Since, f.Flaky = sinceOf(k.Since, run, now), flakyRate(k.Flaky, k.Runs)
 			}
 		}

@@ -18,7 +18,7 @@ func testRun(id, sha string) httpapi.TestRun {
 func TestDocument(t *testing.T) {
 	const green, red = "5ca1ab1e00000000000000000000000000000000", "b776998c00000000000000000000000000000000"
 	f := httpapi.Failure{
-		Next: []string{"Run `postflight runs rerun a` again."}, Omitted: []string{"The log."},
+		Next:   []string{"Run it again."},
 		Tested: httpapi.Tested{Namespace: "shop"},
 		Changed: &httpapi.Changed{Run: "r0", SHA: green, EndedAt: now.Add(-time.Hour), CompareURL: "https://github.com/acme/shop/compare/a...b",
 			Parts: []httpapi.ChangedComponent{
@@ -26,8 +26,7 @@ func TestDocument(t *testing.T) {
 			}},
 	}
 	want := view.Document{
-		Next:    []view.Paragraph{{{Text: "Run "}, {Code: true, Text: "postflight runs rerun a"}, {Text: " again."}}},
-		Omitted: []view.Paragraph{{{Text: "The log."}}},
+		Next: []string{"Run it again."},
 		Changed: &view.Changed{
 			Green: &view.CommitOfRun{ID: "r0", Namespace: "shop", Text: "5ca1ab1e"}, At: view.TimeOf(now.Add(-time.Hour), now),
 			Compare: "https://github.com/acme/shop/compare/a...b",

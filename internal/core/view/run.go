@@ -7,12 +7,11 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
@@ -77,7 +76,7 @@ type Subject struct {
 func RunOf(o Subject, now time.Time) Run {
 	s := o.Suite
 	run := Run{
-		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
+		Row: RowOf(s, o.Typical, now), Warnings: failure.Warnings(s),
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
@@ -169,23 +168,6 @@ func referenceTo(id string) *RunReference {
 func sameRun(a, b *v1alpha1.Suite) bool {
 	return a.Name == b.Name || commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment)) &&
 		a.Spec.Trigger.UID == b.Spec.Trigger.UID && a.Spec.Environment == b.Spec.Environment
-}
-
-func warnings(s *v1alpha1.Suite) []string {
-	var all []string
-	for _, kind := range []string{
-		v1alpha1.ConditionObjectsFound, v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted,
-		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
-	} {
-		c := meta.FindStatusCondition(s.Status.Conditions, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(s.Succeeded().Message, c.Message) {
-			all = append(all, c.Message)
-		}
-	}
-	if p := s.Status.PodProblem; p != "" && !strings.Contains(s.Succeeded().Message, p) {
-		all = append(all, p)
-	}
-	return all
 }
 
 // Variable is a variable of a notification. A value that looks secret is masked.

@@ -29,6 +29,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
 	eventscase "github.com/postflight-dev/postflight/internal/usecase/events"
+	"github.com/postflight-dev/postflight/internal/usecase/failures"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	runscase "github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -119,7 +120,7 @@ func New(c Config) (*API, error) {
 			Server: server, Dispatcher: c.Dispatcher, WaitTokens: c.WaitTokens, Replays: c.Replays, PublicURL: c.PublicURL,
 		},
 		Events: events.New(server, c.Events),
-		Runs:   runs.New(server, c.Runs, c.Dispatcher, c.PublicURL, c.AttestationKeys),
+		Runs:   runs.New(server, c.Runs, c.failures(), c.Dispatcher, c.PublicURL, c.AttestationKeys),
 		Files: files.New(server, files.Config{Uploads: c.Uploads, AuthenticatePod: c.AuthenticatePod, Pods: podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}}),
@@ -136,6 +137,12 @@ func (a *API) verdictReader() *verdictscase.Reader {
 	return &verdictscase.Reader{
 		Cache: a.Cache, LeftOut: a.Dispatcher.LeftOut, Now: func() time.Time { return a.Dispatcher.ServerTime(a.Clock.Now()) },
 	}
+}
+
+func (c Config) failures() *failures.Reader {
+	return &failures.Reader{Runs: c.Runs, Tests: c.Tests, PublicURL: c.PublicURL, Environments: &environments.Reader{
+		Cache: c.Cache, Archive: c.Deployments, LookupTimeout: c.Limits.LookupTimeout,
+	}}
 }
 
 func (a *API) register() error {

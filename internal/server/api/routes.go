@@ -37,6 +37,7 @@ func (a *API) Routes() []Route {
 		{http.MethodGet, "/api/v0/runs/{id}", t.Runs.Get, grant.Outcome},
 		{http.MethodGet, "/api/v0/runs/{id}/logs", t.Runs.ReadLogs, grant.Read},
 		{http.MethodGet, "/api/v0/runs/{id}/results", t.Runs.GetResults, grant.Outcome},
+		{http.MethodGet, "/api/v0/runs/{id}/failure", t.Runs.GetFailure, grant.Read},
 		{http.MethodGet, "/api/v0/runs/{id}/attestation", t.Runs.GetAttestation, grant.Outcome},
 		{http.MethodGet, "/api/v0/runs/{id}/artifacts", t.Runs.ListArtifacts, grant.Read},
 		{http.MethodPost, "/api/v0/runs/{id}/cancel", t.Runs.Cancel, grant.Act},

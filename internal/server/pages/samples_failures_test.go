@@ -18,7 +18,7 @@ type knownFailures func(ctx context.Context, run *runs.Run, f *httpapi.Failure)
 // with gives the pages these documents.
 func (add knownFailures) with(c *pages.Config) { c.Failures = add }
 
-func (add knownFailures) Failure(ctx context.Context, t *v1alpha1.Team, run *runs.Run) httpapi.Failure {
+func (add knownFailures) Read(ctx context.Context, t *v1alpha1.Team, run *runs.Run) httpapi.Failure {
 	f := failure.Of(failure.Observation{Suite: run.Suite, Team: t.Name})
 	add(ctx, run, &f)
 	return f
@@ -32,7 +32,9 @@ func addSample(_ context.Context, run *runs.Run, f *httpapi.Failure) {
 		return
 	}
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
-	compare := func(from, to string) string { return "https://github.com/acme/shop/compare/" + commit(from) + "..." + commit(to) }
+	compare := func(from, to string) string {
+		return "https://github.com/acme/shop/compare/" + commit(from) + "..." + commit(to)
+	}
 	f.Changed = &httpapi.Changed{
 		Run: "smoke-0a1b2c3d4e5f", SHA: commit("5e11f1a9"), EndedAt: ago(5 * time.Hour), CompareURL: compare("5e11f1a9", "b776998c"),
 		Parts: []httpapi.ChangedComponent{
@@ -47,7 +49,7 @@ func addSample(_ context.Context, run *runs.Run, f *httpapi.Failure) {
 	before := testRun("smoke-0a1b2c3d4e5f", "5e11f1a9", 5*time.Hour)
 	known := map[string]httpapi.FailedTest{
 		"checkout › pays with a saved card": {Since: &httpapi.FailingSince{First: testRun(run.ID.ID, "b776998c", 12*minute), Before: &before, Runs: 1,
-			CompareURL: compare("5e11f1a9", "b776998c")}, Runs: 48, Repeat: rerun.Command(run.Suite)},
+			CompareURL: compare("5e11f1a9", "b776998c")}, Runs: 48, Repeat: rerun.FailedCommand(run.Suite)},
 		"account › deletes an address": {Since: &httpapi.FailingSince{First: testRun("smoke-77d0", "77d01b5e", 26*time.Hour), Runs: 9}, Runs: 48, Flaky: 3},
 	}
 	f.Tests = &httpapi.FailureTests{}

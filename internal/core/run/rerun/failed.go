@@ -94,7 +94,7 @@ func ClaimProblem(s *v1alpha1.Suite, chain []*v1alpha1.Suite) string {
 		case !isAttemptAfter(s, chain[i]):
 			return fmt.Sprintf("The run %s is not the attempt before this one of the same commit, Trigger and Environment, with the same "+
 				"variables and URL. "+
-				"Create such runs with: %s", ref.Name, failedCommand(chain[i]))
+				"Create such runs with: %s", ref.Name, FailedCommand(chain[i]))
 		case FailedProblem(chain[i]) != "":
 			return FailedProblem(chain[i])
 		}

@@ -70,7 +70,7 @@ func rerunNewest(existing, desired *v1alpha1.Suite, known []*v1alpha1.Suite) str
 	}
 	problem := UnfinishedProblem(newest)
 	if desired.Spec.OnlyFailedOf != nil {
-		problem, command = FailedProblem(newest), failedCommand
+		problem, command = FailedProblem(newest), FailedCommand
 	}
 	if problem != "" {
 		return fmt.Sprintf("The newest attempt is %s. %s", newest.Name, problem)
@@ -84,7 +84,8 @@ func Command(s *v1alpha1.Suite) string {
 	return fmt.Sprintf("postflight runs rerun %s -n %s", s.Name, s.Namespace)
 }
 
-func failedCommand(s *v1alpha1.Suite) string {
+// FailedCommand reruns only the tests of a run that failed.
+func FailedCommand(s *v1alpha1.Suite) string {
 	return fmt.Sprintf("postflight runs rerun --failed %s -n %s", s.Name, s.Namespace)
 }
 

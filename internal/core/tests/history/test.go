@@ -268,21 +268,9 @@ func (f *failingRow) since() *httpapi.FailingSince {
 	}
 	all := f.FailingSince
 	if all.Before != nil {
-		all.CompareURL = compareURL(f.firstURL, *all.Before, all.First)
+		all.CompareURL = commit.CompareURL(f.firstURL, commitOf(*all.Before), commitOf(all.First))
 	}
 	return &all
-}
-
-// compareURL is made from the URL of a commit, as GitHub and GitLab have them.
-func compareURL(firstURL string, before, first httpapi.TestRun) string {
-	from, to := commitOf(before), commitOf(first)
-	if from.Revision == "" || to.Revision == "" || from.Same(to) || !commit.SameRepository(from.Repository, to.Repository) {
-		return ""
-	}
-	if base, isCommit := strings.CutSuffix(firstURL, "/commit/"+first.SHA); isCommit {
-		return base + "/compare/" + before.SHA + "..." + first.SHA
-	}
-	return ""
 }
 
 func commitOf(r httpapi.TestRun) commit.Commit {

@@ -7,6 +7,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
+	"github.com/postflight-dev/postflight/internal/usecase/failures"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
@@ -15,6 +16,7 @@ type API struct {
 	*exchange.Server
 	Runs       *runs.Reader
 	Dispatcher *dispatch.Dispatcher
+	Failures   *failures.Reader
 	PublicURL  string // see api.Config
 
 	AttestationKeys func() []byte // see api.Config
@@ -23,9 +25,11 @@ type API struct {
 }
 
 // New returns the routes of runs.
-func New(s *exchange.Server, r *runs.Reader, d *dispatch.Dispatcher, publicURL string, attestationKeys func() []byte) *API {
+func New(
+	s *exchange.Server, r *runs.Reader, f *failures.Reader, d *dispatch.Dispatcher, publicURL string, attestationKeys func() []byte,
+) *API {
 	return &API{
-		Server: s, Runs: r, Dispatcher: d, PublicURL: publicURL, AttestationKeys: attestationKeys,
+		Server: s, Runs: r, Failures: f, Dispatcher: d, PublicURL: publicURL, AttestationKeys: attestationKeys,
 		Waiting: fairness.NewTeamLimiter(s.Limits.Waiting),
 	}
 }

@@ -38,8 +38,8 @@ type Actions interface {
 
 // Failures is a failures.Reader.
 type Failures interface {
-	// Failure leaves out what cannot be read in time.
-	Failure(ctx context.Context, team *v1alpha1.Team, run *runs.Run) httpapi.Failure
+	// Read leaves out what cannot be read in time.
+	Read(ctx context.Context, team *v1alpha1.Team, run *runs.Run) httpapi.Failure
 }
 
 // Pages are the pages of runs.

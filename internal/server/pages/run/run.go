@@ -59,7 +59,7 @@ func (u *Pages) addHistory(r *site.Request, run *runs.Run, d *runData) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), historyWait)
 	defer cancel()
-	known := u.Failures.Failure(ctx, r.Team, run)
+	known := u.Failures.Read(ctx, r.Team, run)
 	d.Document = view.DocumentOf(known, u.Clock.Now())
 	if d.Tests != nil {
 		d.Tests.AddHistory(known.Tests, run.ID.ID, u.Clock.Now())
@@ -130,7 +130,7 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 		CanRerunFailed: !run.Archived() && rerun.FailedProblem(s) == "",
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
-	d.Document = view.DocumentOf(failure.Of(failure.Observation{Suite: s, Team: r.Team.Name}), u.Clock.Now())
+	d.Document = view.DocumentOf(failure.Of(failure.Observation{Suite: s, Team: r.Team.Name, Archived: run.Archived()}), u.Clock.Now())
 	if d.Revision, err = u.revision(r, s); err != nil {
 		return nil, nil, err
 	}
