@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
@@ -120,24 +119,25 @@ func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
 	}
 }
 
-// document is what is known of a run here: the Suite, and the address of its page.
-func document(s *v1alpha1.Suite, page string) httpapi.Failure {
-	return failure.Of(failure.Observation{Suite: s, Page: page})
+// title has no mention for which a code host would notify a person.
+func title(s *v1alpha1.Suite) string {
+	if !s.Finished() {
+		return phaseInWords(s)
+	}
+	return mute(outcome(s)+": "+failure.Summary(s), maxTitle)
 }
 
-// title has no mention for which a code host would notify a person.
-func title(s *v1alpha1.Suite) string { return mute(outcome(s), maxTitle) }
-
-// outcome says how a run ended, or what it does.
-func outcome(s *v1alpha1.Suite) string {
-	if !s.Finished() {
-		return map[v1alpha1.ReportPhase]string{
-			v1alpha1.ReportQueued:     "Queued",
-			v1alpha1.ReportInProgress: "The tests are running",
-		}[PhaseOf(s)]
+func phaseInWords(s *v1alpha1.Suite) string {
+	if PhaseOf(s) == v1alpha1.ReportQueued {
+		return "Queued"
 	}
+	return "The tests are running"
+}
+
+// outcome names the state of a run that has ended. A state that only a later version knows has no outcome.
+func outcome(s *v1alpha1.Suite) string {
 	row := state.Of(s.State())
-	return cmp.Or(row.Outcome, row.Label) + ": " + document(s, "").Summary
+	return cmp.Or(row.Outcome, row.Label)
 }
 
 func annotations(r *v1alpha1.TestResults) (list []Annotation) {

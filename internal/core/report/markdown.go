@@ -19,7 +19,7 @@ func summary(s *v1alpha1.Suite, page string) string {
 	if link := pullRequestLink(s); link != "" {
 		links = append(links, "Pull request "+link)
 	}
-	return strings.TrimSpace(failure.Markdown(document(s, page))+"\n"+strings.Join(links, " · ")) + "\n"
+	return strings.TrimSpace(failure.Markdown(failure.Of(failure.Observation{Suite: s, Page: page}))+"\n"+strings.Join(links, " · ")) + "\n"
 }
 
 func pullRequestLink(s *v1alpha1.Suite) string {

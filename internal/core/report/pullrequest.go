@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -115,7 +116,14 @@ func row(s *v1alpha1.Suite, o Options) string {
 		name += " " + cell(service, maxShown)
 	}
 	sha := cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown)
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, cell(outcome(s), maxRowMessage))
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, outcomeCell(s))
+}
+
+func outcomeCell(s *v1alpha1.Suite) string {
+	if !s.Finished() {
+		return phaseInWords(s)
+	}
+	return outcome(s) + ": " + cell(failure.Summary(s), maxRowMessage)
 }
 
 // cell replaces bars, which end a cell even in code.

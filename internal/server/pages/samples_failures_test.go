@@ -59,3 +59,21 @@ func addSample(_ context.Context, run *runs.Run, f *httpapi.Failure) {
 		f.Tests.Failures = append(f.Tests.Failures, k)
 	}
 }
+
+// hostileDocuments have a text wherever a deployment or a test can put one.
+type hostileDocuments struct{ text string }
+
+func (d *hostileDocuments) add(_ context.Context, run *runs.Run, f *httpapi.Failure) {
+	r := httpapi.TestRun{ID: d.text, Place: httpapi.Place{Namespace: team}, SHA: d.text, Branch: d.text, CreatedAt: time.Now()}
+	f.Changed = &httpapi.Changed{Run: d.text, SHA: d.text, EndedAt: time.Now(), CompareURL: d.text,
+		Parts: []httpapi.ChangedComponent{{Repository: d.text, Service: d.text, From: d.text, To: d.text, At: time.Now(), CompareURL: d.text}}}
+	f.Next = append(f.Next, d.text)
+	f.Tests = &httpapi.FailureTests{}
+	if run.Suite.Status.Results == nil {
+		return
+	}
+	for _, failed := range run.Suite.Status.Results.Failures {
+		f.Tests.Failures = append(f.Tests.Failures, httpapi.FailedTest{TestFailure: httpapi.TestFailure{Name: failure.Name(failed.Name)},
+			Since: &httpapi.FailingSince{First: r, Before: &r, CompareURL: d.text}, Runs: 9, Flaky: 1, Repeat: d.text})
+	}
+}
