@@ -21,6 +21,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 )
 
+func init() {
+	openapi3filter.RegisterBodyDecoder("text/markdown", openapi3filter.RegisteredBodyDecoder("text/plain"))
+}
+
 var loadDocument = sync.OnceValues(func() (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI)
 	if err != nil {

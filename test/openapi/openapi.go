@@ -17,6 +17,10 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api"
 )
 
+func init() {
+	openapi3filter.RegisterBodyDecoder("text/markdown", openapi3filter.RegisteredBodyDecoder("text/plain"))
+}
+
 var load = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(api.OpenAPI) })
 
 // Check returns a handler that answers like another one, and fails the test if the document does not allow a request
