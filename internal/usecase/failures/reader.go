@@ -32,6 +32,7 @@ type Reader struct {
 	Tests        *history.Reader // nil without a store
 	Environments *environments.Reader
 	PublicURL    string // of the run pages; may be empty
+	OmitLog      bool   // for readers that have the log beside the document
 }
 
 // Read returns the document of a run. What cannot be read is named in it.
@@ -49,7 +50,9 @@ func (r *Reader) Read(ctx context.Context, team *v1alpha1.Team, run *runs.Run) h
 	g := &gathering{Reader: r, team: team, run: run, Observation: &o}
 	g.explain(ctx)
 	g.changes(ctx)
-	g.excerpt(ctx)
+	if !r.OmitLog {
+		g.excerpt(ctx)
+	}
 	g.history(ctx)
 	return failure.Of(o)
 }
