@@ -153,7 +153,7 @@ func countingFailures(s *v1alpha1.Suite) (all []v1alpha1.TestFailure) {
 func (o Observation) Summarized(r Receiver) bool {
 	s := o.Suite
 	end := Events(s)[len(Events(s))-1]
-	if !r.wants(s, end, o.Previous) {
+	if s.Retried() || !r.wants(s, end, o.Previous) {
 		return false
 	}
 	others := o.withoutThread()
