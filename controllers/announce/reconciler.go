@@ -2,7 +2,6 @@ package announce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -55,8 +54,8 @@ type Config struct {
 	Chat   Chat
 }
 
-// Reconciler tells receivers about runs. It writes only Suite.status.deliveries and Notified, and Trigger.status.threads, so a slow receiver
-// never delays a run.
+// Reconciler tells receivers about runs. It writes only Suite.status.deliveries and Notified, and Trigger.status.threads, so a slow
+// receiver never delays a run.
 type Reconciler struct {
 	client.Client
 	Live     client.Reader // reads Secrets, which are not cached, and Suites before something is sent
@@ -253,50 +252,6 @@ func (r *Reconciler) failed(
 	ctrl.LoggerFrom(ctx).Info("cannot tell a receiver about a run",
 		"receiver", to.Name, "event", e.Name, "reason", failure.Why.Message, "cause", failure.Why.Cause)
 	return r.remember(ctx, a, d)
-}
-
-// sendOnce sends nothing if the receiver accepted the event, and that could not be stored.
-func (r *Reconciler) sendOnce(
-	ctx context.Context, a announcement, to announce.Receiver, e announce.Event,
-) (*announce.Failure, error) {
-	key, id := client.ObjectKeyFromObject(a.Suite), e.ID(a.Suite.UID)
-	if r.memory.accepted(key, to.Name) == id {
-		return nil, nil
-	}
-	failure, err := r.send(ctx, a, to, e)
-	if err != nil {
-		return nil, err
-	}
-	r.Metrics.observe(to, failure)
-	if failure == nil {
-		r.memory.accept(key, to.Name, id)
-	}
-	return failure, nil
-}
-
-// A Secret that lacks something is a failure, too.
-func (r *Reconciler) send(ctx context.Context, a announcement, to announce.Receiver, e announce.Event) (*announce.Failure, error) {
-	where, problem, err := reconcile.MessageTarget(ctx, r.Live, a.Suite.Namespace, to)
-	if err != nil {
-		return nil, err
-	}
-	if problem != "" {
-		return &announce.Failure{Why: report.Error{Kind: report.Rejected, Message: problem}}, nil
-	}
-	if to.Channel != "" {
-		_, err = r.Config.Chat.Send(ctx, announce.Compose(to, where, a.team, a.Summary(), e, r.Config.Options, r.Clock.Now()))
-	} else {
-		err = r.Config.Sender.Send(ctx, announce.Compose(to, where, a.team, a.Suite, e, r.Config.Options, r.Clock.Now()))
-	}
-	return failureIn(ctx, err)
-}
-
-// failureIn tells failures of receivers from other errors.
-func failureIn(ctx context.Context, err error) (*announce.Failure, error) {
-	if failure := (*announce.Failure)(nil); errors.As(err, &failure) && ctx.Err() == nil {
-		return failure, nil
-	}
-	return nil, err
 }
 
 // remember stores a delivery before anything else is sent, so that a crash repeats one message at most.

@@ -13,8 +13,11 @@ import (
 	"testing"
 )
 
-// Token and Channel are the ones that it knows.
-const Token, Channel = "xoxb-1-2-abc", "C0123ABCD"
+// What it knows.
+const (
+	Token   = "xoxb-1-2-abc"
+	Channel = "C0123ABCD"
+)
 
 // Message is one in the channel.
 type Message struct {

@@ -83,7 +83,9 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 func Webhooks(team *v1alpha1.Team) []Receiver { return Receivers(team, nil) }
 
 func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
-	r := Receiver{Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, format: w.Format, events: w.Events, on: w.When}
+	r := Receiver{
+		Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, format: w.Format, events: w.Events, on: w.When,
+	}
 	for _, seen := range team.Status.Webhooks {
 		if seen.Name == w.Name {
 			r.Since = seen.Since.Time

@@ -88,7 +88,8 @@ func (c Conversation) Open(t v1alpha1.TestThread, f v1alpha1.TestFailure) Messag
 // Close are the change of the first message of a thread, and the last message of the thread.
 func (c Conversation) Close(t v1alpha1.TestThread) (root, reply Message) {
 	title := fmt.Sprintf(":white_check_mark: %s no longer fails in %s", code(t.Test, maxHeadline), untrusted(c.place(t), maxHeadline))
-	first := chatOf(title, named("Failed since run", c.Run.Namespace+"/"+t.Run), named("No longer fails in run", c.Run.Namespace+"/"+t.ClosedBy))
+	namespace := c.Run.Namespace + "/"
+	first := chatOf(title, named("Failed since run", namespace+t.Run), named("No longer fails in run", namespace+t.ClosedBy))
 	first.Channel, first.TS = t.Channel, t.TS
 	first.Metadata = &chatMetadata{Type: metadataType, Payload: c.marker(t)}
 	first.Metadata.Payload.Closes = ""
