@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -44,6 +45,25 @@ func Answer(o Observation, plan Plan, outcomes []Outcome) (Reaction, report.Answ
 	}
 	text := fmt.Sprintf("%s: %s.", plaintext.Line(o.Said.Author, maxUser), strings.Join(says, "; "))
 	return reaction, report.NewAnswer(o.CommentID, o.Said.CreatedAt, text)
+}
+
+// Place returns the run that keeps the answer, so that the comment of Postflight shows it, or nil: no Trigger wants that comment, or the answer
+// is kept already.
+func Place(o Observation, outcomes []Outcome) *v1alpha1.Suite {
+	shown := map[string]bool{}
+	for _, r := range o.Runs {
+		shown[r.Suite.Spec.Trigger.Name] = r.Trigger != nil && r.Trigger.Spec.Repository != nil && r.Trigger.Spec.Repository.PullRequestComments
+	}
+	runs := newestAttempts(o.ofHead())
+	if slices.ContainsFunc(o.ofHead(), func(s *v1alpha1.Suite) bool { return report.AnswerOn(s).Comment == o.CommentID }) {
+		return nil
+	}
+	for _, one := range outcomes {
+		if one.Next != nil {
+			runs = append(runs, one.Next)
+		}
+	}
+	return newestOf(slices.DeleteFunc(runs, func(s *v1alpha1.Suite) bool { return !shown[s.Spec.Trigger.Name] }))
 }
 
 // Name is how answers call a run.

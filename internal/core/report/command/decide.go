@@ -32,7 +32,6 @@ type Plan struct {
 	OnlyFailed    bool
 	Says          []string // clauses for the answer, about what is not done or is only told
 	Refused       bool     // nothing is done, and Says has why
-	Newest        *v1alpha1.Suite
 }
 
 // Decide returns what to do. The runs that a command means were created before the comment, which chooses the same ones however often it is
@@ -41,7 +40,7 @@ func Decide(o Observation) Plan {
 	number := fmt.Sprint(codehost.Of(o.Target.Host).Sign, o.PullRequest.Number)
 	sha := fmt.Sprintf("%.12s", commit.NormalSHA(o.PullRequest.SHA))
 	runs := o.ofHead()
-	plan := Plan{Newest: newestOf(runs)}
+	plan := Plan{}
 	seen := slices.DeleteFunc(slices.Clone(runs), func(s *v1alpha1.Suite) bool { return !o.before(s) })
 	if o.Command.Trigger != "" {
 		seen = slices.DeleteFunc(seen, func(s *v1alpha1.Suite) bool { return s.Spec.Trigger.Name != o.Command.Trigger })
