@@ -54,16 +54,22 @@ func Place(o Observation, outcomes []Outcome) *v1alpha1.Suite {
 	for _, r := range o.Runs {
 		shown[r.Suite.Spec.Trigger.Name] = r.Trigger != nil && r.Trigger.Spec.Repository != nil && r.Trigger.Spec.Repository.PullRequestComments
 	}
-	runs := newestAttempts(o.ofHead())
 	if slices.ContainsFunc(o.ofHead(), func(s *v1alpha1.Suite) bool { return report.AnswerOn(s).Comment == o.CommentID }) {
 		return nil
 	}
+	var next []*v1alpha1.Suite
 	for _, one := range outcomes {
 		if one.Next != nil {
-			runs = append(runs, one.Next)
+			next = append(next, one.Next)
 		}
 	}
-	return newestOf(slices.DeleteFunc(runs, func(s *v1alpha1.Suite) bool { return !shown[s.Spec.Trigger.Name] }))
+	for _, runs := range [][]*v1alpha1.Suite{next, newestAttempts(o.ofHead())} {
+		runs = slices.DeleteFunc(runs, func(s *v1alpha1.Suite) bool { return !shown[s.Spec.Trigger.Name] })
+		if place := newestOf(runs); place != nil {
+			return place
+		}
+	}
+	return nil
 }
 
 // Name is how answers call a run.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -107,8 +108,8 @@ func (o Observation) cancel(plan *Plan, seen []*v1alpha1.Suite) {
 // before reports whether people could see the run when they commented, in seconds: code hosts and the API server have no finer times. What
 // the comment itself has started was not there, whatever the clocks say.
 func (o Observation) before(s *v1alpha1.Suite) bool {
-	return s.CreationTimestamp.Time.Before(o.Said.CreatedAt) &&
-		s.Annotations[v1alpha1.AnnotationRequestID] != RequestID(o.Target.Host, o.CommentID)
+	own := strings.HasPrefix(s.Annotations[v1alpha1.AnnotationRequestID], RequestID(o.Target.Host, o.CommentID)+".")
+	return s.CreationTimestamp.Time.Before(o.Said.CreatedAt) && !own
 }
 
 // ofHead returns the runs of the head commit that are about the pull request, ordered by name.

@@ -76,7 +76,7 @@ func TestDecide(t *testing.T) {
 	rerun, cancel, status := Command{Verb: Rerun}, Command{Verb: Cancel}, Command{Verb: Status}
 	fork := func(p *report.PullRequest) { p.Fork = true }
 	ownRequest := func(s *v1alpha1.Suite) {
-		s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: RequestID(v1alpha1.GitHub, 7)}
+		s.Annotations = map[string]string{v1alpha1.AnnotationRequestID: RequestID(v1alpha1.GitHub, 7) + ".X"}
 	}
 	canceled := v1alpha1.Canceled("")
 	for name, tc := range map[string]struct {
