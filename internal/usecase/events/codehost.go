@@ -52,7 +52,9 @@ type CodeHost interface {
 type CodeHosts struct {
 	ByName map[v1alpha1.HostingService]CodeHostConfig
 	// Credentials reads those of a Trigger. The problem is a sentence: why there are none.
-	Credentials func(ctx context.Context, host v1alpha1.HostingService, secret client.ObjectKey) (c report.Credentials, problem string, err error)
+	Credentials func(
+		ctx context.Context, host v1alpha1.HostingService, secret client.ObjectKey,
+	) (c report.Credentials, problem string, err error)
 }
 
 // CodeHostConfig is a code host, and the manager's own credentials for it.

@@ -55,7 +55,9 @@ func (r *Receiver) command(ctx context.Context, s Source, d Delivery, a *Answer)
 }
 
 // observe asks the code host for the comment, its author and the pull request. If the comment does not count, the answer says why.
-func (r *Receiver) observe(ctx context.Context, s Source, host asked, wanted command.Command, a *Answer) (o command.Observation, err error) {
+func (r *Receiver) observe(
+	ctx context.Context, s Source, host asked, wanted command.Command, a *Answer,
+) (o command.Observation, err error) {
 	c := *a.Event.Comment
 	asking, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -85,8 +87,8 @@ func (r *Receiver) observe(ctx context.Context, s Source, host asked, wanted com
 	}, err
 }
 
-// runsOf returns runs of the team whose Triggers post to the repository. What the cache calls unfinished is read again, because it may lag, and
-// replicas must decide alike.
+// runsOf returns runs of the team whose Triggers post to the repository. What the cache calls unfinished is read again, because it may lag,
+// and replicas must decide alike.
 func (r *Receiver) runsOf(ctx context.Context, s Source, host asked, field, value string) (runs []report.Run, err error) {
 	list, err := index.Suites(ctx, r.Cache, s.Object.Namespace, field, value)
 	if err != nil {

@@ -1,7 +1,7 @@
 package event
 
-// Comment is a comment on a pull or merge request. Anyone who knows the secret of an EventSource can send one: before it counts, ask the code
-// host for it.
+// Comment is a comment on a pull or merge request. Anyone who knows the secret of an EventSource can send one: ask the code host for it
+// before it counts.
 type Comment struct {
 	Number int64 // of the pull request
 	ID     int64

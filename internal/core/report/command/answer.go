@@ -47,8 +47,8 @@ func Answer(o Observation, plan Plan, outcomes []Outcome) (Reaction, report.Answ
 	return reaction, report.NewAnswer(o.CommentID, o.Said.CreatedAt, text)
 }
 
-// Place returns the run that keeps the answer, so that the comment of Postflight shows it, or nil: no Trigger wants that comment, or the answer
-// is kept already.
+// Place returns the run that keeps the answer, so that the comment of Postflight shows it. It returns nil if no Trigger wants that comment,
+// or if a run keeps the answer already.
 func Place(o Observation, outcomes []Outcome) *v1alpha1.Suite {
 	shown := map[string]bool{}
 	for _, r := range o.Runs {

@@ -84,8 +84,8 @@ func By(said *Said, host v1alpha1.HostingService) string {
 	return fmt.Sprintf("%s on %s, in a comment", plaintext.Line(said.Author, maxUser), host)
 }
 
-// RequestID is the id of all requests that a comment makes, however often it is delivered. An attempt that the comment has started has it, with
-// a dot and what is different for each delivery.
+// RequestID is the id of all requests that a comment makes, however often it is delivered. The attempts that the comment has started have
+// it, with a dot and what is different for each delivery.
 func RequestID(host v1alpha1.HostingService, comment int64) string {
 	return fmt.Sprintf("%s-comment-%d", strings.ToLower(string(host)), comment)
 }

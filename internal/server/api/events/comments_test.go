@@ -417,16 +417,14 @@ func TestCommentsOfOthers(t *testing.T) {
 			other := tested("smoke-other", func(s *v1alpha1.Suite) { s.Namespace = "rival" })
 			u := startThread(t, v1alpha1.EventsOfGitHub, tested("smoke-1"), other)
 			trigger := &v1alpha1.Trigger{}
-			key := client.ObjectKey{Namespace: apitest.Namespace, Name: "smoke"}
 			team := &v1alpha1.Team{}
 			for object, change := range map[client.Object]func(){
 				trigger: func() { trigger.Spec.Repository.Credentials = nil },
 				team:    func() { team.Spec.Repositories = tc.repositories },
 			} {
+				key := client.ObjectKey{Namespace: apitest.Namespace, Name: "smoke"}
 				if object == client.Object(team) {
 					key = client.ObjectKey{Name: apitest.Namespace}
-				} else {
-					key = client.ObjectKey{Namespace: apitest.Namespace, Name: "smoke"}
 				}
 				if err := u.Cluster.Get(t.Context(), key, object); err != nil {
 					t.Fatal(err)

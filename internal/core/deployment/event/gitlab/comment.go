@@ -14,7 +14,7 @@ type noteHook struct {
 	Note struct {
 		ID     int64  `json:"id"`
 		Text   string `json:"note"`
-		On     string `json:"noteable_type"`
+		On     string `json:"noteable_type"` //nolint:misspell // GitLab's name
 		Action string `json:"action"`
 		System bool   `json:"system"`
 		Author int64  `json:"author_id"`
