@@ -112,7 +112,7 @@ func (r Remark) NoteHook(action string) map[string]any {
 		"object_attributes": map[string]any{
 			"id": r.ID, "note": r.Body, "action": action, "system": false, "author_id": r.Author,
 			"noteable_type": "MergeRequest", //nolint:misspell // GitLab's name
-			"created_at": r.At.Format("2006-01-02 15:04:05 UTC"), "updated_at": r.At.Format("2006-01-02 15:04:05 UTC"),
+			"created_at":    r.At.Format("2006-01-02 15:04:05 UTC"), "updated_at": r.At.Format("2006-01-02 15:04:05 UTC"),
 		},
 		"merge_request": map[string]any{"iid": r.Number, "state": "opened"},
 	}
