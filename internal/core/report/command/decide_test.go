@@ -64,6 +64,13 @@ func onBranch(name string) func(*v1alpha1.Suite) {
 	return func(s *v1alpha1.Suite) { s.Spec.Deployment.Branch = name }
 }
 
+// unnamed is a run whose notification names no repository.
+func unnamed(change func(*v1alpha1.Repository)) report.Run {
+	r := run("unnamed", func(s *v1alpha1.Suite) { s.Spec.Deployment.Repository = "" })
+	change(r.Trigger.Spec.Repository)
+	return r
+}
+
 func names(suites []*v1alpha1.Suite) string {
 	var all []string
 	for _, s := range suites {
@@ -87,35 +94,38 @@ func TestDecide(t *testing.T) {
 		want    string // names of runs to rerun or cancel
 		says    string
 	}{
-		"rerun":                           {"it has ended", rerun, nil, []report.Run{run("a")}, "a", ""},
-		"rerun of all":                    {"each row", rerun, nil, []report.Run{run("a"), run("b", of("e2e"))}, "a b", ""},
-		"rerun of a Trigger":              {"that one", Command{Verb: Rerun, Trigger: "e2e"}, nil, []report.Run{run("a"), run("b", of("e2e"))}, "b", ""},
-		"rerun of an unknown Trigger":     {"there is none", Command{Verb: Rerun, Trigger: "load"}, nil, []report.Run{run("a")}, "", "the Trigger load"},
-		"rerun of the newest attempt":     {"the others have a next one", rerun, nil, []report.Run{run("a"), run("b", attempt(2))}, "b", ""},
-		"of a run that continues":         {"its result is to come", rerun, nil, []report.Run{run("a", running)}, "", "had not ended when you commented"},
-		"that ended after the comment":    {"a later delivery must not decide otherwise", rerun, nil, []report.Run{run("a", ended(time.Minute, v1alpha1.Failed("")))}, "", "had not ended"},
-		"the next attempt exists":         {"the comment means the one before", rerun, nil, []report.Run{run("a"), run("b", attempt(2), created(time.Second))}, "a", ""},
-		"the same second":                 {"it may be the comment's own", rerun, nil, []report.Run{run("a"), run("b", attempt(2), created(0))}, "a", ""},
-		"a clock is late":                 {"the request says who started it", rerun, nil, []report.Run{run("a"), run("b", attempt(2), created(-time.Second), ownRequest)}, "a", ""},
-		"failed tests":                    {"", Command{Verb: Rerun, Failed: true}, nil, []report.Run{run("a"), run("b", of("e2e"), ended(-time.Minute, v1alpha1.Passed("")))}, "a", "e2e (staging) has passed"},
-		"the head changed":                {"those runs were not seen", rerun, nil, []report.Run{run("a", created(time.Minute))}, "", "started after your comment"},
-		"another commit":                  {"it is not the head", rerun, nil, []report.Run{run("a", func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = strings.Repeat("b", 40) })}, "", "no run tested aaaaaaaaaaaa"},
-		"no runs":                         {"", rerun, nil, nil, "", "no run tested"},
-		"closed":                          {"it is over", rerun, func(p *report.PullRequest) { p.Open = false }, []report.Run{run("a")}, "", "#5 is not open"},
-		"of another pull request":         {"the notification names it", rerun, nil, []report.Run{run("a", number(6))}, "", "no run tested"},
-		"of this pull request":            {"the notification names it", rerun, nil, []report.Run{run("a", number(5), onBranch("other"))}, "a", ""},
-		"of another branch":               {"the same commit was deployed elsewhere", rerun, nil, []report.Run{run("a", onBranch("main"))}, "", "no run tested"},
-		"without a branch":                {"the commit is all that is known", rerun, nil, []report.Run{run("a", onBranch(""))}, "a", ""},
-		"a fork":                          {"its branch may have the same name", rerun, fork, []report.Run{run("a")}, "", "no run tested"},
-		"a fork that was named":           {"the team deployed it on purpose", rerun, fork, []report.Run{run("a", number(5))}, "a", ""},
-		"of another repository":           {"the Trigger posts elsewhere", rerun, nil, []report.Run{func() report.Run { r := run("a"); r.Trigger.Spec.Repository.Name = "acme/docs"; return r }()}, "", "no run tested"},
-		"a Trigger that was replaced":     {"its runs are no longer posted", rerun, nil, []report.Run{func() report.Run { r := run("a"); r.Trigger.UID = "new"; return r }()}, "", "no run tested"},
-		"cancel":                          {"what has not ended", cancel, nil, []report.Run{run("a", running), run("b", of("e2e"))}, "a", ""},
-		"cancel what is canceled already": {"another delivery did", cancel, nil, []report.Run{run("a", ended(time.Minute, canceled))}, "a", ""},
-		"cancel what was canceled before": {"by others", cancel, nil, []report.Run{run("a", ended(-time.Minute, canceled))}, "", "all runs had ended"},
-		"cancel what started later":       {"it was not seen", cancel, nil, []report.Run{run("a"), run("b", running, created(time.Minute))}, "", "all runs had ended"},
-		"status":                          {"nothing changes", status, nil, []report.Run{run("a"), run("b", running, of("e2e"))}, "", "smoke (staging) ended: failed; e2e (staging) has not ended"},
-		"unknown":                         {"it is explained", Command{}, nil, []report.Run{run("a")}, "", "this is no command"},
+		"rerun":                            {"it has ended", rerun, nil, []report.Run{run("a")}, "a", ""},
+		"rerun of all":                     {"each row", rerun, nil, []report.Run{run("a"), run("b", of("e2e"))}, "a b", ""},
+		"rerun of a Trigger":               {"that one", Command{Verb: Rerun, Trigger: "e2e"}, nil, []report.Run{run("a"), run("b", of("e2e"))}, "b", ""},
+		"rerun of an unknown Trigger":      {"there is none", Command{Verb: Rerun, Trigger: "load"}, nil, []report.Run{run("a")}, "", "the Trigger load"},
+		"rerun of the newest attempt":      {"the others have a next one", rerun, nil, []report.Run{run("a"), run("b", attempt(2))}, "b", ""},
+		"of a run that continues":          {"its result is to come", rerun, nil, []report.Run{run("a", running)}, "", "had not ended when you commented"},
+		"that ended after the comment":     {"a later delivery must not decide otherwise", rerun, nil, []report.Run{run("a", ended(time.Minute, v1alpha1.Failed("")))}, "", "had not ended"},
+		"the next attempt exists":          {"the comment means the one before", rerun, nil, []report.Run{run("a"), run("b", attempt(2), created(time.Second))}, "a", ""},
+		"the same second":                  {"it may be the comment's own", rerun, nil, []report.Run{run("a"), run("b", attempt(2), created(0))}, "a", ""},
+		"a clock is late":                  {"the request says who started it", rerun, nil, []report.Run{run("a"), run("b", attempt(2), created(-time.Second), ownRequest)}, "a", ""},
+		"failed tests":                     {"", Command{Verb: Rerun, Failed: true}, nil, []report.Run{run("a"), run("b", of("e2e"), ended(-time.Minute, v1alpha1.Passed("")))}, "a", "e2e (staging) has passed"},
+		"the head changed":                 {"those runs were not seen", rerun, nil, []report.Run{run("a", created(time.Minute))}, "", "started after your comment"},
+		"another commit":                   {"it is not the head", rerun, nil, []report.Run{run("a", func(s *v1alpha1.Suite) { s.Spec.Deployment.SHA = strings.Repeat("b", 40) })}, "", "no run tested aaaaaaaaaaaa"},
+		"no runs":                          {"", rerun, nil, nil, "", "no run tested"},
+		"closed":                           {"it is over", rerun, func(p *report.PullRequest) { p.Open = false }, []report.Run{run("a")}, "", "#5 is not open"},
+		"of another pull request":          {"the notification names it", rerun, nil, []report.Run{run("a", number(6))}, "", "no run tested"},
+		"of this pull request":             {"the notification names it", rerun, nil, []report.Run{run("a", number(5), onBranch("other"))}, "a", ""},
+		"of another branch":                {"the same commit was deployed elsewhere", rerun, nil, []report.Run{run("a", onBranch("main"))}, "", "no run tested"},
+		"without a branch":                 {"the commit is all that is known", rerun, nil, []report.Run{run("a", onBranch(""))}, "a", ""},
+		"a fork":                           {"its branch may have the same name", rerun, fork, []report.Run{run("a")}, "", "no run tested"},
+		"a fork that was named":            {"the team deployed it on purpose", rerun, fork, []report.Run{run("a", number(5))}, "a", ""},
+		"of another repository":            {"the Trigger posts elsewhere", rerun, nil, []report.Run{func() report.Run { r := run("a"); r.Trigger.Spec.Repository.Name = "acme/docs"; return r }()}, "", "no run tested"},
+		"without a repository, of another": {"the Trigger posts elsewhere", rerun, nil, []report.Run{unnamed(func(r *v1alpha1.Repository) { r.Name = "acme/docs" })}, "", "no run tested"},
+		"without a repository, elsewhere":  {"the Trigger posts to another code host", rerun, nil, []report.Run{unnamed(func(r *v1alpha1.Repository) { r.HostingService = v1alpha1.GitLab })}, "", "no run tested"},
+		"without a repository":             {"the Trigger's is meant", rerun, nil, []report.Run{unnamed(func(*v1alpha1.Repository) {})}, "unnamed", ""},
+		"a Trigger that was replaced":      {"its runs are no longer posted", rerun, nil, []report.Run{func() report.Run { r := run("a"); r.Trigger.UID = "new"; return r }()}, "", "no run tested"},
+		"cancel":                           {"what has not ended", cancel, nil, []report.Run{run("a", running), run("b", of("e2e"))}, "a", ""},
+		"cancel what is canceled already":  {"another delivery did", cancel, nil, []report.Run{run("a", ended(time.Minute, canceled))}, "a", ""},
+		"cancel what was canceled before":  {"by others", cancel, nil, []report.Run{run("a", ended(-time.Minute, canceled))}, "", "all runs had ended"},
+		"cancel what started later":        {"it was not seen", cancel, nil, []report.Run{run("a"), run("b", running, created(time.Minute))}, "", "all runs had ended"},
+		"status":                           {"nothing changes", status, nil, []report.Run{run("a"), run("b", running, of("e2e"))}, "", "smoke (staging) ended: failed; e2e (staging) has not ended"},
+		"unknown":                          {"it is explained", Command{}, nil, []report.Run{run("a")}, "", "this is no command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Observation{
