@@ -12,7 +12,7 @@ import (
 
 func TestDecodeComment(t *testing.T) {
 	const comment = `{"object_kind": "note", "project": {"path_with_namespace": "acme/shop"}, "merge_request": {"iid": 5, "state": "opened"},
-		"object_attributes": {"id": 7, "note": "/postflight rerun", "noteable_type": "MergeRequest", "action": "create", "system": false, "author_id": 9}}`
+		"object_attributes": {"id": 7, "note": "/postflight rerun", "noteable_type": "MergeRequest", "action": "create", "system": false, "author_id": 9}}` //nolint:misspell // GitLab's name
 	const closed = `{"object_kind": "merge_request", "project": {"path_with_namespace": "acme/shop"},
 		"object_attributes": {"iid": 5, "action": "close"}}`
 	for name, tc := range map[string]struct {
