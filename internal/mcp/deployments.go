@@ -141,7 +141,7 @@ func shrinkDeployed(out *deployedOut) bool {
 		out.History[i].Workloads = nil
 	}
 	if dropped {
-		out.Omitted = append(out.Omitted, "Workloads are left out: postflight environments show has them.")
+		out.Omitted = append(out.Omitted, "Workloads are left out. To see those of one Environment: postflight environments show NAME")
 		return true
 	}
 	if n := len(out.History); n > 1 {
