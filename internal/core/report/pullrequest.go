@@ -72,7 +72,7 @@ func CommentOf(self Run, others []Run, number int64, o Options) Comment {
 	if more := len(runs) - maxRows; more > 0 {
 		fmt.Fprintf(b, "\nand %d more\n", more)
 	}
-	if answer := Code(lastAnswer(append([]Run{self}, others...), same).Text, maxAnswer); answer != "" {
+	if answer := plaintext.CodeSpan(lastAnswer(append([]Run{self}, others...), same).Text, maxAnswer); answer != "" {
 		fmt.Fprintf(b, "\n%s\n", answer)
 	}
 	c.Body = b.String()
