@@ -56,6 +56,7 @@ var mayList = map[string]string{
 	"api/v1alpha1/origin.go":              "the constants, and the origin of Suites of earlier versions",
 	"internal/core/state/rows.go":         "the table of states",
 	"internal/core/deployment/origin/":    "the table of origins",
+	"internal/core/run/failure/":          "what to do differs by end",
 	"internal/core/run/rerun/":            "which requests start another attempt differs by who asks",
 	"internal/usecase/dispatch/origin.go": "each origin comes with other facts",
 }

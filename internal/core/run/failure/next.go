@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -25,10 +26,10 @@ func next(o Observation) []string {
 		return []string{fmt.Sprintf("Look at %s, which repeats this run: postflight runs why %[1]s -n %s.", s.Status.RepeatedBy, s.Namespace)}
 	case !s.Finished():
 		return unfinished(s)
+	case verdict.RunPassed(s):
+		return passed(s)
 	}
 	switch s.State() {
-	case v1alpha1.ReasonPassed:
-		return passed(s)
 	case v1alpha1.ReasonFailed:
 		return failed(o)
 	case v1alpha1.ReasonTimedOut:
@@ -146,7 +147,7 @@ func failed(o Observation) []string {
 	case r.Failed == 0:
 		all = append(all, fewer(s))
 	case r.NewFailures > 0:
-		all = append(all, "Start with the new failures: they came with what was deployed since "+since(o)+".")
+		all = append(all, "Start with the new failures, and with what was deployed since the run "+r.ComparedWith+", which did not have them.")
 	case r.ComparedWith != "":
 		all = append(all, "No failure is new: each came with an earlier deployment. To see since when they fail: "+testsCommand(s)+".")
 	default:
@@ -156,14 +157,6 @@ func failed(o Observation) []string {
 		return append(all, "To see whether a failure lasts, repeat only the failed tests: "+rerun.FailedCommand(s)+".")
 	}
 	return append(all, repeat(o, "To see whether it lasts, repeat the run"))
-}
-
-// since names the last run without the new failures.
-func since(o Observation) string {
-	if o.Changed != nil {
-		return "the green run " + o.Changed.Run
-	}
-	return "the run " + o.Suite.Status.Results.ComparedWith
 }
 
 // repeat ends a sentence with how to run all tests again.
