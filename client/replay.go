@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -12,10 +10,8 @@ import (
 // pages have the newest notifications first, and counts of their own. An error is the last element.
 func (c *Client) Replay(ctx context.Context, manifests []byte, since time.Time) iter.Seq2[*Replay, error] {
 	return func(yield func(*Replay, error) bool) {
-		query := url.Values{"since": {since.UTC().Format(time.RFC3339)}}
-		header := http.Header{"Content-Type": {"application/yaml"}}
-		for {
-			page, err := requestWith[Replay](ctx, c, http.MethodPost, "/api/v0/replay?"+query.Encode(), header, manifests)
+		for cursor := ""; ; {
+			page, err := c.ReplayPage(ctx, manifests, since, cursor)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -23,7 +19,7 @@ func (c *Client) Replay(ctx context.Context, manifests []byte, since time.Time) 
 			if !yield(page, nil) || page.Next == "" {
 				return
 			}
-			query.Set("cursor", page.Next)
+			cursor = page.Next
 		}
 	}
 }

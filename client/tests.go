@@ -31,6 +31,7 @@ type TestFilter struct {
 	Environment string
 	Search      string // a part of the names of tests, for Tests; "": those that failed or were repeated
 	Days        int    // up to today; 0: 30
+	PageSize    int    // how many tests to request at a time, 1 to 100; 0: the server decides
 }
 
 func (f TestFilter) query() url.Values {
@@ -46,15 +47,24 @@ func (f TestFilter) query() url.Values {
 	return q
 }
 
-// Tests returns tests of the team, the least reliable first, page by page. An error is the last entry.
-func (c *Client) Tests(ctx context.Context, f TestFilter) iter.Seq2[TestStats, error] {
+// listQuery also has what only a list of tests knows.
+func (f TestFilter) listQuery() url.Values {
 	q := f.query()
 	if f.Search != "" {
 		q.Set("search", f.Search)
 	}
+	if f.PageSize > 0 {
+		q.Set("limit", strconv.Itoa(f.PageSize))
+	}
+	return q
+}
+
+// Tests returns tests of the team, the least reliable first, page by page. An error is the last entry.
+func (c *Client) Tests(ctx context.Context, f TestFilter) iter.Seq2[TestStats, error] {
 	return func(yield func(TestStats, error) bool) {
+		cursor := ""
 		for {
-			page, err := request[httpapi.TestList](ctx, c, http.MethodGet, "/api/v0/tests?"+q.Encode(), nil, nil)
+			page, err := c.TestsPage(ctx, f, cursor)
 			if err != nil {
 				yield(TestStats{}, err)
 				return
@@ -67,7 +77,7 @@ func (c *Client) Tests(ctx context.Context, f TestFilter) iter.Seq2[TestStats, e
 			if page.Next == "" {
 				return
 			}
-			q.Set("cursor", page.Next)
+			cursor = page.Next
 		}
 	}
 }

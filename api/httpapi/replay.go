@@ -1,6 +1,10 @@
 package httpapi
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // What becomes of a notification if a Trigger changes.
 const (
@@ -27,6 +31,29 @@ type Replay struct {
 	Ignored     []string `json:"ignored,omitempty"`     // objects of the request that are no Triggers
 	Problems    []string `json:"problems,omitempty"`    // sentences: what is missing here
 	Next        string   `json:"next,omitempty"`        // cursor of the next page, with earlier notifications; absent on the last
+}
+
+// Add adds the next page, whose notifications are earlier.
+func (r *Replay) Add(page *Replay) {
+	r.From, r.Next = page.From, page.Next
+	r.Notifications += page.Notifications
+	r.Changes = append(r.Changes, page.Changes...)
+	r.MoreChanges += page.MoreChanges
+	for _, text := range page.Problems {
+		if !slices.Contains(r.Problems, text) {
+			r.Problems = append(r.Problems, text)
+		}
+	}
+	for i := range min(len(r.Triggers), len(page.Triggers)) {
+		sum, t := &r.Triggers[i], page.Triggers[i]
+		sum.Matched += t.Matched
+		sum.MatchedBefore += t.MatchedBefore
+		sum.Starts += t.Starts
+		sum.Stops += t.Stops
+		sum.Unknown += t.Unknown
+		sum.Failed += t.Failed
+		sum.Failure = cmp.Or(sum.Failure, t.Failure)
+	}
 }
 
 // ReplayedTrigger counts notifications.

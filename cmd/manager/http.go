@@ -18,6 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/controllers/trigger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
+	"github.com/postflight-dev/postflight/internal/server/agents"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/auth"
@@ -199,7 +200,11 @@ func addServer(
 	mgr ctrl.Manager, api *api.API, pages *pages.UI, o options, synced func() bool, ready checks, secure *tls.Config,
 ) error {
 	l := api.Limits
-	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, pages), TLSConfig: secure}
+	agents, err := agents.New(agents.Config{API: api, PublicURL: o.publicURL, Hosts: o.pageHosts, Actions: o.agentActions})
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Addr: o.bindAddress, Handler: byPath(o.publicURL, api, agents, pages), TLSConfig: secure}
 	server.RegisterOnShutdown(api.Drain)
 	server.RegisterOnShutdown(pages.Drain)
 	l.Apply(server, o.holdBudget)

@@ -31,6 +31,7 @@ type options struct {
 	podCAFile      string
 	podCA          string // PEM, from podCAFile
 	pageHosts      []string
+	agentActions   bool
 	signInConfig   string
 	signIn         *signin.Source // that follows the file
 	tokenIssuers   string
@@ -95,6 +96,8 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 		"PEM of the certificate authority of --pod-url, for pods, unless a public one signed its certificate")
 	f.StringSliceVar(&o.pageHosts, "page-hosts", nil,
 		"further host names under which people reach the run pages; by default that of --public-url, and any name without that")
+	f.BoolVar(&o.agentActions, "agent-actions", false,
+		"offer agents at /mcp also tools that repeat and cancel runs, to senders that may do this by the HTTP API")
 	f.StringVar(&o.signInConfig, "sign-in-config", "",
 		"file with the ways to sign in to the run pages without an API key: "+
 			"an OpenID Connect provider or an authenticating proxy; "+

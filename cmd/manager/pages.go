@@ -122,16 +122,23 @@ func explainer(
 // apiPaths are the first segments of the paths that belong to the HTTP API.
 var apiPaths = map[string]bool{"api": true, "openapi.yaml": true, ".well-known": true}
 
+// agentPath is where agents ask.
+const agentPath = "mcp"
+
 // Clients of the API may call //api/v0/..., and proxies may or may not remove the base path.
-func byPath(publicURL string, api, pages http.Handler) http.Handler {
+func byPath(publicURL string, api, agents, pages http.Handler) http.Handler {
 	public, _ := publicurl.Parse(publicURL) // the flag was checked
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimLeft(public.Below("/"+strings.TrimLeft(r.URL.Path, "/")), "/")
-		if first, _, _ := strings.Cut(path, "/"); !apiPaths[first] {
+		first, _, _ := strings.Cut(path, "/")
+		switch {
+		case path == agentPath:
+			agents.ServeHTTP(w, r)
+		case apiPaths[first]:
+			r.URL.Path, r.URL.RawPath = "/"+path, ""
+			api.ServeHTTP(w, r)
+		default:
 			pages.ServeHTTP(w, r)
-			return
 		}
-		r.URL.Path, r.URL.RawPath = "/"+path, ""
-		api.ServeHTTP(w, r)
 	})
 }

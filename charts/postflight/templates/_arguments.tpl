@@ -10,6 +10,9 @@
 {{- with include "postflight.pageHosts" . }}
 - --page-hosts={{ . }}
 {{- end }}
+{{- if .Values.agentActions }}
+- --agent-actions
+{{- end }}
 - --log-level={{ .Values.logLevel }}
 - --hold-budget={{ .Values.holdBudget }}
 - --drain-delay={{ .Values.drainDelay }}

@@ -156,7 +156,7 @@ func (o *Options) replay(ctx context.Context, content []byte, since time.Time) (
 		if all == nil {
 			all = page
 		} else {
-			add(all, page)
+			all.Add(page)
 		}
 		if page.Next != "" {
 			o.Console.Note("Replayed %d notifications, back to %s ...", all.Notifications, page.From.UTC().Format(time.RFC3339))
@@ -172,28 +172,6 @@ func explained(err error) error {
 		return fmt.Errorf("the server does not know replays, because its version is older than that of this program (%w)", err)
 	}
 	return err
-}
-
-func add(all, page *client.Replay) {
-	all.From = page.From
-	all.Notifications += page.Notifications
-	all.Changes = append(all.Changes, page.Changes...)
-	all.MoreChanges += page.MoreChanges
-	for _, text := range page.Problems {
-		if !slices.Contains(all.Problems, text) {
-			all.Problems = append(all.Problems, text)
-		}
-	}
-	for i := range min(len(all.Triggers), len(page.Triggers)) {
-		sum, t := &all.Triggers[i], page.Triggers[i]
-		sum.Matched += t.Matched
-		sum.MatchedBefore += t.MatchedBefore
-		sum.Starts += t.Starts
-		sum.Stops += t.Stops
-		sum.Unknown += t.Unknown
-		sum.Failed += t.Failed
-		sum.Failure = cmp.Or(sum.Failure, t.Failure)
-	}
 }
 
 func changes(all *client.Replay) (n int) {

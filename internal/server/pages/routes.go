@@ -3,6 +3,7 @@ package pages
 import (
 	"net/http"
 
+	"github.com/postflight-dev/postflight/internal/server/origin"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 )
 
@@ -76,15 +77,10 @@ func (u *UI) newMux() http.Handler {
 
 // sameOrigin refuses requests by which another site would act as the reader.
 func (u *UI) sameOrigin(next http.Handler) http.Handler {
-	protection := http.NewCrossOriginProtection()
-	if origin := u.Public.Origin; origin != "" {
-		_ = protection.AddTrustedOrigin(origin) // New has parsed it
-	}
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return origin.SameOnly(u.Public.Origin, next, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u.Fail(w, &site.Request{Request: r}, &site.Problem{Status: http.StatusForbidden, Title: "Another site sent you here",
 			Text: "For your safety, nothing was done. Open the page here, and try again."})
 	}))
-	return protection.Handler(next)
 }
 
 func (u *UI) ownTeam(section string) func(http.ResponseWriter, *site.Request) error {

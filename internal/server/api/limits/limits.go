@@ -158,4 +158,10 @@ const (
 	MaxNamedLogs      = 20       // bounds how many logs a message names
 	MaxTerminatedRuns = 100      // bounds how many runs an answer names that end with their Environment
 	MaxAuditedSuites  = 100      // bounds the audit line of a notification that matched very many Triggers
+	// MaxAgentBody bounds a request of an agent, in bytes: a manifest of 256 KiB with the escapes of JSON. MaxAgentAnswer bounds what a tool
+	// reads of one answer of the API into memory: a page of runs has 100 KiB, and the explanations of 1,000 Triggers have 2 MiB. Logs are read
+	// line by line. Agents bounds the requests at once, 14 for one team: with decoded answers, all of the largest take 110 MiB.
+	MaxAgentBody   = 512 << 10
+	MaxAgentAnswer = 2 << 20
+	Agents         = 16
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -17,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/server/origin"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
 
@@ -50,7 +50,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, httpRequest *http.Request) {
 	r := &Request{Request: httpRequest.WithContext(logr.NewContext(httpRequest.Context(), s.Log))}
 	defer s.recoverPanic(w, r)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.Limits.WriteTimeout)) // tests have no connection
-	if !s.knowsHost(httpRequest.Host) {
+	if !s.hosts.Know(httpRequest.Host) {
 		FailPlainly(w, http.StatusMisdirectedRequest, "This server does not answer to that name. Add it to --page-hosts.")
 		return
 	}
@@ -88,23 +88,8 @@ func (s *Site) setPublic() (err error) {
 	if s.Public, err = publicurl.Parse(s.PublicURL); err != nil {
 		return fmt.Errorf("the public URL: %w", err)
 	}
-	s.hosts = map[string]bool{}
-	for _, host := range append(slices.Clone(s.Hosts), s.Public.Host) {
-		if host != "" {
-			s.hosts[strings.ToLower(host)] = true
-		}
-	}
+	s.hosts = origin.HostsOf(append(slices.Clone(s.Hosts), s.Public.Host)...)
 	return nil
-}
-
-// knowsHost refuses names of other sites that resolve to this server. No other site can have the names of this machine.
-func (s *Site) knowsHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	address := net.ParseIP(host)
-	return len(s.hosts) == 0 || s.hosts[host] || host == "localhost" || address != nil && address.IsLoopback()
 }
 
 // Handle answers requests of readers who may see the team of the path.

@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/server/live"
+	"github.com/postflight-dev/postflight/internal/server/origin"
 	"github.com/postflight-dev/postflight/internal/server/seal"
 	"github.com/postflight-dev/postflight/internal/server/signin"
 )
@@ -50,7 +51,7 @@ type Site struct {
 	Archive *fairness.TeamLimiter
 	Reading *fairness.TeamLimiter
 
-	hosts     map[string]bool
+	hosts     origin.Hosts
 	versions  *live.Versions
 	paces     *live.Paces
 	rendering *fairness.TeamLimiter
