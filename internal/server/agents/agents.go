@@ -43,8 +43,9 @@ func New(c Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Config: c, hosts: origin.HostsOf(append([]string{public.Host}, c.Hosts...)...),
-		inFlight: fairness.NewTeamLimiter(limits.Agents)}
+	// Pages take each name if none is configured. An agent in a page is rare enough to name its host.
+	names := append([]string{"localhost", public.Host}, c.Hosts...)
+	h := &Handler{Config: c, hosts: origin.HostsOf(names...), inFlight: fairness.NewTeamLimiter(limits.Agents)}
 	h.tools = mcp.New(h.connect, mcp.Options{Actions: c.Actions}).Handler()
 	h.answer = origin.SameOnly(public.Origin, http.HandlerFunc(h.authenticated), refuse(http.StatusForbidden, "forbidden",
 		"A page of another site sent this request. Connect the agent itself, which sends no header Origin."))

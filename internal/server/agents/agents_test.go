@@ -192,6 +192,19 @@ func send(t *testing.T, url, body string, change func(*http.Request)) (int, http
 	return resp.StatusCode, resp.Header, string(text)
 }
 
+// TestUnnamedServer: also a server that knows none of its names refuses pages that reach it by another one.
+func TestUnnamedServer(t *testing.T) {
+	url := serve(t, agents.Config{API: twoTeams(t)})
+	for host, want := range map[string]int{"evil.example.com": http.StatusMisdirectedRequest, "localhost": http.StatusOK} {
+		if status, _, body := send(t, url, list, func(r *http.Request) {
+			r.Host = host
+			r.Header.Set("Origin", "http://"+host)
+		}); status != want {
+			t.Errorf("%s: %d %s", host, status, body)
+		}
+	}
+}
+
 // TestForwardsTheSenderAlone: the API learns who asks, and nothing else of the request; an answer that is too large is cut off.
 func TestForwardsTheSenderAlone(t *testing.T) {
 	var mu sync.Mutex
