@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -82,12 +83,14 @@ func (t tool[In, Out]) answer(ctx context.Context, connect Connect, r *sdk.CallT
 
 // result has the data twice, as the protocol asks: for programs, and as text for clients that know no structured content.
 func result[Out any](out *Out) (*sdk.CallToolResult, *Out, error) {
-	text, err := json.Marshal(out)
-	if err != nil {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // agents copy names of tests from here
+	if err := e.Encode(out); err != nil {
 		return nil, nil, err
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{
-		&sdk.TextContent{Text: Untrusted}, &sdk.TextContent{Text: string(text)},
+		&sdk.TextContent{Text: Untrusted}, &sdk.TextContent{Text: strings.TrimSuffix(text.String(), "\n")},
 	}}, out, nil
 }
 
