@@ -200,7 +200,7 @@ func addServer(
 	mgr ctrl.Manager, api *api.API, pages *pages.UI, o options, synced func() bool, ready checks, secure *tls.Config,
 ) error {
 	l := api.Limits
-	agents, err := agents.New(agents.Config{API: api, PublicURL: o.publicURL, Hosts: o.pageHosts, Actions: o.agentActions})
+	agents, err := agents.New(agents.Config{API: api, PublicURL: o.publicURL, Hosts: o.pageHosts, Actions: o.agentActions, Limits: l})
 	if err != nil {
 		return err
 	}

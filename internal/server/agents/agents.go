@@ -26,6 +26,7 @@ type Config struct {
 	PublicURL string   // that people use, or ""
 	Hosts     []string // further names of this server
 	Actions   bool     // offer tools that change something
+	Limits    limits.Limits
 }
 
 // Handler answers the requests of agents. It keeps nothing between them.
@@ -45,7 +46,7 @@ func New(c Config) (*Handler, error) {
 	}
 	// Pages take each name if none is configured. An agent in a page is rare enough to name its host.
 	names := append([]string{"localhost", public.Host}, c.Hosts...)
-	h := &Handler{Config: c, hosts: origin.HostsOf(names...), inFlight: fairness.NewTeamLimiter(limits.Agents)}
+	h := &Handler{Config: c, hosts: origin.HostsOf(names...), inFlight: fairness.NewTeamLimiter(c.Limits.Agents)}
 	h.tools = mcp.New(h.connect, mcp.Options{Actions: c.Actions}).Handler()
 	h.answer = origin.SameOnly(public.Origin, http.HandlerFunc(h.authenticated), refuse(http.StatusForbidden, "forbidden",
 		"A page of another site sent this request. Connect the agent itself, which sends no header Origin."))

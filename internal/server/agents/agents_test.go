@@ -25,6 +25,9 @@ import (
 // serve returns the URL of a server with /mcp.
 func serve(t *testing.T, c agents.Config) string {
 	t.Helper()
+	if c.Limits.Agents == 0 {
+		c.Limits = limits.Default()
+	}
 	h, err := agents.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +129,9 @@ const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 func TestRefused(t *testing.T) {
 	w := twoTeams(t)
 	url := serve(t, agents.Config{API: w, PublicURL: "https://postflight.example.com/ci", Hosts: []string{"ci.example.com"}})
-	header := func(name, value string) func(*http.Request) { return func(r *http.Request) { r.Header.Set(name, value) } }
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
 	cases := map[string]struct {
 		reason, body string
 		change       func(*http.Request)
@@ -202,6 +207,15 @@ func TestUnnamedServer(t *testing.T) {
 		}); status != want {
 			t.Errorf("%s: %d %s", host, status, body)
 		}
+	}
+}
+
+// TestOverloaded: beyond the bound, the answer says when to come back, and the body is not read.
+func TestOverloaded(t *testing.T) {
+	url := serve(t, agents.Config{API: twoTeams(t), Limits: limits.Limits{Agents: -1}})
+	status, header, body := send(t, url, "x", func(*http.Request) {})
+	if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "10" || !strings.Contains(body, "overloaded") {
+		t.Errorf("%d %v %s", status, header, body)
 	}
 }
 

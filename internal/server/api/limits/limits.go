@@ -35,6 +35,8 @@ type Limits struct {
 	runs.Limits
 	// Archive bounds the requests that read from the archive.
 	Archive int
+	// Agents bounds the requests of agents.
+	Agents int
 	// EventBytes bounds the body of an event, EventTimeout the time for it, and Events how many are answered at once. Of bodies whose
 	// signature is not checked yet, UnverifiedBytes are in memory, and as much of sources that verified an event lately.
 	EventBytes, UnverifiedBytes int64
@@ -68,6 +70,7 @@ func Default() Limits {
 		MaxWait: 55 * time.Second, // Below the 60 s after which clients and proxies give up on a silent connection.
 		Limits:  runs.DefaultLimits(),
 		Archive: 18, // 16 for one team. Each reads up to 8 records of at most 250 KiB at once: 36 MiB.
+		Agents:  16, // 14 for one team. Answers of MaxAgentAnswer are in memory as text and decoded: all of the largest take 110 MiB.
 	}
 	l.setConnections()
 	l.setEvents()
@@ -160,8 +163,7 @@ const (
 	MaxAuditedSuites  = 100      // bounds the audit line of a notification that matched very many Triggers
 	// MaxAgentBody bounds a request of an agent, in bytes: a manifest of 256 KiB with the escapes of JSON. MaxAgentAnswer bounds what a tool
 	// reads of one answer of the API into memory: a page of runs has 100 KiB, and the explanations of 1,000 Triggers have 2 MiB. Logs are read
-	// line by line. Agents bounds the requests at once, 14 for one team: with decoded answers, all of the largest take 110 MiB.
+	// line by line.
 	MaxAgentBody   = 512 << 10
 	MaxAgentAnswer = 2 << 20
-	Agents         = 16
 )
