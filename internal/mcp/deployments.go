@@ -46,7 +46,7 @@ func (s *Server) addDeployments() {
 		name: "list_deployed", title: "List what is deployed",
 		description: "Says which commit of each repository and service an Environment has now, or had at a time, with the commit before; or, " +
 			"with history, lists its deployments. Compare the times with the first run in which a test failed.",
-		bounds: func(p map[string]*jsonschema.Schema) { between(p["limit"], 1, maxDeployments) },
+		bounds: func(p map[string]*jsonschema.Schema) { upTo(p["limit"], maxDeployments) },
 		call:   listDeployed, shrink: shrinkDeployed,
 	})
 	add(s, tool[verdictIn, httpapi.Verdict]{

@@ -22,7 +22,7 @@ func explainTrigger(ctx context.Context, c *client.Client, in explainIn) (*expla
 	if n.Branch == "" && n.DeploymentType == "" {
 		out.CompletedBy = complete(ctx, c, &n, in.Environment)
 	}
-	answer, err := c.Explain(ctx, client.Notification(n))
+	answer, err := c.Explain(ctx, n)
 	if err != nil {
 		return nil, err
 	}

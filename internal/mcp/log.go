@@ -50,7 +50,7 @@ func (s *Server) addLog() {
 			"If a run has several logs, each begins with a line ==> pod/container <==, and the numbers count through all of them; pod and " +
 			"container select one.",
 		bounds: func(p map[string]*jsonschema.Schema) {
-			between(p["lines"], 1, maxLines)
+			upTo(p["lines"], maxLines)
 			p["fromLine"].Minimum = new(float64(1))
 			p["search"].MaxLength = new(200)
 		},
@@ -69,7 +69,8 @@ func readLog(ctx context.Context, c *client.Client, in logIn) (*logOut, error) {
 	}
 	p := &logPage{in: in, out: &logOut{Run: in.Run, Lines: []logLine{}}, search: strings.ToLower(in.Search),
 		last: in.FromLine == 0 && in.Search == ""}
-	return p.out, p.read(bufio.NewReaderSize(io.LimitReader(log, maxScan), 64<<10))
+	p.read(bufio.NewReaderSize(io.LimitReader(log, maxScan), 64<<10))
+	return p.out, ctx.Err()
 }
 
 type logPage struct {
@@ -81,23 +82,23 @@ type logPage struct {
 	bytes  int
 }
 
-func (p *logPage) read(r *bufio.Reader) error {
+func (p *logPage) read(r *bufio.Reader) {
 	for {
 		text, read, err := readLine(r)
 		if read > 0 {
 			p.number++
 			if p.bytes += read; !p.take(text) {
 				p.out.NextLine = p.number
-				return nil
+				return
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			p.end()
-			return nil
+			return
 		case err != nil:
 			p.out.Omitted = append(p.out.Omitted, "The log broke off while it was read, so that lines may be missing. Call read_log again.")
-			return nil
+			return
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (s *Server) addRuns() {
 		description: "Lists runs of the team, newest first, also those of the archive, with state, commit and number of failed tests. " +
 			"Use it to find the id of a run, for explain_run. The newest run of a trigger and environment says whether that is red.",
 		bounds: func(p map[string]*jsonschema.Schema) {
-			between(p["limit"], 1, maxRuns)
+			upTo(p["limit"], maxRuns)
 			for _, state := range v1alpha1.States() {
 				p["state"].Enum = append(p["state"].Enum, state)
 			}

@@ -1,5 +1,5 @@
-// Package mcp has the tools by which agents ask Postflight, in the Model Context Protocol (https://modelcontextprotocol.io). Each tool sends
-// requests to the HTTP API with the sender's own credential, so that rights, bounds and masks are those of the API.
+// Package mcp has the tools by which agents ask Postflight, in the Model Context Protocol (https://modelcontextprotocol.io). Each tool
+// sends requests to the HTTP API with the sender's own credential, so that rights, bounds and masks are those of the API.
 package mcp
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxResult bounds the JSON of a result, in bytes: 4,000 words, which is much for the memory of a language model, and enough for a failure.
+	// maxResult bounds the JSON of a result, in bytes: 4,000 words are much for the memory of a language model, and enough for a failure.
 	maxResult = 16 << 10
 	// callTimeout bounds a call. A page of an archive takes a second, a log of 16 MiB a few.
 	callTimeout = 30 * time.Second

@@ -50,21 +50,21 @@ func (s *Server) addTests() {
 	add(s, tool[testsIn, testsOut]{
 		name: "list_tests", title: "List tests",
 		description: "Lists tests with how often they ran, failed and were flaky in the last days, the least reliable first, for each Trigger " +
-			"and Environment. failsSince is set if a test fails now. outcomes are those of its last 24 runs, the newest last: p passed, f failed, r " +
-			"failed and passed when repeated, s skipped.",
+			"and Environment. failsSince is set if a test fails now. outcomes are those of its last 24 runs, the newest last: p passed, " +
+			"f failed, r failed and passed when repeated, s skipped.",
 		bounds: func(p map[string]*jsonschema.Schema) {
-			between(p["limit"], 1, maxTests)
-			between(p["days"], 1, maxDays)
+			upTo(p["limit"], maxTests)
+			upTo(p["days"], maxDays)
 		},
 		call: listTests,
 	})
 	add(s, tool[testIn, testOut]{
 		name: "get_test", title: "Show the history of a test",
-		description: "Shows the history of one test for each Trigger and Environment. If it fails now, failing.first is the first run of the row " +
-			"of failures, with the commit that was deployed then: the first bad deployment. failing.before is the last run in which it passed, and " +
-			"failing.compareUrl compares both commits.",
+		description: "Shows the history of one test for each Trigger and Environment. If it fails now, failing.first is the first run of the " +
+			"row of failures, with the commit that was deployed then: the first bad deployment. failing.before is the last run in which it " +
+			"passed, and failing.compareUrl compares both commits.",
 		bounds: func(p map[string]*jsonschema.Schema) {
-			between(p["days"], 1, maxDays)
+			upTo(p["days"], maxDays)
 		},
 		call: getTest, shrink: shrinkTest,
 	})

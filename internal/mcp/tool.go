@@ -33,7 +33,7 @@ type tool[In, Out any] struct {
 	shrink func(*Out) bool
 }
 
-// add registers a tool. What every tool has in common is here: the time limit, harmless text, the size, and the sentence about untrusted data.
+// add registers a tool. What every tool has in common is here: the time limit, harmless text, the size, and the sentence about its data.
 func add[In, Out any](s *Server, t tool[In, Out]) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -129,7 +129,5 @@ func fitting[Out any](limit int, page func(limit int) (*Out, error)) (*Out, erro
 	}
 }
 
-// between bounds a number among the arguments.
-func between(s *jsonschema.Schema, least, most int) {
-	s.Minimum, s.Maximum = new(float64(least)), new(float64(most))
-}
+// upTo bounds a number among the arguments, which begins with 1.
+func upTo(s *jsonschema.Schema, most int) { s.Minimum, s.Maximum = new(float64(1)), new(float64(most)) }

@@ -1,5 +1,5 @@
-// Package agents answers agents that speak the Model Context Protocol over HTTP. A tool sends its requests to the handler of the HTTP API, in
-// this process, with the credential of the agent: nothing is allowed that the API does not allow.
+// Package agents answers agents that speak the Model Context Protocol over HTTP. A tool sends its requests to the handler of the HTTP API,
+// in this process, with the credential of the agent: nothing is allowed that the API does not allow.
 package agents
 
 import (
