@@ -3,9 +3,11 @@ package regression_test
 import (
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/store/archive"
@@ -43,29 +45,69 @@ func serve(t *testing.T) (*regression.Story, *client.Client) {
 // followed by a rerun of another service's commit, which had passed before, and by two runs that were superseded.
 func TestFirstBadDeployment(t *testing.T) {
 	story, c := serve(t)
-	filter := client.TestFilter{Environment: regression.Environment, Search: "shipping"}
-	var found []client.TestStats
+	for name, ask := range map[string]struct {
+		since func(*testing.T) *httpapi.FailingSince
+	}{
+		"by the tests that fail": {func(t *testing.T) *httpapi.FailingSince { return sinceInTests(t, c) }},
+		"by the newest run":      {func(t *testing.T) *httpapi.FailingSince { return sinceInRun(t, c) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			since := ask.since(t)
+			if since == nil {
+				t.Fatal("it does not say since when the test fails")
+			}
+			want, got := story.Bad.Spec.Deployment, since.First
+			if got.ID != story.Bad.Name || got.SHA != want.SHA || got.Repository != want.Repository {
+				t.Errorf("it fails since %s of %s, run %s; want %s of %s, run %s", got.SHA, got.Repository, got.ID, want.SHA, want.Repository,
+					story.Bad.Name)
+			}
+			if since.Before == nil || since.Before.ID != story.Before.Name {
+				t.Errorf("it passed last in %+v, want %s", since.Before, story.Before.Name)
+			}
+		})
+	}
+}
+
+// sinceInTests finds the test among those that failed, and asks for its history.
+func sinceInTests(t *testing.T, c *client.Client) *httpapi.FailingSince {
+	t.Helper()
+	filter := client.TestFilter{Environment: regression.Environment}
 	for stats, err := range c.Tests(t.Context(), filter) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, stats)
+		if !strings.HasSuffix(stats.Outcomes, "f") { // it did not fail in the last run
+			continue
+		}
+		if stats.Name != regression.Planted {
+			t.Errorf("%q fails, too", stats.Name)
+		}
+		h, err := c.Test(t.Context(), stats.Name, filter)
+		if err != nil || len(h.Places) != 1 {
+			t.Fatalf("%v %+v", err, h)
+		}
+		return h.Places[0].Failing
 	}
-	if len(found) != 1 || found[0].Name != regression.Planted {
-		t.Fatalf("tests: %+v", found)
+	return nil
+}
+
+// sinceInRun finds the newest run that failed, and asks why.
+func sinceInRun(t *testing.T, c *client.Client) *httpapi.FailingSince {
+	t.Helper()
+	for run, err := range c.Runs(t.Context(), client.RunFilter{Environment: regression.Environment, State: "Failed", PageSize: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.Failure(t.Context(), run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Tests == nil || len(f.Tests.Failures) != 1 || f.Tests.Failures[0].Name != regression.Planted {
+			t.Fatalf("%s failed because of %+v", run.ID, f.Tests)
+		}
+		return f.Tests.Failures[0].Since
 	}
-	h, err := c.Test(t.Context(), regression.Planted, filter)
-	if err != nil || len(h.Places) != 1 || h.Places[0].Failing == nil {
-		t.Fatalf("%v %+v", err, h)
-	}
-	since := h.Places[0].Failing
-	if want := story.Bad.Spec.Deployment; since.First.ID != story.Bad.Name || since.First.SHA != want.SHA || since.First.Repository != want.Repository {
-		t.Errorf("it fails since %s of %s, run %s; want %s of %s, run %s", since.First.SHA, since.First.Repository, since.First.ID,
-			want.SHA, want.Repository, story.Bad.Name)
-	}
-	if since.Before == nil || since.Before.ID != story.Before.Name {
-		t.Errorf("it passed last in %+v, want %s", since.Before, story.Before.Name)
-	}
+	return nil
 }
 
 // TestSeed writes the story into the store of a cluster, where you can look at it. It needs the address of the store, and its credentials as
