@@ -1,18 +1,26 @@
 package regression_test
 
 import (
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
+	"github.com/postflight-dev/postflight/internal/mcp"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
+	"github.com/postflight-dev/postflight/test/agenttest"
 	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/regression"
 	"github.com/postflight-dev/postflight/test/stores"
@@ -50,6 +58,7 @@ func TestFirstBadDeployment(t *testing.T) {
 	}{
 		"by the tests that fail": {func(t *testing.T) *httpapi.FailingSince { return sinceInTests(t, c) }},
 		"by the newest run":      {func(t *testing.T) *httpapi.FailingSince { return sinceInRun(t, c) }},
+		"by an agent":            {func(t *testing.T) *httpapi.FailingSince { return sinceForAgent(t, c) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			since := ask.since(t)
@@ -108,6 +117,36 @@ func sinceInRun(t *testing.T, c *client.Client) *httpapi.FailingSince {
 		return f.Tests.Failures[0].Since
 	}
 	return nil
+}
+
+// sinceForAgent has only the tools.
+func sinceForAgent(t *testing.T, c *client.Client) *httpapi.FailingSince {
+	t.Helper()
+	toServer, fromAgent := io.Pipe()
+	toAgent, fromServer := io.Pipe()
+	server := mcp.New(func(http.Header) (*client.Client, error) { return c, nil }, mcp.Options{})
+	go func() { _ = server.Serve(t.Context(), toServer, fromServer) }()
+	agent := agenttest.Connect(t, &sdk.IOTransport{Reader: toAgent, Writer: fromAgent})
+
+	var list struct{ Runs []struct{ Run string } }
+	agent.Ask("list_runs", map[string]any{"environment": regression.Environment, "state": "Failed"}, &list)
+	if len(list.Runs) == 0 {
+		t.Fatal("no run failed")
+	}
+	var f httpapi.Failure
+	agent.Ask("explain_run", map[string]any{"run": list.Runs[0].Run}, &f)
+	if f.Tests == nil || len(f.Tests.Failures) != 1 {
+		t.Fatalf("%s failed because of %+v", list.Runs[0].Run, f.Tests)
+	}
+	var h httpapi.TestHistory
+	agent.Ask("get_test", map[string]any{"name": f.Tests.Failures[0].Name, "environment": regression.Environment}, &h)
+	if len(h.Places) != 1 {
+		t.Fatalf("the test is in %d places", len(h.Places))
+	}
+	if diff := cmp.Diff(h.Places[0].Failing, f.Tests.Failures[0].Since, cmpopts.IgnoreFields(httpapi.TestRun{}, "URL")); diff != "" {
+		t.Errorf("the run and the test say that it fails since different runs:\n%s", diff)
+	}
+	return h.Places[0].Failing
 }
 
 // TestSeed writes the story into the store of a cluster, where you can look at it. It needs the address of the store, and its credentials as
