@@ -1,6 +1,7 @@
 package regression_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,8 +27,8 @@ import (
 	"github.com/postflight-dev/postflight/test/stores"
 )
 
-// serve returns a story that is in the archive of a server, and a client of that.
-func serve(t *testing.T) (*regression.Story, *client.Client) {
+// world returns a story, and an API that has it in its archive.
+func world(t *testing.T) (*regression.Story, http.Handler) {
 	t.Helper()
 	stores.Credentials(t)
 	a := &archive.Archive{Bucket: stores.Rclone(t).Bucket(t)}
@@ -36,11 +37,16 @@ func serve(t *testing.T) (*regression.Story, *client.Client) {
 		t.Fatal(err)
 	}
 	clock := &apitest.FakeClock{Time: apitest.Noon}
-	world := apitest.Start(t, apitest.Setup{Objects: apitest.Acme(story.Environment()), Config: func(c *api.Config) {
+	return story, apitest.Start(t, apitest.Setup{Objects: apitest.Acme(story.Environment()), Config: func(c *api.Config) {
 		c.Runs.Archive, c.Deployments = a, a
 		c.Tests = history.NewReader(a, clock, time.Minute)
 	}})
-	server := httptest.NewServer(world)
+}
+
+func serve(t *testing.T) (*regression.Story, *client.Client) {
+	t.Helper()
+	story, api := world(t)
+	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, apitest.GoodKey)
 	if err != nil {
@@ -149,8 +155,25 @@ func sinceForAgent(t *testing.T, c *client.Client) *httpapi.FailingSince {
 	return h.Places[0].Failing
 }
 
-// TestSeed writes the story into the store of a cluster, where you can look at it. It needs the address of the store, and its credentials as
-// the manager has them; see hack/dev/README.md.
+// TestServe is a server with the story until you interrupt it: look for the bad deployment with the command line, or let an agent look for it.
+//
+//	POSTFLIGHT_STORY_ADDRESS=127.0.0.1:8400 go test ./test/regression -run TestServe -timeout 0
+func TestServe(t *testing.T) {
+	address := os.Getenv("POSTFLIGHT_STORY_ADDRESS")
+	if address == "" {
+		t.Skip("POSTFLIGHT_STORY_ADDRESS says where to listen")
+	}
+	_, api := world(t)
+	fmt.Fprintf(os.Stderr, "export POSTFLIGHT_URL=http://%s POSTFLIGHT_API_KEY=%s\n", address, apitest.GoodKey)
+	if err := http.ListenAndServe(address, api); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSeed writes the story into the store of a cluster, where the pages show it, too. The other variables are those of its manager, which
+// make dev writes into a file.
+//
+//	(. .dev/manager.env; POSTFLIGHT_SEED_TEAM=demo go test ./test/regression -run TestSeed -v)
 func TestSeed(t *testing.T) {
 	team, endpoint := os.Getenv("POSTFLIGHT_SEED_TEAM"), os.Getenv("POSTFLIGHT_STORE_ENDPOINT")
 	if team == "" || endpoint == "" {
