@@ -259,6 +259,10 @@ func (c *Client) send(ctx context.Context, token, method, path string, header ht
 		return unreachable(err)
 	}
 	good := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated
+	if text, wanted := result.(*string); wanted && good && isMediaType(resp, markdownType) {
+		*text = string(answer)
+		return nil
+	}
 	known := isMediaType(resp, "application/json") || isMediaType(resp, bundleType)
 	if good && known && json.Unmarshal(answer, result) == nil {
 		return nil

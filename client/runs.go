@@ -108,6 +108,15 @@ func (c *Client) Failure(ctx context.Context, id string) (*Failure, error) {
 	return f, err
 }
 
+// FailureMarkdown returns what Failure does as Markdown, in which all that tests wrote is code.
+func (c *Client) FailureMarkdown(ctx context.Context, id string) (string, error) {
+	text, err := request[string](ctx, c, http.MethodGet, runPath(id)+failurePath, http.Header{"Accept": {markdownType}}, nil)
+	if err != nil {
+		return "", err
+	}
+	return *text, nil
+}
+
 // Cancel stops a run that has not ended.
 func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
 	return c.run(ctx, http.MethodPost, id, "/cancel", nil)
@@ -137,7 +146,8 @@ const (
 	failurePath     = "/failure"
 	attestationPath = "/attestation"
 
-	bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json" // of a signed verdict
+	bundleType   = "application/vnd.dev.sigstore.bundle.v0.3+json" // of a signed verdict
+	markdownType = "text/markdown"
 )
 
 func runPath(id string) string { return runsPath + url.PathEscape(id) }

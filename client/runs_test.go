@@ -289,3 +289,36 @@ func TestAttestation(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// TestFailure: the document comes in both forms, and an error is no Markdown.
+func TestFailure(t *testing.T) {
+	const document = `{"run":"smoke-1","state":"Failed","green":false,"summary":"1 of 2 tests failed.","next":["Fix it."],` +
+		`"tested":{"team":"acme","namespace":"acme","trigger":"smoke","environment":"staging"},"url":"/teams/acme/runs/smoke-1"}`
+	url := serveDocumented(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.Contains(r.URL.Path, "smoke-2"):
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"type":"https://postflight.dev/problems/run_not_found","title":"t","status":404,"detail":"d",`+
+				`"failureCode":"run_not_found","failureMessage":"There is no run smoke-2.","eventId":"E1"}`)
+		case r.Header.Get("Accept") == "text/markdown":
+			w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+			_, _ = io.WriteString(w, "# Failed")
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, document)
+		}
+	})
+	c := connect(t, url)
+	f, err := c.Failure(t.Context(), "smoke-1")
+	if err != nil || f.Summary != "1 of 2 tests failed." || f.URL != url+"/teams/acme/runs/smoke-1" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if text, err := c.FailureMarkdown(t.Context(), "smoke-1"); err != nil || text != "# Failed" {
+		t.Errorf("%q, %v", text, err)
+	}
+	text, err := c.FailureMarkdown(t.Context(), "smoke-2")
+	if err == nil || !strings.Contains(err.Error(), "There is no run smoke-2.") || text != "" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

@@ -91,6 +91,7 @@ type TestFile struct {
 type LogExcerpt struct {
 	Pod       string   `json:"pod"`
 	Container string   `json:"container"`
-	FirstLine int      `json:"firstLine"` // its number, from 1
+	FirstLine int      `json:"firstLine"`       // its number, from 1
+	Match     int      `json:"match,omitempty"` // the number of the line that has the failure; absent: these are the last lines
 	Lines     []string `json:"lines"`
 }

@@ -94,10 +94,26 @@ type TestInPlace struct {
 	MedianMilliseconds int64     `json:"medianMilliseconds"`
 	Last               []TestRun `json:"last"` // the last 60, newest first
 
+	// Commits are those that the test passed or failed on, in runs that ended as Passed or Failed. Each counts once, with all its runs and
+	// reruns. A run whose commit is not known counts for none.
+	Commits       int `json:"commits"`
+	FailedCommits int `json:"failedCommits"` // of these: it failed in a run, and perhaps passed in another
+	FlakyCommits  int `json:"flakyCommits"`  // of these: it failed and passed, in two runs, or in one whose runner repeated it
+
+	// Quarantine names it in this place, and may have expired; absent: none does.
+	Quarantine *TestQuarantine `json:"quarantine,omitempty"`
+
 	// Failing is set if the test failed in the last run that did not skip it.
 	Failing *FailingSince `json:"failing,omitempty"`
 
 	Failures []FailureText `json:"failures,omitempty"` // what it said, the most recent first: at most 5 that differ
+}
+
+// TestQuarantine is the Quarantine that a run would apply to a test now.
+type TestQuarantine struct {
+	Name    string `json:"name"`
+	Until   string `json:"until"` // the day on which its tests count again, in UTC
+	Expired bool   `json:"expired,omitempty"`
 }
 
 // FailingSince is when a test began to fail.

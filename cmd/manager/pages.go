@@ -33,6 +33,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
+	"github.com/postflight-dev/postflight/internal/usecase/failures"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
@@ -46,7 +47,7 @@ func setupPages(
 		return nil, err
 	}
 	return pages.New(pages.Config{
-		Cache: mgr.GetCache(), Runs: b.reader, SendingLogs: b.reader.Sending,
+		Cache: mgr.GetCache(), Runs: b.reader, Failures: failuresOfPages(mgr, o, bucket, b), SendingLogs: b.reader.Sending,
 		Authenticator: &signin.People{Keys: b.keys, Source: o.signIn, Sessions: b.sessions, Cache: mgr.GetCache(), Clock: env.clock},
 		Provider:      signin.Provider{Source: o.signIn, Sessions: b.sessions}, SealingKey: b.sessions.Key,
 		Config: overview.Config{
@@ -73,6 +74,14 @@ func testsOfPages(r *history.Reader) overview.Tests {
 	return r
 }
 
+func failuresOfPages(mgr ctrl.Manager, o options, bucket *objectstore.Bucket, b backend) *failures.Reader {
+	return &failures.Reader{Runs: b.reader, Tests: b.tests, PublicURL: o.publicURL, OmitLog: true, Environments: pastEnvironments(mgr, bucket)}
+}
+
+func pastEnvironments(mgr ctrl.Manager, bucket *objectstore.Bucket) *environments.Reader {
+	return &environments.Reader{Cache: mgr.GetCache(), Archive: pastDeployments(bucket), LookupTimeout: runs.DefaultLimits().LookupTimeout}
+}
+
 // pastDays is nil without a store.
 func pastDays(
 	mgr ctrl.Manager, bucket *objectstore.Bucket,
@@ -80,8 +89,7 @@ func pastDays(
 	if bucket == nil {
 		return nil
 	}
-	reader := &environments.Reader{Cache: mgr.GetCache(), Archive: pastDeployments(bucket), LookupTimeout: runs.DefaultLimits().LookupTimeout}
-	return reader.Archived
+	return pastEnvironments(mgr, bucket).Archived
 }
 
 func watchForPages(ctx context.Context, objects cache.Cache, pages *pages.UI) error {

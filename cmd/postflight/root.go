@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/cmd/postflight/hold"
 	"github.com/postflight-dev/postflight/cmd/postflight/keys"
 	"github.com/postflight-dev/postflight/cmd/postflight/mcp"
+	"github.com/postflight-dev/postflight/cmd/postflight/quarantine"
 	"github.com/postflight-dev/postflight/cmd/postflight/replay"
 	"github.com/postflight-dev/postflight/cmd/postflight/runs"
 	"github.com/postflight-dev/postflight/cmd/postflight/tests"
@@ -30,8 +31,9 @@ func newRoot() *cobra.Command {
 		Short: "Postflight: run tests after a deployment",
 		Long: `Tells Postflight what was deployed, waits for the runs that follow, and looks at them.
 
-notify, wait, gate, upload, explain, replay, tests, since, attest, verify, whoami and mcp talk to the server of $POSTFLIGHT_URL, as CI does,
-with a token of the CI job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file $POSTFLIGHT_API_KEY_FILE;
+notify, wait, gate, upload, explain, replay, tests, since, quarantine, attest, verify, whoami and mcp talk to the server of
+$POSTFLIGHT_URL, as CI does, with a token of the CI job or of the pod, or with the API key of $POSTFLIGHT_API_KEY or of the file
+$POSTFLIGHT_API_KEY_FILE;
 "postflight whoami --help" says which of them. keys, triggers, hold, debug and doctor talk to the cluster of the kubeconfig, as kubectl
 does, and so does explain environment. runs and environments talk to the server if $POSTFLIGHT_URL is set, and to the cluster otherwise.
 
@@ -47,8 +49,8 @@ Named kubectl-postflight, the program is a plugin of kubectl.`,
 	explain.AddCommand(environments.NewExplain())
 	root.AddCommand(
 		gate.NewNotify(), gate.NewWait(), gate.NewGate(), explain, replay.New(), upload.New(), keys.New(), runs.New(), tests.New(),
-		tests.NewSince(), environments.New(), triggers.New(), attestation.NewAttest(), attestation.NewVerify(), hold.New(), debug.New(),
-		doctor.New(), whoami.New(), mcp.New(), newVersion(),
+		tests.NewSince(), quarantine.New(), environments.New(), triggers.New(), attestation.NewAttest(), attestation.NewVerify(), hold.New(),
+		debug.New(), doctor.New(), whoami.New(), mcp.New(), newVersion(),
 	)
 	return root
 }

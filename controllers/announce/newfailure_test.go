@@ -92,7 +92,7 @@ func TestNewFailuresOnly(t *testing.T) {
 	w.notified("fixed", v1alpha1.ReasonDelivered, "Slack")
 	w.Stop()
 	w.StartManager()
-	w.chatHears("1 of 2 tests failed", "2 of 2 tests failed (1 new)", "recovered")
+	w.chatHears("1 of 2 tests failed", "2 of 2 tests failed, 1 of them new", "recovered")
 	for _, text := range w.hook.said() {
 		if strings.Contains(text, "2 of 2") && (!strings.Contains(text, "New: `cart`") || strings.Contains(text, "`login`")) {
 			t.Errorf("the second message is %q", text)

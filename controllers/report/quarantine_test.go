@@ -102,10 +102,10 @@ func TestQuarantineOnARequiredCheck(t *testing.T) {
 	w.shows(w.gitHub, build.Commit(2), "in_progress", "failure")
 	w.Ready(q, "True", quarantine.ReasonExpired, "Since "+today+", its tests count again.")
 	w.hasTitles(map[string]string{
-		build.Commit(1): "Passed, with 1 quarantined failure: 1 of 2 tests passed, 1 failed (1 quarantined)",
-		build.Commit(2): "Failed: 1 of 2 tests passed, 1 failed",
-		build.Commit(3): "Failed: 0 of 2 tests passed, 2 failed (1 quarantined)",
-		build.Commit(4): "Passed, with 1 quarantined failure: 1 of 2 tests passed, 1 failed (1 quarantined)",
+		build.Commit(1): "Passed: 1 of 2 tests failed, quarantined",
+		build.Commit(2): "Failed: 1 of 2 tests failed",
+		build.Commit(3): "Failed: 2 of 2 tests failed, 1 of them quarantined",
+		build.Commit(4): "Passed: 1 of 2 tests failed, quarantined",
 	})
 }
 

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/state"
-	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -73,7 +73,7 @@ func Of(s *v1alpha1.Suite, o Options) Check {
 		c.Annotations = annotations(s.Status.Results)
 		c.CompletedAt = timeOf(s.Status.CompletionTime)
 	}
-	c.Quarantined = quarantinedFailures(s) > 0
+	c.Quarantined = verdict.RunPassed(s) && s.Status.Results != nil && s.Status.Results.Quarantined > 0
 	c.StartedAt = timeOf(s.Status.StartTime)
 	return c
 }
@@ -121,77 +121,24 @@ func PhaseOf(s *v1alpha1.Suite) v1alpha1.ReportPhase {
 
 // title has no mention for which a code host would notify a person.
 func title(s *v1alpha1.Suite) string {
-	switch {
-	case !s.Finished():
-		return map[v1alpha1.ReportPhase]string{
-			v1alpha1.ReportQueued:     "Queued",
-			v1alpha1.ReportInProgress: "The tests are running",
-		}[PhaseOf(s)]
-	case verdict.RunPassed(s), s.State() == v1alpha1.ReasonFailed && (hasFailures(s.Status.Results) || fewerTests(s.Status.Results)):
-		return ended(s)
-	default:
-		return mute(state.Of(s.State()).Outcome+": "+message(s), maxTitle)
+	if !s.Finished() {
+		return phaseInWords(s)
 	}
+	return mute(outcome(s)+": "+failure.Summary(s), maxTitle)
 }
 
-func ended(s *v1alpha1.Suite) string {
-	text := state.Of(s.State()).Outcome
-	if n := quarantinedFailures(s); n > 0 {
-		text += ", with " + results.QuarantinedFailures(n)
+func phaseInWords(s *v1alpha1.Suite) string {
+	if PhaseOf(s) == v1alpha1.ReportQueued {
+		return "Queued"
 	}
-	if r := s.Status.Results; r != nil && r.Tests > 0 {
-		text += ": " + counts(r)
-	}
-	if d := duration(s); d > 0 {
-		text += " in " + plaintext.Duration(d)
-	}
-	if original := s.FailedTestsOf(); original != "" { // the message says what that means
-		text += " (only the failed tests of " + original + ")"
-	}
-	if verdict.RunPassed(s) && s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
-		text += " (exit code only)"
-	}
-	return text
+	return "The tests are running"
 }
 
-// quarantinedFailures of a run that passed: it is not shown as a plain pass.
-func quarantinedFailures(s *v1alpha1.Suite) int32 {
-	if !verdict.RunPassed(s) || s.Status.Results == nil {
-		return 0
-	}
-	return s.Status.Results.Quarantined
+// outcome names the state of a run that has ended. A state that only a later version knows has no outcome.
+func outcome(s *v1alpha1.Suite) string {
+	row := state.Of(s.State())
+	return cmp.Or(row.Outcome, row.Label)
 }
-
-func hasFailures(r *v1alpha1.TestResults) bool { return r != nil && r.Failed > 0 }
-
-func fewerTests(r *v1alpha1.TestResults) bool { return r != nil && r.Expected > 0 }
-
-func counts(r *v1alpha1.TestResults) string {
-	text := fmt.Sprintf("%d of %s passed", r.Passed, plaintext.Count(r.Tests, "test"))
-	if r.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", r.Failed)
-		text += results.FailedKinds(r)
-	}
-	if r.Skipped > 0 {
-		text += fmt.Sprintf(", %d skipped", r.Skipped)
-	}
-	if r.Flaky > 0 {
-		text += fmt.Sprintf(", %d flaky", r.Flaky)
-	}
-	if r.Expected > 0 {
-		text += fmt.Sprintf(", %d expected", r.Expected)
-	}
-	return text
-}
-
-func duration(s *v1alpha1.Suite) time.Duration {
-	if s.Status.StartTime == nil || s.Status.CompletionTime == nil {
-		return 0
-	}
-	return s.Status.CompletionTime.Sub(s.Status.StartTime.Time)
-}
-
-func message(s *v1alpha1.Suite) string { return s.Succeeded().Message }
 
 func annotations(r *v1alpha1.TestResults) (list []Annotation) {
 	if r == nil {

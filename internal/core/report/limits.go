@@ -7,14 +7,12 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 )
 
-// The bounds of a check. Lengths are in bytes.
+// The bounds of a check. Lengths are in bytes. Its summary is a document of at most failure.MaxBytes and links: GitHub accepts 65,535
+// characters.
 const (
-	maxSummary = 60000 // below GitHub's 65,535 characters, with room for what surrounds the failures
-	maxTitle   = 140   // of the description of a commit status on GitHub; the other bounds are longer
+	maxTitle = 140 // of the description of a commit status on GitHub; the other bounds are longer
 
 	// The fields of the Suite are longer than people want to read in a list.
-	maxMessage         = 1024
-	maxTestName        = 256
 	maxTestMessage     = 512
 	maxAnnotationTitle = 255 // GitHub's, in characters
 	maxURL             = 255 // of a commit status on GitLab

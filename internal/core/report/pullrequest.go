@@ -7,7 +7,8 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/run/verdict"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // PullRequest is a pull or merge request of the repository.
@@ -115,21 +116,17 @@ func row(s *v1alpha1.Suite, o Options) string {
 		name += " " + cell(service, maxShown)
 	}
 	sha := cell(fmt.Sprintf("%.12s", s.Spec.Deployment.SHA), maxShown)
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, outcome(s))
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, s.Spec.Environment, sha, outcomeCell(s))
 }
 
-func outcome(s *v1alpha1.Suite) string {
+func outcomeCell(s *v1alpha1.Suite) string {
 	if !s.Finished() {
-		return title(s)
+		return phaseInWords(s)
 	}
-	text := ended(s)
-	if !verdict.RunPassed(s) && s.Status.Results == nil {
-		if m := cell(message(s), maxRowMessage); m != "" {
-			text += ": " + m
-		}
-	}
-	return text
+	return outcome(s) + ": " + cell(failure.Summary(s), maxRowMessage)
 }
 
 // cell replaces bars, which end a cell even in code.
-func cell(text string, limit int) string { return Code(strings.ReplaceAll(text, "|", "¦"), limit) }
+func cell(text string, limit int) string {
+	return plaintext.CodeSpan(strings.ReplaceAll(text, "|", "¦"), limit)
+}

@@ -118,7 +118,7 @@ func latestOnly() func(*v1alpha1.Suite) bool {
 
 func contains(s *v1alpha1.Suite, lower string) bool {
 	d := &s.Spec.Deployment
-	for _, field := range []string{s.Name, s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, d.Service, d.URL, message(s)} {
+	for _, field := range []string{s.Name, s.Spec.Trigger.Name, s.Spec.Environment, d.Branch, d.SHA, d.Service, d.URL, s.Succeeded().Message} {
 		if strings.Contains(strings.ToLower(field), lower) {
 			return true
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
-	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Tests are the results of a run's tests.
@@ -21,6 +20,7 @@ type Tests struct {
 	More       int32     // that failed and are not among Failures
 	FlakyTests []string  // names of the first
 	MoreFlaky  int32
+	Repeat     string // a command that runs only the failed tests again; empty if it cannot
 
 	PassedPercent, FailedPercent float64
 }
@@ -35,6 +35,9 @@ type Failure struct {
 
 	Quarantine string // the name of the Quarantine for which it does not count
 	Expired    string // the name of an expired one for which it counts again
+
+	Since *FailingSince // nil: unknown
+	Flaky string        // how often; empty: never, or unknown
 
 	Text  string // what the report says; empty: no more than the message, or it is not known
 	Cut   bool   // the rest of the text is missing, or all of it
@@ -103,71 +106,4 @@ func failureOf(f v1alpha1.TestFailure) Failure {
 		New: f.History == v1alpha1.FailureNew, Known: f.History == v1alpha1.FailureKnown,
 		Quarantine: f.Quarantine, Expired: f.ExpiredQuarantine,
 	}
-}
-
-// sentence sums up the results with the first failure, or returns "" if they do not explain the state.
-func (t *Tests) sentence(state State) string {
-	switch {
-	case state.Reason == v1alpha1.ReasonFailed && t.Failed == 0 && t.Expected > 0:
-		return t.fewerSentence()
-	case state.Reason == v1alpha1.ReasonFailed && t.Failed > 0:
-		return t.failedSentence()
-	case state.Green && t.Total > 0 && t.Failed == t.Quarantined:
-		return t.passedSentence()
-	default:
-		return ""
-	}
-}
-
-func (t *Tests) failedSentence() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %s failed", t.Failed, plaintext.Count(t.Total, "test"))
-	news := 0
-	for _, f := range t.Failures {
-		if f.New {
-			news++
-		}
-	}
-	switch {
-	case news > 0 && news == int(t.Failed):
-		text.WriteString(", all new")
-	case news > 0:
-		fmt.Fprintf(&text, ", %d of them new", news)
-	case len(t.Failures) > 0 && t.Failures[0].Known:
-		text.WriteString(", as before")
-	}
-	if t.Quarantined > 0 {
-		fmt.Fprintf(&text, ", %d of them quarantined", t.Quarantined)
-	}
-	if len(t.Failures) > 0 {
-		text.WriteString(": " + t.Failures[0].Name)
-	}
-	return text.String() + "."
-}
-
-func (t *Tests) fewerSentence() string {
-	return fmt.Sprintf("Only %s ran, and %d are expected.", plaintext.Count(t.Total-t.Skipped, "test"), t.Expected)
-}
-
-func (t *Tests) passedSentence() string {
-	text := plaintext.Count(t.Passed, "test") + " passed"
-	if t.Quarantined > 0 {
-		text += fmt.Sprintf(", %d failed in quarantine", t.Quarantined)
-	}
-	if t.Skipped > 0 {
-		text += fmt.Sprintf(", %d skipped", t.Skipped)
-	}
-	if t.Flaky > 0 {
-		text += fmt.Sprintf(", %d flaky", t.Flaky)
-	}
-	switch {
-	case t.Fixed == 1:
-		text += "; 1 that failed before is fixed"
-	case t.Fixed > 1:
-		text += fmt.Sprintf("; %d that failed before are fixed", t.Fixed)
-	}
-	if t.Expected > 0 {
-		return text + ". " + t.fewerSentence()
-	}
-	return text + "."
 }

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
-	"github.com/postflight-dev/postflight/internal/core/run/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 )
 
 // Row is a run in a list.
@@ -59,16 +57,10 @@ func Took(s *v1alpha1.Suite, now time.Time) time.Duration {
 }
 
 func why(s *v1alpha1.Suite, typical time.Duration, now time.Time) string {
-	state := StateOf(s)
-	if tests := TestsOf(s); tests != nil {
-		if text := tests.sentence(state); text != "" && (s.Spec.OnlyFailedOf == nil || state.Bad) { // those that pass say together with which run
-			return text
-		}
-	}
-	if state.Reason == v1alpha1.ReasonRunning && s.Status.StartTime != nil && !s.Spec.Cancel && s.Status.SupersededBy == "" {
+	if s.State() == v1alpha1.ReasonRunning && s.Status.StartTime != nil && !s.Spec.Cancel && s.Status.SupersededBy == "" {
 		return runningSentence(Took(s, now), typical)
 	}
-	return message(s)
+	return failure.Summary(s)
 }
 
 func runningSentence(took, typical time.Duration) string {
@@ -77,16 +69,4 @@ func runningSentence(took, typical time.Duration) string {
 		text += fmt.Sprintf("; the last runs took about %s", Roughly(typical))
 	}
 	return text + "."
-}
-
-func message(s *v1alpha1.Suite) string {
-	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionSucceeded)
-	switch {
-	case c != nil && c.Message != "":
-		return outcome.WithoutLogCommands(c.Message, s.Name)
-	case c != nil:
-		return StateOfReason(c.Reason).Label + "."
-	default:
-		return "Received. The run waits until Postflight's leader has seen it."
-	}
 }

@@ -7,22 +7,19 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
-	"github.com/postflight-dev/postflight/internal/core/run/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/state"
-	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
 )
 
 // Run is the page of a run, without its log and its artifacts.
 type Run struct {
 	Row
-	Message  string // of its condition, where Why does not say it
+	Document Document
 	Warnings []string
 
 	Commit        *Link
@@ -79,7 +76,7 @@ type Subject struct {
 func RunOf(o Subject, now time.Time) Run {
 	s := o.Suite
 	run := Run{
-		Row: RowOf(s, o.Typical, now), Warnings: warnings(s),
+		Row: RowOf(s, o.Typical, now), Warnings: failure.Warnings(s),
 		Commit: Commit(s.Spec.Deployment), PullRequest: pullRequestOf(s),
 		CommitMessage: s.Spec.Deployment.CommitMessage, CommitAuthor: s.Spec.Deployment.CommitAuthor,
 		DeployedAt: DeployedAt(s.Spec.Deployment.URL),
@@ -104,25 +101,13 @@ func RunOf(o Subject, now time.Time) Run {
 		run.Inputs = append(run.Inputs, Input{Path: i.Path, Size: Bytes(i.Size), ETag: i.ETag})
 	}
 	run.relate(s, o.Runs, now)
-	if by := s.Annotations[v1alpha1.AnnotationCanceledBy]; !strings.Contains(message(s), by) {
+	if by := s.Annotations[v1alpha1.AnnotationCanceledBy]; !strings.Contains(s.Succeeded().Message, by) {
 		run.CanceledBy = by
-	}
-	if s.Finished() {
-		run.Message = beyond(s, run.Why)
 	}
 	if d := s.Spec.Deployment; d.Type != s.Spec.Environment {
 		run.Type = d.Type
 	}
 	return run
-}
-
-// beyond returns what the message of a run that has ended adds to the first sentence of its page, which has the results of the tests.
-func beyond(s *v1alpha1.Suite, why string) string {
-	m := message(s)
-	if strings.HasPrefix(why, strings.TrimSuffix(m, ".")) {
-		return ""
-	}
-	return outcome.WithoutPass(strings.TrimSpace(strings.TrimPrefix(m, results.Sentence(s.Status.Results))))
 }
 
 // Title is what the run is, in the words of its team.
@@ -183,23 +168,6 @@ func referenceTo(id string) *RunReference {
 func sameRun(a, b *v1alpha1.Suite) bool {
 	return a.Name == b.Name || commit.Of(a.Spec.Deployment).Same(commit.Of(b.Spec.Deployment)) &&
 		a.Spec.Trigger.UID == b.Spec.Trigger.UID && a.Spec.Environment == b.Spec.Environment
-}
-
-func warnings(s *v1alpha1.Suite) []string {
-	var all []string
-	for _, kind := range []string{
-		v1alpha1.ConditionObjectsFound, v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted,
-		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
-	} {
-		c := meta.FindStatusCondition(s.Status.Conditions, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(message(s), c.Message) {
-			all = append(all, c.Message)
-		}
-	}
-	if p := s.Status.PodProblem; p != "" && !strings.Contains(message(s), p) {
-		all = append(all, p)
-	}
-	return all
 }
 
 // Variable is a variable of a notification. A value that looks secret is masked.

@@ -2,7 +2,6 @@ package view_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	reports "github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
 )
 
@@ -64,53 +62,6 @@ func TestOtherDeployment(t *testing.T) {
 	got := view.RunOf(view.Subject{Suite: other}, now).Other
 	if got == nil || got.With != "another URL and perhaps other input files" || got.At.URL != "" || got.At.Text != "javascript:alert(1)" {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestMessageIsNotSaidTwice(t *testing.T) {
-	three := results(v1alpha1.TestResults{Tests: 9, Passed: 6, Failed: 3})
-	cases := map[string]struct {
-		condition metav1.Condition
-		want      string
-	}{
-		"the same in other words": {v1alpha1.Failed("3 of 9 tests failed."), ""},
-		"the same and more":       {v1alpha1.Failed("3 of 9 tests failed. Container \"test\" exited with code 1."), `Container "test" exited with code 1.`},
-		"something else":          {v1alpha1.Failed("The tests failed with exit code 1: assertion failed."), "The tests failed with exit code 1: assertion failed."},
-	}
-	for name, tc := range cases {
-		if got := view.RunOf(view.Subject{Suite: run("a", tc.condition, three)}, now).Message; got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
-// TestResultsAreSaidOnce: the sentence of the page has the results of the tests, in whatever words the message begins with them.
-func TestResultsAreSaidOnce(t *testing.T) {
-	one, two := []v1alpha1.TestFailure{failure("cart. Really", v1alpha1.FailureNew)}, []v1alpha1.TestFailure{failure("a", ""), failure("b", v1alpha1.FailureNew)}
-	const exited = `Container "test" exited with code 1.`
-	for name, tc := range map[string]struct {
-		results v1alpha1.TestResults
-		end     func(string) metav1.Condition
-		rest    string // of the message
-		want    string
-	}{
-		"a new failure":         {v1alpha1.TestResults{Tests: 9, Passed: 8, Failed: 1, NewFailures: 1, ComparedWith: "r", Failures: one}, v1alpha1.Failed, exited, exited},
-		"two failures":          {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, NewFailures: 1, ComparedWith: "r", Failures: two}, v1alpha1.Failed, exited, exited},
-		"nothing to compare":    {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, Failures: two}, v1alpha1.Failed, exited, exited},
-		"counts are all":        {v1alpha1.TestResults{Tests: 9, Passed: 7, Failed: 2, Failures: two}, v1alpha1.Failed, "", ""},
-		"passed":                {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 1m2s.", ""},
-		"passed with skipped":   {v1alpha1.TestResults{Tests: 9, Passed: 7, Skipped: 1, Flaky: 1, FlakyTests: []string{"x"}}, v1alpha1.Passed, "The run passed in 41s.", ""},
-		"passed in quarantine":  {v1alpha1.TestResults{Tests: 9, Passed: 8, Failed: 1, Quarantined: 1, Failures: one}, v1alpha1.Passed, "The run passed in 41s, with 1 quarantined failure.", ""},
-		"passed with a warning": {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s. Not uploaded, and lost: 1 file.", "Not uploaded, and lost: 1 file."},
-		"passed with a summary": {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s: 12 checks.", "The run passed in 41s: 12 checks."},
-		"passed by exit code":   {v1alpha1.TestResults{Tests: 9, Passed: 9}, v1alpha1.Passed, "The run passed in 41s (exit code only).", "The run passed in 41s (exit code only)."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			condition := tc.end(strings.TrimSpace(reports.Sentence(&tc.results) + " " + tc.rest))
-			if got := view.RunOf(view.Subject{Suite: run("a", condition, results(tc.results))}, now); got.Message != tc.want {
-				t.Errorf("%q below %q, want %q", got.Message, got.Why, tc.want)
-			}
-		})
 	}
 }
 

@@ -54,7 +54,7 @@ func TestWatchARun(t *testing.T) {
 			r.condition, r.took = v1alpha1.Running("The tests are running."), time.Second
 			h.set(t, r.suite())
 			b.await(`document.querySelector("h1").innerText.includes("Running")`)
-			r.condition = v1alpha1.Passed("All tests passed.")
+			r.condition = v1alpha1.Passed("12 tests passed. The run passed in 1s.")
 			r.results = passed(12)
 			h.set(t, r.suite())
 			b.await(`document.querySelector("h1").innerText.includes("Passed") && document.title.startsWith("Passed: smoke on staging")`)

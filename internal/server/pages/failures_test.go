@@ -1,14 +1,19 @@
 package pages_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"html"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -121,5 +126,43 @@ func TestFlakyTestsAreNamed(t *testing.T) {
 	if got := b.get("/runs/shop/" + s.Name).body; !strings.Contains(got, "<li>cart › &lt;b&gt; <a") ||
 		strings.Contains(got, "more are flaky") {
 		t.Error("the page does not name the flaky tests of the documents")
+	}
+}
+
+// TestDocumentOnPage: the page of a run says what to do, what changed since it was green, and since when each test fails.
+func TestDocumentOnPage(t *testing.T) {
+	h := newWorld(t, samples(), sampleFailures)
+	body := h.browser(t, actKey).get(failedRun).body
+	for _, want := range []string{
+		`<p class="lead" id="why">2 of 120 tests failed, 1 of them new, the first: checkout › pays with a saved card.`, `<li>Start with the new failures: they came with what was deployed since the run smoke-0a1b2c3d4e5f.</li>`,
+		`The last green run tested <a class="mono" href="/runs/shop/smoke-0a1b2c3d4e5f">5e11f1a9</a>`, "5e11f1a9 → b776998c",
+		`Fails since <relative-time long>`, `first with <a class="mono" href="/runs/shop/smoke-77d0">77d01b5e</a>`, "flaky in 3 of 48 runs",
+		"postflight runs rerun --failed smoke-4cplqekpnk1gtdjr -n shop",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if elsewhere := h.browser(t, actKey).get(failedRun + "/log").body; !strings.Contains(elsewhere, "Start with the new failures") ||
+		strings.Contains(elsewhere, "The last green run") {
+		t.Error("the page of the log lacks what to do, or has what only the results have")
+	}
+}
+
+// TestHistoryIsBounded: the page waits for the history of a failed run only until a deadline. For one that runs, it asks nothing.
+func TestHistoryIsBounded(t *testing.T) {
+	var asked []string
+	h := newWorld(t, samples(), knownFailures(func(ctx context.Context, run *runs.Run, _ *httpapi.Failure) {
+		asked = append(asked, run.ID.ID)
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("the page waits without a bound")
+		}
+	}).with)
+	b := h.browser(t, actKey)
+	for _, address := range []string{failedRun, allPages["run-running"], failedRun + "/attempts"} {
+		b.get(address)
+	}
+	if diff := cmp.Diff([]string{path.Base(failedRun)}, asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
 }

@@ -302,7 +302,7 @@ func TestOpenGraph(t *testing.T) {
 	got := h.browser(t, "").get(failedRun).body
 	for _, want := range []string{
 		`<meta property="og:title" content="Failed: smoke on production">`,
-		`<meta property="og:description" content="2 of 120 tests failed, 1 of them new: checkout › pays with a saved card.">`,
+		`<meta property="og:description" content="2 of 120 tests failed, 1 of them new, the first: checkout › pays with a saved card.">`,
 		`<meta property="og:url" content="https://localhost/ci/runs/shop/smoke-4cplqekpnk1gtdjr">`,
 	} {
 		if !strings.Contains(got, want) {

@@ -91,7 +91,7 @@ func sampleRuns() []run {
 			condition: v1alpha1.Queued("Waiting for a slot of Trigger visual, at position 2 in the queue.")},
 		{id: "smoke-4cplqekpnk1gtdjr", trigger: "smoke", environment: "production", branch: "main", sha: b776, ago: 12 * minute,
 			waited: 13 * time.Second, took: 4*minute + 3*time.Second,
-			condition: v1alpha1.Failed("2 of 120 tests failed."), results: failures(), change: func(s *v1alpha1.Suite) {
+			condition: v1alpha1.Failed("2 of 120 tests failed, 1 of them new, the first: checkout › pays with a saved card."), results: failures(), change: func(s *v1alpha1.Suite) {
 				s.Spec.Deployment.PullRequestNumber = 318
 				s.Spec.Deployment.CommitMessage, s.Spec.Deployment.CommitAuthor = "Pay with a saved card in one step", "Anna Lee"
 				s.Spec.Attempt = 2

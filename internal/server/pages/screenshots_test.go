@@ -14,7 +14,7 @@ func TestScreenshots(t *testing.T) {
 	if folder == "" {
 		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
 	}
-	h := newWorld(t, samples(), sampleShared, sampleTests)
+	h := newWorld(t, samples(), sampleShared, sampleTests, sampleFailures)
 	h.logs.write(sampleLog())
 	h.artifacts.files = sampleFiles()
 	h.reader.explain = sampleExplanation

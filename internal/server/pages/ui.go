@@ -31,6 +31,7 @@ type Config struct {
 	overview.Config
 	Cache         client.Reader // Teams, keys, Triggers, Environments and Jobs; it has the indexes of index.Setup
 	Runs          Runs          // it hears of a change of a Suite before Changed is called
+	Failures      run.Failures
 	Authenticator site.Authenticator
 	Provider      Provider // another way to sign in than an API key; nil if there never is one. It needs a PublicURL
 	Actions       run.Actions
@@ -75,7 +76,7 @@ func New(c Config) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &UI{Site: s, Provider: c.Provider, run: &run.Pages{Site: s, Runs: c.Runs, Actions: c.Actions, Steady: c.Steady}}
+	u := &UI{Site: s, Provider: c.Provider, run: &run.Pages{Site: s, Runs: c.Runs, Failures: c.Failures, Actions: c.Actions, Steady: c.Steady}}
 	if u.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type Reader struct {
 	Tests        *history.Reader // nil without a store
 	Environments *environments.Reader
 	PublicURL    string // of the run pages; may be empty
+	OmitLog      bool   // for readers that have the log beside the document
 }
 
 // Read returns the document of a run. What cannot be read is named in it.
@@ -49,7 +50,9 @@ func (r *Reader) Read(ctx context.Context, team *v1alpha1.Team, run *runs.Run) h
 	g := &gathering{Reader: r, team: team, run: run, Observation: &o}
 	g.explain(ctx)
 	g.changes(ctx)
-	g.excerpt(ctx)
+	if !r.OmitLog {
+		g.excerpt(ctx)
+	}
 	g.history(ctx)
 	return failure.Of(o)
 }
@@ -129,13 +132,17 @@ func (g *gathering) history(ctx context.Context) {
 	}
 }
 
-// sought are the texts that a log has near a failure.
+// sought are the texts that a log has near a failure, the most telling first.
 func sought(e *results.Explanation) (texts []string) {
 	if e == nil {
 		return nil
 	}
-	for _, f := range e.Failures[:min(len(e.Failures), maxTests)] {
-		texts = append(texts, f.Name, f.Message)
+	first := e.Failures[:min(len(e.Failures), maxTests)]
+	for _, f := range first {
+		texts = append(texts, f.Message)
+	}
+	for _, f := range first {
+		texts = append(texts, f.Name)
 	}
 	return texts
 }

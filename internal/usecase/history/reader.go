@@ -211,16 +211,22 @@ func isMissing(err error) bool {
 
 // see looks for a test in a place on a day. It returns nil if there is none.
 func (a *answer) see(ctx context.Context, d *history.IndexedDay, pd *history.PlaceDay, name string) (*history.SeenDay, error) {
-	var t history.TestDay
-	found := false
-	err := a.reading(ctx, pd, func() (err error) {
-		t, found, err = a.archive.TestOn(ctx, a.team.Name, d.Day.Day, pd, name)
-		return err
-	})
+	t, found, err := a.find(ctx, d, pd, name)
 	if err != nil || !found {
 		return nil, err
 	}
 	return d.See(t, pd), nil
+}
+
+// find returns a test in a place on a day, with its outcomes in all runs.
+func (a *answer) find(ctx context.Context, d *history.IndexedDay, pd *history.PlaceDay, name string) (
+	t history.TestDay, found bool, err error,
+) {
+	err = a.reading(ctx, pd, func() (err error) {
+		t, found, err = a.archive.TestOn(ctx, a.team.Name, d.Day.Day, pd, name)
+		return err
+	})
+	return t, found && err == nil, err
 }
 
 // reading reads tests of a place, within bounds. While the day is being summarized again, there are none.

@@ -26,14 +26,19 @@ func (p *presence) present() bool { return p.known && p.has || !p.known && p.las
 
 // day looks for the test in the places of a day. Days are added with the newest first.
 func (s *testSearch) day(ctx context.Context, d *history.IndexedDay) (add func(), err error) {
-	seen := make([]*history.SeenDay, len(d.Places))
-	err = atOnce(ctx, len(d.Places), func(ctx context.Context, i int) (err error) {
-		if pd := &d.Places[i]; !s.isOver(pd.Place) {
-			seen[i], err = s.see(ctx, d, pd, s.name)
+	seen, commits := make([]*history.SeenDay, len(d.Places)), make([]history.Commits, len(d.Places))
+	err = atOnce(ctx, len(d.Places), func(ctx context.Context, i int) error {
+		pd := &d.Places[i]
+		if s.isOver(pd.Place) {
+			return nil
+		}
+		t, found, err := s.find(ctx, d, pd, s.name)
+		if found {
+			seen[i], commits[i] = d.See(t, pd), d.CommitsOf(t, pd)
 		}
 		return err
 	})
-	return func() { s.add(d, seen) }, err
+	return func() { s.add(d, seen, commits) }, err
 }
 
 // isOver reports whether a place does not have the test any more, and another one does.
@@ -44,7 +49,7 @@ func (s *testSearch) isOver(place httpapi.Place) bool {
 	return s.found && p != nil && p.known && !p.has
 }
 
-func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay) {
+func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay, commits []history.Commits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range d.Places {
@@ -60,6 +65,7 @@ func (s *testSearch) add(d *history.IndexedDay, seen []*history.SeenDay) {
 		}
 		runs := d.CountedRuns(pd)
 		s.builder.AddRuns(pd.Place, runs)
+		s.builder.AddCommits(pd.Place, commits[i])
 		if !p.known && runs > 0 {
 			p.known, p.has = true, seen[i] != nil
 			s.found = s.found || p.has

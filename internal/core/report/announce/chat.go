@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/run/verdict"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/state"
-	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -34,13 +34,14 @@ type blockText struct {
 }
 
 func slackMessage(to Receiver, s *v1alpha1.Suite, page string) any {
-	title := headline(s)
+	f := failure.Of(failure.Observation{Suite: s, Page: page})
+	title := headline(f)
 	linked := title
 	if page != "" {
 		linked = fmt.Sprintf("<%s|%s>", escape(page), title)
 	}
 	c := chat{Text: linked, Blocks: []block{section("*" + linked + "*")}}
-	for _, text := range []string{facts(s), code(message(s), maxText), failedTests(s, to.shown(s))} {
+	for _, text := range []string{facts(f), code(f.Summary, maxText), nextSteps(f), failedTests(s, to.shown(s))} {
 		if text != "" {
 			c.Text += "\n" + text
 			c.Blocks = append(c.Blocks, section(text))
@@ -53,45 +54,36 @@ func section(text string) block {
 	return block{Type: "section", Text: &blockText{Type: "mrkdwn", Text: text, Verbatim: true}}
 }
 
-func headline(s *v1alpha1.Suite) string {
-	sign, word := ":red_circle:", state.Of(s.State()).OutcomeInText()
-	if verdict.RunPassed(s) {
+func headline(f httpapi.Failure) string {
+	sign, word := ":red_circle:", state.Of(f.State).OutcomeInText()
+	if f.Green {
 		sign, word = ":large_green_circle:", "recovered" // chats are told of no other pass
 	}
-	name := v1alpha1.TestName(s.Spec.Trigger.Name, s.Spec.Deployment.Service)
-	text := fmt.Sprintf("%s %s %s in %s", sign, name, word, s.Spec.Environment)
-	if r := s.Status.Results; r != nil && r.Failed > 0 {
-		text += failures(s)
-	}
-	return untrusted(text, maxHeadline)
+	return untrusted(fmt.Sprintf("%s %s %s in %s", sign, v1alpha1.TestName(f.Tested.Trigger, f.Tested.Service), word, f.Tested.Environment), maxHeadline)
 }
 
-func failures(s *v1alpha1.Suite) string {
-	r := s.Status.Results
-	if verdict.RunPassed(s) && r.Quarantined > 0 {
-		return fmt.Sprintf(", with %s of %d tests", results.QuarantinedFailures(r.Quarantined), r.Tests)
-	}
-	return fmt.Sprintf(": %d of %d tests failed", r.Failed, r.Tests) + results.FailedKinds(r)
-}
-
-func facts(s *v1alpha1.Suite) string {
-	d := s.Spec.Deployment
+func facts(f httpapi.Failure) string {
 	var lines []string
-	for _, f := range []struct{ name, value string }{
-		{"Branch", d.Branch}, {"Commit", d.SHA}, {"URL", d.URL}, {"Run", s.Namespace + "/" + s.Name},
+	for _, fact := range []struct{ name, value string }{
+		{"Branch", f.Tested.Branch}, {"Commit", f.Tested.SHA}, {"URL", f.Tested.URL}, {"Run", f.Tested.Namespace + "/" + f.Run},
 	} {
-		if text := code(f.value, maxFact); text != "" {
-			lines = append(lines, f.name+": "+text)
+		if text := code(fact.value, maxFact); text != "" {
+			lines = append(lines, fact.name+": "+text)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func message(s *v1alpha1.Suite) string {
-	if verdict.RunPassed(s) {
+// nextSteps says what to do. Nothing is asked of people when a run has recovered.
+func nextSteps(f httpapi.Failure) string {
+	if f.Green {
 		return ""
 	}
-	return s.Succeeded().Message
+	var lines []string
+	for _, step := range f.Next[:min(len(f.Next), maxSteps)] {
+		lines = append(lines, "→ "+code(step, maxStep))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // shown are the failures to list: only new ones for a chat that hears of no others, if there are any.

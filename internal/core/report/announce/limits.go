@@ -14,11 +14,13 @@ const (
 	minKeyBytes, maxKeyBytes = 24, 64 // the bounds of Standard Webhooks
 
 	// Slack accepts 3,000 characters in a section, and escaping makes up to five of one. A section has three facts that need it, one text,
-	// or five tests.
-	maxHeadline, maxFact, maxText, maxTest = 256, 160, 512, 100
-	maxTests                               = 5  // that a chat lists; the run's page has all
-	maxDeliveries                          = 16 // as in the schema of the Suite; a Team and a Trigger have fewer receivers
-	maxOutcomes                            = 64 // as in the schema of the Trigger
+	// two steps or five tests.
+	maxHeadline, maxFact, maxText, maxStep, maxTest = 256, 160, 512, 256, 100
+
+	maxSteps      = 2  // what to do: the page has all
+	maxTests      = 5  // that a chat lists; the run's page has all
+	maxDeliveries = 16 // as in the schema of the Suite; a Team and a Trigger have fewer receivers
+	maxOutcomes   = 64 // as in the schema of the Trigger
 )
 
 // How often a receiver is tried.

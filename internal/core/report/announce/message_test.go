@@ -124,25 +124,33 @@ func TestChat(t *testing.T) {
 		lines []string // of the text; each block repeats some of them
 	}{
 		"failed": {aRun("Failed", withResults), []string{
-			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke failed in staging: 7 of 40 tests failed (1 new)>",
+			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke failed in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of Failed.`",
+			"→ `Start with the new failures: they came with what was deployed since the run smoke-0.`",
+			"→ `To see whether it lasts, repeat the run: postflight runs rerun smoke-1 -n acme.`",
 			"• New: `checkout`", "• `b`", "• `c`", "• `d`", "• `e`", "• and 2 more",
 		}},
 		"timed out": {aRun("TimedOut"), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke timed out in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of TimedOut.`",
+			"→ `Look for what the tests waited for at the end of the log: postflight runs logs smoke-1 -n acme.`",
+			"→ `If they only need more time, raise spec.timeout of the Trigger, or divide the tests among several pods.`",
 		}},
 		"could not run": {aRun("Error"), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke could not run in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of Error.`",
+			"→ `Fix what the first sentence names. It says nothing about the deployment: the tests did not run, or could not be judged.`",
+			"→ `Then repeat the run: postflight runs rerun smoke-1 -n acme.`",
 		}},
 		"a service": {aRun("TimedOut", func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = "cart" }), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke cart timed out in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of TimedOut.`",
+			"→ `Look for what the tests waited for at the end of the log: postflight runs logs smoke-1 -n acme.`",
+			"→ `If they only need more time, raise spec.timeout of the Trigger, or divide the tests among several pods.`",
 		}},
 		"recovered": {aRun("Passed"), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:large_green_circle: smoke recovered in staging>",
-			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`",
+			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of Passed.`",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

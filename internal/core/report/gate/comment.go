@@ -9,7 +9,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
-	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -46,7 +45,7 @@ func (o Observation) comment(a answer, now time.Time) string {
 		limit = min(limit, own)
 	}
 	short := min(maxSentence, limit/2) // GitLab takes 255 bytes
-	lines := []string{fmt.Sprintf("**%s** by Postflight: %s", a.state, report.Code(a.message, short))}
+	lines := []string{fmt.Sprintf("**%s** by Postflight: %s", a.state, plaintext.CodeSpan(a.message, short))}
 	for _, g := range o.Gates {
 		for _, r := range g.Requires {
 			lines = append(lines, o.required(r, now)...)
@@ -55,7 +54,7 @@ func (o Observation) comment(a answer, now time.Time) string {
 	if a.state == v1alpha1.ReviewRejected {
 		advice := again(o.Review)
 		if a.advice != "" && limit > maxAdvice+2*maxSentence {
-			advice = report.Code(a.advice, maxAdvice) + " " + advice
+			advice = plaintext.CodeSpan(a.advice, maxAdvice) + " " + advice
 		}
 		lines = append(lines[:1], append([]string{advice}, lines[1:]...)...) // what to do must not be left out
 	}
@@ -101,7 +100,7 @@ func (o Observation) trigger(q verdict.Requirement, now time.Time) string {
 		name = link(q.Trigger, suite.PageURL(o.PublicURL, q.Run.Namespace, q.Run.Name))
 	}
 	line := "- " + name
-	if service := report.Code(q.Service, maxName); service != "" {
+	if service := plaintext.CodeSpan(q.Service, maxName); service != "" {
 		line += " " + service
 	}
 	line += ": " + string(q.State)
@@ -110,7 +109,7 @@ func (o Observation) trigger(q verdict.Requirement, now time.Time) string {
 	}
 	failures := q.NewFailures()
 	for i, failure := range failures[:min(len(failures), maxFailures)] {
-		line += []string{", new: ", ", "}[min(i, 1)] + report.Code(failure, maxName)
+		line += []string{", new: ", ", "}[min(i, 1)] + plaintext.CodeSpan(failure, maxName)
 	}
 	return line
 }
@@ -124,4 +123,6 @@ func link(text, url string) string {
 }
 
 // Progress is the comment that says what is waited for.
-func Progress(waits string) string { return "Postflight waits: " + report.Code(waits, maxMessage/2) }
+func Progress(waits string) string {
+	return "Postflight waits: " + plaintext.CodeSpan(waits, maxMessage/2)
+}

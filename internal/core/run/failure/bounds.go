@@ -3,9 +3,11 @@ package failure
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // MaxBytes bounds the document, as JSON and as Markdown: what an agent or a comment has room for beside other things.
@@ -18,13 +20,16 @@ const (
 	maxURL     = 512
 	maxMessage = 512
 	maxText    = 3 << 10 // of a failure in the report
+	maxProblem = 256     // what could not be read, and how to get it
+
+	maxProblems = 4 // that are named: there are fewer sources than that
 )
 
 // bounded leaves out what tells least until the document fits.
 func bounded(f httpapi.Failure, s *v1alpha1.Suite) httpapi.Failure {
 	for _, shorten := range []func(*httpapi.Failure, *v1alpha1.Suite) string{
 		shortenLog, keepTexts(3), keepFailures(10), dropUnderTest, keepTexts(1), keepFailures(5), dropLog, shortenChanges, keepFailures(1),
-		dropWarnings, keepTexts(0), dropChanges, dropTests,
+		dropWarnings, keepTexts(0), dropChanges, dropTests, dropDeployment,
 	} {
 		if size(f) <= MaxBytes {
 			break
@@ -49,7 +54,11 @@ func shortenLog(f *httpapi.Failure, s *v1alpha1.Suite) string {
 	}
 	short := *f.Log
 	dropped := len(short.Lines) - kept
-	short.FirstLine, short.Lines = short.FirstLine+dropped, short.Lines[dropped:]
+	from := dropped
+	if short.Match > 0 { // keep the line with the failure, and more after it than before it
+		from = max(0, min(dropped, short.Match-short.FirstLine-kept/3))
+	}
+	short.FirstLine, short.Lines = short.FirstLine+from, short.Lines[from:from+kept]
 	f.Log = &short
 	return "The log was cut. All of it: " + logs(s) + "."
 }
@@ -60,6 +69,14 @@ func dropLog(f *httpapi.Failure, s *v1alpha1.Suite) string {
 	}
 	f.Log = nil
 	return "The log was left out: " + logs(s) + "."
+}
+
+// cutTexts says that texts are longer than they are here.
+func cutTexts(t *httpapi.FailureTests, s *v1alpha1.Suite) []string {
+	if !slices.ContainsFunc(t.Failures, func(f httpapi.FailedTest) bool { return f.TextCut }) {
+		return nil
+	}
+	return []string{"Texts of failures were cut. Whole ones: " + resultsCommand(s) + " --junit report.xml."}
 }
 
 func keepTexts(n int) func(*httpapi.Failure, *v1alpha1.Suite) string {
@@ -140,4 +157,18 @@ func dropTests(f *httpapi.Failure, s *v1alpha1.Suite) string {
 	}
 	f.Tests.Failures = nil
 	return "The failures were left out: " + resultsCommand(s) + "."
+}
+
+// dropDeployment leaves out the texts of a sender, where nothing else can be.
+func dropDeployment(f *httpapi.Failure, s *v1alpha1.Suite) string {
+	t := &f.Tested
+	t.URL, t.CommitURL, t.Message, t.Author, t.Branch = "", "", "", "", ""
+	return fmt.Sprintf("Facts about the deployment were left out: postflight runs show %s -n %s.", s.Name, s.Namespace)
+}
+
+func problems(all []string) (short []string) {
+	for _, p := range all[:min(len(all), maxProblems)] {
+		short = append(short, plaintext.Line(p, maxProblem))
+	}
+	return short
 }

@@ -46,10 +46,11 @@ func Of(o Observation) httpapi.Failure {
 	s := o.Suite
 	f := httpapi.Failure{
 		Run: s.Name, State: cmp.Or(s.State(), v1alpha1.ReasonQueued), Green: verdict.RunPassed(s), Summary: Summary(s), Tested: tested(o),
-		Changed: o.Changed, Cluster: Warnings(s), Log: o.Log, Omitted: o.Problems, URL: o.Page,
+		Changed: o.Changed, Cluster: Warnings(s), Log: o.Log, Omitted: problems(o.Problems), URL: o.Page,
 	}
 	if s.Status.Results != nil {
 		f.Tests = tests(o)
+		f.Omitted = append(f.Omitted, cutTexts(f.Tests, s)...)
 	}
 	f.Next = next(o)
 	return bounded(f, s)
@@ -58,9 +59,10 @@ func Of(o Observation) httpapi.Failure {
 // Summary says what happened to a run, or what it waits for.
 func Summary(s *v1alpha1.Suite) string {
 	c := s.Succeeded()
-	switch message := outcome.WithoutLogCommands(c.Message, s.Name); {
+	message := strings.Replace(outcome.WithoutLogCommands(c.Message, s.Name), " "+results.RerunAdvice, "", 1) // Next has the command
+	switch {
 	case message != "":
-		return plaintext.Line(message, maxSummary)
+		return sentence(plaintext.Line(message, maxSummary))
 	case c.Reason != "":
 		return state.Of(c.Reason).Label + "."
 	default:
@@ -68,19 +70,29 @@ func Summary(s *v1alpha1.Suite) string {
 	}
 }
 
+// sentence ends a text that quotes the output of a program.
+func sentence(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
+
 // Warnings are what people should know of a run besides its end, as sentences.
 func Warnings(s *v1alpha1.Suite) (all []string) {
 	said := s.Succeeded().Message
 	add := func(message string) {
 		if message != "" && !strings.Contains(said, message) {
-			all = append(all, message)
+			all = append(all, plaintext.Line(message, maxSummary))
 		}
 	}
 	for _, kind := range []string{
 		v1alpha1.ConditionObjectsFound, v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted,
 		v1alpha1.ConditionResultsCollected, v1alpha1.ConditionArchived,
 	} {
-		if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+		c := meta.FindStatusCondition(s.Status.Conditions, kind)
+		waits := kind == v1alpha1.ConditionObjectsFound && !s.Finished() // its message says for what
+		if c != nil && c.Status == metav1.ConditionFalse && !waits {
 			add(c.Message)
 		}
 	}

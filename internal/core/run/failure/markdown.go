@@ -9,13 +9,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // Markdown writes the document for people, and for programs that read like them. All texts of others are in code, where Markdown has no
 // links, HTML, images and mentions. What does not fit in MaxBytes is named at the end.
 func Markdown(f httpapi.Failure) string {
-	title := fmt.Sprintf("# %s: %s on %s\n\n", f.State, plaintext.CodeSpan(strings.TrimSpace(f.Tested.Trigger+" "+f.Tested.Service), maxLine),
+	title := fmt.Sprintf("# %s: %s on %s\n\n", state.Of(f.State).Label, plaintext.CodeSpan(strings.TrimSpace(f.Tested.Trigger+" "+f.Tested.Service), maxLine),
 		plaintext.CodeSpan(f.Tested.Environment, maxLine))
 	w := &writer{}
 	w.add(title + Sentence(f.Summary) + "\n")

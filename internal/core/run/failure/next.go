@@ -2,10 +2,16 @@ package failure
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -40,14 +46,12 @@ func next(o Observation) []string {
 		return []string{repeat(o, "If this commit has to be tested, repeat the run")}
 	case v1alpha1.ReasonInconclusive:
 		return []string{
-			"Take no result from it: the tests may have seen two versions.",
-			repeat(o, "To test what is deployed now, repeat the run, or notify that deployment"),
+			"Take no result from it, whatever its tests said.",
+			repeat(o, "If its commit is still deployed, repeat the run"),
+			"Otherwise notify what is deployed there now.",
 		}
 	case v1alpha1.ReasonError:
-		return []string{
-			"Fix what the first sentence names. It says nothing about the deployment: the tests did not run, or could not be judged.",
-			repeat(o, "Then repeat the run"),
-		}
+		return broken(o)
 	default:
 		return []string{"Update this program: it does not know the state " + state.Of(s.State()).Label + "."}
 	}
@@ -59,14 +63,40 @@ func unfinished(s *v1alpha1.Suite) []string {
 		return []string{"Wait until its pods have stopped. It was canceled."}
 	case s.Status.SupersededBy != "":
 		return []string{fmt.Sprintf("Look at %s, which takes its place.", s.Status.SupersededBy)}
-	case s.Status.PodProblem != "":
+	case s.Status.PodProblem != "" && s.State() != v1alpha1.ReasonRunning:
 		return []string{
-			"Fix what keeps its pod from starting, or cancel the run: " + fmt.Sprintf("postflight runs cancel %s -n %s.", s.Name, s.Namespace),
+			"Fix what keeps its pod from starting. The run continues by itself then.",
+			fmt.Sprintf("If it is not worth that, cancel the run: postflight runs cancel %s -n %s.", s.Name, s.Namespace),
+		}
+	case waitsForPerson(s):
+		return []string{
+			"Correct what the message names. The run continues by itself then.",
+			fmt.Sprintf("Wait for its end: postflight wait %s -n %s.", s.Name, s.Namespace),
 		}
 	case s.State() == v1alpha1.ReasonRunning:
 		return []string{"Follow the tests: " + logs(s) + " -f."}
 	default:
 		return []string{fmt.Sprintf("Wait for its end: postflight wait %s -n %s.", s.Name, s.Namespace)}
+	}
+}
+
+// waitsForPerson reports whether the cluster lacks something that the run needs, such as an object or room in a quota.
+func waitsForPerson(s *v1alpha1.Suite) bool {
+	return slices.ContainsFunc([]string{v1alpha1.ConditionObjectsFound, v1alpha1.ConditionInputsReady, v1alpha1.ConditionJobAccepted},
+		func(kind string) bool { return meta.IsStatusConditionFalse(s.Status.Conditions, kind) })
+}
+
+// broken is for a run without a result. What the cluster or a person stopped needs no change before it is repeated.
+func broken(o Observation) []string {
+	if strings.Contains(o.Suite.Succeeded().Message, results.RerunAdvice) {
+		return []string{
+			repeat(o, "Repeat the run, whose end says nothing about its commit"),
+			"If the cluster stops runs often, set spec.retry.onError of the Trigger: Postflight repeats such runs then.",
+		}
+	}
+	return []string{
+		"Fix what the message names. The run says nothing about its commit: the tests did not run, or could not be judged.",
+		repeat(o, "Then repeat the run"),
 	}
 }
 
@@ -80,13 +110,14 @@ func passed(s *v1alpha1.Suite) []string {
 		return all
 	}
 	if r.Expected > 0 {
-		all = append(all, fmt.Sprintf("Find out why only %s ran, and %d are expected.", plaintext.Count(r.Tests-r.Skipped, "test"), r.Expected))
+		all = append(all, fewer(s))
 	}
 	if r.Quarantined > 0 {
-		all = append(all, fmt.Sprintf("Fix %s before the Quarantine ends.", plaintext.Count(r.Quarantined, "quarantined test")))
+		all = append(all, fmt.Sprintf("Fix %s before the Quarantine ends: failures count from then on.",
+			plaintext.Count(r.Quarantined, "quarantined test")))
 	}
 	if r.Flaky > 0 {
-		all = append(all, "Look at its flaky tests: postflight tests list --trigger "+s.Spec.Trigger.Name+" -n "+s.Namespace+".")
+		all = append(all, "Look at its flaky tests: "+testsCommand(s)+".")
 	}
 	return all
 }
@@ -95,15 +126,29 @@ func failed(o Observation) []string {
 	s, r := o.Suite, o.Suite.Status.Results
 	var all []string
 	switch {
+	case outcome.KilledForMemory(s.Succeeded().Message):
+		return []string{
+			"Give the tests more memory, as the message says, or find out in the log what needs so much: " + logs(s) + ".",
+			repeat(o, "Then repeat the run"),
+		}
+	case s.Status.DecidedBy == v1alpha1.DecidedByReport:
+		return []string{
+			"Find out in the log why there is no report that shows that the tests passed: " + logs(s) + ".",
+			repeat(o, "Then repeat the run"),
+		}
+	case (r == nil || r.Failed == 0 && r.Expected == 0) && meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil:
+		return []string{
+			"Read the log: " + logs(s) + ".", repeat(o, "To see whether it lasts, repeat the run"),
+			"Let the tests write a JUnit report: then this document names the tests that failed, and says since when.",
+		}
 	case r == nil || r.Failed == 0 && r.Expected == 0:
 		all = append(all, "Read the log: "+logs(s)+".")
 	case r.Failed == 0:
-		all = append(all, fmt.Sprintf("Find out why only %s ran, and %d are expected: %s.", plaintext.Count(r.Tests-r.Skipped, "test"),
-			r.Expected, logs(s)))
+		all = append(all, fewer(s))
 	case r.NewFailures > 0:
 		all = append(all, "Start with the new failures: they came with what was deployed since "+since(o)+".")
 	case r.ComparedWith != "":
-		all = append(all, "No failure is new: look for the deployment in which each began, which is not necessarily this one.")
+		all = append(all, "No failure is new: each came with an earlier deployment. To see since when they fail: "+testsCommand(s)+".")
 	default:
 		all = append(all, "Start with the first failure. It is unknown which failures are new.")
 	}
@@ -124,9 +169,18 @@ func since(o Observation) string {
 // repeat ends a sentence with how to run all tests again.
 func repeat(o Observation, sentence string) string {
 	if o.Archived {
-		return sentence + ": its Suite was deleted, so deploy the commit again, and notify."
+		return "Its Suite was deleted, so the run cannot be repeated. To test the commit again, deploy it, and notify."
 	}
 	return sentence + ": " + rerun.Command(o.Suite) + "."
+}
+
+func fewer(s *v1alpha1.Suite) string {
+	r := s.Status.Results
+	return fmt.Sprintf("Find out in the log why %s did not run: %s.", plaintext.Count(r.Expected-(r.Tests-r.Skipped), "test"), logs(s))
+}
+
+func testsCommand(s *v1alpha1.Suite) string {
+	return fmt.Sprintf("postflight tests list --trigger %s --environment %s", s.Spec.Trigger.Name, s.Spec.Environment)
 }
 
 func logs(s *v1alpha1.Suite) string {

@@ -50,6 +50,12 @@ func outOfMemory(p *corev1.Pod, name, what string) string {
 		what, title(p, name), limit)
 }
 
+// KilledForMemory reports whether the message of a run says that its memory was not enough.
+func KilledForMemory(message string) bool {
+	return strings.Contains(message, " was killed because its node ran out of memory. ") ||
+		strings.Contains(message, " was killed because it needed more memory than its limit of ")
+}
+
 func memoryLimit(p *corev1.Pod, name string) string {
 	for c := range job.Containers(&p.Spec) {
 		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == name {

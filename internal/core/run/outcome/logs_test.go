@@ -4,11 +4,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/tests/results"
 )
 
 func TestWithoutLogCommands(t *testing.T) {
@@ -27,34 +23,5 @@ func TestWithoutLogCommands(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
-	}
-}
-
-// TestWithoutPass: nothing is left of what the message of a run says of its pass, unless it says more than state, duration and results.
-func TestWithoutPass(t *testing.T) {
-	tested := func(change func(*results.Summary)) *results.Collected {
-		c := &results.Collected{Summary: results.Summary{Counts: results.Counts{Reports: 1, Tests: 9, Passed: 9}}}
-		change(&c.Summary)
-		return c
-	}
-	j := newJob(complete, keepsResults)
-	none := func(*results.Summary) {}
-	for name, tc := range map[string]struct {
-		message string
-		kept    bool
-	}{
-		"passed":            {passed(j, nil, tested(none), v1alpha1.DecidedByTests).Message, false},
-		"with quarantined":  {passed(j, nil, tested(func(s *results.Summary) { s.Failed, s.Quarantined = 1, 1 }), v1alpha1.DecidedByTests).Message, false},
-		"by its exit code":  {passed(j, nil, tested(none), v1alpha1.DecidedByExitCode).Message, true},
-		"with failed tests": {passed(j, nil, tested(func(s *results.Summary) { s.Failed = 1 }), v1alpha1.DecidedByExitCode).Message, true},
-		"with a summary":    {passed(j, []corev1.Pod{newPod(corev1.PodSucceeded, container("test", exitFor("Completed", 0, 40, "12 checks")))}, tested(none), v1alpha1.DecidedByTests).Message, true},
-	} {
-		want := ""
-		if tc.kept {
-			want = tc.message
-		}
-		if got := WithoutPass(tc.message); got != want || WithoutPass(tc.message+" And more.") == "" {
-			t.Errorf("%s: %q of %q, want %q", name, got, tc.message, want)
-		}
 	}
 }

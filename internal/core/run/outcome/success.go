@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -99,12 +98,6 @@ func passed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected, by v1alpha1
 	}
 	return v1alpha1.Passed(fmt.Sprintf("%s passed%s.", subject, how))
 }
-
-// plainPass matches the sentence of passed, unless it says more than that the run passed, when, and in spite of which quarantined tests.
-var plainPass = regexp.MustCompile(`^The (run|tests) passed in [0-9a-z]+(, with [^.:]*)?\.( |$)`)
-
-// WithoutPass returns the rest of a message that says of a run that it passed, for a page that shows its state, duration and results.
-func WithoutPass(message string) string { return plainPass.ReplaceAllString(message, "") }
 
 func summary(pods []corev1.Pod) string {
 	for _, p := range slices.SortedFunc(slices.Values(pods), byCreation) {

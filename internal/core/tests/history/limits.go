@@ -50,6 +50,7 @@ const (
 	maxSeen         = 4 << 20 // bytes of the history of a test: 200 places
 	statsCost       = 224     // of a test in a ranking, beside its texts, in bytes
 	valueCost       = 24      // of a value with exact quantiles, in bytes
+	commitCost      = 40      // of a commit in the history of a test, in bytes: a map has two entries of 9 bytes for each while it grows
 	seenCost        = 1024    // of a place in the history of a test, and a quarter of it of each run that is shown, beside texts, in bytes
 
 	// MaxPlaces bounds the Triggers and Environments of an answer.

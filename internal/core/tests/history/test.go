@@ -32,14 +32,17 @@ func (d *IndexedDay) See(t TestDay, p *PlaceDay) *SeenDay {
 type TestBuilder struct {
 	Cut bool // there were more places, runs or messages than an answer holds
 
-	places map[httpapi.Place]*testPlace
-	runs   map[httpapi.Place]int // with tests
-	bytes  int
+	places  map[httpapi.Place]*testPlace
+	runs    map[httpapi.Place]int // with tests
+	commits map[httpapi.Place]Commits
+	bytes   int
 }
 
 // NewTestBuilder returns an empty history.
 func NewTestBuilder() *TestBuilder {
-	return &TestBuilder{places: map[httpapi.Place]*testPlace{}, runs: map[httpapi.Place]int{}}
+	return &TestBuilder{
+		places: map[httpapi.Place]*testPlace{}, runs: map[httpapi.Place]int{}, commits: map[httpapi.Place]Commits{},
+	}
 }
 
 // AddRuns counts runs of a place, whether or not these have the test.
@@ -75,6 +78,7 @@ func (b *TestBuilder) History(name string, days int, selected func(httpapi.Place
 		}
 		p := b.places[place]
 		p.Runs = b.runs[place]
+		b.commits[place].count(&p.TestInPlace)
 		if p.Last[0].CreatedAt.After(newest.CreatedAt) {
 			newest, h.Suite, h.File, h.Line = p.Last[0], p.newest.Suite, p.newest.File, p.newest.Line
 		}

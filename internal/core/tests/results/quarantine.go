@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
@@ -105,19 +104,4 @@ func inQuarantine(r *v1alpha1.TestResults) string {
 	default:
 		return ", all of them quarantined"
 	}
-}
-
-// FailedKinds says how many of the failures are new, and how many quarantined, in parentheses after a space; "" if nothing is known.
-func FailedKinds(r *v1alpha1.TestResults) string {
-	var parts []string
-	if r.ComparedWith != "" {
-		parts = append(parts, fmt.Sprintf("%d new", r.NewFailures))
-	}
-	if r.Quarantined > 0 {
-		parts = append(parts, fmt.Sprintf("%d quarantined", r.Quarantined))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
 }

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
 )
-
-// quarantineFor is how long the object that the page of a test proposes counts: long enough for a repair, and no longer.
-const quarantineFor = 14 * day
 
 // quarantineOf returns a Quarantine of a test that fails, to complete and apply.
 func quarantineOf(name string, place httpapi.TestInPlace, namespace string, now time.Time) string {
@@ -33,7 +31,7 @@ spec:
   until: %s
 `, place.Trigger, hash.Sum32(), namespace, place.Trigger, place.Environment, yamlString(name),
 		yamlString("Fails since "+place.Failing.First.CreatedAt.UTC().Format("2 January 2006")+"."),
-		yamlDay(now), yamlDay(now.Add(quarantineFor)))
+		yamlDay(now), yamlDay(now.Add(quarantine.SuggestedDays*day)))
 }
 
 func yamlDay(at time.Time) string { return yamlString(at.UTC().Format(time.DateOnly)) }

@@ -18,21 +18,18 @@ type TestLead struct {
 	Since         *view.Time // it fails
 	SinceText     string     // Tuesday 10:14 UTC
 	Place         string
-	First, Before *CommitOfRun
+	First, Before *view.CommitOfRun
 	Compare       string // URL
 	Others        int    // places in which it fails, too
 	Rest          string // a further sentence, or ""
 }
 
-// CommitOfRun is what a run tested, as a link to the run.
-type CommitOfRun struct{ ID, Namespace, Text, Branch string }
-
-func commitOfRun(r httpapi.TestRun) *CommitOfRun {
+func commitOfRun(r httpapi.TestRun) *view.CommitOfRun {
 	text := plaintext.Line(commit.ShortSHA(r.SHA), logtext.MaxTestName)
 	if text == "" {
 		text = "a commit without a name"
 	}
-	return &CommitOfRun{r.ID, r.Namespace, text, plaintext.Line(r.Branch, logtext.MaxTestName)}
+	return &view.CommitOfRun{ID: r.ID, Namespace: r.Namespace, Text: text, Branch: plaintext.Line(r.Branch, logtext.MaxTestName)}
 }
 
 // testLeadOf speaks of the chosen place if the test fails there, or else of the first in which it fails.

@@ -7,7 +7,11 @@ import (
 	"net/http"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/tests/quarantine"
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
@@ -66,10 +70,33 @@ func (a *API) GetTest(w http.ResponseWriter, r *exchange.Request) error {
 	if err != nil {
 		return testsFailure(err)
 	}
+	if err := a.addQuarantines(r, &h); err != nil {
+		return err
+	}
 	for i := range h.Places {
 		a.linkRuns(&h.Places[i])
 	}
 	exchange.WriteJSON(w, http.StatusOK, h)
+	return nil
+}
+
+// addQuarantines sets which Quarantine a run of each place would apply to the test now.
+func (a *API) addQuarantines(r *exchange.Request, h *httpapi.TestHistory) error {
+	namespace := r.Principal.Team.NamespaceName()
+	list := &v1alpha1.QuarantineList{}
+	if err := a.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("list the Quarantines of namespace %s: %w", namespace, err)
+	}
+	for i := range h.Places {
+		p := &h.Places[i]
+		if p.Namespace != namespace {
+			continue
+		}
+		rules := quarantine.For(list.Items, p.Trigger, p.Environment, a.Clock.Now()).Rules
+		if at := quarantine.Compile(rules).Find(h.Name); at >= 0 {
+			p.Quarantine = &httpapi.TestQuarantine{Name: rules[at].Name, Until: rules[at].Until, Expired: rules[at].Expired}
+		}
+	}
 	return nil
 }
 

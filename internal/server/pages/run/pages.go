@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
@@ -35,10 +36,17 @@ type Actions interface {
 	Rerun(ctx context.Context, c dispatch.Command, id string) (next *v1alpha1.Suite, created bool, err error)
 }
 
+// Failures is a failures.Reader.
+type Failures interface {
+	// Read leaves out what cannot be read in time.
+	Read(ctx context.Context, team *v1alpha1.Team, run *runs.Run) httpapi.Failure
+}
+
 // Pages are the pages of runs.
 type Pages struct {
 	*site.Site
-	Runs    Runs
-	Actions Actions
-	Steady  clock.PassiveClock // dates actions, because it is never set
+	Runs     Runs
+	Failures Failures
+	Actions  Actions
+	Steady   clock.PassiveClock // dates actions, because it is never set
 }

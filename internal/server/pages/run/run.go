@@ -1,12 +1,14 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
 	"github.com/postflight-dev/postflight/internal/core/view"
@@ -45,7 +47,23 @@ func (u *Pages) ResultsPage(r *site.Request) (*site.Page, error) {
 	if d.Files, err = u.previews(r, run); err != nil {
 		return nil, err
 	}
+	u.addHistory(r, run, d)
 	return d.page(), nil
+}
+
+// addHistory adds what is known beyond the run: when it was green last, what was deployed since, and how its failed tests did before. The
+// rest of the page does not wait longer for it than historyWait.
+func (u *Pages) addHistory(r *site.Request, run *runs.Run, d *runData) {
+	if u.Failures == nil || !run.Suite.Finished() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), historyWait)
+	defer cancel()
+	known := u.Failures.Read(ctx, r.Team, run)
+	d.Document = view.DocumentOf(known, u.Clock.Now())
+	if d.Tests != nil {
+		d.Tests.AddHistory(known.Tests, run.ID.ID, u.Clock.Now())
+	}
 }
 
 func (u *Pages) explainFailures(r *site.Request, run *runs.Run, d *runData) error {
@@ -112,6 +130,7 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 		CanRerunFailed: !run.Archived() && rerun.FailedProblem(s) == "",
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
+	d.Document = view.DocumentOf(failure.Of(failure.Observation{Suite: s, Team: r.Team.Name, Archived: run.Archived()}), u.Clock.Now())
 	if d.Revision, err = u.revision(r, s); err != nil {
 		return nil, nil, err
 	}
@@ -131,6 +150,10 @@ func (d *runData) onlyRead(s *v1alpha1.Suite, signedIn bool) {
 	}
 	d.CanCancel, d.CanRerun, d.CanRerunFailed = false, false, false
 }
+
+// historyWait is how long a page waits for the object store, which usually answers within 100 ms. Without an answer, the page has what the
+// run itself says, and a reload tries again.
+const historyWait = 2 * time.Second
 
 // settleFor is how long a run may change after its end: files, results and checks come within minutes.
 const settleFor = 10 * time.Minute
