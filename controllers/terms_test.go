@@ -23,7 +23,7 @@ func TestTermsLeaveNothing(t *testing.T) { // not parallel: it counts the gorout
 		terms = 6
 	}
 	w := world.Empty(t)
-	w.Archive, w.Announce = world.NewArchive(), world.ToLoopback() // so that there are all controllers
+	w.Archive, w.Announce = world.NewArchive(), world.ToLoopback("") // so that there are all controllers
 	w.HasTeam()
 	w.Create(build.Environment("staging"), build.Trigger("smoke"))
 	mgr := w.NewManager(w.CacheOptions())

@@ -8,6 +8,11 @@ type EventResult struct {
 
 	Review string `json:"review,omitempty"` // the DeploymentReview that decides about a deployment that waits
 
+	// What came of a command in a comment, or of a closed pull request.
+	Canceled []string `json:"canceled,omitempty"` // runs that it stops
+	Ended    []string `json:"ended,omitempty"`    // ephemeral Environments
+	Answer   string   `json:"answer,omitempty"`   // a line for the pull request
+
 	// What made a deployment of GitHub, if it is not ignored.
 	Workflow string `json:"workflow,omitempty"`
 	Job      string `json:"job,omitempty"`

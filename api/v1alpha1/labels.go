@@ -102,6 +102,9 @@ const (
 	// AnnotationRerunBy names who requested another attempt of a run, on that attempt.
 	AnnotationRerunBy = "postflight.dev/rerun-by"
 
+	// AnnotationAnswer holds the answer to a command in a comment on the pull request of a run, as JSON.
+	AnnotationAnswer = "postflight.dev/answer"
+
 	// AnnotationScheduledFor holds the time of the schedule of a Trigger, in RFC 3339, on a Suite that was created for it.
 	AnnotationScheduledFor = "postflight.dev/scheduled-for"
 

@@ -14,6 +14,8 @@ const (
 )
 
 // Webhook is an HTTP endpoint that gets the events of all runs of a team, as signed CloudEvents.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.when) || !has(self.events)",message="set events or when, not both: when selects ends of runs"
 type Webhook struct {
 	// name of the webhook, unique within the team: at most 63 of a-z, 0-9 and '-'.
 	// +required
@@ -40,6 +42,14 @@ type Webhook struct {
 	// +kubebuilder:validation:MaxItems=9
 	Events []RunEvent `json:"events,omitempty"`
 
+	// when selects ends of runs in place of events, as spec.notify.slack.when of a Trigger does: with NewFailure and Recovery, the webhook
+	// gets only what is new. Left out: events decides.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	When []NotifyWhen `json:"when,omitempty"`
+
 	// format of the events. CloudEvents has types of Postflight, and the run as the HTTP API shows it. CDEvents has those of
 	// https://cdevents.dev: a testSuiteRun was queued, started or finished. Left out: CloudEvents.
 	// +optional
@@ -65,12 +75,19 @@ const (
 	NotifyRecovery   NotifyWhen = "Recovery"
 )
 
-// SlackNotify is an incoming webhook of Slack.
+// SlackNotify is an incoming webhook of Slack, or a channel of it.
 type SlackNotify struct {
 	// secretRef names a Secret in the Trigger's namespace that the manager was granted to read. Its key url is that
-	// of the incoming webhook.
+	// of the incoming webhook. With a channel, its key token is used instead: the bot token of an app of Slack.
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
+
+	// channel is the id of a channel of Slack, such as C0123ABCD, that the app of the token is in. Each test that begins to fail then
+	// gets a thread, which is closed when the test no longer fails. Left out: the key url of the Secret is used, and there are no threads.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[CG][A-Z0-9]{2,31}$`
+	Channel string `json:"channel,omitempty"`
 
 	// when says what is told. Failure: a run ended as Failed, TimedOut or Error. NewFailure: the same, if the run before it
 	// of the same Environment and service had not failed, or if a test failed that is not known to have failed before and is in no
@@ -148,6 +165,53 @@ type EnvironmentOutcome struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	PreviousState string `json:"previousState,omitempty"`
+}
+
+// TestThread is the thread of a failing test in a chat.
+type TestThread struct {
+	// id is a hash of the Environment, the service and the name of the test.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{16}$`
+	ID string `json:"id"`
+
+	// environment of the test.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Environment string `json:"environment"`
+
+	// service that was tested; empty: the whole repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Service string `json:"service,omitempty"`
+
+	// test is its name, at most 256 bytes.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Test string `json:"test"`
+
+	// channel that the thread is in.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Channel string `json:"channel"`
+
+	// ts identifies the first message of the thread in its channel. Empty: it may not have been sent.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	TS string `json:"ts,omitempty"`
+
+	// run that opened the thread: the test failed in it.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Run string `json:"run"`
+
+	// since is when that run ended.
+	// +required
+	Since metav1.Time `json:"since"`
+
+	// closedBy is the run in which the test no longer failed, while the thread is being closed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ClosedBy string `json:"closedBy,omitempty"`
 }
 
 // The reasons of ConditionNotified, beside ReasonPending.

@@ -77,6 +77,10 @@ type PullRequestReport struct {
 	// +optional
 	Phase ReportPhase `json:"phase,omitempty"`
 
+	// answered is the number of the comment with a command whose answer on this run the comment shows.
+	// +optional
+	Answered int64 `json:"answered,omitempty"`
+
 	// problem is why the code host did not accept the last post; empty if it did.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

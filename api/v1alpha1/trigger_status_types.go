@@ -49,13 +49,21 @@ type TriggerStatus struct {
 	NotifiedSince *metav1.Time `json:"notifiedSince,omitempty"`
 
 	// outcomes are how the last run of each service in each Environment ended: at most 64. If there are more, the oldest are
-	// dropped. A Trigger without spec.notify lacks them.
+	// dropped. A Trigger lacks them without spec.notify, unless a webhook of its Team has when.
 	// +optional
 	// +listType=map
 	// +listMapKey=environment
 	// +listMapKey=service
 	// +kubebuilder:validation:MaxItems=64
 	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
+
+	// threads are those of failing tests that are open in the channel of spec.notify.slack: at most 50. If there are more, the oldest are
+	// dropped.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=50
+	Threads []TestThread `json:"threads,omitempty"`
 
 	// conditions of the Trigger; Ready is False if it cannot match or its schedule is invalid, with the reason.
 	// +optional

@@ -137,6 +137,8 @@ func TestTriggerValidation(t *testing.T) {
 		"NotifyAddress":         {"addresses are secrets", set("spec/notify", fields{"slack": fields{"url": "https://example.com", "secretRef": fields{"name": "s"}}}), `unknown field "spec.notify.slack.url"`},
 		"NotifyEveryWhen":       {"a failure that is new is one, too", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "when": list{"Failure", "NewFailure", "Recovery"}}}), ""},
 		"NotifyWhen":            {"there is no such end", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "when": list{"Success"}}}), "Unsupported value"},
+		"NotifyChannel":         {"a thread for each test", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "channel": "C0123ABCD"}}), ""},
+		"NotifyChannelName":     {"a name can change", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "channel": "#alerts"}}), "spec.notify.slack.channel"},
 		"NotifyWhenNothing":     {"then remove it", set("spec/notify", fields{"slack": fields{"secretRef": fields{"name": "s"}, "when": list{}}}), "at least 1"},
 		"CredentialsElsewhere":  {"never of another namespace", set("spec/repository", fields{"name": "a/b", "credentials": fields{"secretRef": fields{"name": "a", "namespace": "b"}}}), `unknown field "spec.repository.credentials.secretRef.namespace"`},
 		"RequireTests":          {"the default", set("spec/results", fields{"require": "Tests", "minTests": 20}), ""},

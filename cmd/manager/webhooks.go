@@ -38,8 +38,9 @@ func (o *webhookOptions) validate() error {
 }
 
 func (o *webhookOptions) config(publicURL, clusterName string) announcecontroller.Config {
+	client := outbound.Public(o.allowed)
 	return announcecontroller.Config{
 		Options: report.Options{PublicURL: publicURL, ClusterName: clusterName},
-		Sender:  webhook.New(outbound.Public(o.allowed)),
+		Sender:  webhook.New(client), Chat: webhook.NewSlack(client, webhook.SlackAPI),
 	}
 }

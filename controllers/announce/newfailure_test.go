@@ -99,3 +99,29 @@ func TestNewFailuresOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestWebhookOfWhatIsNew: a webhook with when gets the ends that a chat would, also if the run before was deleted and no Trigger has a chat.
+func TestWebhookOfWhatIsNew(t *testing.T) {
+	t.Parallel()
+	w := newAnnounceWorld(t, func(t *v1alpha1.Team) {
+		t.Spec.Webhooks[0].When = []v1alpha1.NotifyWhen{v1alpha1.NotifyNewFailure, v1alpha1.NotifyRecovery}
+	})
+	w.Change(build.Trigger("smoke"), func(o client.Object) { o.(*v1alpha1.Trigger).Spec.Notify = nil })
+	w.Start(build.Suite("fails", 0))
+	w.Exits("fails", 1)
+	w.hears("fails", "failed")
+	w.Start(build.Suite("same", 1))
+	w.Exits("same", 1)
+	w.notified("same", v1alpha1.ReasonNothingToSend, "")
+	smoke := build.Trigger("smoke")
+	w.Await("the Trigger remembers it", smoke, func() bool {
+		return len(smoke.Status.Outcomes) == 1 && smoke.Status.Outcomes[0].Suite == "same"
+	})
+	for _, name := range []string{"fails", "same"} {
+		w.Delete(build.Suite(name, 0))
+		w.Gone(&v1alpha1.Suite{}, name)
+	}
+	w.Start(build.Suite("passes", 2))
+	w.Passes("passes")
+	w.hears("passes", "passed")
+}

@@ -2,7 +2,6 @@ package announce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -39,13 +38,24 @@ type Sender interface {
 	Send(ctx context.Context, m announce.Message) error
 }
 
+// Chat is a chat with threads.
+type Chat interface {
+	// Send returns what identifies the message in its channel. The error is an *announce.Failure.
+	Send(ctx context.Context, m announce.Message) (ts string, err error)
+
+	// Find returns what identifies a message that was sent earlier; empty: there is none. The error is an *announce.Failure.
+	Find(ctx context.Context, s announce.Search, now time.Time) (ts string, err error)
+}
+
 // Config is what messages about runs need.
 type Config struct {
 	report.Options
 	Sender Sender // nil: no messages are sent
+	Chat   Chat
 }
 
-// Reconciler tells receivers about runs. It writes only Suite.status.deliveries and Notified, so a slow receiver never delays a run.
+// Reconciler tells receivers about runs. It writes only Suite.status.deliveries and Notified, and Trigger.status.threads, so a slow
+// receiver never delays a run.
 type Reconciler struct {
 	client.Client
 	Live     client.Reader // reads Secrets, which are not cached, and Suites before something is sent
@@ -87,8 +97,9 @@ func (r *Reconciler) hasReceivers(cache client.Reader) func(*v1alpha1.Suite) boo
 
 type announcement struct {
 	announce.Observation
-	team   string // the name of the Team
-	config string // changes with what the receivers are configured by
+	team    string            // the name of the Team
+	trigger *v1alpha1.Trigger // shared with the cache; nil: there is none any more
+	config  string            // changes with what the receivers are configured by
 }
 
 // Reconcile tells one receiver about one event.
@@ -134,16 +145,18 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (a announce
 		a.config += fmt.Sprintf(" %s %d", t.UID, t.Generation)
 	}
 	a.Waits = r.memory.waits(client.ObjectKeyFromObject(s), a.config)
-	if t != nil && t.Spec.Notify != nil && s.Finished() {
-		a.Previous, err = r.previous(ctx, s, t)
+	if a.trigger = t; t != nil && s.Finished() && announce.SelectsEnds(team, t) {
+		err = r.compare(ctx, &a)
 	}
 	return a, err
 }
 
-func (r *Reconciler) previous(ctx context.Context, s *v1alpha1.Suite, t *v1alpha1.Trigger) (string, error) {
-	runs := &v1alpha1.SuiteList{}
+// compare reads what the run is compared with.
+func (r *Reconciler) compare(ctx context.Context, a *announcement) error {
+	runs, s, t := &v1alpha1.SuiteList{}, a.Suite, a.trigger
 	err := r.List(ctx, runs, client.InNamespace(s.Namespace), client.MatchingFields{index.Trigger: t.Name}, client.UnsafeDisableDeepCopy)
-	return announce.Previous(s, runs.Items, t.Status.Outcomes), err
+	a.Runs, a.Threads, a.Previous = runs.Items, t.Status.Threads, announce.Previous(s, runs.Items, t.Status.Outcomes)
+	return err
 }
 
 // The release gives the slot back, with how the receiver failed.
@@ -203,6 +216,9 @@ func (r *Reconciler) act(
 	if len(pending) == 0 {
 		return ctrl.Result{RequeueAfter: retry.Stale}, nil
 	}
+	if action := a.NextThread(*step.Receiver); action != nil {
+		return r.converse(ctx, a, *step.Receiver, pending[0], *action, release)
+	}
 	return r.notify(ctx, a, *step.Receiver, pending[0], release)
 }
 
@@ -224,46 +240,18 @@ func (r *Reconciler) notify(
 		return result, err
 	}
 	release(&failure.Why)
+	return r.failed(ctx, a, to, e, failure)
+}
+
+func (r *Reconciler) failed(
+	ctx context.Context, a announcement, to announce.Receiver, e announce.Event, failure *announce.Failure,
+) (ctrl.Result, error) {
+	key, d := client.ObjectKeyFromObject(a.Suite), announce.DeliveryTo(a.Suite, to)
 	d.Problem, d.Gone = announce.Problem(failure.Error()), failure.Gone
 	r.memory.failed(key, to.Name, a.config, failure.Why.Kind, r.Clock.Now())
 	ctrl.LoggerFrom(ctx).Info("cannot tell a receiver about a run",
 		"receiver", to.Name, "event", e.Name, "reason", failure.Why.Message, "cause", failure.Why.Cause)
 	return r.remember(ctx, a, d)
-}
-
-// sendOnce sends nothing if the receiver accepted the event, and that could not be stored.
-func (r *Reconciler) sendOnce(
-	ctx context.Context, a announcement, to announce.Receiver, e announce.Event,
-) (*announce.Failure, error) {
-	key, id := client.ObjectKeyFromObject(a.Suite), e.ID(a.Suite.UID)
-	if r.memory.accepted(key, to.Name) == id {
-		return nil, nil
-	}
-	failure, err := r.send(ctx, a, to, e)
-	if err != nil {
-		return nil, err
-	}
-	r.Metrics.observe(to, failure)
-	if failure == nil {
-		r.memory.accept(key, to.Name, id)
-	}
-	return failure, nil
-}
-
-// A Secret that lacks something is a failure, too.
-func (r *Reconciler) send(ctx context.Context, a announcement, to announce.Receiver, e announce.Event) (*announce.Failure, error) {
-	where, problem, err := reconcile.MessageTarget(ctx, r.Live, a.Suite.Namespace, to)
-	if err != nil {
-		return nil, err
-	}
-	if problem != "" {
-		return &announce.Failure{Why: report.Error{Kind: report.Rejected, Message: problem}}, nil
-	}
-	err = r.Config.Sender.Send(ctx, announce.Compose(to, where, a.team, a.Suite, e, r.Config.Options, r.Clock.Now()))
-	if failure := (*announce.Failure)(nil); errors.As(err, &failure) && ctx.Err() == nil {
-		return failure, nil
-	}
-	return nil, err
 }
 
 // remember stores a delivery before anything else is sent, so that a crash repeats one message at most.

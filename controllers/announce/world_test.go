@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/report/announce"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/fakeslack"
 	"github.com/postflight-dev/postflight/test/world"
 )
 
@@ -164,13 +165,14 @@ func (l *listener) said() []string {
 // announceWorld has a Team with the webhook "events", a Trigger "smoke" that tells a chat, and the grant of the team.
 type announceWorld struct {
 	*world.World
-	hook *listener
+	hook  *listener
+	slack *fakeslack.Slack
 }
 
 func newAnnounceWorld(t testing.TB, change ...func(*v1alpha1.Team)) *announceWorld {
 	t.Helper()
-	w := &announceWorld{World: world.Empty(t), hook: listen(t)}
-	w.Announce = world.ToLoopback()
+	w := &announceWorld{World: world.Empty(t), hook: listen(t), slack: fakeslack.New(t)}
+	w.Announce = world.ToLoopback(w.slack.API())
 	w.HasTeam(append([]func(*v1alpha1.Team){withWebhook("events", "postflight-webhook")}, change...)...)
 	w.Create(build.Environment("staging"), build.Trigger("smoke", tellsChat))
 	w.Create(build.Secret("postflight-webhook", w.hook.secret()), build.Secret("postflight-slack", map[string][]byte{"url": []byte(w.hook.URL + "/chat")}))

@@ -118,7 +118,7 @@ func (r *Reconciler) sendComment(ctx context.Context, o report.Observation, to d
 	if done.failure != nil {
 		posted.Problem = report.ProblemOf(done.failure)
 	} else {
-		posted.Phase = report.PhaseOf(o.Suite)
+		posted.Phase, posted.Answered = report.PhaseOf(o.Suite), report.AnswerOn(o.Suite).Comment
 	}
 	shown := report.PostedTo(o.Suite, to.Target)
 	shown.PullRequest = &posted

@@ -17,7 +17,7 @@ import (
 
 var reportable = predicate.Or(reconcile.Replaced, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.Suite), e.ObjectNew.(*v1alpha1.Suite)
-	return before.State() != after.State()
+	return before.State() != after.State() || before.Annotations[v1alpha1.AnnotationAnswer] != after.Annotations[v1alpha1.AnnotationAnswer]
 }})
 
 // Without a condition, the stored one stays as it is.

@@ -30,7 +30,7 @@ func TestWhatWaits(t *testing.T) {
 			is := was.DeepCopy()
 			tc.change(is)
 			r.pace.Wrote(client.ObjectKeyFromObject(is))
-			if got := r.wait(was, is); got != tc.want {
+			if got := r.wait(was, is, is.Spec.Notify != nil); got != tc.want {
 				t.Errorf("it waits for %s, want %s", got, tc.want)
 			}
 		})

@@ -3,6 +3,7 @@ package trigger
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,10 +104,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	setReady(t, observed{environment: e, teams: teams, invalid: r.matchProblem(t), incomplete: incomplete, anyType: warning})
 	spent()
 	t.Status.NotifiedSince = announce.NotifiedSince(t, r.pace.Clock.Now())
-	if wait := r.wait(old, t); wait > 0 {
+	told := slices.ContainsFunc(teams, func(team v1alpha1.Team) bool { return announce.SelectsEnds(&team, t) }) || announce.SelectsEnds(nil, t)
+	if wait := r.wait(old, t, told); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return ctrl.Result{}, r.count(ctx, old, t)
+	return ctrl.Result{}, r.count(ctx, old, t, told)
 }
 
 // matchProblem is what is wrong with the conditions of a generation of a Trigger.
@@ -134,21 +136,21 @@ func (r *Reconciler) matchProblem(t *v1alpha1.Trigger) string {
 }
 
 // Outcomes do not wait: the run that failed may be deleted meanwhile, and no message would tell of the recovery.
-func (r *Reconciler) wait(old, t *v1alpha1.Trigger) time.Duration {
-	if t.Spec.Notify != nil || !equality.Semantic.DeepEqual(old.Status, t.Status) {
+func (r *Reconciler) wait(old, t *v1alpha1.Trigger, told bool) time.Duration {
+	if told || !equality.Semantic.DeepEqual(old.Status, t.Status) {
 		return 0
 	}
 	return r.pace.Wait(client.ObjectKeyFromObject(t))
 }
 
-func (r *Reconciler) count(ctx context.Context, old, t *v1alpha1.Trigger) error {
+func (r *Reconciler) count(ctx context.Context, old, t *v1alpha1.Trigger, told bool) error {
 	runs := &v1alpha1.SuiteList{}
 	err := r.List(ctx, runs, client.InNamespace(old.Namespace), client.MatchingFields{index.Trigger: old.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return err
 	}
 	countRuns(&t.Status, runs.Items)
-	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs.Items); t.Spec.Notify == nil {
+	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs.Items); !told {
 		t.Status.Outcomes = nil
 	}
 	if equality.Semantic.DeepEqual(old.Status, t.Status) || onlyProgress(old.Status, t.Status) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type beside struct {
@@ -11,6 +12,7 @@ type beside struct {
 	pullRequests []PullRequest
 	comments     []*comment
 	refused      map[string]bool // parts of paths
+	renamed      int64           // a person whose name is another user's; 0: none
 }
 
 // PullRequest is a pull or merge request that exists.
@@ -18,6 +20,8 @@ type PullRequest struct {
 	Number      int64
 	Branch, SHA string
 	Closed      bool
+
+	HeadRepository string // of a fork; empty: the repository
 }
 
 // deployment has states, the newest last.
@@ -46,6 +50,9 @@ type comment struct {
 	Body       string
 	author     int64
 	app        int64
+	at         time.Time
+	changed    time.Time
+	reactions  []string
 }
 
 // The authors of comments: who has the token, the user of the App, and somebody else.

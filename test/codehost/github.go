@@ -53,7 +53,7 @@ func GitHub(t testing.TB) *Host {
 		"GET /repos/{owner}/{repo}/commits/{sha}/check-runs": func(w http.ResponseWriter, r *http.Request) { h.listCheckRuns(w, r) },
 		"POST /repos/{owner}/{repo}/statuses/{sha}":          func(w http.ResponseWriter, r *http.Request) { h.createStatus(w, r) },
 		"GET /repos/{owner}/{repo}/commits/{sha}/statuses":   func(w http.ResponseWriter, r *http.Request) { h.listStatuses(w, r) },
-	}, gitHubDeployments, gitHubComments, gitHubApprovals)
+	}, gitHubDeployments, gitHubComments, gitHubApprovals, gitHubCommands)
 	return h
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 var gitHubComments = map[string]func(*Host, http.ResponseWriter, *http.Request){
@@ -63,16 +64,22 @@ func pullAsGitHub(p PullRequest, repository string) map[string]any {
 	}
 	return map[string]any{
 		"number": p.Number, "state": state, "html_url": fmt.Sprintf("https://github.com/%s/pull/%d", repository, p.Number),
-		"head": map[string]any{"ref": p.Branch, "sha": p.SHA}, "base": map[string]any{"repo": map[string]any{"full_name": repository}},
+		"base": map[string]any{"ref": defaultBranch, "repo": map[string]any{"full_name": repository}},
+		"head": map[string]any{"ref": p.Branch, "sha": p.SHA, "repo": map[string]any{"full_name": p.headRepository(repository)}},
 	}
 }
 
 func (c *comment) asGitHub() map[string]any {
-	kind, app := "User", any(nil)
+	kind, app := kindOf(c.author), any(nil)
 	if c.app != 0 {
 		kind, app = "Bot", map[string]any{"id": c.app}
 	}
-	return map[string]any{"id": c.ID, "body": c.Body, "user": map[string]any{"id": c.author, "type": kind}, "performed_via_github_app": app}
+	return map[string]any{
+		"id": c.ID, "body": c.Body, "performed_via_github_app": app,
+		"user":       map[string]any{"id": c.author, "type": kind, "login": people[c.author].login},
+		"issue_url":  fmt.Sprintf("https://api.github.com/repos/%s/issues/%d", c.repository, c.number),
+		"created_at": c.at.Format(time.RFC3339), "updated_at": c.changed.Format(time.RFC3339),
+	}
 }
 
 // readIssueComments are two operations that a ServeMux cannot tell apart.

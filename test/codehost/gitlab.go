@@ -20,7 +20,7 @@ func GitLab(t testing.TB) *Host {
 	h = start(t, gitLabAPI, map[string]http.HandlerFunc{
 		"POST /api/v4/projects/{id}/statuses/{sha}":                   func(w http.ResponseWriter, r *http.Request) { h.setStatus(w, r) },
 		"GET /api/v4/projects/{id}/repository/commits/{sha}/statuses": func(w http.ResponseWriter, r *http.Request) { h.commitStatuses(w, r) },
-	}, gitLabDeployments, gitLabComments, gitLabApprovals)
+	}, gitLabDeployments, gitLabComments, gitLabApprovals, gitLabCommands)
 	h.PerMinute, h.PerHour = 2000, 100000
 	return h
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 var gitLabComments = map[string]func(*Host, http.ResponseWriter, *http.Request){
@@ -59,14 +60,22 @@ func (p PullRequest) asGitLab(project string) map[string]any {
 	if p.Closed {
 		state = "merged"
 	}
+	source := 1
+	if p.HeadRepository != "" {
+		source = 2
+	}
 	return map[string]any{
+		"source_project_id": source, "target_project_id": 1,
 		"iid": p.Number, "state": state, "source_branch": p.Branch, "sha": p.SHA,
 		"web_url": fmt.Sprintf("https://gitlab.com/%s/-/merge_requests/%d", project, p.Number),
 	}
 }
 
 func (c *comment) asGitLab() map[string]any {
-	return map[string]any{"id": c.ID, "body": c.Body, "author": map[string]any{"id": c.author}}
+	return map[string]any{
+		"id": c.ID, "body": c.Body, "author": map[string]any{"id": c.author, "username": people[c.author].login},
+		"system": false, "created_at": c.at.Format(time.RFC3339Nano), "updated_at": c.changed.Format(time.RFC3339Nano),
+	}
 }
 
 func (h *Host) notes(w http.ResponseWriter, r *http.Request) {

@@ -16,6 +16,7 @@ func TestEveryLimitIsListed(t *testing.T) {
 	page := read(t, "docs/operations/limits.md")
 	aliases := map[string]string{
 		"runtime.GOMAXPROCS": "matching", "reviewsPerSecond": "maxReviews", "r.limits.perSecond": "maxReviews", "rate.Limit": "Renders",
+		"p.limit":   "asksPerMinute",
 		"perSecond": "Renders",
 	}
 	found := 0

@@ -27,11 +27,12 @@ import (
 	"github.com/postflight-dev/postflight/test/build"
 )
 
-// ToLoopback lets receivers listen on this machine.
-func ToLoopback() announcecontroller.Config {
+// ToLoopback lets receivers listen on this machine, and a Slack at slackAPI.
+func ToLoopback(slackAPI string) announcecontroller.Config {
+	client := outbound.Public([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	return announcecontroller.Config{
 		Options: report.Options{PublicURL: "https://ci.example.com"},
-		Sender:  webhook.New(outbound.Public([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})),
+		Sender:  webhook.New(client), Chat: webhook.NewSlack(client, slackAPI),
 	}
 }
 
@@ -245,7 +246,7 @@ func WithArchive(t *testing.T, kubelet http.HandlerFunc, configure ...func(*Worl
 	w := Empty(t)
 	w.Archive = NewArchive()
 	w.NodeName = w.Node(t, kubelet)
-	w.Announce = ToLoopback() // as every manager does, if there are receivers
+	w.Announce = ToLoopback("") // as every manager does, if there are receivers
 	for _, c := range configure {
 		c(w)
 	}

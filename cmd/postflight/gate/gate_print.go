@@ -9,7 +9,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/report"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // gateError has the exit code of a verdict. A state that only a later server knows is trouble.
@@ -75,21 +75,21 @@ func verdictSummary(v *client.Verdict) string {
 	if v.State == httpapi.VerdictPassed {
 		mark = "✅"
 	}
-	fmt.Fprintf(b, "### Postflight\n\n- %s %s: %s", mark, report.Code(v.State, maxSummaryName), report.Code(v.Sentence, maxSummaryText))
+	fmt.Fprintf(b, "### Postflight\n\n- %s %s: %s", mark, plaintext.CodeSpan(v.State, maxSummaryName), plaintext.CodeSpan(v.Sentence, maxSummaryText))
 	writeLink(b, "Verdict", v.URL)
 	b.WriteString("\n")
 	for _, r := range v.Requirements {
 		if r.State == httpapi.VerdictPassed {
 			continue
 		}
-		fmt.Fprintf(b, "  - %s %s", report.Code(nameOf(r.Trigger, r.Service), maxSummaryName), report.Code(r.State, maxSummaryName))
-		if text := report.Code(r.Message, maxSummaryText); text != "" {
+		fmt.Fprintf(b, "  - %s %s", plaintext.CodeSpan(nameOf(r.Trigger, r.Service), maxSummaryName), plaintext.CodeSpan(r.State, maxSummaryName))
+		if text := plaintext.CodeSpan(r.Message, maxSummaryText); text != "" {
 			b.WriteString(": " + text)
 		}
 		writeLink(b, "Run", r.URL)
 		b.WriteString("\n")
 		for _, name := range r.NewFailures {
-			b.WriteString("    - **new** " + report.Code(name, maxSummaryName) + "\n")
+			b.WriteString("    - **new** " + plaintext.CodeSpan(name, maxSummaryName) + "\n")
 		}
 	}
 	b.WriteString("\n")

@@ -9,8 +9,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/state"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
 // The bounds of texts in a summary, in bytes, as people read them in a list.
@@ -45,11 +45,11 @@ func summaryOf(runs []*client.Run) string {
 				mark = "⚠️"
 			}
 		}
-		tests, text := cli.TestsOf(r.Results), report.Code(r.Message, maxSummaryText)
+		tests, text := cli.TestsOf(r.Results), plaintext.CodeSpan(r.Message, maxSummaryText)
 		if state.Of(r.State).EndShown == state.Message {
 			tests = ""
 		}
-		fmt.Fprintf(b, "- %s %s %s", mark, report.Code(r.Trigger, maxSummaryName), report.Code(strings.ToLower(r.State), maxSummaryName))
+		fmt.Fprintf(b, "- %s %s %s", mark, plaintext.CodeSpan(r.Trigger, maxSummaryName), plaintext.CodeSpan(strings.ToLower(r.State), maxSummaryName))
 		if tests != "" {
 			b.WriteString(": " + tests)
 		} else if text != "" {
@@ -74,14 +74,14 @@ func writeFailures(b *strings.Builder, results *client.TestResults) {
 		return
 	}
 	for _, f := range results.Failures {
-		line := "  - " + report.Code(f.Name, maxSummaryName)
+		line := "  - " + plaintext.CodeSpan(f.Name, maxSummaryName)
 		if f.History == string(v1alpha1.FailureNew) {
-			line = "  - **new** " + report.Code(f.Name, maxSummaryName)
+			line = "  - **new** " + plaintext.CodeSpan(f.Name, maxSummaryName)
 		}
 		if f.Quarantine != "" {
-			line += " (quarantined by " + report.Code(f.Quarantine, maxSummaryName) + ")"
+			line += " (quarantined by " + plaintext.CodeSpan(f.Quarantine, maxSummaryName) + ")"
 		}
-		if text := report.Code(f.Message, maxSummaryText); text != "" {
+		if text := plaintext.CodeSpan(f.Message, maxSummaryText); text != "" {
 			line += ": " + text
 		}
 		b.WriteString(line + "\n")

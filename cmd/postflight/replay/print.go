@@ -9,7 +9,6 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
-	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -108,11 +107,11 @@ func (o *Options) markdown(all *client.Replay) string {
 	b.WriteString("\n")
 	for _, t := range all.Triggers {
 		for _, text := range warnings(&t, all.Notifications) {
-			fmt.Fprintf(b, "- ⚠️ %s: %s\n", cell(t.Trigger), report.Code(text, maxText))
+			fmt.Fprintf(b, "- ⚠️ %s: %s\n", cell(t.Trigger), plaintext.CodeSpan(text, maxText))
 		}
 	}
 	for _, text := range all.Problems {
-		fmt.Fprintf(b, "- ⚠️ %s\n", report.Code(text, maxText))
+		fmt.Fprintf(b, "- ⚠️ %s\n", plaintext.CodeSpan(text, maxText))
 	}
 	shown, more := o.shown(all)
 	if len(shown) == 0 {
@@ -143,4 +142,6 @@ const (
 )
 
 // cell escapes the character that ends a cell also within a code span.
-func cell(text string) string { return strings.ReplaceAll(report.Code(text, maxCell), "|", `\|`) }
+func cell(text string) string {
+	return strings.ReplaceAll(plaintext.CodeSpan(text, maxCell), "|", `\|`)
+}

@@ -43,6 +43,7 @@ func pullRequestOf(p *gh.PullRequest) report.PullRequest {
 	return report.PullRequest{
 		Number: int64(p.GetNumber()), URL: p.GetHTMLURL(), Open: p.GetState() == "open",
 		Branch: p.GetHead().GetRef(), SHA: p.GetHead().GetSHA(),
+		Fork: !commit.SameRepository(p.GetHead().GetRepo().GetFullName(), p.GetBase().GetRepo().GetFullName()),
 	}
 }
 

@@ -35,7 +35,10 @@ func (p poster) mergeRequest(ctx context.Context) (*report.PullRequest, error) {
 }
 
 func pullRequestOf(m *gl.BasicMergeRequest) report.PullRequest {
-	return report.PullRequest{Number: m.IID, URL: m.WebURL, Open: m.State == "opened", Branch: m.SourceBranch, SHA: m.SHA}
+	return report.PullRequest{
+		Number: m.IID, URL: m.WebURL, Open: m.State == "opened", Branch: m.SourceBranch, SHA: m.SHA,
+		Fork: m.SourceProjectID == 0 || m.SourceProjectID != m.TargetProjectID,
+	}
 }
 
 // Comment makes a merge request show a comment, and returns its id. The error is a *report.Error.

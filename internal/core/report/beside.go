@@ -30,26 +30,26 @@ func showsComments(t *v1alpha1.Trigger) bool {
 
 // NextDeployment decides whether to post the deployment that shows a run.
 func NextDeployment(o Observation, now time.Time) Step {
-	return nextBeside(o, showsDeployments(o.Trigger), func(r v1alpha1.SuiteReport) v1alpha1.ReportPhase {
-		return DeploymentOn(r).Phase
+	return nextBeside(o, showsDeployments(o.Trigger), func(r v1alpha1.SuiteReport) bool {
+		return after(PhaseOf(o.Suite), DeploymentOn(r).Phase)
 	}, now)
 }
 
 // NextComment decides whether to post the comment that shows a run.
 func NextComment(o Observation, now time.Time) Step {
-	return nextBeside(o, showsComments(o.Trigger), func(r v1alpha1.SuiteReport) v1alpha1.ReportPhase {
-		return PullRequestOn(r).Phase
+	return nextBeside(o, showsComments(o.Trigger), func(r v1alpha1.SuiteReport) bool {
+		shown := PullRequestOn(r)
+		return after(PhaseOf(o.Suite), shown.Phase) || AnswerOn(o.Suite).Comment != shown.Answered
 	}, now)
 }
 
 // nextBeside posts nothing for a queued run, nor for an attempt that is not the newest.
-func nextBeside(o Observation, wanted bool, shown func(v1alpha1.SuiteReport) v1alpha1.ReportPhase, now time.Time) Step {
-	phase := PhaseOf(o.Suite)
-	if !wanted || o.NewerAttempt != "" || phase == v1alpha1.ReportQueued || TooLate(o.Suite, now) {
+func nextBeside(o Observation, wanted bool, due func(v1alpha1.SuiteReport) bool, now time.Time) Step {
+	if !wanted || o.NewerAttempt != "" || PhaseOf(o.Suite) == v1alpha1.ReportQueued || TooLate(o.Suite, now) {
 		return Step{}
 	}
 	target, problem := TargetOf(o.Suite, o.Trigger)
-	if problem != nil || !after(phase, shown(PostedTo(o.Suite, target))) {
+	if problem != nil || !due(PostedTo(o.Suite, target)) {
 		return Step{}
 	}
 	if wait := delay(o.Suite, now); wait > 0 {

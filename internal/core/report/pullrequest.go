@@ -17,6 +17,7 @@ type PullRequest struct {
 	URL         string
 	Branch, SHA string // of its head
 	Open        bool
+	Fork        bool // the head is of another repository, or of one that is gone
 }
 
 // ChoosePullRequest returns the first open one whose head was deployed, or nil. Several may have the same head.
@@ -56,7 +57,8 @@ type Comment struct {
 
 // CommentOf returns the comment that shows a run and the others of the pull request in its namespace.
 func CommentOf(self Run, others []Run, number int64, o Options) Comment {
-	runs := related(self, others, showsComments, func(s *v1alpha1.Suite) bool { return belongs(s, self.Suite, number) })
+	same := func(s *v1alpha1.Suite) bool { return belongs(s, self.Suite, number) }
+	runs := related(self, others, showsComments, same)
 	c := Comment{Marker: marker(self.Suite.Namespace, o.ClusterName)}
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s\n| Tests | Environment | Commit | Outcome |\n|---|---|---|---|\n", c.Marker)
@@ -69,6 +71,9 @@ func CommentOf(self Run, others []Run, number int64, o Options) Comment {
 	}
 	if more := len(runs) - maxRows; more > 0 {
 		fmt.Fprintf(b, "\nand %d more\n", more)
+	}
+	if answer := plaintext.CodeSpan(lastAnswer(append([]Run{self}, others...), same).Text, maxAnswer); answer != "" {
+		fmt.Fprintf(b, "\n%s\n", answer)
 	}
 	c.Body = b.String()
 	return c

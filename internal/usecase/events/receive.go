@@ -21,6 +21,10 @@ type Answer struct {
 	Result  dispatch.Result
 	Reruns  []Rerun // that the event asks for
 	Review  string  // the name of the DeploymentReview that decides about a deployment
+
+	Canceled     []string // runs that the event stops
+	Environments []string // ephemeral ones that it ends
+	Says         string   // the line that answers a command
 }
 
 // Rerun is what came of the request to rerun a run.
@@ -58,6 +62,10 @@ func (r *Receiver) Receive(ctx context.Context, s Source, d Delivery) (Answer, e
 		err = r.review(ctx, s, d, &a)
 	case e.Rerun != nil:
 		err = r.rerun(ctx, s, d, &a)
+	case e.Comment != nil:
+		err = r.command(ctx, s, d, &a)
+	case e.Closed != 0:
+		err = r.closed(ctx, s, d, &a)
 	default:
 		err = r.deployed(ctx, s, d, &a)
 	}

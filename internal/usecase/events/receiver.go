@@ -36,6 +36,7 @@ type Config struct {
 	Formats    map[v1alpha1.EventSourceType]event.Format
 	App        App
 	Reports    report.Options // with which Postflight posts to code hosts
+	CodeHosts  CodeHosts      // are asked about comments and pull requests
 
 	// Used is called with each source of a verified event. It must not block.
 	Used func(*v1alpha1.EventSource)
@@ -56,6 +57,8 @@ type Receiver struct {
 	Config
 	secrets *secrets
 	recent  *recent
+	asks    *paces // of questions to code hosts
+	retorts *paces // of answers to strangers
 }
 
 // New returns a Receiver.
@@ -63,7 +66,8 @@ func New(c Config) (*Receiver, error) {
 	if c.Dispatcher == nil || c.Cache == nil || c.Live == nil || c.Used == nil || c.Clock == nil || c.ServerTime == nil {
 		return nil, errors.New("a receiver of events needs a dispatcher, readers, a function for used sources, and clocks")
 	}
-	return &Receiver{Config: c, secrets: newSecrets(c.Live, c.Clock), recent: newRecent(c.Clock)}, nil
+	return &Receiver{Config: c, secrets: newSecrets(c.Live, c.Clock), recent: newRecent(c.Clock),
+		asks: newPaces(c.Clock, asksPerMinute/60.0, asksPerMinute), retorts: newPaces(c.Clock, strangersPerHour/3600.0, strangersAtOnce)}, nil
 }
 
 // Source is an EventSource with its team. Both objects are shared with the cache and must not be changed.

@@ -1,5 +1,5 @@
 // Package event is what the events of senders such as GitHub mean: a deployment, the wish to repeat a run, a deployment that waits for a
-// decision, or nothing. The packages below it verify and decode the events of one sender each.
+// decision, a comment, a pull request that was closed, or nothing. The packages below it verify and decode the events of one sender each.
 //
 // A decoder skips members that it does not know: senders add them. It trusts no value: what becomes a Notification passes the checks of
 // package notification. Its error is an *InvalidError.
@@ -28,11 +28,13 @@ type Format struct {
 	Decode func(h Header, body []byte, o Options) (Event, error)
 }
 
-// Event has one of Notification, Rerun, Review and Ignored.
+// Event has one of Notification, Rerun, Review, Comment, Closed and Ignored.
 type Event struct {
 	Notification *notification.Notification // a deployment; nil: none
 	Rerun        *Rerun                     // a rerun is asked for; nil: none
 	Review       *Review                    // a deployment waits for a decision; nil: none
+	Comment      *Comment                   // was written about a pull request; nil: none
+	Closed       int64                      // the number of a pull request that was closed or merged; 0: none
 	Ignored      string                     // a sentence: why this event starts nothing; answered with 200
 	At           time.Time                  // when it happened, by the sender; zero if it does not say
 	Key          string                     // equal events within five minutes are dropped if it is not empty

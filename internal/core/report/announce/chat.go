@@ -13,7 +13,13 @@ import (
 )
 
 // chat is a message to an incoming webhook of Slack. Other chats show the text, and Slack the blocks.
+// A channel and what belongs to threads are only in calls of Slack's API.
 type chat struct {
+	Channel  string        `json:"channel,omitempty"`
+	TS       string        `json:"ts,omitempty"`        // of the message to change
+	ThreadTS string        `json:"thread_ts,omitempty"` // of the message to answer
+	Metadata *chatMetadata `json:"metadata,omitempty"`
+
 	Text   string  `json:"text"`
 	Blocks []block `json:"blocks"`
 
@@ -40,8 +46,15 @@ func slackMessage(to Receiver, s *v1alpha1.Suite, page string) any {
 	if page != "" {
 		linked = fmt.Sprintf("<%s|%s>", escape(page), title)
 	}
-	c := chat{Text: linked, Blocks: []block{section("*" + linked + "*")}}
-	for _, text := range []string{facts(f), code(f.Summary, maxText), nextSteps(f), failedTests(s, to.shown(s))} {
+	c := chatOf(linked, facts(f), code(f.Summary, maxText), nextSteps(f), failedTests(s, to.shown(s)))
+	c.Channel = to.Channel
+	return c
+}
+
+// chatOf omits texts that are empty.
+func chatOf(title string, texts ...string) chat {
+	c := chat{Text: title, Blocks: []block{section("*" + title + "*")}}
+	for _, text := range texts {
 		if text != "" {
 			c.Text += "\n" + text
 			c.Blocks = append(c.Blocks, section(text))

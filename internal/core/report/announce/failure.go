@@ -11,7 +11,8 @@ import (
 // Failure says why a receiver did not accept a message. Its text is a sentence for the team, without the address and keys.
 type Failure struct {
 	Why  report.Error
-	Gone bool // the receiver wants no more
+	Gone bool   // the receiver wants no more
+	Said string // the word of Slack for it
 }
 
 func (f *Failure) Error() string { return f.Why.Message }

@@ -21,6 +21,14 @@ const (
 	maxTests      = 5  // that a chat lists; the run's page has all
 	maxDeliveries = 16 // as in the schema of the Suite; a Team and a Trigger have fewer receivers
 	maxOutcomes   = 64 // as in the schema of the Trigger
+
+	// maxOpened threads of a run are as many messages in the channel as a team reads one by one; a summary has the other tests.
+	maxOpened = 5
+
+	// maxThreads, as in the schema of the Trigger, with names of maxThreadTest bytes keep it below 32 KiB: all managers cache it.
+	maxThreads, maxThreadTest = 50, 256
+
+	maxToken = 256 // of a bot; today's have some 60 bytes
 )
 
 // How often a receiver is tried.

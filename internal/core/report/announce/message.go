@@ -18,11 +18,16 @@ type Message struct {
 	ContentType string
 	Body        []byte
 	Chat        bool // the answer is for people, and says what is wrong
+
+	Method Method // of Slack's API, to which the message goes; empty: it goes to the URL
 }
 
 // Compose makes the message about an event.
 func Compose(r Receiver, to Target, team string, s *v1alpha1.Suite, e Event, o report.Options, now time.Time) Message {
 	m := Message{Target: to, ID: e.ID(s.UID), At: now, Chat: r.Kind.Chat()}
+	if r.Channel != "" {
+		m.Method = PostMessage
+	}
 	if m.Chat {
 		m.ContentType, m.Body = "application/json", encode(chats[r.Kind].message(r, s, o.Page(s)))
 		return m

@@ -18,8 +18,10 @@ import (
 type Observation struct {
 	Suite     *v1alpha1.Suite
 	Receivers []Receiver
-	Previous  string               // how the run before ended; see Previous
-	Waits     map[string]time.Time // when to try receivers again that failed, by name
+	Previous  string                // how the run before ended; see Previous
+	Runs      []v1alpha1.Suite      // of the Trigger
+	Threads   []v1alpha1.TestThread // of the Trigger
+	Waits     map[string]time.Time  // when to try receivers again that failed, by name
 }
 
 // Step is what to do next.
@@ -78,11 +80,19 @@ func (o Observation) Pending(r Receiver) (all []Event) {
 		return nil
 	}
 	for _, e := range Events(o.Suite) {
-		if rank(e.Name) > rank(d.Event) && r.wants(o.Suite, e, o.Previous) && r.saw(e) && (!r.Kind.Chat() || !o.Suite.Retried()) {
+		if rank(e.Name) > rank(d.Event) && o.wanted(r, e) && r.saw(e) && (!r.SelectsEnds() || !o.Suite.Retried()) {
 			all = append(all, e)
 		}
 	}
 	return all
+}
+
+// wanted reports whether a receiver is told of an event: by a message, or in threads.
+func (o Observation) wanted(r Receiver, e Event) bool {
+	if r.Channel == "" {
+		return r.wants(o.Suite, e, o.Previous)
+	}
+	return rank(e.Name) > rank(v1alpha1.EventStarted) && (o.NextThread(r) != nil || o.Summarized(r))
 }
 
 func (r Receiver) saw(e Event) bool { return !e.At.Before(r.Since.Add(-sinceSlack)) }
@@ -140,7 +150,7 @@ func (o Observation) condition() metav1.Condition {
 		case more && d.Problem != "":
 			problems = append(problems, fmt.Sprintf("%s lacks the event %s: %s", r.Title(), o.Pending(r)[0].Name, d.Problem))
 		case d.Gone:
-			gone = append(gone, r.Title()+" answered 410 Gone, and gets nothing more about this run.")
+			gone = append(gone, r.goneSentence(d))
 		case o.Suite.Finished() && string(d.Event) == o.Suite.State():
 			told = append(told, r.short())
 		}

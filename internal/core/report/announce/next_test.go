@@ -19,6 +19,9 @@ func TestNext(t *testing.T) {
 	one := announce.Receivers(aTeam(aWebhook("a")), nil)
 	ends := announce.Receivers(aTeam(aWebhook("a", "Passed", "Failed")), nil)
 	chat := announce.Receivers(nil, aTrigger())
+	onlyNew := aWebhook("a")
+	onlyNew.When = []v1alpha1.NotifyWhen{v1alpha1.NotifyNewFailure, v1alpha1.NotifyRecovery}
+	whenNew := announce.Receivers(aTeam(onlyNew), nil)
 	late := announce.Receivers(aTeam(aWebhook("a")), aTrigger())
 	for i := range late {
 		late[i].Since = noon.Add(90 * time.Second)
@@ -65,6 +68,11 @@ func TestNext(t *testing.T) {
 		"of recovery from an error":      {announce.Observation{Suite: aRun("Passed"), Receivers: chat, Previous: "Error"}, 0, "slack Passed"},
 		"only of failures":               {announce.Observation{Suite: aRun("Passed"), Receivers: announce.Receivers(nil, aTrigger("Failure")), Previous: "Failed"}, 0, "True NothingToSend"},
 		"only of recovery":               {announce.Observation{Suite: aRun("Failed"), Receivers: announce.Receivers(nil, aTrigger("Recovery"))}, 0, "True NothingToSend"},
+		"a webhook of what is new":       {announce.Observation{Suite: aRun("Failed"), Receivers: whenNew, Previous: "Passed"}, 0, "webhook/a Failed"},
+		"not of what is not new":         {announce.Observation{Suite: aRun("Failed"), Receivers: whenNew, Previous: "Failed"}, 0, "True NothingToSend"},
+		"nor of the start":               {announce.Observation{Suite: aRun("Running"), Receivers: whenNew}, 0, "nothing"},
+		"nor of a run that is retried":   {announce.Observation{Suite: aRun("Error", isRetried), Receivers: whenNew}, 0, "True NothingToSend"},
+		"but of the recovery":            {announce.Observation{Suite: aRun("Passed"), Receivers: whenNew, Previous: "Failed"}, 0, "webhook/a Passed"},
 		"what happened before is past":   {announce.Observation{Suite: aRun("Running"), Receivers: late}, 0, "nothing"},
 		"what happens later is told":     {announce.Observation{Suite: aRun("Failed"), Receivers: late}, 0, "webhook/a Failed"},
 		"an old run concerns nobody new": {announce.Observation{Suite: aRun("Failed", func(s *v1alpha1.Suite) { s.Status.CompletionTime = new(at(1)) }), Receivers: late}, 0, "nothing"},

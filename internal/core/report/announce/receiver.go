@@ -42,6 +42,8 @@ type Receiver struct {
 	URL    string    // empty: the Secret has it
 	Since  time.Time // when the manager first saw it: it gets no earlier events; zero: not yet
 
+	Channel string // of a chat with threads; empty: none
+
 	format v1alpha1.WebhookFormat
 	events []v1alpha1.RunEvent
 	on     []v1alpha1.NotifyWhen
@@ -71,7 +73,7 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 	}
 	if t != nil && t.Spec.Notify != nil {
 		slack := t.Spec.Notify.Slack
-		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name,
+		all = append(all, Receiver{Kind: Slack, Name: "slack", Secret: slack.SecretRef.Name, Channel: slack.Channel,
 			Since: ptr.Deref(t.Status.NotifiedSince, metav1.Time{}).Time, on: slack.When})
 	}
 	return all
@@ -81,7 +83,9 @@ func Receivers(team *v1alpha1.Team, t *v1alpha1.Trigger) (all []Receiver) {
 func Webhooks(team *v1alpha1.Team) []Receiver { return Receivers(team, nil) }
 
 func webhook(team *v1alpha1.Team, w v1alpha1.Webhook) Receiver {
-	r := Receiver{Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, format: w.Format, events: w.Events}
+	r := Receiver{
+		Kind: Webhook, Name: "webhook/" + w.Name, Secret: w.SecretRef.Name, URL: w.URL, format: w.Format, events: w.Events, on: w.When,
+	}
 	for _, seen := range team.Status.Webhooks {
 		if seen.Name == w.Name {
 			r.Since = seen.Since.Time
@@ -125,13 +129,21 @@ func inSeconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.
 // wants takes the state in which the run before ended.
 func (r Receiver) wants(s *v1alpha1.Suite, e Event, previous string) bool {
 	switch {
-	case !r.Kind.Chat():
+	case !r.SelectsEnds():
 		return len(r.events) == 0 || slices.Contains(r.events, e.Name)
 	case state.Of(string(e.Name)).Bad:
 		return r.hearsOf(v1alpha1.NotifyFailure) || r.hearsOf(v1alpha1.NotifyNewFailure) && isNew(s, previous)
 	default:
 		return state.Of(string(e.Name)).Green && state.Of(previous).Bad && r.hearsOf(v1alpha1.NotifyRecovery)
 	}
+}
+
+// SelectsEnds reports whether the receiver gets only ends of runs, by what they mean after the run before.
+func (r Receiver) SelectsEnds() bool { return r.Kind.Chat() || len(r.on) > 0 }
+
+// SelectsEnds reports whether a receiver of the Team or the Trigger does. Both arguments may be nil.
+func SelectsEnds(team *v1alpha1.Team, t *v1alpha1.Trigger) bool {
+	return slices.ContainsFunc(Receivers(team, t), Receiver.SelectsEnds)
 }
 
 func (r Receiver) hearsOf(kind v1alpha1.NotifyWhen) bool {

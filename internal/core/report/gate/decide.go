@@ -65,6 +65,8 @@ func Next(o Observation, now time.Time) Step {
 		return Step{Ended: "No gate is left that could answer."}
 	case o.Again:
 		return Step{Ended: host + " has asked again since, about a later attempt or job of the workflow run. That question is decided."}
+	case o.othersDecide():
+		return Step{Ended: "Nothing is sent: the gates of another team decide about this repository, because its Team lists it by its name."}
 	case now.Sub(created) >= Expiry:
 		return Step{Ended: host + " waits for no decision any more: the question is 30 days old."}
 	case stored != nil && stored.State != v1alpha1.ReviewApproved:
@@ -135,6 +137,7 @@ func (o Observation) answer(now time.Time) answer {
 func (o Observation) problem() string {
 	r := o.Review.Spec
 	sha, known := SHA(o.Review, o.Pending), o.Pending != nil
+	_, several := o.deciding()
 	switch {
 	case r.Contested:
 		return contested
@@ -148,8 +151,8 @@ func (o Observation) problem() string {
 		return fmt.Sprintf("spec.repositories of the EventSource %s does not list the repository.", r.Source)
 	case !o.Allowed:
 		return "spec.repositories of the Team does not list the repository, so the manager's own App decides nothing there."
-	case o.claimed() != "":
-		return o.claimed()
+	case several:
+		return contested
 	case len(o.Gates) == 0:
 		return "No DeploymentGate has this environment and repository any more."
 	case known && !commit.SameRepository(o.Pending.Repository, r.Repository):
@@ -170,17 +173,15 @@ func (o Observation) problem() string {
 const contested = "Gates of several teams have this deployment, and only one decision can be made. " +
 	"Let one Team alone list the repository by its name in spec.repositories."
 
-// claimed is why gates of another team keep this one from deciding.
-func (o Observation) claimed() string {
-	namespaces, several := Deciding(report.Target{Host: o.Review.Spec.HostingService, Repository: o.Review.Spec.Repository}, o.Host, o.Claims)
-	switch {
-	case len(o.Claims) > 0 && !slices.Contains(namespaces, o.Review.Namespace):
-		return "The gates of another team decide about this repository, because its Team lists the repository by its name."
-	case several:
-		return contested
-	default:
-		return ""
-	}
+// othersDecide reports whether the decision belongs to the gates of other teams. Then not even a rejection is sent with the manager's
+// credentials: an event of the team's own source can be forged.
+func (o Observation) othersDecide() bool {
+	namespaces, _ := o.deciding()
+	return len(o.Claims) > 0 && !slices.Contains(namespaces, o.Review.Namespace)
+}
+
+func (o Observation) deciding() (namespaces []string, contested bool) {
+	return Deciding(report.Target{Host: o.Review.Spec.HostingService, Repository: o.Review.Spec.Repository}, o.Host, o.Claims)
 }
 
 func sameEnvironment(r v1alpha1.DeploymentReviewSpec, name string) bool {

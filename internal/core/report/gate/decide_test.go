@@ -132,6 +132,9 @@ func TestNext(t *testing.T) {
 		"a source of others":         {"it must cover the repository", of(func(o *gate.Observation) { o.Source.Spec.Repositories = []string{"acme/docs"} }), 0, rejected, "does not list", false, false},
 		"not allowed":                {"the App is the manager's", of(func(o *gate.Observation) { o.Allowed = false }), 0, rejected, "App decides nothing", false, false},
 		"contested":                  {"one team must not approve for another", of(func(o *gate.Observation) { o.Review.Spec.Contested = true }), 0, rejected, "several teams", false, false},
+		"another team decides":       {"its Team alone names the repository", of(others), 0, "", "another team", false, true},
+		"another team decides now":   {"a stored rejection is not sent either", of(stored(rejected), others), 0, "", "another team", false, true},
+		"several teams decide":       {"neither may approve for the other", of(others, ours), 0, rejected, "several teams", false, false},
 		"no gate decides":            {"it was changed", of(func(o *gate.Observation) { o.Gates = nil }), 0, rejected, "No DeploymentGate", false, false},
 		"no gate is left":            {"it was deleted", of(func(o *gate.Observation) { o.Gates, o.Answers = nil, nil }), 0, "", "No gate", false, true},
 		"a gate that is not Ready":   {"it may be repaired", of(func(o *gate.Observation) { o.Gates[0].Status.Conditions[0].Status = metav1.ConditionFalse }), 0, "", "not Ready", false, false},
@@ -179,6 +182,17 @@ func TestNext(t *testing.T) {
 		})
 	}
 }
+
+// others have a gate for the deployment, and name its repository; so does the own team.
+func others(o *gate.Observation) {
+	o.Host = "github.com"
+	o.Claims = []gate.Claim{
+		{Namespace: "rival", Team: &v1alpha1.Team{Spec: v1alpha1.TeamSpec{Repositories: []string{repository}}}},
+		{Namespace: "acme", Team: &v1alpha1.Team{Spec: v1alpha1.TeamSpec{Repositories: []string{"acme/*"}}}},
+	}
+}
+
+func ours(o *gate.Observation) { o.Claims[1].Team.Spec.Repositories = []string{repository} }
 
 func of(all ...func(*gate.Observation)) []func(*gate.Observation) { return all }
 

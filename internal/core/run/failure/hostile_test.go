@@ -12,7 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/failure"
 	"github.com/postflight-dev/postflight/internal/core/tests/results"
-	"github.com/postflight-dev/postflight/test/hostile"
+	shared "github.com/postflight-dev/postflight/test/hostile"
 )
 
 // said is a run of which everything that a test, a commit or a program wrote is one text.
@@ -60,15 +60,15 @@ func said(text string) failure.Observation {
 
 // TestHostileInputs: the document shows whatever a test, a commit or a program wrote as data, and has room for all of it.
 func TestHostileInputs(t *testing.T) {
-	for _, input := range hostile.Inputs() {
+	for _, input := range shared.Inputs() {
 		t.Run(input.Name, func(t *testing.T) {
 			f := failure.Of(said(input.Text))
 			document, err := json.Marshal(f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			hostile.JSON(t, "the document", document, failure.MaxBytes)
-			hostile.Markdown(t, "the Markdown", failure.Markdown(f), failure.MaxBytes, "https://ci.example.com/")
+			shared.JSON(t, "the document", document, failure.MaxBytes)
+			shared.Markdown(t, "the Markdown", failure.Markdown(f), failure.MaxBytes, "https://ci.example.com/")
 			if f.Tests == nil || len(f.Tests.Failures) != 1 || f.Tests.Failures[0].Name == "" {
 				t.Errorf("it lacks the test that failed: %+v", f.Tests)
 			}

@@ -170,6 +170,9 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 	if got.Review != "" {
 		r.AddToAudit("review", got.Review)
 	}
+	if len(got.Canceled)+len(got.Environments) > 0 {
+		r.AddToAudit("canceled", got.Canceled, "ended", got.Environments)
+	}
 	for _, rerun := range got.Reruns {
 		r.AddToAudit("of", rerun.Run, "suites", []string{rerun.Next})
 	}
@@ -180,7 +183,7 @@ func (a *API) takeFor(ctx context.Context, r *exchange.Request, s events.Source,
 }
 
 func newEventResult(a events.Answer) *httpapi.EventResult {
-	answer := &httpapi.EventResult{Ignored: a.Ignored, Review: a.Review}
+	answer := &httpapi.EventResult{Ignored: a.Ignored, Review: a.Review, Canceled: a.Canceled, Ended: a.Environments, Answer: a.Says}
 	if n := a.Event.Notification; n != nil && a.Ignored == "" {
 		answer.Workflow, answer.Job, answer.Task = n.Workflow, n.Job, n.Task
 	}
@@ -200,7 +203,8 @@ func merge(all, some *httpapi.EventResult) bool {
 		return false
 	}
 	all.Results, all.Repeats = append(all.Results, some.Results...), append(all.Repeats, some.Repeats...)
-	all.Review = cmp.Or(all.Review, some.Review)
+	all.Review, all.Answer = cmp.Or(all.Review, some.Review), cmp.Or(all.Answer, some.Answer)
+	all.Canceled, all.Ended = append(all.Canceled, some.Canceled...), append(all.Ended, some.Ended...)
 	if some.Ignored == "" {
 		all.Workflow, all.Job, all.Task = some.Workflow, some.Job, some.Task
 	}

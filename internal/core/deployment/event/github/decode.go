@@ -50,6 +50,10 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 		return p.rerunAll(e, o)
 	case "deployment_protection_rule":
 		return p.review(e, body)
+	case "issue_comment":
+		return p.comment(e, body)
+	case "pull_request":
+		return p.closed(e, body)
 	case "ping":
 		e.Ignored = "GitHub reaches Postflight, and signs with the right secret."
 	case "":

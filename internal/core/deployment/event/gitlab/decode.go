@@ -18,9 +18,12 @@ import (
 const (
 	maxShown = 64 // of a value that a sentence repeats, in bytes
 
-	deployment = "deployment"
-	success    = "success"
-	blocked    = "blocked" // since GitLab 19.3, also for a manual job that needs no approval
+	deployment   = "deployment"
+	success      = "success"
+	note         = "note"
+	mergeRequest = "merge_request"
+
+	blocked = "blocked" // since GitLab 19.3, also for a manual job that needs no approval
 )
 
 // delivery is an id that GitLab gives to an event, and to all attempts to deliver it: a UUID.
@@ -40,7 +43,13 @@ func Decode(h event.Header, body []byte, o event.Options) (event.Event, error) {
 		return e, err
 	}
 	e.Type = plaintext.Line(cmp.Or(k.Kind, k.EventName, h.Get("X-Gitlab-Event")), maxShown)
-	if k.Kind != deployment {
+	switch k.Kind {
+	case deployment:
+	case note:
+		return comment(e, body)
+	case mergeRequest:
+		return closed(e, body)
+	default:
 		e.Ignored = fmt.Sprintf("Postflight does nothing about events of the type %s.", e.Type)
 		return e, nil
 	}
