@@ -59,6 +59,14 @@ type (
 	TestFailure = httpapi.TestFailure
 	// Failure says why a run ended as it did, and what to do.
 	Failure = httpapi.Failure
+	// FailureTests are the tests of a run that failed, with what is known of them.
+	FailureTests = httpapi.FailureTests
+	// FailedTest is a test of FailureTests.
+	FailedTest = httpapi.FailedTest
+	// FailingSince says since when a test fails.
+	FailingSince = httpapi.FailingSince
+	// Changed is what was deployed since the last green run.
+	Changed = httpapi.Changed
 	// RunResults are the tests of a run, with what their reports say of each failure.
 	RunResults = httpapi.RunResults
 	// Artifacts sum up the files of a run.

@@ -141,7 +141,7 @@ func shrinkDeployed(out *deployedOut) bool {
 		out.History[i].Workloads = nil
 	}
 	if dropped {
-		out.Omitted = append(out.Omitted, "Workloads are left out: postflight environments show has them.")
+		out.Omitted = append(out.Omitted, "Workloads are left out: the page of the Environment shows them.")
 		return true
 	}
 	if n := len(out.History); n > 1 {

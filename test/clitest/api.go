@@ -29,6 +29,7 @@ type API struct {
 	Deploy       string              // the results of a notification, as JSON
 	Problem      string              // of the archive
 	Results      *httpapi.RunResults // of every run; nil: the server is of an earlier version
+	Failure      *httpapi.Failure    // of every run
 	Attempts     map[string]string   // the next attempt of a run
 	Environments []httpapi.EnvironmentStatus
 	Verdict      httpapi.Verdict
@@ -214,6 +215,8 @@ func (a *API) serveRun(w http.ResponseWriter, r *http.Request, run httpapi.Run, 
 			return
 		}
 		Reply(w, http.StatusOK, a.Results)
+	case "failure":
+		Reply(w, http.StatusOK, a.Failure)
 	case "artifacts":
 		a.serveArtifacts(w, r)
 	case "cancel":

@@ -30,22 +30,29 @@ const FrameInterval = 100 * time.Millisecond
 // progress and hints to standard error.
 type Output struct {
 	Format  string
+	Formats []string // besides JSON and YAML, which the command prints itself
 	Console *Console
 }
 
 func (o *Output) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.Format, "output", "o", "", "json or yaml prints the result in this format on standard output")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	known := o.formats()
+	cmd.Flags().StringVarP(&o.Format, "output", "o", "",
+		plaintext.Alternatives(known)+" prints the result in this format on standard output")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// formats are those of every command.
 var formats = []string{"json", "yaml"}
 
+func (o *Output) formats() []string { return slices.Concat(formats, o.Formats) }
+
 func (o *Output) Open(cmd *cobra.Command) error {
-	if o.Format != "" && !slices.Contains(formats, o.Format) {
-		return Exitf(ExitTrouble, "-o %q: the formats are %s", o.Format, strings.Join(formats, " and "))
+	if known := o.formats(); o.Format != "" && !slices.Contains(known, o.Format) {
+		return Exitf(ExitTrouble, "-o %q: the formats are %s", o.Format, strings.Join(known, " and "))
 	}
 	o.Console = newConsole(cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Getenv)
-	o.Console.JSON, o.Console.yaml = o.Format != "", o.Format == "yaml"
+	o.Console.yaml = o.Format == "yaml"
+	o.Console.JSON = o.Console.yaml || o.Format == "json"
 	return nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/record"
+	"github.com/postflight-dev/postflight/internal/core/run/failure"
+	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
 
 // ClusterRuns are the Suites of a namespace.
@@ -49,6 +51,20 @@ func (c *ClusterRuns) Results(ctx context.Context, id string) (*client.RunResult
 		return nil, err
 	}
 	return client.ResultsOf(r), nil
+}
+
+// Failure is made from the Suite alone.
+func (c *ClusterRuns) Failure(ctx context.Context, id string) (*client.Failure, error) {
+	s, err := c.getSuite(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	o := failure.Observation{Suite: s, Team: c.Teams(ctx)[s.Namespace]}
+	if s.Finished() && !verdict.RunPassed(s) {
+		o.Problems = []string{"The texts of failures, their history, what changed and the log: to have them, set POSTFLIGHT_URL and " +
+			"POSTFLIGHT_API_KEY of the team, and leave out -n, --context and --kubeconfig."}
+	}
+	return new(failure.Of(o)), nil
 }
 
 func (c *ClusterRuns) Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error] {

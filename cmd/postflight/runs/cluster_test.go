@@ -56,6 +56,32 @@ func TestRunsCancel(t *testing.T) {
 	}
 }
 
+// TestRunsWhy: the status of a run already says what happened, and what to do.
+func TestRunsWhy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		run    string
+		want   []string
+		not    string
+	}{
+		"failed":  {"the rest is named", "b", []string{"State:    Failed", "\nWhat to do:\n", "-n acme", "\nLeft out:\n", "set POSTFLIGHT_URL"}, "Log of"},
+		"running": {"nothing is left out", "a", []string{"State:    Running", "postflight runs logs a -n acme -f"}, "Left out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, out, _ := clitest.Console()
+			o := &WhyOptions{onCluster(clitest.Cluster(c, clitest.Suite("a"), clitest.Suite("b", clitest.Failed)))}
+			if err := o.Run(t.Context(), tc.run); err != nil {
+				t.Fatal(err)
+			}
+			clitest.Contains(t, tc.reason, out.String(), tc.want...)
+			if strings.Contains(out.String(), tc.not) {
+				t.Errorf("%s: %s", tc.reason, out)
+			}
+			clitest.Fails(t, "there is no such run", o.Run(t.Context(), "none"), "none")
+		})
+	}
+}
+
 func TestRunsListAndShow(t *testing.T) {
 	c, out, _ := clitest.Console()
 	other := clitest.Suite("z")

@@ -21,7 +21,7 @@ func New() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:     "runs",
 		Aliases: []string{"run"},
-		Short:   "List, show, follow, cancel and rerun runs, and get their logs, results and files",
+		Short:   "List, show, explain, follow, cancel and rerun runs, and get their logs, results and files",
 		Long:    "Shows runs and what they left behind, and acts on them.\n\n" + twoWays,
 		Example: `  # In CI, or without a kubeconfig: the runs of the team of the key
   export POSTFLIGHT_URL=https://postflight.example.com POSTFLIGHT_API_KEY=pf_...
@@ -29,7 +29,7 @@ func New() *cobra.Command {
 
   # With a kubeconfig: the runs of a namespace
   postflight runs list -n acme`,
-	}, newList(), newShow(), newLogs(), newResults(), newArtifacts(), newCancel(), newRerun())
+	}, newList(), newShow(), newWhy(), newLogs(), newResults(), newArtifacts(), newCancel(), newRerun())
 }
 
 // runSource is a way to the runs of a team. A *client.Client has most of its methods.
@@ -45,6 +45,7 @@ type runSource interface {
 	Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error]
 	Run(ctx context.Context, id string) (*client.Run, error)
 	Results(ctx context.Context, id string) (*client.RunResults, error)
+	Failure(ctx context.Context, id string) (*client.Failure, error)
 	Cancel(ctx context.Context, id string) (*client.Run, error)
 
 	// Rerun returns the next attempt of a run that has ended; that attempt may exist.

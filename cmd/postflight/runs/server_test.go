@@ -34,6 +34,26 @@ func withTexts() *httpapi.RunResults {
 		}}}
 }
 
+// aFailure has all parts. Its texts are hostile to terminals and CI systems.
+func aFailure() *httpapi.Failure {
+	return &httpapi.Failure{
+		Run: "smoke-1", State: "Failed", Summary: "1 of 40 tests failed.\n::error::x\x1b[2J", URL: "https://postflight.example.com/runs/acme/smoke-1",
+		Next:   []string{"Repeat it: postflight runs rerun smoke-1 -n acme."},
+		Tested: httpapi.Tested{Team: "acme", Namespace: "acme", Trigger: "smoke", Environment: "staging", SHA: "9c1d2e3f4a5b"},
+		Tests: &httpapi.FailureTests{Tests: 40, Failed: 1, NewFailures: 1, Failures: []httpapi.FailedTest{{
+			TestFailure: httpapi.TestFailure{Name: "cart > keeps\n::error::items", File: "cart.spec.ts", Line: 12, Message: "expected\x1b[31m 1", History: "New",
+				Text: "Error: expected 1\n::error::no command\x1b[2J"},
+			Files: []httpapi.TestFile{{Path: "cart/trace.zip", Pod: "p", Bytes: 12}}, Runs: 24, Flaky: 2,
+			Since: &httpapi.FailingSince{First: httpapi.TestRun{ID: "smoke-1", SHA: "9c1d2e3f4a5b", CreatedAt: clitest.Noon, State: "Failed"},
+				Before: &httpapi.TestRun{ID: "smoke-0", State: "Passed"}},
+		}}},
+		Changed: &httpapi.Changed{Run: "smoke-0", EndedAt: clitest.Noon, Parts: []httpapi.ChangedComponent{{Repository: "acme/shop", From: "b776998a1c2d",
+			To: "9c1d2e3f4a5b", At: clitest.Noon, CompareURL: "https://github.com/acme/shop/compare/a...b"}}},
+		Cluster: []string{"The node is gone."}, Omitted: []string{"The log was cut. All of it: postflight runs logs smoke-1 -n acme."},
+		Log: &httpapi.LogExcerpt{Pod: "p", Container: "test", FirstLine: 7, Lines: []string{"::warning::x\x1b]0;title\a", "", "done"}},
+	}
+}
+
 func TestRunsByServer(t *testing.T) {
 	running := func(s *v1alpha1.Suite) {}
 	cases := map[string]struct {
@@ -94,6 +114,23 @@ func TestRunsByServer(t *testing.T) {
 		"results with texts, as JSON": {api: &clitest.API{Results: withTexts()}, args: "runs results smoke-1 -o json", out: []string{
 			`"text": "Error: expect(locator).toBeVisible() failed\n\n  Locator: getByTestId('x')\n\u001b[2J::error::no command"`, `"textCut": true`,
 			`"path": "files/a.png"`, `"flakyTests": [`}},
+		"why": {api: &clitest.API{Failure: aFailure()}, args: "runs why smoke-1", out: []string{
+			"State:    Failed\nWhy:      1 of 40 tests failed.; ::error::x\n",
+			"\nWhat to do:\n  - Repeat it: postflight runs rerun smoke-1 -n acme.\n",
+			"\n1 of 40 tests failed:\n  - new: cart > keeps; ::error::items\n    - cart.spec.ts:12\n    - expected 1\n" +
+				"    - It fails since 9c1d2e3f4a5b, 2026-11-20T12:00:00Z; it passed before with smoke-0.\n    - It was flaky in 2 of 24 runs.\n" +
+				"  | Error: expected 1\n  | ::error::no command\n    - File: cart/trace.zip\n",
+			"\nChanged since the green run smoke-0:\n  - acme/shop: b776998a1c2d to 9c1d2e3f4a5b, 2026-11-20T12:00:00Z https://github.com/acme/shop/compare/a...b\n",
+			"\nWhat the cluster did:\n  - The node is gone.\n", "\nLog of test in p, from line 7:\n  | ::warning::x\n  |\n  | done\n",
+			"\nLeft out:\n  - The log was cut. All of it: postflight runs logs smoke-1 -n acme.\n"},
+			sent: []string{"GET /api/v0/runs/smoke-1/failure"}},
+		"why, as Markdown": {api: &clitest.API{Failure: aFailure()}, args: "runs why smoke-1 -o markdown", out: []string{
+			"# Failed: `smoke` on `staging`", "```text\n   Error", "## What to do"}, sent: []string{"GET /api/v0/runs/smoke-1/failure"}},
+		"why, as JSON": {api: &clitest.API{Failure: aFailure()}, args: "runs why smoke-1 -o json", out: []string{
+			`"next": [`, `"firstLine": 7`, `\u001b[2J`}},
+		"why another team's": {args: "runs why nope", code: 1, log: []string{"The team has no such run."}},
+		"why, as a table":    {args: "runs why smoke-1 -o table", code: 3, log: []string{"json and yaml and markdown"}},
+		"show as Markdown":   {args: "runs show smoke-1 -o markdown", code: 3, log: []string{"the formats are json and yaml"}},
 		"no results": {args: "runs results smoke-2", log: []string{"The run smoke-2 has no results. Its state is Running."},
 			empty: true},
 		"no results as JSON":   {args: "runs results smoke-2 -o json", out: []string{`"state": "Running"`}},

@@ -1,6 +1,7 @@
 package failure_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -144,6 +145,27 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestExample: the documentation shows a document as it is made.
+func TestExample(t *testing.T) {
+	o := withJob(aJob(keepsResults, jobFailed), aPod(corev1.PodFailed, exits1, reports(40, 2, failures(v1alpha1.FailureNew))))
+	of := failure.Observation{Suite: reconcile(t, o, now), Team: "demo", Page: "https://postflight.example.com/runs/demo/smoke-1"}
+	knownWell(&of)
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(failure.Of(of)); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile("../../../../docs/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(docs), "```json\n"+text.String()+"```\n") {
+		t.Errorf("docs/failures.md has another example than:\n%s", text.String())
+	}
+}
+
 // commands are those of Postflight in a sentence.
 var commands = regexp.MustCompile(`postflight [^.:,]*`)
 
@@ -248,9 +270,10 @@ func knownWell(o *failure.Observation) {
 	})
 	o.Changed = failure.ChangedSince(green, o.Suite, []httpapi.Deployed{{Repository: "acme/prices", SHA: strings.Repeat("1", 40)}},
 		[]httpapi.Deployed{{Repository: "acme/prices", SHA: strings.Repeat("2", 40), Since: new(suites.After(-600))}})
+	place := httpapi.Place{Namespace: "demo", Trigger: "smoke", Environment: "staging"}
 	o.History = map[string]failure.TestHistory{o.Explanation.Failures[0].Name: {Runs: 24, Flaky: 2, Since: &httpapi.FailingSince{
-		First:  httpapi.TestRun{ID: "smoke-1", SHA: sha, CreatedAt: suites.T0},
-		Before: &httpapi.TestRun{ID: "smoke-0", SHA: greenSHA, CreatedAt: suites.After(-3600)},
+		Runs: 1, First: httpapi.TestRun{ID: "smoke-1", Place: place, SHA: sha, CreatedAt: suites.T0, State: "Failed", Milliseconds: 2140},
+		Before: &httpapi.TestRun{ID: "smoke-0", Place: place, SHA: greenSHA, CreatedAt: suites.After(-3600), State: "Passed", Milliseconds: 1980},
 	}}}
 	e := failure.NewExcerpt("expected 1, received 0")
 	for _, line := range []string{"Running 40 tests using 2 workers", "  1) cart.spec.ts:12 cart > keeps item 1", "     Error: expected 1, received 0", "  38 passed"} {
