@@ -21,7 +21,7 @@ func TestInterpreted(t *testing.T) {
 		"a block of HTML":                {"a reader may interpret it", "<script>\na\n</script>", "HTML"},
 		"a heading":                      {"the text has structure", "# evil", "not in code"},
 		"a cell of a table":              {"the text has structure", "| a |\n|---|\n| evil |", "not in code"},
-		"a mention":                      {"somebody is notified", "- @acme", "the mention"},
+		"a mention":                      {"a person is notified", "- @acme", "the mention"},
 		"a fence that ends early":        {"the rest is no code", "```\na\n```\nevil", "not in code"},
 		"a link of ours":                 {"its prefix is allowed", "[Run](<https://ours.example/a>)", ""},
 		"code":                           {"it is data", "`evil @a <b>` and\n\n````\n```\n# evil\n````\n\n    evil", ""},

@@ -1,5 +1,5 @@
 // Package regression writes what 200 runs of an Environment leave in the archive, among them the deployment that broke a test. Every object
-// comes from the code that a collector and a manager write it with, so that whoever reads it cannot tell it from a real one.
+// comes from the code that a collector and a manager write it with, so that readers cannot tell it from a real one.
 package regression
 
 import (

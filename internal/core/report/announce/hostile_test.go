@@ -11,7 +11,7 @@ import (
 )
 
 // TestHostileInputs: whatever a test, a commit or a notification says, chats show it as code or as escaped text: only the run is a link,
-// and nobody is mentioned.
+// and no person is mentioned.
 func TestHostileInputs(t *testing.T) {
 	slack := announce.Receivers(nil, aTrigger())[0]
 	for _, input := range hostile.Inputs() {
