@@ -21,9 +21,14 @@ import (
 // connect is an agent of a server whose API is the handler.
 func connect(t *testing.T, api http.Handler, o mcp.Options) *agenttest.Agent {
 	t.Helper()
+	return connectWith(t, api, "pf_key", o)
+}
+
+func connectWith(t *testing.T, api http.Handler, key string, o mcp.Options) *agenttest.Agent {
+	t.Helper()
 	s := httptest.NewServer(api)
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL, "pf_key", client.WithRetryTimeout(0))
+	c, err := client.New(s.URL, key, client.WithRetryTimeout(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,13 +199,13 @@ func closing(text string, fence int) int {
 	return -1
 }
 
-var hostile = []string{
+var snippets = []string{
 	"@acme/owners", "<img src=x onerror=alert(1)>", "[here](https://evil.example.com)", "https://evil.example.com", "www.evil.example.com",
 	"` @acme/owners", "``` @acme/owners", "a`b``c @x", "\n# Heading\n\n@x", "| a | b |", "**b** _i_ ~~s~~", "#1 acme/shop#2 5ca1ab1e",
 	"<!-- -->", "&lt;b&gt;", "\\` @x", "```\n@x\n```", "\u202e@x", "`", "``", " ` ", "![i](https://evil.example.com/i.png)", ":tada:", "\xff",
 }
 
-// markers show that a hostile text is not in a code span.
+// markers show that a text is not in a code span.
 var markers = []string{"@", "evil", "<img", "Heading", "|", "~~", "#1", "&lt", "tada", "!["}
 
 // harmlessLines is how many lines the summary of the run below has, whatever its texts are.
@@ -232,7 +232,7 @@ func assertHarmless(t *testing.T, text string) {
 }
 
 func TestHostileText(t *testing.T) {
-	for _, text := range hostile {
+	for _, text := range snippets {
 		assertHarmless(t, text)
 	}
 	if got := prose("a `b` c ``d`e`` f `g"); got != "a  c  f `g\n" {
@@ -241,7 +241,7 @@ func TestHostileText(t *testing.T) {
 }
 
 func FuzzHostileText(f *testing.F) {
-	for _, text := range hostile {
+	for _, text := range snippets {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

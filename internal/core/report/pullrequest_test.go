@@ -92,7 +92,7 @@ func TestCommentIDIsShared(t *testing.T) {
 
 // TestHostileComment: what a notification or a test wrote is in code spans, and cannot leave its cell.
 func TestHostileComment(t *testing.T) {
-	for _, text := range hostile {
+	for _, text := range snippets {
 		self := named("a", "smoke", 0, in(v1alpha1.Error(text)), func(s *v1alpha1.Suite) {
 			s.Spec.Deployment.Branch, s.Spec.Deployment.URL = text, text
 		})

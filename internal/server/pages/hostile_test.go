@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,12 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	shared "github.com/postflight-dev/postflight/test/hostile"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
 // hostile are texts that would run a script, load something or lead away, if a page did not escape them. EVIL is the
 // address of a server that counts what reaches it.
-var hostile = []string{
+var hostile = slices.Concat([]string{
 	`<script>window.pwned=1</script>`, `"><script>window.pwned=1</script>`, `'><img src=x onerror=window.pwned=1>`,
 	`<img src=EVIL/a onerror=alert(1)>`, `<svg onload=alert(1)>`, `<svg><script>alert(1)</script></svg>`,
 	`</title><script>alert(1)</script>`, `</textarea><script>alert(1)</script>`, `--><script>alert(1)</script>`,
@@ -33,6 +35,14 @@ var hostile = []string{
 	`<details open ontoggle=alert(1)>`, `<video><source onerror=alert(1)></video>`, "\u202Ereversed\u202C \u0000 \ufeff", "\x1b]8;;javascript:alert(1)\x1b\\link\x1b]8;;\x1b\\ \x1b[31m<b>red",
 	`<template shadowrootmode=open><script>alert(1)</script></template>`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `<x-y id=main data-keep><live-page>`,
 	`%3Cscript%3Ealert(1)%3C/script%3E`, `../../../../etc/passwd`, `?state=Failed&q="><script>alert(1)</script>`,
+}, hostileInputs())
+
+// hostileInputs are those of all places that show texts. An address cannot hold a long one.
+func hostileInputs() (all []string) {
+	for _, input := range shared.Short() {
+		all = append(all, input.Text)
+	}
+	return all
 }
 
 // hostileRun has the text wherever a client, a test or a file of theirs can put one.

@@ -106,7 +106,7 @@ func tested(o Observation) httpapi.Tested {
 		Team: o.Team, Namespace: r.Namespace, Trigger: r.Trigger, Environment: r.Environment, Service: line(r.Service),
 		Repository: line(r.Repository), SHA: line(r.SHA), Branch: line(r.Branch), URL: plaintext.Line(r.DeploymentURL, maxURL),
 		CommitURL: plaintext.Line(r.CommitURL, maxURL), Message: line(r.CommitMessage), Author: line(r.CommitAuthor),
-		Origin: r.Origin, EndedAt: r.EndedAt, UnderTest: r.UnderTest,
+		Origin: r.Origin, EndedAt: r.EndedAt, UnderTest: plainUnderTest(r.UnderTest),
 	}
 }
 
@@ -165,7 +165,7 @@ func importance(e results.Explained) int {
 func HistoryOf(p httpapi.TestInPlace, s *v1alpha1.Suite) TestHistory {
 	h := TestHistory{Runs: p.Runs, Flaky: p.Flaky}
 	if f := p.Failing; f != nil && !f.First.CreatedAt.After(s.CreationTimestamp.Time) {
-		h.Since = f
+		h.Since = plainSince(*f)
 	}
 	return h
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
-	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 )
 
 // SeenDay is a test on a day in a place, with its outcomes in the runs that count.
@@ -15,6 +14,7 @@ type SeenDay struct {
 	test  TestDay
 	place httpapi.Place
 	runs  []string // ids
+	turns map[int]turn
 	day   *IndexedDay
 }
 
@@ -25,7 +25,7 @@ func (d *IndexedDay) See(t TestDay, p *PlaceDay) *SeenDay {
 	if !any {
 		return nil
 	}
-	return &SeenDay{all, p.Place, c.ids, d}
+	return &SeenDay{all, p.Place, c.ids, d.turns(t, p, c), d}
 }
 
 // TestBuilder makes the history of a test. It keeps only the runs that it shows.
@@ -221,12 +221,18 @@ func stateOf(outcome byte) string {
 	return ""
 }
 
-func (d SeenDay) run(o outcome) httpapi.TestRun {
-	r := d.day.byID[d.runs[o.run]]
+func (d SeenDay) run(o outcome) httpapi.TestRun { return d.attempt(d.runs[o.run], o) }
+
+// attempt returns the run with this id, a run that counts or a later attempt at it.
+func (d SeenDay) attempt(id string, o outcome) httpapi.TestRun {
+	r := d.day.byID[id]
 	at, _ := r.Created()
 	run := httpapi.TestRun{
 		ID: r.ID, Place: r.Place, Repository: r.Repository, SHA: r.SHA, Branch: r.Branch,
 		CreatedAt: at, State: o.state, Milliseconds: o.milliseconds,
+	}
+	if o.state != httpapi.TestFailed && o.state != httpapi.TestFlaky {
+		return run
 	}
 	for _, f := range d.test.Failures {
 		if slices.Contains(f.Runs, o.run) {
@@ -234,49 +240,4 @@ func (d SeenDay) run(o outcome) httpapi.TestRun {
 		}
 	}
 	return run
-}
-
-// failingRow is the row of failures up to the last run.
-type failingRow struct {
-	httpapi.FailingSince
-	firstURL string // of the commit
-	over     bool
-}
-
-// add takes a day, the newest first.
-func (f *failingRow) add(d SeenDay, all []outcome) {
-	first := -1
-	for i, o := range slices.Backward(all) {
-		if f.over || o.state == httpapi.TestSkipped {
-			continue
-		}
-		if o.state == httpapi.TestFailed {
-			f.Runs++
-			first = i
-			continue
-		}
-		f.over = true
-		if f.Runs > 0 {
-			f.Before = new(d.run(o))
-		}
-	}
-	if first >= 0 {
-		f.First, f.firstURL = d.run(all[first]), d.day.byID[d.runs[all[first].run]].CommitURL
-	}
-}
-
-// since returns nil if the last run did not fail.
-func (f *failingRow) since() *httpapi.FailingSince {
-	if f.Runs == 0 {
-		return nil
-	}
-	all := f.FailingSince
-	if all.Before != nil {
-		all.CompareURL = commit.CompareURL(f.firstURL, commitOf(*all.Before), commitOf(all.First))
-	}
-	return &all
-}
-
-func commitOf(r httpapi.TestRun) commit.Commit {
-	return commit.New(r.Repository, "", r.SHA)
 }
