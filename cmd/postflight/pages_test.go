@@ -19,6 +19,9 @@ func TestCommandsInPages(t *testing.T) {
 	for _, page := range docs.Pages(t) {
 		text, blocks := docs.Read(t, page)
 		for _, b := range blocks {
+			if b.Language == "json" { // a command in it is quoted, and its text is made by the program
+				continue
+			}
 			for _, line := range commandLines(b.Text) {
 				found++
 				if err := check(line, true); err != nil {

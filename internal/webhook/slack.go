@@ -29,7 +29,7 @@ const (
 	maxPages, pageSize = 5, 100
 )
 
-// Slack calls Slack's API with the tokens of teams. A library would bring its whole API and a WebSocket client for four calls.
+// Slack calls Slack's API with the tokens of teams. A library would bring its whole API and a client of web sockets for four calls.
 type Slack struct {
 	client *http.Client
 	base   string

@@ -23,7 +23,7 @@ func TestPhaseAndTitle(t *testing.T) {
 		"a run that waits is queued":      {aSuite(in(v1alpha1.Queued("1 ahead"))), v1alpha1.ReportQueued, "Queued"},
 		"a run with a Job is in progress": {aSuite(in(v1alpha1.Starting(""))), v1alpha1.ReportInProgress, "The tests are running"},
 		"a run that runs is in progress":  {aSuite(in(v1alpha1.Running(""))), v1alpha1.ReportInProgress, "The tests are running"},
-		"passed without results":          {aSuite(in(v1alpha1.Passed("ok"))), v1alpha1.ReportCompleted, "Passed: ok"},
+		"passed without results":          {aSuite(in(v1alpha1.Passed("ok"))), v1alpha1.ReportCompleted, "Passed: ok."},
 		"failed, and no test did":         {aSuite(in(v1alpha1.Failed("One pod left no report.")), failed(40, 0)), v1alpha1.ReportCompleted, "Failed: One pod left no report."},
 		"failed with results":             {aSuite(in(v1alpha1.Failed("2 of 40 tests failed, 1 of them new.")), failed(40, 2)), v1alpha1.ReportCompleted, "Failed: 2 of 40 tests failed, 1 of them new."},
 		"failed without results":          {aSuite(in(v1alpha1.Failed("Container \"test\" exited with code 1."))), v1alpha1.ReportCompleted, `Failed: Container "test" exited with code 1.`},
@@ -31,8 +31,8 @@ func TestPhaseAndTitle(t *testing.T) {
 		"canceled":                        {aSuite(in(v1alpha1.Canceled("By jo."))), v1alpha1.ReportCompleted, "Canceled: By jo."},
 		"superseded":                      {aSuite(in(v1alpha1.Superseded("By smoke-2."))), v1alpha1.ReportCompleted, "Superseded: By smoke-2."},
 		"not run":                         {aSuite(in(v1alpha1.Error("No Trigger."))), v1alpha1.ReportCompleted, "Could not run: No Trigger."},
-		"a message cannot notify a team":  {aSuite(in(v1alpha1.Failed("@acme/owners look\nhere"))), v1alpha1.ReportCompleted, "Failed: (at)acme/owners look; here"},
-		"a long message is a short title": {aSuite(in(v1alpha1.Failed(strings.Repeat("é", 500)))), v1alpha1.ReportCompleted, "Failed: " + strings.Repeat("é", 29) + " … " + strings.Repeat("é", 33)},
+		"a message cannot notify a team":  {aSuite(in(v1alpha1.Failed("@acme/owners look\nhere"))), v1alpha1.ReportCompleted, "Failed: (at)acme/owners look; here."},
+		"a long message is a short title": {aSuite(in(v1alpha1.Failed(strings.Repeat("é", 500)))), v1alpha1.ReportCompleted, "Failed: " + strings.Repeat("é", 29) + " … " + strings.Repeat("é", 33) + "."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +104,11 @@ func TestSummary(t *testing.T) {
 	want := strings.Join([]string{
 		"# Failed: `smoke` on `staging`",
 		"",
-		"`exit 1`",
+		"`exit 1.`",
 		"",
 		"## What to do",
 		"",
-		"- Start with the new failures: they came with what was deployed since the run smoke-0.",
+		"- Start with the new failures, and with what was deployed since the run smoke-0, which did not have them.",
 		"- To see whether it lasts, repeat the run: postflight runs rerun smoke-1 -n acme.",
 		"",
 		"## 3 of 40 tests failed",

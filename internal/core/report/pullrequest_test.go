@@ -24,10 +24,10 @@ func TestCommentOf(t *testing.T) {
 		"<!-- postflight eu/acme -->",
 		"| Tests | Environment | Commit | Outcome |",
 		"|---|---|---|---|",
-		"| [smoke](<https://ci.example.com/runs/acme/preview-1>) | preview | `5ca1ab1e5ca1` | Could not run: `no image` |",
+		"| [smoke](<https://ci.example.com/runs/acme/preview-1>) | preview | `5ca1ab1e5ca1` | Could not run: `no image.` |",
 		"| [e2e](<https://ci.example.com/runs/acme/e2e-1>) | staging | `5ca1ab1e5ca1` | The tests are running |",
 		"| [load](<https://ci.example.com/runs/acme/load-1>) | staging | `5ca1ab1e5ca1` | Queued |",
-		"| [smoke](<https://ci.example.com/runs/acme/smoke-2>) | staging | `5ca1ab1e5ca1` | Failed: `exit 1` |",
+		"| [smoke](<https://ci.example.com/runs/acme/smoke-2>) | staging | `5ca1ab1e5ca1` | Failed: `exit 1.` |",
 		"",
 	}, "\n")
 	if diff := cmp.Diff(report.Comment{Marker: "<!-- postflight eu/acme -->", Body: want, Shows: true}, got); diff != "" {

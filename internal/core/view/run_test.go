@@ -71,7 +71,7 @@ func TestWarnings(t *testing.T) {
 			v1alpha1.StoreUnavailable("The store does not answer."), v1alpha1.InputsFound("All files were found."), v1alpha1.ObjectMissing("The Trigger \"smoke\" does not exist."))
 		s.Status.PodProblem = "The container tests was killed because it used too much memory."
 	})
-	want := []string{"The Trigger \"smoke\" does not exist.", "The store does not answer.", "The container tests was killed because it used too much memory."}
+	want := []string{"The store does not answer.", "The container tests was killed because it used too much memory."}
 	if diff := cmp.Diff(want, view.RunOf(view.Subject{Suite: s}, now).Warnings); diff != "" {
 		t.Error(diff)
 	}

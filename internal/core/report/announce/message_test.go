@@ -126,7 +126,7 @@ func TestChat(t *testing.T) {
 		"failed": {aRun("Failed", withResults), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke failed in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of Failed.`",
-			"→ `Start with the new failures: they came with what was deployed since the run smoke-0.`",
+			"→ `Start with the new failures, and with what was deployed since the run smoke-0, which did not have them.`",
 			"→ `To see whether it lasts, repeat the run: postflight runs rerun smoke-1 -n acme.`",
 			"• New: `checkout`", "• `b`", "• `c`", "• `d`", "• `e`", "• and 2 more",
 		}},
@@ -139,7 +139,7 @@ func TestChat(t *testing.T) {
 		"could not run": {aRun("Error"), []string{
 			"<https://ci.example.com/runs/acme/smoke-1|:red_circle: smoke could not run in staging>",
 			"Branch: `main`", "Commit: `5ca1ab1e`", "Run: `acme/smoke-1`", "`The message of Error.`",
-			"→ `Fix what the first sentence names. It says nothing about the deployment: the tests did not run, or could not be judged.`",
+			"→ `Fix what the message names. The run says nothing about its commit: the tests did not run, or could not be judged.`",
 			"→ `Then repeat the run: postflight runs rerun smoke-1 -n acme.`",
 		}},
 		"a service": {aRun("TimedOut", func(s *v1alpha1.Suite) { s.Spec.Deployment.Service = "cart" }), []string{

@@ -137,7 +137,7 @@ func checkCuts(t failer, o failure.Observation, f httpapi.Failure) {
 // fence begins or ends a block of code.
 var fence = regexp.MustCompile("^ *(`{3,}|~{3,})")
 
-// checkFences reads Markdown as CommonMark does: outside of blocks of code there are only lines of this package. A text of others is in
+// checkFences reads Markdown as code hosts do: outside of blocks of code there are only lines of this package. A text of others is in
 // code, so that no heading, image or HTML begins in it.
 func checkFences(t failer, markdown string) {
 	open := ""

@@ -72,12 +72,12 @@ func unfinished(s *v1alpha1.Suite) []string {
 	case waitsForPerson(s):
 		return []string{
 			"Correct what the message names. The run continues by itself then.",
-			fmt.Sprintf("Wait for its end: postflight wait %s -n %s.", s.Name, s.Namespace),
+			fmt.Sprintf("Wait for its end: postflight wait %s.", s.Name),
 		}
 	case s.State() == v1alpha1.ReasonRunning:
 		return []string{"Follow the tests: " + logs(s) + " -f."}
 	default:
-		return []string{fmt.Sprintf("Wait for its end: postflight wait %s -n %s.", s.Name, s.Namespace)}
+		return []string{fmt.Sprintf("Wait for its end: postflight wait %s.", s.Name)}
 	}
 }
 
