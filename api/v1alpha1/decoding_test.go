@@ -72,7 +72,8 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 	api := rawClient(t, s)
 	good := map[string]any{"spec/url": "https://staging.example.com", "spec/retention/records": "720h", "spec/repositories/[]": "acme/shop", "spec/webhooks/[]/url": "https://example.com", "spec/results/sizeLimit": "4Gi",
 		"spec/ready/http/path": "/version", "spec/ready/http/url": "https://example.com", "spec/ready/http/status": 204, "spec/ready/http/header": "X-Version",
-		"spec/ready/http/json/pointer": "/commit", "spec/ready/http/interval": "5s", "spec/schedule/cron": "0 3 * * *", "spec/match/services/[]": "cart"}
+		"spec/ready/http/json/pointer": "/commit", "spec/ready/http/interval": "5s", "spec/schedule/cron": "0 3 * * *", "spec/match/services/[]": "cart",
+		"spec/notify/slack/channel": "C0123456789", "status/threads/[]/id": "0123456789abcdef"}
 	withInputs := func() fields {
 		o := asJSON(t, trigger())
 		edits(set("spec/inputs/paths", list{"a"}), set("spec/ready/http/path", "/version"), set("spec/schedule", fields{"cron": "0 3 * * *"}))(o)

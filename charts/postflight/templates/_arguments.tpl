@@ -11,7 +11,7 @@
 - --page-hosts={{ . }}
 {{- end }}
 {{- if .Values.agentActions }}
-- --agent-actions
+- --agent-actions=true
 {{- end }}
 - --log-level={{ .Values.logLevel }}
 - --hold-budget={{ .Values.holdBudget }}

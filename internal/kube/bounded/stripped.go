@@ -105,7 +105,7 @@ var suiteKeys = []string{
 	v1alpha1.LabelTrigger, v1alpha1.LabelEnvironment, v1alpha1.LabelShortSHA, v1alpha1.LabelRestored, v1alpha1.LabelRestoredByVelero,
 	v1alpha1.AnnotationVariablesDigest, v1alpha1.AnnotationRepeats, v1alpha1.AnnotationRetries, v1alpha1.AnnotationAfterInconclusive,
 	v1alpha1.AnnotationCanceledBy, v1alpha1.AnnotationIdempotencyKey, v1alpha1.AnnotationRequestID, v1alpha1.AnnotationRerunBy,
-	v1alpha1.AnnotationScheduledFor, v1alpha1.AnnotationDeployedAt, v1alpha1.AnnotationTraceparent,
+	v1alpha1.AnnotationScheduledFor, v1alpha1.AnnotationDeployedAt, v1alpha1.AnnotationTraceparent, v1alpha1.AnnotationAnswer,
 }
 
 // stripSuite drops the metadata that Postflight does not read. Only the size of an object bounds it.

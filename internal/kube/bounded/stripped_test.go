@@ -27,7 +27,7 @@ var readFrom = map[string]string{
 	"LabelRestored": "Suite", "LabelRestoredByVelero": "Suite",
 	"AnnotationVariablesDigest": "Suite", "AnnotationRepeats": "Suite", "AnnotationRetries": "Suite", "AnnotationAfterInconclusive": "Suite",
 	"AnnotationCanceledBy": "Suite", "AnnotationIdempotencyKey": "Suite", "AnnotationRequestID": "Suite", "AnnotationRerunBy": "Suite",
-	"AnnotationScheduledFor": "Suite", "AnnotationDeployedAt": "Suite", "AnnotationTraceparent": "Suite",
+	"AnnotationScheduledFor": "Suite", "AnnotationDeployedAt": "Suite", "AnnotationTraceparent": "Suite", "AnnotationAnswer": "Suite",
 
 	"AnnotationStopRequested": "Job", "AnnotationRequire": "Job", "AnnotationMinTests": "Job", "AnnotationFewerTests": "Job",
 	"AnnotationUnderTest": "Job", "AnnotationQuarantines": "Job", "AnnotationFailedPlan": "Job", "AnnotationMemoryOmitted": "Job",

@@ -134,7 +134,7 @@ func TestDocumentOnPage(t *testing.T) {
 	h := newWorld(t, samples(), sampleFailures)
 	body := h.browser(t, actKey).get(failedRun).body
 	for _, want := range []string{
-		`<p class="lead" id="why">2 of 120 tests failed, 1 of them new, the first: checkout › pays with a saved card.`, `<li>Start with the new failures: they came with what was deployed since the run smoke-0a1b2c3d4e5f.</li>`,
+		`<p class="lead" id="why">2 of 120 tests failed, 1 of them new, the first: checkout › pays with a saved card.`, `<li>Start with the new failures, and with what was deployed since the run smoke-0a1b2c3d4e5f, which did not have them.</li>`,
 		`The last green run tested <a class="mono" href="/runs/shop/smoke-0a1b2c3d4e5f">5e11f1a9</a>`, "5e11f1a9 → b776998c",
 		`Fails since <relative-time long>`, `first with <a class="mono" href="/runs/shop/smoke-77d0">77d01b5e</a>`, "flaky in 3 of 48 runs",
 		"postflight runs rerun --failed smoke-4cplqekpnk1gtdjr -n shop",

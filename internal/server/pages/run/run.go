@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/failure"
@@ -60,10 +61,18 @@ func (u *Pages) addHistory(r *site.Request, run *runs.Run, d *runData) {
 	ctx, cancel := context.WithTimeout(r.Context(), historyWait)
 	defer cancel()
 	known := u.Failures.Read(ctx, r.Team, run)
-	d.Document = view.DocumentOf(known, u.Clock.Now())
+	d.Document = u.documentOf(known, run)
 	if d.Tests != nil {
 		d.Tests.AddHistory(known.Tests, run.ID.ID, u.Clock.Now())
 	}
+}
+
+// documentOf leaves out what to do about a run that another one replaces: the page links to that run.
+func (u *Pages) documentOf(f httpapi.Failure, run *runs.Run) view.Document {
+	if s := run.Suite; s.Status.SupersededBy != "" || s.Status.RepeatedBy != "" {
+		f.Next = nil
+	}
+	return view.DocumentOf(f, u.Clock.Now())
 }
 
 func (u *Pages) explainFailures(r *site.Request, run *runs.Run, d *runData) error {
@@ -130,7 +139,7 @@ func (u *Pages) run(r *site.Request, tab string) (*runData, *runs.Run, error) {
 		CanRerunFailed: !run.Archived() && rerun.FailedProblem(s) == "",
 		Archived:       run.Archived(), settled: run.Archived() || u.settled(s),
 	}
-	d.Document = view.DocumentOf(failure.Of(failure.Observation{Suite: s, Team: r.Team.Name, Archived: run.Archived()}), u.Clock.Now())
+	d.Document = u.documentOf(failure.Of(failure.Observation{Suite: s, Team: r.Team.Name, Archived: run.Archived()}), run)
 	if d.Revision, err = u.revision(r, s); err != nil {
 		return nil, nil, err
 	}
