@@ -36,6 +36,7 @@ type TestRun struct {
 	ID string `json:"id"`
 	Place
 	Repository   string    `json:"repository,omitempty"`
+	Service      string    `json:"service,omitempty"` // of the repository
 	SHA          string    `json:"sha,omitempty"`
 	Branch       string    `json:"branch,omitempty"`
 	CreatedAt    time.Time `json:"createdAt"`

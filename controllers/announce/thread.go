@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	conflict "k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -147,18 +148,32 @@ func (r *Reconciler) abandoned(
 }
 
 func (r *Reconciler) storeThread(ctx context.Context, t *v1alpha1.Trigger, thread v1alpha1.TestThread) error {
-	return r.writeThreads(ctx, t, announce.WithThread(t.Status.Threads, thread))
+	return r.writeThreads(ctx, t, func(all []v1alpha1.TestThread) []v1alpha1.TestThread { return announce.WithThread(all, thread) })
 }
 
 func (r *Reconciler) dropThread(ctx context.Context, t *v1alpha1.Trigger, thread v1alpha1.TestThread) error {
-	return r.writeThreads(ctx, t, announce.WithoutThread(t.Status.Threads, thread.ID))
+	return r.writeThreads(ctx, t, func(all []v1alpha1.TestThread) []v1alpha1.TestThread { return announce.WithoutThread(all, thread.ID) })
 }
 
-// writeThreads needs no lock: one message to a chat is in flight, and only its worker writes threads. Counts of runs may have changed.
-func (r *Reconciler) writeThreads(ctx context.Context, t *v1alpha1.Trigger, threads []v1alpha1.TestThread) error {
-	before := t.DeepCopy()
-	t.Status.Threads = threads
-	err := r.Status().Patch(ctx, t, client.MergeFrom(before))
-	t.Status.Threads = threads // of an object that was deleted meanwhile
+// writeThreads changes the threads as they are now: the cache may be behind, and an earlier leader may still wait for the chat.
+func (r *Reconciler) writeThreads(
+	ctx context.Context, t *v1alpha1.Trigger, change func([]v1alpha1.TestThread) []v1alpha1.TestThread,
+) error {
+	err := conflict.RetryOnConflict(conflict.DefaultRetry, func() error {
+		live := &v1alpha1.Trigger{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(t), live); err != nil {
+			return err
+		}
+		if live.UID != t.UID {
+			return nil
+		}
+		locked := client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
+		live.Status.Threads = change(live.Status.Threads)
+		t.Status.Threads = live.Status.Threads
+		return r.Status().Patch(ctx, live, locked)
+	})
+	if apierror.NotFound(err) { // it was deleted meanwhile
+		t.Status.Threads = change(t.Status.Threads)
+	}
 	return apierror.IgnoreNotFound(err)
 }

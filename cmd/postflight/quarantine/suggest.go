@@ -176,13 +176,15 @@ func (o *SuggestOptions) candidate(ctx context.Context, t client.TestStats, f cl
 	if c.Owner == "" {
 		c.Owner = o.Owner
 	}
-	if base, numbered := withoutNumber(t.Name); numbered {
-		other, _, err := o.inPlace(ctx, base, t.Place, f)
-		if err != nil {
-			return nil, "", err
-		}
-		c.Numbered = other != nil
+	namesake, numbered := withoutNumber(t.Name)
+	if !numbered { // which of the two is the first may change from run to run
+		namesake = t.Name + " (2)"
 	}
+	other, _, err := o.inPlace(ctx, namesake, t.Place, f)
+	if err != nil {
+		return nil, "", err
+	}
+	c.Numbered = other != nil
 	return c, problem, nil
 }
 

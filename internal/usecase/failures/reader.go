@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -123,6 +124,9 @@ func (g *gathering) history(ctx context.Context) {
 		case err != nil:
 			g.missing("Since when the tests fail cannot be read from the store at the moment. Ask again in a few seconds.")
 			return
+		}
+		if h.Problem != "" && !slices.Contains(g.Problems, h.Problem) {
+			g.missing(h.Problem)
 		}
 		for _, p := range h.Places {
 			if p.Trigger == g.Suite.Spec.Trigger.Name && p.Environment == g.Suite.Spec.Environment {

@@ -114,13 +114,25 @@ func fenceOf(text string) string {
 	return ""
 }
 
+// htmlBegin matches what hides or quotes the lines after it.
+var htmlBegin = regexp.MustCompile(`<!--|<(?:pre|code|blockquote|textarea|script|style)\b`)
+
 // openHTML returns the end of the HTML that a line opens and does not close, or "".
 func openHTML(line string) string {
 	line = strings.ToLower(line)
-	for start, end := range map[string]string{"<!--": "-->", "<pre": "</pre", "<code": "</code", "<blockquote": "</blockquote"} {
-		if i := strings.LastIndex(line, start); i >= 0 && !strings.Contains(line[i:], end) {
+	for {
+		at := htmlBegin.FindStringIndex(line)
+		if at == nil {
+			return ""
+		}
+		end := "</" + line[at[0]+1:at[1]]
+		if line[at[0]:at[1]] == "<!--" {
+			end = "-->"
+		}
+		_, rest, closed := strings.Cut(line[at[1]:], end)
+		if !closed {
 			return end
 		}
+		line = rest
 	}
-	return ""
 }

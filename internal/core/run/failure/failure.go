@@ -161,10 +161,11 @@ func importance(e results.Explained) int {
 	}
 }
 
-// HistoryOf returns what is known of a test that failed in a run. A row of failures that began after the run says nothing about it.
+// HistoryOf returns what is known of a test that failed in a run. A row of failures that began after the run, or in another service, says
+// nothing about it.
 func HistoryOf(p httpapi.TestInPlace, s *v1alpha1.Suite) TestHistory {
 	h := TestHistory{Runs: p.Runs, Flaky: p.Flaky}
-	if f := p.Failing; f != nil && !f.First.CreatedAt.After(s.CreationTimestamp.Time) {
+	if f := p.Failing; f != nil && f.First.Service == s.Spec.Deployment.Service && !f.First.CreatedAt.After(s.CreationTimestamp.Time) {
 		h.Since = plainSince(*f)
 	}
 	return h

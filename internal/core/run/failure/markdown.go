@@ -119,11 +119,11 @@ func failingSince(s *httpapi.FailingSince) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("It fails since %s, %s", shortCommit(s.First.SHA, s.First.ID), moment(s.First.CreatedAt))
-	if s.Before != nil {
-		text += "; it passed before with " + shortCommit(s.Before.SHA, s.Before.ID)
+	first := shortCommit(s.First.SHA, s.First.ID) + ", " + moment(s.First.CreatedAt)
+	if s.Before == nil { // earlier runs may be beyond the days that are read
+		return "It fails at least since " + first + "."
 	}
-	return text + compare(s.CompareURL) + "."
+	return "It fails since " + first + "; it passed before with " + shortCommit(s.Before.SHA, s.Before.ID) + compare(s.CompareURL) + "."
 }
 
 func flaky(f httpapi.FailedTest) string {

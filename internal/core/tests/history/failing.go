@@ -8,9 +8,11 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/state"
 )
 
-// failingRow is the row of failures up to the last run.
+// failingRow is the row of failures up to the last run, among runs of its service: a deployment of another one broke nothing in it.
 type failingRow struct {
 	httpapi.FailingSince
+	begun    bool
+	service  string // of the last run
 	firstURL string // of the commit
 	over     bool
 }
@@ -19,7 +21,7 @@ type failingRow struct {
 func (f *failingRow) add(d SeenDay, all []outcome) {
 	first := -1
 	for i, o := range slices.Backward(all) {
-		if f.over || o.state == httpapi.TestSkipped {
+		if f.over || o.state == httpapi.TestSkipped || !f.isOf(d.service(o)) {
 			continue
 		}
 		turn, turned := d.turns[o.run]
@@ -39,6 +41,15 @@ func (f *failingRow) add(d SeenDay, all []outcome) {
 	}
 	f.begin(d, all, first)
 }
+
+func (f *failingRow) isOf(service string) bool {
+	if !f.begun {
+		f.begun, f.service = true, service
+	}
+	return f.service == service
+}
+
+func (d SeenDay) service(o outcome) string { return d.day.byID[d.runs[o.run]].Service }
 
 func (f *failingRow) begin(d SeenDay, all []outcome, first int) {
 	if first >= 0 {

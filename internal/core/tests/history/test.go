@@ -228,7 +228,7 @@ func (d SeenDay) attempt(id string, o outcome) httpapi.TestRun {
 	r := d.day.byID[id]
 	at, _ := r.Created()
 	run := httpapi.TestRun{
-		ID: r.ID, Place: r.Place, Repository: r.Repository, SHA: r.SHA, Branch: r.Branch,
+		ID: r.ID, Place: r.Place, Repository: r.Repository, Service: r.Service, SHA: r.SHA, Branch: r.Branch,
 		CreatedAt: at, State: o.state, Milliseconds: o.milliseconds,
 	}
 	if o.state != httpapi.TestFailed && o.state != httpapi.TestFlaky {
