@@ -143,6 +143,24 @@ func TestLogPages(t *testing.T) {
 	}
 }
 
+// TestLongLines: a log whose lines do not fit into a result loses the first ones, unless a page from a line on was asked for.
+func TestLongLines(t *testing.T) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, strings.Repeat(strings.Repeat("x", 600)+"\n", 49)+"the failure\n")
+	})
+	agent := connect(t, api, mcp.Options{})
+	var last, first page
+	agent.Ask("read_log", map[string]any{"run": "a"}, &last)
+	if n := len(last.Lines); n == 0 || n == 50 || last.Lines[n-1].Text != "the failure" || last.NextLine != 0 || len(last.Omitted) != 1 {
+		t.Errorf("the last lines: %+v", last)
+	}
+	agent.Ask("read_log", map[string]any{"run": "a", "fromLine": 1}, &first)
+	if n := len(first.Lines); n == 0 || first.Lines[0].Line != 1 || first.NextLine != n+1 {
+		t.Errorf("the first page: %+v", first)
+	}
+}
+
 // TestErrors: an error says what to do, also one of the API.
 func TestErrors(t *testing.T) {
 	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
