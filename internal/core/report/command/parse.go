@@ -114,13 +114,14 @@ func fenceOf(text string) string {
 	return ""
 }
 
-// openHTML returns the end of the HTML that a line opens and does not close, or "".
-func openHTML(line string) string {
+// openHTML returns the end of the first HTML that a line opens and does not close, or "".
+func openHTML(line string) (end string) {
 	line = strings.ToLower(line)
-	for start, end := range map[string]string{"<!--": "-->", "<pre": "</pre", "<code": "</code", "<blockquote": "</blockquote"} {
-		if i := strings.LastIndex(line, start); i >= 0 && !strings.Contains(line[i:], end) {
-			return end
+	first := len(line)
+	for start, itsEnd := range map[string]string{"<!--": "-->", "<pre": "</pre", "<code": "</code", "<blockquote": "</blockquote"} {
+		if i := strings.LastIndex(line, start); i >= 0 && i < first && !strings.Contains(line[i:], itsEnd) {
+			first, end = i, itsEnd
 		}
 	}
-	return ""
+	return end
 }
