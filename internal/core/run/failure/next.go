@@ -125,6 +125,7 @@ func passed(s *v1alpha1.Suite) []string {
 
 func failed(o Observation) []string {
 	s, r := o.Suite, o.Suite.Status.Results
+	noTest := r == nil || r.Failed == 0 && r.Expected == 0
 	var all []string
 	switch {
 	case outcome.KilledForMemory(s.Succeeded().Message):
@@ -137,12 +138,12 @@ func failed(o Observation) []string {
 			"Find out in the log why there is no report that shows that the tests passed: " + logs(s) + ".",
 			repeat(o, "Then repeat the run"),
 		}
-	case (r == nil || r.Failed == 0 && r.Expected == 0) && meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil:
+	case noTest && meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil:
 		return []string{
 			"Read the log: " + logs(s) + ".", repeat(o, "To see whether it lasts, repeat the run"),
 			"Let the tests write a JUnit report: then this document names the tests that failed, and says since when.",
 		}
-	case r == nil || r.Failed == 0 && r.Expected == 0:
+	case noTest:
 		all = append(all, "Read the log: "+logs(s)+".")
 	case r.Failed == 0:
 		all = append(all, fewer(s))
