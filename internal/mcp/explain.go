@@ -87,7 +87,7 @@ func deployedOf(e *httpapi.EnvironmentStatus, err error) []httpapi.Deployed {
 	return e.Deployed
 }
 
-// explanations are of one Trigger, or of all: those that match first, then those of which the fewest conditions fail.
+// explanations are about one Trigger, or about all: matching ones first, then by the number of conditions that do not hold.
 func explanations(answer *httpapi.NotificationResult, trigger string) []triggerMatch {
 	all := []triggerMatch{}
 	for _, e := range answer.Explanations {
@@ -117,6 +117,6 @@ func shrinkExplained(out *explainOut) bool {
 		return false
 	}
 	out.Triggers = out.Triggers[:n-(n+7)/8]
-	out.Omitted = once(out.Omitted, "Triggers are left out, of which more conditions do not hold: name one with trigger.")
+	out.Omitted = once(out.Omitted, "Triggers with more conditions that do not hold are left out: name one with trigger.")
 	return true
 }

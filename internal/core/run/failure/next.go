@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-// Next says what to do about a run of which only the Suite is known, the most promising first.
+// Next returns what to do about a run if only its Suite is known, the most promising first.
 func Next(s *v1alpha1.Suite) []string { return next(Observation{Suite: s}) }
 
 func next(o Observation) []string {
