@@ -3,6 +3,7 @@ package announce
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -213,7 +214,7 @@ func (r *Reconciler) act(
 		return ctrl.Result{RequeueAfter: retry.Stale}, nil
 	}
 	pending := a.Pending(*step.Receiver)
-	if len(pending) == 0 {
+	if len(pending) == 0 || !slices.ContainsFunc(a.Receivers, func(to announce.Receiver) bool { return to.Name == step.Receiver.Name }) {
 		return ctrl.Result{RequeueAfter: retry.Stale}, nil
 	}
 	if action := a.NextThread(*step.Receiver); action != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/retry"
 )
 
-// A message of a thread is sent once, also if the manager is killed: the Trigger says what is about to be sent before it is, and who finds
-// that without a result looks into the chat first. Only one message to a chat is in flight, so no other worker writes these threads.
+// A message of a thread is sent once, also if the manager is killed: the status of the Trigger names the message before it is sent, and a
+// manager that finds it there without a result looks into the chat first. Only one message to a chat is in flight, so no other worker
+// writes these threads.
 
 // converse does one thing in a thread.
 func (r *Reconciler) converse(
@@ -65,7 +66,7 @@ func (r *Reconciler) observeThread(to announce.Receiver, failure *announce.Failu
 	}
 }
 
-// say changes the threads in the status of t as it goes on.
+// say does the action, and changes the threads in the status of t.
 func (r *Reconciler) say(
 	ctx context.Context, t *v1alpha1.Trigger, to announce.Receiver, c announce.Conversation, action announce.ThreadAction,
 ) (*announce.Failure, error) {
@@ -137,7 +138,7 @@ func (r *Reconciler) close(
 	return nil, r.dropThread(ctx, t, thread)
 }
 
-// abandoned drops a thread that can never be closed, because people deleted it or its channel is no longer that of the Trigger.
+// abandoned drops a thread that can never be closed, because people deleted it, or the Trigger names another channel now.
 func (r *Reconciler) abandoned(
 	ctx context.Context, t *v1alpha1.Trigger, to announce.Receiver, thread v1alpha1.TestThread, failure *announce.Failure, err error,
 ) (*announce.Failure, error) {

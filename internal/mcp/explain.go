@@ -20,7 +20,10 @@ func explainTrigger(ctx context.Context, c *client.Client, in explainIn) (*expla
 		return nil, errNoDeployment
 	}
 	if n.Branch == "" && n.DeploymentType == "" {
-		out.CompletedBy = complete(ctx, c, &n, in.Environment)
+		var err error
+		if out.CompletedBy, err = complete(ctx, c, &n, in.Environment); err != nil {
+			return nil, err
+		}
 	}
 	answer, err := c.Explain(ctx, n)
 	if err != nil {
@@ -34,38 +37,57 @@ func explainTrigger(ctx context.Context, c *client.Client, in explainIn) (*expla
 	return out, nil
 }
 
-// complete adds the fields of what is deployed, or of the latest run of the commit, and returns a sentence about them.
-func complete(ctx context.Context, c *client.Client, n *httpapi.Notification, environment string) string {
+// complete adds the fields of what is deployed, or of the latest run of the commit, and returns a sentence about them. An Environment that
+// was deleted may have runs.
+func complete(ctx context.Context, c *client.Client, n *httpapi.Notification, environment string) (string, error) {
+	var unknown error
 	if environment != "" {
 		e, err := c.Environment(ctx, environment)
+		unknown = err
 		for _, d := range deployedOf(e, err) {
 			if n.SHA == "" || d.SHA == n.SHA {
 				n.SHA, n.Branch, n.DeploymentType = d.SHA, d.Branch, d.DeploymentType
 				n.Repository, n.Service = cmp.Or(n.Repository, d.Repository), cmp.Or(n.Service, d.Service)
 				n.DeploymentURL = cmp.Or(n.DeploymentURL, d.URL, e.URL)
-				return fmt.Sprintf("Branch, deployment type and other fields are those of what %s has deployed. Variables are not known.", e.Name)
+				return fmt.Sprintf("Branch, deployment type and other fields are those of what %s has deployed. Variables are not known.", e.Name), nil
 			}
 		}
 	}
-	page, err := c.RunsPage(ctx, client.RunFilter{SHA: n.SHA, Environment: environment, PageSize: 1}, "")
-	if n.SHA == "" || err != nil || len(page.Runs) == 0 {
-		return "Nothing is known of how this commit was notified: conditions on missing fields do not hold. Give branch and deploymentType."
+	r, err := latestRun(ctx, c, n.SHA, environment)
+	switch {
+	case err != nil:
+		return "", err
+	case r == nil && unknown != nil:
+		return "", unknown
+	case r == nil:
+		return "Nothing is known of how this commit was notified: conditions on missing fields do not hold. Give branch and deploymentType.", nil
 	}
-	r := page.Runs[0]
 	n.Branch, n.DeploymentType = r.Branch, r.DeploymentType
 	n.Repository, n.Service = cmp.Or(n.Repository, r.Repository), cmp.Or(n.Service, r.Service)
 	n.DeploymentURL, n.CommitMessage = cmp.Or(n.DeploymentURL, r.DeploymentURL), cmp.Or(n.CommitMessage, r.CommitMessage)
-	return fmt.Sprintf("Branch, deployment type and other fields are those of the run %s. Variables are not known.", r.ID)
+	return fmt.Sprintf("Branch, deployment type and other fields are those of the run %s. Variables are not known.", r.ID), nil
+}
+
+// latestRun returns nil if there is none.
+func latestRun(ctx context.Context, c *client.Client, sha, environment string) (*httpapi.Run, error) {
+	if sha == "" {
+		return nil, nil
+	}
+	page, err := c.RunsPage(ctx, client.RunFilter{SHA: sha, Environment: environment, PageSize: 1}, "")
+	if err != nil || len(page.Runs) == 0 {
+		return nil, err
+	}
+	return &page.Runs[0], nil
 }
 
 func deployedOf(e *httpapi.EnvironmentStatus, err error) []httpapi.Deployed {
 	if err != nil {
-		return nil // a later request says why, if it matters
+		return nil
 	}
 	return e.Deployed
 }
 
-// explanations are of one Trigger, or of all: those that match first, then those of which the fewest conditions fail.
+// explanations are about one Trigger, or about all: matching ones first, then by the number of conditions that do not hold.
 func explanations(answer *httpapi.NotificationResult, trigger string) []triggerMatch {
 	all := []triggerMatch{}
 	for _, e := range answer.Explanations {
@@ -95,6 +117,6 @@ func shrinkExplained(out *explainOut) bool {
 		return false
 	}
 	out.Triggers = out.Triggers[:n-(n+7)/8]
-	out.Omitted = once(out.Omitted, "Triggers are left out, of which more conditions do not hold: name one with trigger.")
+	out.Omitted = once(out.Omitted, "Triggers with more conditions that do not hold are left out: name one with trigger.")
 	return true
 }

@@ -36,6 +36,8 @@ type logOut struct {
 	Total    int       `json:"total,omitempty"`    // lines of the log; absent if it was not read to its end
 	NextLine int       `json:"nextLine,omitempty"` // fromLine of the next page; absent at the end
 	Omitted  []string  `json:"omitted,omitempty"`  // sentences
+
+	last bool // the last lines were asked for
 }
 
 type logLine struct {
@@ -67,8 +69,8 @@ func readLog(ctx context.Context, c *client.Client, in logIn) (*logOut, error) {
 	if in.Lines == 0 {
 		in.Lines = defaultLines
 	}
-	p := &logPage{in: in, out: &logOut{Run: in.Run, Lines: []logLine{}}, search: strings.ToLower(in.Search),
-		last: in.FromLine == 0 && in.Search == ""}
+	last := in.FromLine == 0 && in.Search == ""
+	p := &logPage{in: in, out: &logOut{Run: in.Run, Lines: []logLine{}, last: last}, search: strings.ToLower(in.Search)}
 	p.read(bufio.NewReaderSize(io.LimitReader(log, maxScan), 64<<10))
 	return p.out, ctx.Err()
 }
@@ -77,7 +79,6 @@ type logPage struct {
 	in     logIn
 	out    *logOut
 	search string // in lower case
-	last   bool   // the last lines are wanted
 	number int    // of the line that was read last
 	bytes  int
 }
@@ -109,7 +110,7 @@ func (p *logPage) take(text string) bool {
 		return true
 	}
 	if len(p.out.Lines) == p.in.Lines {
-		if !p.last {
+		if !p.out.last {
 			return false
 		}
 		p.out.Lines = p.out.Lines[1:]
@@ -126,10 +127,12 @@ func (p *logPage) end() {
 		return
 	}
 	p.out.Total = p.number
-	if p.last && len(p.out.Lines) > 0 && p.out.Lines[0].Line > 1 {
-		p.out.Omitted = append(p.out.Omitted, "These are the last lines: earlier ones have fromLine, and search finds a text.")
+	if p.out.last && len(p.out.Lines) > 0 && p.out.Lines[0].Line > 1 {
+		p.out.Omitted = append(p.out.Omitted, lastLines)
 	}
 }
+
+const lastLines = "These are the last lines: ask with fromLine for earlier ones, or with search for a text."
 
 // readLine returns the beginning of a line, and how many bytes the whole has.
 func readLine(r *bufio.Reader) (text string, read int, err error) {
@@ -155,8 +158,8 @@ func shrinkLog(out *logOut) bool {
 	switch {
 	case n < 2:
 		return false
-	case out.NextLine == 0 && len(out.Omitted) > 0: // the last lines
-		out.Lines = out.Lines[(n+7)/8:]
+	case out.last && out.NextLine == 0:
+		out.Lines, out.Omitted = out.Lines[(n+7)/8:], once(out.Omitted, lastLines)
 	default:
 		keep := n - (n+7)/8
 		out.NextLine, out.Lines = out.Lines[keep].Line, out.Lines[:keep]

@@ -101,7 +101,7 @@ func listRuns(ctx context.Context, c *client.Client, in runsIn) (*runsOut, error
 			out.Omitted = append(out.Omitted, page.ArchiveProblem)
 		}
 		if page.Next != "" {
-			out.Omitted = append(out.Omitted, "There are older runs: call list_runs again with next as cursor.")
+			out.Omitted = append(out.Omitted, "Older runs were not looked at: call list_runs again with next as cursor.")
 		}
 		for i := range page.Runs {
 			out.Runs = append(out.Runs, lineOf(&page.Runs[i]))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,49 @@ func TestLogPages(t *testing.T) {
 	}
 	if found := ask(map[string]any{"search": "needle"}); len(found.Lines) != 1 || found.Lines[0].Line != 1001 || found.Total != 1002 {
 		t.Errorf("found %+v", found)
+	}
+}
+
+// TestLongLines: a log whose lines do not fit into a result loses the first ones, unless a page from a line on was asked for.
+func TestLongLines(t *testing.T) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, strings.Repeat(strings.Repeat("x", 600)+"\n", 49)+"the failure\n")
+	})
+	agent := connect(t, api, mcp.Options{})
+	var last, first page
+	agent.Ask("read_log", map[string]any{"run": "a"}, &last)
+	if n := len(last.Lines); n == 0 || n == 50 || last.Lines[n-1].Text != "the failure" || last.NextLine != 0 || len(last.Omitted) != 1 {
+		t.Errorf("the last lines: %+v", last)
+	}
+	agent.Ask("read_log", map[string]any{"run": "a", "fromLine": 1}, &first)
+	if n := len(first.Lines); n == 0 || first.Lines[0].Line != 1 || first.NextLine != n+1 {
+		t.Errorf("the first page: %+v", first)
+	}
+}
+
+// TestExplainInUnknownEnvironment: a misspelt Environment is an error, and one that was deleted still has runs.
+func TestExplainInUnknownEnvironment(t *testing.T) {
+	for runs, want := range map[string]string{
+		`[]`: "Environment not found", `[{"id":"smoke-1","branch":"main"}]`: "those of the run smoke-1",
+	} {
+		agent := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch path.Base(r.URL.Path) {
+			case "runs":
+				_, _ = io.WriteString(w, `{"runs":`+runs+`}`)
+			case "preview":
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `{"failureCode":"environment_not_found","failureMessage":"Environment not found."}`)
+			default:
+				_, _ = io.WriteString(w, `{"results":[],"explanations":[]}`)
+			}
+		}), mcp.Options{})
+		r := agent.Call("explain_trigger", map[string]any{"sha": "5ca1ab1e", "environment": "preview"})
+		if text := agenttest.Text(r); !strings.Contains(text, want) || r.IsError == (runs != "[]") {
+			t.Errorf("%s: %t %s", runs, r.IsError, text)
+		}
 	}
 }
 

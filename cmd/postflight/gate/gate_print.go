@@ -75,7 +75,8 @@ func verdictSummary(v *client.Verdict) string {
 	if v.State == httpapi.VerdictPassed {
 		mark = "✅"
 	}
-	fmt.Fprintf(b, "### Postflight\n\n- %s %s: %s", mark, plaintext.CodeSpan(v.State, maxSummaryName), plaintext.CodeSpan(v.Sentence, maxSummaryText))
+	fmt.Fprintf(b, "### Postflight\n\n- %s %s: %s", mark, plaintext.CodeSpan(v.State, maxSummaryName),
+		plaintext.CodeSpan(v.Sentence, maxSummaryText))
 	writeLink(b, "Verdict", v.URL)
 	b.WriteString("\n")
 	for _, r := range v.Requirements {

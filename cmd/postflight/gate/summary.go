@@ -49,7 +49,8 @@ func summaryOf(runs []*client.Run) string {
 		if state.Of(r.State).EndShown == state.Message {
 			tests = ""
 		}
-		fmt.Fprintf(b, "- %s %s %s", mark, plaintext.CodeSpan(r.Trigger, maxSummaryName), plaintext.CodeSpan(strings.ToLower(r.State), maxSummaryName))
+		fmt.Fprintf(b, "- %s %s %s", mark, plaintext.CodeSpan(r.Trigger, maxSummaryName),
+			plaintext.CodeSpan(strings.ToLower(r.State), maxSummaryName))
 		if tests != "" {
 			b.WriteString(": " + tests)
 		} else if text != "" {

@@ -23,7 +23,7 @@ const maxCodeOwners = 3 << 20
 // gitlabPlace is where only GitLab looks.
 const gitlabPlace = ".gitlab/CODEOWNERS"
 
-// codeOwnersPlaces are those of GitHub in its order, and then that of GitLab. The first file counts.
+// codeOwnersPlaces are where GitHub looks, in its order, and then where only GitLab looks. The first file counts.
 var codeOwnersPlaces = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", gitlabPlace}
 
 // owners are the rules of a CODEOWNERS file. The zero value knows none.
@@ -44,7 +44,7 @@ type rule struct {
 	exclude bool
 }
 
-// findOwners reads a file, or that of the checkout that this process is in.
+// findOwners reads a CODEOWNERS file. If none is named, it reads the file of the checkout that this process is in.
 func findOwners(file string, note func(format string, args ...any)) (*owners, error) {
 	o := &owners{checkout: checkout()}
 	names := []string{file}
@@ -99,7 +99,7 @@ func readBounded(name string) (string, error) {
 	return string(text), err
 }
 
-// heading is that of a section of GitLab, such as ^[Docs][2] @writers.
+// heading begins a section in a file of GitLab, such as ^[Docs][2] @writers.
 var heading = regexp.MustCompile(`^\^?\[([^\]]+)\](?:\[\d+\])?(?:\s+(.*))?$`)
 
 // parse returns the numbers of lines that are not valid. Code hosts ignore these, too.
@@ -154,10 +154,10 @@ func parseRule(line, defaults string, gitlab bool) (r rule, err error) {
 			line = "**/" + line
 		}
 	}
-	any := codeowners.OwnerMatchFunc(func(text string) (codeowners.Owner, error) {
+	anyOwner := codeowners.OwnerMatchFunc(func(text string) (codeowners.Owner, error) {
 		return codeowners.Owner{Value: text, Type: codeowners.EmailOwner}, nil // GitLab has groups in groups, and roles
 	})
-	all, err := codeowners.ParseFile(strings.NewReader(line), codeowners.WithOwnerMatchers([]codeowners.OwnerMatcher{any}))
+	all, err := codeowners.ParseFile(strings.NewReader(line), codeowners.WithOwnerMatchers([]codeowners.OwnerMatcher{anyOwner}))
 	if err != nil || len(all) != 1 || all[0].RawPattern() == "/" { // the library cannot match this one, and it names no file
 		return rule{}, errors.Join(err, errNoRule)
 	}

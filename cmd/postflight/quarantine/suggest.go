@@ -41,8 +41,8 @@ func newSuggest() *cobra.Command {
 		Use:   "suggest",
 		Short: "Print Quarantines for tests that failed and passed on the same commit",
 		Long: `Prints Quarantines as YAML, for tests that failed and passed on the same commit in the same Trigger, Environment and service.
-Nothing is applied: review the file, commit it, or pipe it into kubectl apply. There is one Quarantine for each Trigger, Environment and owner, with
-the figures of each test as a comment.
+Nothing is applied: review the file, commit it, or pipe it into kubectl apply. There is one Quarantine for each Trigger, Environment and
+owner, with the figures of each test as a comment.
 
 A commit counts once, with all its runs and reruns that ended as Passed or Failed. Skipped is neither. Left out are tests that
 - are quarantined already

@@ -125,7 +125,8 @@ func since(s *client.FailingSince) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("It fails since %s, %s", cmp.Or(commit.ShortSHA(s.First.SHA), s.First.ID), s.First.CreatedAt.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("It fails since %s, %s", cmp.Or(commit.ShortSHA(s.First.SHA), s.First.ID),
+		s.First.CreatedAt.UTC().Format(time.RFC3339))
 	if s.Before != nil {
 		text += "; it passed before with " + cmp.Or(commit.ShortSHA(s.Before.SHA), s.Before.ID)
 	}
@@ -146,8 +147,8 @@ func printChanged(b *strings.Builder, c *client.Changed) {
 	var lines []string
 	for _, p := range c.Parts {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s to %s, %s %s",
-			cmp.Or(strings.TrimSpace(p.Repository+" "+p.Service), "the deployment"), cmp.Or(commit.ShortSHA(p.From), "unknown"), commit.ShortSHA(p.To),
-			p.At.UTC().Format(time.RFC3339), p.CompareURL)))
+			cmp.Or(strings.TrimSpace(p.Repository+" "+p.Service), "the deployment"), cmp.Or(commit.ShortSHA(p.From), "unknown"),
+			commit.ShortSHA(p.To), p.At.UTC().Format(time.RFC3339), p.CompareURL)))
 	}
 	if len(lines) == 0 {
 		lines = []string{"Nothing is known to have changed."}

@@ -14,7 +14,8 @@ import (
 func summary(s *v1alpha1.Suite, page string) string {
 	var links []string
 	if page != "" {
-		links = append(links, fmt.Sprintf("[Run](<%s>)", page), fmt.Sprintf("[Log](<%s#log>)", page), fmt.Sprintf("[Test report](<%s#results>)", page))
+		links = append(links, fmt.Sprintf("[Run](<%s>)", page), fmt.Sprintf("[Log](<%s#log>)", page),
+			fmt.Sprintf("[Test report](<%s#results>)", page))
 	}
 	if link := pullRequestLink(s); link != "" {
 		links = append(links, "Pull request "+link)

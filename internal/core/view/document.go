@@ -86,7 +86,9 @@ func sinceOf(s *httpapi.FailingSince, run string, now time.Time) *FailingSince {
 	if s == nil {
 		return nil
 	}
-	since := &FailingSince{At: TimeOf(s.First.CreatedAt, now), Here: s.First.ID == run, First: commitOfRun(s.First), Compare: SafeURL(s.CompareURL)}
+	since := &FailingSince{
+		At: TimeOf(s.First.CreatedAt, now), Here: s.First.ID == run, First: commitOfRun(s.First), Compare: SafeURL(s.CompareURL),
+	}
 	if s.Before != nil {
 		since.Before = commitOfRun(*s.Before)
 	}

@@ -69,8 +69,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.answer.ServeHTTP(w, r)
 }
 
-// fromBrowser reports whether a page may have sent the request. Names that resolve to this server only deceive browsers, so that agents may
-// use each name, such as that of the Service.
+// fromBrowser reports whether a page may have sent the request. A foreign name that resolves to this server only deceives browsers, so
+// agents may use any name, such as the name of the Service.
 func fromBrowser(h http.Header) bool { return h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != "" }
 
 // authenticated asks the API who sends the request, so that its refusal is the answer, before it reads the body.
@@ -122,7 +122,7 @@ func (h *Handler) whoIs(w http.ResponseWriter, r *http.Request) (team string, kn
 	return who.Team, err == nil, err
 }
 
-// bounded reads the body, and returns the refusal of one that is too large or has several messages, which would be answered all at once.
+// bounded reads the body, and returns a refusal if it is too large, or has several messages: these would be answered all at once.
 func bounded(w http.ResponseWriter, r *http.Request) http.HandlerFunc {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limits.MaxAgentBody))
 	switch {

@@ -11,13 +11,13 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 )
 
-// inProcess hands requests to the handler of the API. The sender is who sent the request of the agent.
+// inProcess hands requests to the handler of the API, with the credential in the headers of the agent (sender).
 type inProcess struct {
 	api    http.Handler
 	sender http.Header
 }
 
-// forwarded are the only headers of the agent that the API sees: who it is. The client of the tools sets the others.
+// forwarded are the only headers of the agent that the API sees: they say who it is. The client of the tools sets the others.
 var forwarded = []string{"Authorization", "Postflight-Team"}
 
 // RoundTrip answers as soon as the handler begins to, because a log may be longer than the memory.

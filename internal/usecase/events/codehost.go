@@ -30,11 +30,11 @@ const (
 	// asksPerMinute bounds the events of a source about which a code host is asked, and as many may come at once. Each takes up to four
 	// requests, and GitHub answers 5,000 an hour to one credential.
 	asksPerMinute = 15
-	// strangersPerHour bounds the reactions to comments of people without rights, of which strangersAtOnce may come at once: GitHub takes 500
+	// strangersPerHour bounds the reactions to comments of people without rights, with strangersAtOnce at once: GitHub takes 500
 	// posts an hour from one credential, and checks need them.
 	strangersPerHour = 30
 	strangersAtOnce  = 10
-	maxSources       = 4096 // whose paces are kept, as secrets
+	maxSources       = 4096 // whose paces are kept
 	sourcesOfOne     = 200  // of them for a namespace
 )
 
@@ -42,7 +42,7 @@ const (
 type CodeHost interface {
 	// Said returns nil if there is no such comment.
 	Said(ctx context.Context, q command.Question) (*command.Said, error)
-	// PullRequest returns the one of the request's Target.
+	// PullRequest returns the pull request that the Target names, or nil.
 	PullRequest(ctx context.Context, r report.Request) (*report.PullRequest, error)
 	// React adds a reaction to a comment. It does nothing if the reaction is there.
 	React(ctx context.Context, q command.Question, reaction command.Reaction) error
@@ -51,7 +51,7 @@ type CodeHost interface {
 // CodeHosts are asked with the credentials with which Postflight posts there.
 type CodeHosts struct {
 	ByName map[v1alpha1.HostingService]CodeHostConfig
-	// Credentials reads those of a Trigger. The problem is a sentence: why there are none.
+	// Credentials reads the credentials of a Trigger from its Secret. The problem is a sentence that says why there are none.
 	Credentials func(
 		ctx context.Context, host v1alpha1.HostingService, secret client.ObjectKey,
 	) (c report.Credentials, problem string, err error)

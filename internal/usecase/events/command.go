@@ -169,7 +169,8 @@ func problemOf(err error) (problem string, _ error) {
 // keepTries is how often an answer is stored: the status of a run changes often, and other deliveries of the comment may be here.
 const keepTries = 5
 
-// keep stores the answer on a run, unless it has that of this comment or of a later one. The leader shows it in the comment of Postflight.
+// keep stores the answer on a run, unless the run has an answer to this comment or to a later one. The leader shows it in the
+// comment of Postflight.
 func (r *Receiver) keep(ctx context.Context, run *v1alpha1.Suite, answer report.Answer) (err error) {
 	for range keepTries {
 		now := &v1alpha1.Suite{}

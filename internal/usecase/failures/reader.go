@@ -1,8 +1,7 @@
-// Package failures gathers what is known of a run that failed: from the cluster, from what its pods wrote, and from the history of its tests.
+// Package failures gathers what the cluster, the files of its pods and the history of its tests say about a run that failed.
 package failures
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -21,7 +20,7 @@ import (
 )
 
 const (
-	// timeout bounds what is gathered beside the Suite. Agents wait for an answer, and have more use of half of one now.
+	// timeout bounds what is gathered beside the Suite. Agents wait for the answer, and half of it is better than none.
 	timeout = 8 * time.Second
 	// maxTests bounds the tests whose history is read: each takes some 100 ms, and the first failures tell most.
 	maxTests = 3
@@ -82,6 +81,8 @@ func (g *gathering) explain(ctx context.Context) {
 func (g *gathering) changes(ctx context.Context) {
 	green := failure.LastGreen(g.Suite, g.Runs.Newest(g.Suite.Namespace))
 	if green == nil {
+		g.missing("No earlier green run is in the cluster, so what was deployed since is not listed here: postflight environments history " +
+			g.Suite.Spec.Environment + " -n " + g.Suite.Namespace + ".")
 		return
 	}
 	before, err := g.deployed(ctx, endOf(green))
@@ -156,5 +157,5 @@ func failedPod(e *results.Explanation) string {
 	if e == nil || len(e.Failures) == 0 {
 		return ""
 	}
-	return cmp.Or(e.Failures[0].Pod)
+	return e.Failures[0].Pod
 }

@@ -2,7 +2,7 @@ package commit
 
 import "strings"
 
-// CompareURL returns a URL that compares two commits of a repository, made from the URL of the second, as GitHub and GitLab have them, or "".
+// CompareURL returns the URL on GitHub or GitLab that compares two commits of a repository, or "". It is made from the URL of the second.
 func CompareURL(commitURL string, from, to Commit) string {
 	if from.Revision == "" || to.Revision == "" || from.Same(to) || !SameRepository(from.Repository, to.Repository) {
 		return ""

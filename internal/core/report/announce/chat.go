@@ -72,7 +72,8 @@ func headline(f httpapi.Failure) string {
 	if f.Green {
 		sign, word = ":large_green_circle:", "recovered" // chats are told of no other pass
 	}
-	return untrusted(fmt.Sprintf("%s %s %s in %s", sign, v1alpha1.TestName(f.Tested.Trigger, f.Tested.Service), word, f.Tested.Environment), maxHeadline)
+	test := v1alpha1.TestName(f.Tested.Trigger, f.Tested.Service)
+	return untrusted(fmt.Sprintf("%s %s %s in %s", sign, test, word, f.Tested.Environment), maxHeadline)
 }
 
 func facts(f httpapi.Failure) string {

@@ -28,7 +28,7 @@ type chatMetadata struct {
 	Payload ThreadMarker `json:"event_payload"`
 }
 
-// ThreadMarker is the metadata of a message in a thread, which says which one it is.
+// ThreadMarker is metadata that identifies a message of a thread.
 type ThreadMarker struct {
 	Trigger string `json:"trigger"` // its UID
 	Thread  string `json:"thread"`  // the id

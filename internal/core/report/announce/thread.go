@@ -87,7 +87,7 @@ func (o Observation) threadOf(test string) *v1alpha1.TestThread {
 	return nil
 }
 
-// endsThread reports whether the test no longer failed in the run, which ended after the one that opened the thread, nor has since.
+// endsThread reports whether a run after the one with the failure shows that the test no longer fails, and no later run has it failing.
 func (o Observation) endsThread(t v1alpha1.TestThread) bool {
 	if t.Run == o.Suite.Name || endOf(o.Suite).Before(t.Since.Time) || !o.clears(o.Suite, t.ID) {
 		return false
@@ -117,7 +117,7 @@ func (o Observation) isLater(s *v1alpha1.Suite) bool {
 }
 
 // clears reports whether a run shows that a test no longer fails: it ran as a whole, its status lists all failed tests, and this is none of
-// them. A rerun of failed tests only shows that of tests that it ran.
+// them. A rerun of failed tests shows it only for the tests that it ran.
 func (o Observation) clears(s *v1alpha1.Suite, id string) bool {
 	r := s.Status.Results
 	whole := r != nil && r.Tests > 0 && r.Expected == 0 && int(r.Failed) == len(r.Failures) && (verdict.RunPassed(s) || r.OnlyTestsFailed)

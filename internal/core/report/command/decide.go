@@ -35,8 +35,7 @@ type Plan struct {
 	Refused       bool     // nothing is done, and Says has why
 }
 
-// Decide returns what to do. The runs that a command means were created before the comment, which chooses the same ones however often it is
-// delivered.
+// Decide returns what to do. Only runs from before the comment count, so each delivery of a comment means the same runs.
 func Decide(o Observation) Plan {
 	number := fmt.Sprint(codehost.Of(o.Target.Host).Sign, o.PullRequest.Number)
 	sha := fmt.Sprintf("%.12s", commit.NormalSHA(o.PullRequest.SHA))
@@ -130,8 +129,8 @@ func posts(r report.Run, to report.Target) bool {
 	return problem == nil && on.Host == to.Host && commit.SameRepository(on.Repository, to.Repository)
 }
 
-// belongs reports whether a run of the head commit is about the pull request. The commit of a fork is one of the repository's network, so
-// that somebody else may have deployed it: only a notification that names the pull request counts.
+// belongs reports whether a run of the head commit is about the pull request. Other people may have deployed the
+// commit of a fork, so only a notification that names the pull request counts.
 func (o Observation) belongs(s *v1alpha1.Suite) bool {
 	d := s.Spec.Deployment
 	if o.PullRequest.Fork {

@@ -30,7 +30,7 @@ type Command struct {
 	Failed  bool   // of a rerun: only the failed tests
 }
 
-// triggerName is that of a Trigger.
+// triggerName matches names of Triggers.
 var triggerName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
 // Parse returns the command of a comment: its first line that begins with /postflight, unless readers see that line as code or as a quote,

@@ -44,6 +44,7 @@ func TestParse(t *testing.T) {
 		"in an HTML comment":       {"readers do not see it", "Looks good <!--\n/postflight cancel\n-->", Command{}, false},
 		"in an HTML block":         {"an example", "<pre>\n/postflight rerun\n</pre>", Command{}, false},
 		"after an HTML comment":    {"", "<!-- a template -->\n/postflight rerun", Command{Verb: Rerun}, true},
+		"in HTML in a comment":     {"the comment began first, always", "<!-- <pre\n/postflight rerun\n</pre\n/postflight cancel", Command{}, false},
 		"bidi before the slash":    {"the line begins otherwise", "\u202e/postflight rerun", Command{}, false},
 		"1 MiB":                    {"it is bounded", strings.Repeat("a", 1<<20) + "\n/postflight rerun", Command{}, false},
 		"many lines":               {"it is bounded", strings.Repeat("\n", maxBody-20) + "/postflight cancel", Command{Verb: Cancel}, true},

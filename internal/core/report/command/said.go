@@ -33,7 +33,7 @@ type Said struct {
 	CreatedAt time.Time
 	Edited    bool
 	Bot       bool
-	MayWrite  bool // the author may write to the repository; false for a bot, which is not asked about
+	MayWrite  bool // the author has write access; false for a bot, because the code host is not asked
 }
 
 // Reaction is how Postflight answers a comment at a glance.
@@ -64,7 +64,7 @@ func Problem(c event.Comment, said *Said, now time.Time) string {
 	}
 }
 
-// IsStranger reports whether a person who may not write to the repository gave a command, who gets an answer for that.
+// IsStranger reports whether a person without write access gave a command. Such a person gets a reaction.
 func IsStranger(c event.Comment, said *Said, now time.Time) bool {
 	if said == nil || said.MayWrite {
 		return false

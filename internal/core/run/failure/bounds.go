@@ -22,7 +22,7 @@ const (
 	maxText    = 3 << 10 // of a failure in the report
 	maxProblem = 256     // what could not be read, and how to get it
 
-	maxProblems = 4 // that are named: there are fewer sources than that
+	maxProblems = 4 // sentences; others are dropped
 )
 
 // bounded leaves out what tells least until the document fits.

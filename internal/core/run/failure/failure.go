@@ -127,7 +127,7 @@ func tests(o Observation) *httpapi.FailureTests {
 		for _, file := range e.Files {
 			t.Files = append(t.Files, httpapi.TestFile{Path: line(file.Path), Pod: e.Pod, Bytes: file.Bytes})
 		}
-		if rerun.FailedProblem(o.Suite) == "" && !o.Archived {
+		if mayRepeatFailed(o) {
 			t.Repeat = rerun.FailedCommand(o.Suite)
 		}
 		all.Failures = append(all.Failures, t)

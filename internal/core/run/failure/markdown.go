@@ -16,7 +16,8 @@ import (
 // Markdown writes the document for people, and for programs that read like them. All texts of others are in code, where Markdown has no
 // links, HTML, images and mentions. What does not fit in MaxBytes is named at the end.
 func Markdown(f httpapi.Failure) string {
-	title := fmt.Sprintf("# %s: %s on %s\n\n", state.Of(f.State).Label, plaintext.CodeSpan(strings.TrimSpace(f.Tested.Trigger+" "+f.Tested.Service), maxLine),
+	test := strings.TrimSpace(f.Tested.Trigger + " " + f.Tested.Service)
+	title := fmt.Sprintf("# %s: %s on %s\n\n", state.Of(f.State).Label, plaintext.CodeSpan(test, maxLine),
 		plaintext.CodeSpan(f.Tested.Environment, maxLine))
 	w := &writer{}
 	w.add(title + Sentence(f.Summary) + "\n")
@@ -205,8 +206,8 @@ func compare(address string) string {
 // link writes an http(s) address that cannot end the link.
 func link(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || strings.ContainsAny(address, "<>()`\\ \n\r\t") ||
-		len(address) > maxURL {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		strings.ContainsAny(address, "<>()`\\ \n\r\t") || len(address) > maxURL {
 		return ""
 	}
 	return "<" + u.String() + ">"

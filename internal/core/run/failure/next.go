@@ -16,7 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
-// Next says what to do about a run of which only the Suite is known, the most promising first.
+// Next returns what to do about a run if only its Suite is known, the most promising first.
 func Next(s *v1alpha1.Suite) []string { return next(Observation{Suite: s}) }
 
 func next(o Observation) []string {
@@ -105,7 +105,7 @@ func passed(s *v1alpha1.Suite) []string {
 	all := []string{}
 	r := s.Status.Results
 	if s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
-		all = append(all, "Let the tests write a JUnit report: without one, only the exit code shows that they ran.")
+		all = append(all, "Let the tests write a JUnit report, and set spec.results of the Trigger: without it, only the exit code shows that they ran.")
 	}
 	if r == nil {
 		return all
@@ -125,6 +125,7 @@ func passed(s *v1alpha1.Suite) []string {
 
 func failed(o Observation) []string {
 	s, r := o.Suite, o.Suite.Status.Results
+	noTest := r == nil || r.Failed == 0 && r.Expected == 0
 	var all []string
 	switch {
 	case outcome.KilledForMemory(s.Succeeded().Message):
@@ -137,26 +138,32 @@ func failed(o Observation) []string {
 			"Find out in the log why there is no report that shows that the tests passed: " + logs(s) + ".",
 			repeat(o, "Then repeat the run"),
 		}
-	case (r == nil || r.Failed == 0 && r.Expected == 0) && meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil:
+	case noTest && meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionResultsCollected) == nil:
 		return []string{
 			"Read the log: " + logs(s) + ".", repeat(o, "To see whether it lasts, repeat the run"),
-			"Let the tests write a JUnit report: then this document names the tests that failed, and says since when.",
+			"Let the tests write a JUnit report, and set spec.results of the Trigger: then this document names the tests that failed, and " +
+				"says since when.",
 		}
-	case r == nil || r.Failed == 0 && r.Expected == 0:
+	case noTest:
 		all = append(all, "Read the log: "+logs(s)+".")
 	case r.Failed == 0:
 		all = append(all, fewer(s))
 	case r.NewFailures > 0:
 		all = append(all, "Start with the new failures, and with what was deployed since the run "+r.ComparedWith+", which did not have them.")
 	case r.ComparedWith != "":
-		all = append(all, "No failure is new: each came with an earlier deployment. To see since when they fail: "+testsCommand(s)+".")
+		all = append(all, "No failure is new: the run "+r.ComparedWith+" had them, too. To see since when they fail: "+testsCommand(s)+".")
 	default:
 		all = append(all, "Start with the first failure. It is unknown which failures are new.")
 	}
-	if rerun.FailedProblem(s) == "" && !o.Archived {
+	if mayRepeatFailed(o) {
 		return append(all, "To see whether a failure lasts, repeat only the failed tests: "+rerun.FailedCommand(s)+".")
 	}
 	return append(all, repeat(o, "To see whether it lasts, repeat the run"))
+}
+
+// mayRepeatFailed reports whether a run of only the failed tests may be green: an earlier run has to show how many tests there are.
+func mayRepeatFailed(o Observation) bool {
+	return o.Changed != nil && !o.Archived && rerun.FailedProblem(o.Suite) == ""
 }
 
 // repeat ends a sentence with how to run all tests again.

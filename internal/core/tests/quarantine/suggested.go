@@ -60,7 +60,7 @@ func (t Terms) quarantine(tests []Candidate) Suggested {
 	return s
 }
 
-// nameOf follows from what the Quarantine names: to apply a later suggestion must not replace an earlier one that names other tests.
+// nameOf returns a name that depends on the tests: a later suggestion with other tests must not replace this Quarantine.
 func nameOf(spec v1alpha1.QuarantineSpec) string {
 	sum := sha256.Sum256([]byte(strings.Join(slices.Concat(spec.Triggers, spec.Environments, []string{spec.Owner}, spec.Tests), "\x00")))
 	trigger := strings.TrimRight(spec.Triggers[0][:min(len(spec.Triggers[0]), maxTrigger)], "-")
