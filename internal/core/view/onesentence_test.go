@@ -35,7 +35,7 @@ func inChat(sentence string) string {
 
 // TestOneSentence: a run reads the same on its page, in its check and in a chat, whatever its message quotes.
 func TestOneSentence(t *testing.T) {
-	tests := func(r v1alpha1.TestResults) func(*v1alpha1.Suite) { return results(r) }
+	tests := results
 	for name, tc := range map[string]struct {
 		reason    string
 		condition metav1.Condition

@@ -40,7 +40,7 @@ func ChangedSince(green, s *v1alpha1.Suite, before, now []httpapi.Deployed) *htt
 	}
 	for _, d := range now {
 		is := commit.New(d.Repository, d.Service, d.SHA)
-		if is.Revision == "" || is.Part.SamePart(to.Part) {
+		if is.Revision == "" || is.SamePart(to.Part) {
 			continue
 		}
 		was := revisionOf(is.Part, before)

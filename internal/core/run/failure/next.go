@@ -105,7 +105,8 @@ func passed(s *v1alpha1.Suite) []string {
 	all := []string{}
 	r := s.Status.Results
 	if s.Status.DecidedBy == v1alpha1.DecidedByExitCode {
-		all = append(all, "Let the tests write a JUnit report, and set spec.results of the Trigger: without it, only the exit code shows that they ran.")
+		all = append(all, "Let the tests write a JUnit report, and set spec.results of the Trigger: without it, only the exit code shows that "+
+			"they ran.")
 	}
 	if r == nil {
 		return all
