@@ -10,6 +10,23 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/tests/history"
 )
 
+// TestFailingSinceOfServices: runs of another service neither begin a row nor end it.
+func TestFailingSinceOfServices(t *testing.T) {
+	var runs []history.Run
+	place := &history.PlaceDay{Place: smoke}
+	for i, of := range []string{"cart", "cart", "prices", "cart"} {
+		r := runAt(smoke, fmt.Sprintf("%s%d", of, i), tuesday.Add(time.Duration(i)*time.Hour), map[byte]string{'p': "Passed", 'f': "Failed"}["pfpf"[i]])
+		r.Service, r.SHA = of, strings.Repeat(string("abcd"[i]), 40)
+		runs, place.Runs = append(runs, r), append(place.Runs, r.ID)
+	}
+	b, d := history.NewTestBuilder(), history.NewDay("acme", "2026-11-24", runs, nil)
+	b.Add(*d.Index().See(history.TestDay{Outcomes: "pfpf", Milliseconds: make([]int64, len(runs))}, place))
+	f := b.History("cart", 1, func(httpapi.Place) bool { return true }).Places[0].Failing
+	if f == nil || f.First.ID != "cart1" || f.First.Service != "cart" || f.Before.ID != "cart0" || f.Runs != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // TestFailingSinceWithReruns: a rerun that fails does not blame the commit of its run, which had passed.
 func TestFailingSinceWithReruns(t *testing.T) {
 	for name, tc := range map[string]struct {
