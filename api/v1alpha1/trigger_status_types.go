@@ -57,7 +57,7 @@ type TriggerStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Outcomes []EnvironmentOutcome `json:"outcomes,omitempty"`
 
-	// threads are those of failing tests that are open in the channel of spec.notify.slack: at most 50. If there are more, the oldest are
+	// threads of failing tests that are open in the channel of spec.notify.slack: at most 50. If there are more, the oldest are
 	// dropped.
 	// +optional
 	// +listType=map

@@ -126,7 +126,7 @@ func deployments(ctx context.Context, c *client.Client, in deployedIn) (*deploye
 	return out, nil
 }
 
-// shrinkDeployed drops workloads first, because their commits are those of the deployment, then the oldest or last entries.
+// shrinkDeployed drops workloads first, which have the commit of the deployment, then the oldest or last entries.
 func shrinkDeployed(out *deployedOut) bool {
 	dropped := false
 	for i := range out.Environments {

@@ -1,5 +1,5 @@
 // Package mcp has the tools by which agents ask Postflight, in the Model Context Protocol (https://modelcontextprotocol.io). Each tool
-// sends requests to the HTTP API with the sender's own credential, so that rights, bounds and masks are those of the API.
+// sends requests to the HTTP API with the sender's own credential, so that the rights, bounds and masks of the API apply.
 package mcp
 
 import (

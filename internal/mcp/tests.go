@@ -50,7 +50,7 @@ func (s *Server) addTests() {
 	add(s, tool[testsIn, testsOut]{
 		name: "list_tests", title: "List tests",
 		description: "Lists tests with how often they ran, failed and were flaky in the last days, the least reliable first, for each Trigger " +
-			"and Environment. outcomes are those of its last 24 runs, the newest last: p passed, f failed, r failed and passed when " +
+			"and Environment. outcomes of its last 24 runs, the newest last: p passed, f failed, r failed and passed when " +
 			"repeated, s skipped. failsSince is when the failures at their end began; it is absent if all 24 failed: get_test knows.",
 		bounds: func(p map[string]*jsonschema.Schema) {
 			upTo(p["limit"], maxTests)

@@ -41,7 +41,7 @@ func (o *Output) AddFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// formats are those of every command.
+// formats that every command knows.
 var formats = []string{"json", "yaml"}
 
 func (o *Output) formats() []string { return slices.Concat(formats, o.Formats) }

@@ -50,7 +50,7 @@ A commit counts once, with all its runs and reruns that ended as Passed or Faile
 - failed no run, because their runner repeats them until they pass
 - have no owner.
 
-The owner is that of the last rule of CODEOWNERS that matches the file of the test: of .github, the root, docs or .gitlab of the checkout
+The last rule of CODEOWNERS that matches the file of the test names the owner: in .github, the root, docs or .gitlab of the checkout
 that you are in. --owner is for files that have none.
 
 The server knows each test of each run whose Trigger has results, for as long as the Team keeps records. It needs an object store.`,
@@ -68,7 +68,7 @@ The server knows each test of each run whose Trigger has results, for as long as
 	cli.DaysVar(f, &o.Days, "days", defaultDays, "how many days to look back, up to 90")
 	f.IntVar(&o.MinCommits, "min-commits", quarantine.MinCommits, "on how many commits a test has to have failed and passed")
 	f.StringVar(&o.Owner, "owner", "", "who repairs tests whose file has no owner in CODEOWNERS")
-	f.StringVar(&o.CodeOwners, "codeowners", "", "the CODEOWNERS file; default: that of the checkout, if it has one")
+	f.StringVar(&o.CodeOwners, "codeowners", "", "the CODEOWNERS file; default: the file of the checkout, if it has one")
 	f.StringVar(&o.Until, "until", "", "the day on which the tests count again, such as 2026-12-15; default: in 14 days")
 	_ = cmd.RegisterFlagCompletionFunc("trigger", o.Complete(access.Triggers))
 	_ = cmd.RegisterFlagCompletionFunc("environment", o.Complete(access.Environments))
