@@ -49,7 +49,7 @@ func complete(ctx context.Context, c *client.Client, n *httpapi.Notification, en
 				n.SHA, n.Branch, n.DeploymentType = d.SHA, d.Branch, d.DeploymentType
 				n.Repository, n.Service = cmp.Or(n.Repository, d.Repository), cmp.Or(n.Service, d.Service)
 				n.DeploymentURL = cmp.Or(n.DeploymentURL, d.URL, e.URL)
-				return fmt.Sprintf("Branch, deployment type and other fields are taken from what %s has deployed. Variables are not known.", e.Name), nil
+				return fmt.Sprintf("Branch, deployment type and other fields come from what %s has deployed. Variables are not known.", e.Name), nil
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func complete(ctx context.Context, c *client.Client, n *httpapi.Notification, en
 	n.Branch, n.DeploymentType = r.Branch, r.DeploymentType
 	n.Repository, n.Service = cmp.Or(n.Repository, r.Repository), cmp.Or(n.Service, r.Service)
 	n.DeploymentURL, n.CommitMessage = cmp.Or(n.DeploymentURL, r.DeploymentURL), cmp.Or(n.CommitMessage, r.CommitMessage)
-	return fmt.Sprintf("Branch, deployment type and other fields are taken from the run %s. Variables are not known.", r.ID), nil
+	return fmt.Sprintf("Branch, deployment type and other fields come from the run %s. Variables are not known.", r.ID), nil
 }
 
 // latestRun returns nil if there is none.

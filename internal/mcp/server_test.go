@@ -165,7 +165,7 @@ func TestLongLines(t *testing.T) {
 // TestExplainInUnknownEnvironment: a misspelt Environment is an error, and one that was deleted still has runs.
 func TestExplainInUnknownEnvironment(t *testing.T) {
 	for runs, want := range map[string]string{
-		`[]`: "Environment not found", `[{"id":"smoke-1","branch":"main"}]`: "taken from the run smoke-1",
+		`[]`: "Environment not found", `[{"id":"smoke-1","branch":"main"}]`: "come from the run smoke-1",
 	} {
 		agent := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
