@@ -66,7 +66,7 @@ type FailureTests struct {
 	Tests       int32        `json:"tests"`
 	Failed      int32        `json:"failed"`
 	NewFailures int32        `json:"newFailures"`
-	Failures    []FailedTest `json:"failures,omitempty"` // the ones that count first, and of these new ones
+	Failures    []FailedTest `json:"failures,omitempty"` // first those that count, new ones before known ones
 }
 
 // FailedTest is a test that failed in a run, with what is known of it. It has no attachments: their URLs are secrets.

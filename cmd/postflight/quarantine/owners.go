@@ -70,7 +70,7 @@ func findOwners(file string, note func(format string, args ...any)) (*owners, er
 	return o, nil
 }
 
-// checkout is the nearest folder above this one that Git knows, or else this one.
+// checkout is the nearest folder that Git knows, from here upward, or else the current folder.
 func checkout() string {
 	here, err := os.Getwd()
 	if err != nil {

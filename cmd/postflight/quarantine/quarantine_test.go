@@ -17,7 +17,7 @@ var (
 	smokeOnStaging = httpapi.Place{Namespace: "acme", Trigger: "smoke", Environment: "staging"}
 )
 
-// serveTests knows a flaky test, two of the same name, and one that failed once.
+// serveTests knows a flaky test, two tests of the same name, and a test that failed once.
 func serveTests(w http.ResponseWriter, r *http.Request) {
 	names := []string{"keeps items", "adds", "adds (2)"}
 	name := r.URL.Query().Get("name")

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/state"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
@@ -87,5 +86,3 @@ func stateOf(s *v1alpha1.Suite) string {
 	}
 	return "ended: " + state.Of(s.State()).OutcomeInText()
 }
-
-func branch(ref string) string { return notification.BranchName(ref) }

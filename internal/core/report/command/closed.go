@@ -6,6 +6,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/report"
 )
 
@@ -30,7 +31,7 @@ func Named(runs []report.Run, to report.Target, number int64) (named []*v1alpha1
 // base: that run goes on.
 func Close(named []*v1alpha1.Suite, p report.PullRequest) (c Closing) {
 	for _, s := range named {
-		if b := branch(s.Spec.Deployment.Branch); b != "" && b != p.Branch {
+		if b := notification.BranchName(s.Spec.Deployment.Branch); b != "" && b != p.Branch {
 			continue
 		}
 		if !s.Finished() {

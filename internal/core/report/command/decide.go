@@ -10,6 +10,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/report"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 )
@@ -137,7 +138,7 @@ func (o Observation) belongs(s *v1alpha1.Suite) bool {
 		return d.PullRequestNumber == o.PullRequest.Number
 	}
 	number := report.PullRequestNumber(s)
-	return number == o.PullRequest.Number || number == 0 && (d.Branch == "" || branch(d.Branch) == o.PullRequest.Branch)
+	return number == o.PullRequest.Number || number == 0 && (d.Branch == "" || notification.BranchName(d.Branch) == o.PullRequest.Branch)
 }
 
 func newestOf(runs []*v1alpha1.Suite) (newest *v1alpha1.Suite) {

@@ -110,6 +110,9 @@ func tested(o Observation) httpapi.Tested {
 	}
 }
 
+// Name is the name of a test as a document has it.
+func Name(name string) string { return line(name) }
+
 func line(text string) string { return plaintext.Line(text, maxLine) }
 
 func tests(o Observation) *httpapi.FailureTests {
