@@ -11,6 +11,7 @@ import (
 
 	"github.com/postflight-dev/postflight/controllers/announce"
 	"github.com/postflight-dev/postflight/controllers/archive"
+	"github.com/postflight-dev/postflight/controllers/cluster"
 	"github.com/postflight-dev/postflight/controllers/deployed"
 	"github.com/postflight-dev/postflight/controllers/deploymentgate"
 	"github.com/postflight-dev/postflight/controllers/eventsource"
@@ -47,6 +48,7 @@ type Config struct {
 	Issuers      map[string][]string // whose tokens TrustPolicies may trust: their audiences by URL
 	Scope        scope.Scope         // as it limited the options of the manager
 	Bounds       *bounded.Roster     // of CacheOptions
+	Clusters     cluster.Clusters    // nil: this manager is no hub
 	Trace        suite.SendTrace     // nil: traces are off
 	PodGoneAfter time.Duration       // see suite.Config
 	UntouchedFor time.Duration       // see suite.Config
@@ -93,6 +95,9 @@ func Setup(mgr ctrl.Manager, config Config) error {
 		announce.Add(mgr, config.Announce, clock, metrics.messages),
 		archive.Add(mgr, config.Archive),
 	)
+	if config.Clusters != nil {
+		err = errors.Join(err, cluster.Add(mgr, config.Clusters))
+	}
 	if err != nil {
 		return fmt.Errorf("set up the controllers: %w", err)
 	}

@@ -20,7 +20,7 @@ chart=$into/charts/postflight/files
 mkdir -p "$chart/crd" "$chart/rbac" "$chart/policy" "$chart/monitoring"
 cp "$into"/config/crd/bases/*.yaml "$chart/crd/"
 cp "$into/config/rbac/role.yaml" "$chart/rbac/"
-for name in aggregate_roles credentials_reader_role leader_election_role metrics_reader_role notifier_role role_binding session_secret workloads_reader_role; do
+for name in aggregate_roles credentials_reader_role hub_role leader_election_role metrics_reader_role notifier_role role_binding session_secret workloads_reader_role; do
   cp "config/rbac/$name.yaml" "$chart/rbac/"
 done
 cp config/policy/{jobs_by_proxy,manager}.yaml "$chart/policy/"

@@ -30,6 +30,9 @@ func (v Variables) DeepCopyInto(out *Variables) { *out = maps.Clone(v) }
 func (v Variables) DeepCopy() Variables { return maps.Clone(v) }
 
 // EnvironmentSpec describes a deployment target.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.deploymentTypes) || has(self.cluster)",message="deploymentTypes needs cluster; other Environments leave the types to their Triggers"
+// +kubebuilder:validation:XValidation:rule="!has(self.cluster) || !has(self.workloads) && !has(self.gate) && !has(self.hold) && !has(self.settle) && !has(self.ephemeral)",message="an Environment with cluster has no workloads, gate, hold, settle and ephemeral: set them in that cluster"
 type EnvironmentSpec struct {
 	// url of the environment: absolute http or https, at most 2,048 bytes. Runs get it as the variable
 	// URL, unless the notification has a deployment_url.
@@ -80,6 +83,24 @@ type EnvironmentSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Workloads []Workload `json:"workloads,omitempty"`
+
+	// cluster is the name of the Cluster that has the Environment: the one of the same name, of the Team of the same name there. This
+	// Postflight then hands on the team's notifications, and asks that one. Triggers, workloads and gates are there.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Cluster string `json:"cluster,omitempty"`
+
+	// deploymentTypes are those of the notifications that are handed on to the cluster: names, or beginnings that end in "*". Defaults
+	// to all. A notification that is not handed on does not wait for a cluster that is unavailable.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.all(t, !t.substring(0, t.size() - 1).contains('*'))",message="an entry of deploymentTypes is a name, or the beginning of one and '*'"
+	DeploymentTypes []string `json:"deploymentTypes,omitempty"`
 
 	// ephemeral is set on an Environment that a notification created for one deployment URL.
 	// +optional

@@ -26,6 +26,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Team{}, &TeamList{},
 		&APIKey{}, &APIKeyList{},
 		&TrustPolicy{}, &TrustPolicyList{},
+		&Cluster{}, &ClusterList{},
 		&Environment{}, &EnvironmentList{},
 		&Trigger{}, &TriggerList{},
 		&TriggerClass{}, &TriggerClassList{},

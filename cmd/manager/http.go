@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/agents"
 	"github.com/postflight-dev/postflight/internal/server/api"
+	"github.com/postflight-dev/postflight/internal/server/api/handon"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/listen"
@@ -50,7 +51,7 @@ func setupHTTP(
 	if err != nil {
 		return err
 	}
-	suitesSynced, err := b.watch(ctx, mgr.GetCache(), pages)
+	suitesSynced, err := b.watch(ctx, mgr.GetCache(), pages, env.clusters != nil)
 	if err != nil {
 		return err
 	}
@@ -133,17 +134,18 @@ func newAPI(
 		Replays:         replays(mgr.GetCache(), bucket, env.steady),
 		Tracer:          env.traces.Tracer(),
 		AttestationKeys: o.attestation.keys.PublicPEM,
+		Clusters:        hub[handon.Clusters](env.clusters),
 	})
 }
 
-func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI) (synced func() bool, err error) {
+func (b backend) watch(ctx context.Context, c cache.Cache, pages *pages.UI, hub bool) (synced func() bool, err error) {
 	synced, err = b.dispatcher.WatchSuites(ctx, c, func(before, after *v1alpha1.Suite) {
 		b.reader.SuiteChanged(before, after)
 		if s := cmp.Or(after, before); s != nil {
 			pages.Changed(s.Namespace)
 		}
 	})
-	return synced, errors.Join(err, cacheForNotifications(ctx, c), watchForPages(ctx, c, pages))
+	return synced, errors.Join(err, cacheForNotifications(ctx, c, hub), watchForPages(ctx, c, pages))
 }
 
 func newReader(mgr ctrl.Manager, bucket *objectstore.Bucket) (*runs.Reader, error) {
@@ -169,7 +171,7 @@ func setupDispatcher(
 	dispatcher, err := dispatch.New(dispatch.Config{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Writer: writer, Inputs: inputs, Triggers: triggers, LeftOut: env.bounds.LeftOutTriggers,
 		Budget: o.holdBudget, Limits: dispatch.DefaultLimits(), ServerTime: probe.ServerTime, Clock: env.steady,
-		Tracer: env.traces.Tracer(), Journal: env.journalOfDispatcher(),
+		Tracer: env.traces.Tracer(), Journal: env.journalOfDispatcher(), Clusters: hub[dispatch.Clusters](env.clusters),
 	})
 	return dispatcher, synced, err
 }
@@ -186,8 +188,12 @@ func newWriter(mgr ctrl.Manager) (client.Client, error) {
 }
 
 // Otherwise the first notification would wait for the cache: forever, if the API server is unavailable.
-func cacheForNotifications(ctx context.Context, c cache.Cache) error {
+func cacheForNotifications(ctx context.Context, c cache.Cache, hub bool) error {
 	var errs []error
+	if hub {
+		_, err := c.GetInformer(ctx, &v1alpha1.Cluster{}, cache.BlockUntilSynced(false))
+		errs = append(errs, err)
+	}
 	for _, kind := range []client.Object{&v1alpha1.Environment{}, &v1alpha1.TriggerClass{}, &v1alpha1.EventSource{},
 		&v1alpha1.DeploymentGate{}, &v1alpha1.DeploymentReview{}} {
 		_, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false))

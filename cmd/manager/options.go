@@ -51,6 +51,7 @@ type options struct {
 	webhooks  webhookOptions
 
 	attestation attestationOptions
+	clusters    clusterOptions
 }
 
 func newCommand() *cobra.Command {
@@ -117,6 +118,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	o.codeHosts.addFlags(f)
 	o.webhooks.addFlags(f)
 	o.attestation.addFlags(f)
+	o.clusters.addFlags(f)
 	f.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "DEBUG, INFO, WARN or ERROR")
 }
 
@@ -154,7 +156,7 @@ func (o *options) validate() error {
 	}
 	return errors.Join(append(errs,
 		o.leader.validate(), o.tls.validate(), o.store.validate(), o.codeHosts.validate(), o.webhooks.validate(),
-		o.attestation.validate(o.store))...)
+		o.attestation.validate(o.store), o.clusters.validate())...)
 }
 
 func (o *options) loadSignIn() (err error) {

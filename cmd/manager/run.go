@@ -23,6 +23,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers"
+	"github.com/postflight-dev/postflight/controllers/cluster"
 	"github.com/postflight-dev/postflight/internal/core/text/version"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/kube/bounded"
@@ -31,6 +32,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/outbound/tracing"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/server/auth/issuer"
+	"github.com/postflight-dev/postflight/internal/spoke"
 	"github.com/postflight-dev/postflight/internal/store/archive"
 	"github.com/postflight-dev/postflight/internal/store/objectstore"
 )
@@ -49,6 +51,7 @@ type surroundings struct {
 	rollouts *rollouts
 	bounds   *bounded.Roster  // of the cache
 	journal  *archive.Journal // nil without a store
+	clusters *spoke.Clients   // nil: this manager is no hub
 }
 
 func run(ctx context.Context, o options) error {
@@ -104,6 +107,11 @@ func runIn(ctx context.Context, o options, env surroundings) error {
 		return err
 	}
 	defer saveJournal(env.journal)
+	writer, err := newWriter(mgr)
+	if err != nil {
+		return err
+	}
+	env.clusters = newClusters(mgr, o, writer, env.clock)
 	probe, err := setupAPIServerProbe(ctx, mgr, o, env, ready)
 	if err != nil {
 		return err
@@ -146,7 +154,7 @@ func setupReconciling(
 		Reports: reports, Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
 		Scope: o.scope.Scope, Bounds: env.bounds,
 		Events: eventsOfApp(o), Gates: gates(mgr, reports, env, now), Issuers: issuer.Audiences(o.issuers),
-		Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts}, Deployments: deploymentStore(bucket),
+		Clusters: hub[cluster.Clusters](env.clusters), Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts}, Deployments: deploymentStore(bucket),
 	}, keepers...)
 }
 

@@ -36,6 +36,19 @@ func Trusting(roots *x509.CertPool) *http.Client {
 	return newClient(t)
 }
 
+// Streaming is Trusting for servers whose answers take as long as they are asked to, and are bounded by those who read them. It has
+// connections of its own.
+func Streaming(roots *x509.CertPool) *http.Client {
+	t := transport(http.ProxyFromEnvironment, nil)
+	t.TLSClientConfig.RootCAs = roots
+	t.MaxConnsPerHost = 0
+	// A connection that died is noticed before the next notification has waited for long.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: connectTimeout, PingTimeout: connectTimeout}
+	c := newClient(t)
+	c.Timeout, c.Transport = 0, t
+	return c
+}
+
 func newClient(next http.RoundTripper) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,

@@ -25,6 +25,7 @@ var kinds = map[string]reflect.Type{
 	"teams.postflight.dev":             reflect.TypeFor[v1alpha1.Team](),
 	"triggerclasses.postflight.dev":    reflect.TypeFor[v1alpha1.TriggerClass](),
 	"triggers.postflight.dev":          reflect.TypeFor[v1alpha1.Trigger](),
+	"clusters.postflight.dev":          reflect.TypeFor[v1alpha1.Cluster](),
 	"trustpolicies.postflight.dev":     reflect.TypeFor[v1alpha1.TrustPolicy](),
 }
 

@@ -40,7 +40,8 @@ var rights = []right{
 	{"postflight.dev", "teams/status", "patch", "", clustered},
 	{"postflight.dev", "apikeys", "list watch", "", teams},
 	{"postflight.dev", "triggers", "get list watch", "", teams},
-	{"postflight.dev", "triggerclasses", "get list watch", "", clustered},
+	{"postflight.dev", "clusters triggerclasses", "get list watch", "", clustered},
+	{"postflight.dev", "clusters/status", "patch", "", clustered},
 	{"postflight.dev", "deploymentgates eventsources quarantines trustpolicies", "list watch", "", teams},
 	{"postflight.dev", "apikeys/status deploymentgates/status deploymentreviews/status environments/status eventsources/status " +
 		"quarantines/status suites/status triggers/status trustpolicies/status", "patch", "", teams},

@@ -38,6 +38,7 @@ const (
 	claimedNamespace = "namespace"        // Team: the namespace that it claims
 	keyHash          = "hash"             // APIKey: the hash of the key
 	trustKey         = "trust"            // TrustPolicy: trust.PolicyKeys
+	elsewhere        = "elsewhere"        // Environment of another cluster: "true"
 )
 
 // Setup adds the indexes to the cache that the reconcilers and the HTTP API share.
@@ -59,6 +60,7 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 		add(ctx, indexer, claimedNamespace, (*v1alpha1.Team).NamespaceName),
 		add(ctx, indexer, keyHash, func(k *v1alpha1.APIKey) string { return k.Spec.SHA256 }),
 		addAll(ctx, indexer, trustKey, trust.PolicyKeys),
+		add(ctx, indexer, elsewhere, isElsewhere),
 	)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/events"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/api/files"
+	"github.com/postflight-dev/postflight/internal/server/api/handon"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/api/notifications"
 	"github.com/postflight-dev/postflight/internal/server/api/overview"
@@ -64,6 +65,8 @@ type Config struct {
 	Tests *history.Reader
 	// Replays are of past notifications; nil if no store is configured.
 	Replays notifications.Replayer
+	// Clusters answer for Environments that are there; nil: there are none.
+	Clusters handon.Clusters
 	// PublicURL starts the links in answers; empty: they are paths. The Host header is not used, because a sender could choose the link.
 	PublicURL string
 	Limits    limits.Limits
@@ -97,6 +100,7 @@ type Topics struct {
 	Files         *files.API
 	Overview      *overview.API
 	Verdicts      *verdicts.API
+	HandOn        *handon.API
 }
 
 // New returns an API with its routes and metrics.
@@ -129,6 +133,8 @@ func New(c Config) (*API, error) {
 	a.Topics.Verdicts = verdicts.New(server, verdicts.Config{
 		Reader: a.verdictReader(), Dispatcher: c.Dispatcher, Changes: c.Runs.Changes, Waiting: a.Topics.Runs.Waiting, PublicURL: c.PublicURL,
 	})
+	a.Topics.HandOn = handon.New(server, handon.Config{Clusters: c.Clusters, Cache: c.Cache, Runs: c.Runs, Waiting: a.Topics.Runs.Waiting})
+	a.Topics.Notifications.Remember = a.Topics.HandOn.Remember
 	a.Handle(a.Routes())
 	return a, a.register()
 }
@@ -151,7 +157,7 @@ func (a *API) register() error {
 	}
 	for _, collectors := range [][]prometheus.Collector{
 		a.Server.Collectors(), a.Topics.Notifications.Collectors(), a.Topics.Events.Collectors(), a.Topics.Runs.Collectors(),
-		a.Topics.Files.Collectors(),
+		a.Topics.Files.Collectors(), a.Topics.HandOn.Collectors(),
 	} {
 		for _, c := range collectors {
 			if err := a.Registerer.Register(c); err != nil {

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
+	"github.com/postflight-dev/postflight/internal/server/api/handon"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 )
 
@@ -36,6 +38,23 @@ func (a *API) authenticate(r *exchange.Request, action grant.Action) error {
 		return exchange.AuthFailure(err, authFailures)
 	}
 	r.Principal = principal
+	return delegated(r)
+}
+
+// delegated takes the rights away that a hub does not ask for.
+func delegated(r *exchange.Request) error {
+	values := r.Header.Values(delegation.Header)
+	if len(values) == 0 {
+		return nil
+	}
+	d, err := delegation.Decode(values[0])
+	if err != nil || len(values) > 1 {
+		return exchange.InvalidRequest("The header %s is malformed. Only hubs send it: leave it out.", delegation.Header)
+	}
+	r.Delegation = d
+	r.Principal.Grant = d.Narrow(r.Principal.Grant)
+	r.Principal.Sender.Text = d.By(r.Principal.Sender.Text)
+	r.AddToAudit("hub", d.Hub, "onBehalfOf", d.For)
 	return nil
 }
 
@@ -51,11 +70,28 @@ func (a *API) authorize(r *exchange.Request, action grant.Action) error {
 	case len(granted.Runs) > 0 && r.PathValue("id") == "":
 		return exchange.Forbidden("This token reads certain runs only, and a verdict is about all runs of a commit. " +
 			"Use the token of the job, or an API key.")
-	case len(granted.Runs) > 0:
-		return a.Topics.Runs.CheckGrant(r)
 	default:
 		return nil
 	}
+}
+
+// authorizeSubject refuses runs and Environments of this cluster that the sender may not know.
+func (a *API) authorizeSubject(r *exchange.Request, s handon.Subject) error {
+	if s == handon.Environment {
+		return a.Topics.Overview.CheckKnown(r, handon.EnvironmentOf(r))
+	}
+	if s != handon.Run {
+		return nil
+	}
+	if len(r.Principal.Grant.Runs) > 0 {
+		if err := a.Topics.Runs.CheckGrant(r); err != nil {
+			return err
+		}
+	}
+	if r.Principal.Grant.Delegated() {
+		return a.Topics.Runs.CheckKnown(r)
+	}
+	return nil
 }
 
 // rights complete "the right to".

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
+	"github.com/postflight-dev/postflight/internal/server/api/handon"
 )
 
 // Route is a method, a pattern of http.ServeMux, and their handler.
@@ -15,6 +16,7 @@ type Route struct {
 	Path    string
 	Handler exchange.Handler
 	Action  grant.Action // that the sender must be allowed
+	Subject handon.Subject
 }
 
 // trpcPrefix begins the paths of routes that answer failures in the form of tRPC.
@@ -30,36 +32,36 @@ const (
 func (a *API) Routes() []Route {
 	t := a.Topics
 	return []Route{
-		{http.MethodPost, "/api/webhooks/deploy_success", t.Notifications.DeploySuccess, grant.Notify},
-		{http.MethodPost, "/api/webhooks/environment_terminated", t.Notifications.EnvironmentTerminated, grant.Notify},
-		{http.MethodPost, trpcPrefix + "public.deployment.reportStatus", t.Notifications.ReportStatus, grant.Notify},
-		{http.MethodGet, "/api/v0/runs", t.Runs.List, grant.Read},
-		{http.MethodGet, "/api/v0/runs/{id}", t.Runs.Get, grant.Outcome},
-		{http.MethodGet, "/api/v0/runs/{id}/logs", t.Runs.ReadLogs, grant.Read},
-		{http.MethodGet, "/api/v0/runs/{id}/results", t.Runs.GetResults, grant.Outcome},
-		{http.MethodGet, "/api/v0/runs/{id}/failure", t.Runs.GetFailure, grant.Read},
-		{http.MethodGet, "/api/v0/runs/{id}/attestation", t.Runs.GetAttestation, grant.Outcome},
-		{http.MethodGet, "/api/v0/runs/{id}/artifacts", t.Runs.ListArtifacts, grant.Read},
-		{http.MethodPost, "/api/v0/runs/{id}/cancel", t.Runs.Cancel, grant.Act},
-		{http.MethodPost, "/api/v0/runs/{id}/rerun", t.Runs.Rerun, grant.Act},
-		{http.MethodGet, "/api/v0/environments", t.Overview.ListEnvironments, grant.Read},
-		{http.MethodGet, "/api/v0/environments/{name}", t.Overview.GetEnvironment, grant.Read},
-		{http.MethodGet, "/api/v0/environments/{name}/deployments", t.Overview.ListDeployments, grant.Read},
-		{http.MethodGet, "/api/v0/tests", t.Overview.ListTests, grant.Read},
-		{http.MethodGet, "/api/v0/tests/history", t.Overview.GetTest, grant.Read},
-		{http.MethodGet, "/api/v0/insights", t.Overview.GetInsights, grant.Read},
-		{http.MethodPost, "/api/v0/replay", t.Notifications.Replay, grant.Read},
-		{http.MethodGet, "/api/v0/ci-greenlight/{id}", t.Runs.Greenlight, grant.Outcome},
-		{http.MethodGet, "/api/v0/verdict", t.Verdicts.Get, grant.Outcome},
-		{http.MethodPost, "/api/v0/verdict", t.Verdicts.Start, grant.Act},
-		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", t.Files.SignRunInput, grant.Upload},
-		{http.MethodGet, "/api/v0/team-storage-signed-url", t.Files.SignTeamStorage, grant.Upload},
-		{http.MethodGet, "/api/v0/whoami", a.whoAmI, Anything},
-		{http.MethodPost, "/api/events/github", t.Events.AppEvent, Anonymous},
-		{http.MethodPost, "/api/events/{namespace}/{name}", t.Events.SourceEvent, Anonymous},
-		{http.MethodPost, "/api/v0/collect", t.Files.Collect, Anonymous},
-		{http.MethodGet, "/.well-known/postflight/attestation-keys.pem", t.Runs.GetAttestationKeys, Anonymous},
-		{http.MethodGet, "/openapi.yaml", a.openAPI, Anonymous},
+		{http.MethodPost, "/api/webhooks/deploy_success", t.Notifications.DeploySuccess, grant.Notify, handon.Here},
+		{http.MethodPost, "/api/webhooks/environment_terminated", t.Notifications.EnvironmentTerminated, grant.Notify, handon.Here},
+		{http.MethodPost, trpcPrefix + "public.deployment.reportStatus", t.Notifications.ReportStatus, grant.Notify, handon.Here},
+		{http.MethodGet, "/api/v0/runs", t.Runs.List, grant.Read, handon.Here},
+		{http.MethodGet, "/api/v0/runs/{id}", t.Runs.Get, grant.Outcome, handon.Run},
+		{http.MethodGet, "/api/v0/runs/{id}/logs", t.Runs.ReadLogs, grant.Read, handon.Run},
+		{http.MethodGet, "/api/v0/runs/{id}/results", t.Runs.GetResults, grant.Outcome, handon.Run},
+		{http.MethodGet, "/api/v0/runs/{id}/failure", t.Runs.GetFailure, grant.Read, handon.Run},
+		{http.MethodGet, "/api/v0/runs/{id}/attestation", t.Runs.GetAttestation, grant.Outcome, handon.Run},
+		{http.MethodGet, "/api/v0/runs/{id}/artifacts", t.Runs.ListArtifacts, grant.Read, handon.Run},
+		{http.MethodPost, "/api/v0/runs/{id}/cancel", t.Runs.Cancel, grant.Act, handon.Run},
+		{http.MethodPost, "/api/v0/runs/{id}/rerun", t.Runs.Rerun, grant.Act, handon.Run},
+		{http.MethodGet, "/api/v0/environments", t.Overview.ListEnvironments, grant.Read, handon.Here},
+		{http.MethodGet, "/api/v0/environments/{name}", t.Overview.GetEnvironment, grant.Read, handon.Environment},
+		{http.MethodGet, "/api/v0/environments/{name}/deployments", t.Overview.ListDeployments, grant.Read, handon.Environment},
+		{http.MethodGet, "/api/v0/tests", t.Overview.ListTests, grant.Read, handon.Here},
+		{http.MethodGet, "/api/v0/tests/history", t.Overview.GetTest, grant.Read, handon.Here},
+		{http.MethodGet, "/api/v0/insights", t.Overview.GetInsights, grant.Read, handon.Here},
+		{http.MethodPost, "/api/v0/replay", t.Notifications.Replay, grant.Read, handon.Triggers},
+		{http.MethodGet, "/api/v0/ci-greenlight/{id}", t.Runs.Greenlight, grant.Outcome, handon.Run},
+		{http.MethodGet, "/api/v0/verdict", t.Verdicts.Get, grant.Outcome, handon.Environment},
+		{http.MethodPost, "/api/v0/verdict", t.Verdicts.Start, grant.Act, handon.Environment},
+		{http.MethodGet, "/api/v0/run-inputs-executables-signed-urls", t.Files.SignRunInput, grant.Upload, handon.Upload},
+		{http.MethodGet, "/api/v0/team-storage-signed-url", t.Files.SignTeamStorage, grant.Upload, handon.Upload},
+		{http.MethodGet, "/api/v0/whoami", a.whoAmI, Anything, handon.Here},
+		{http.MethodPost, "/api/events/github", t.Events.AppEvent, Anonymous, handon.Here},
+		{http.MethodPost, "/api/events/{namespace}/{name}", t.Events.SourceEvent, Anonymous, handon.Here},
+		{http.MethodPost, "/api/v0/collect", t.Files.Collect, Anonymous, handon.Here},
+		{http.MethodGet, "/.well-known/postflight/attestation-keys.pem", t.Runs.GetAttestationKeys, Anonymous, handon.Here},
+		{http.MethodGet, "/openapi.yaml", a.openAPI, Anonymous, handon.Here},
 	}
 }
 
@@ -100,6 +102,12 @@ func (a *API) route(w http.ResponseWriter, r *exchange.Request, routes []Route) 
 	}
 	return a.Server.Answer(w, r, func(w http.ResponseWriter, r *exchange.Request) error {
 		if err := a.authorize(r, route.Action); err != nil {
+			return err
+		}
+		if handled, err := a.Topics.HandOn.Serve(w, r, route.Subject, route.Action); handled || err != nil {
+			return err
+		}
+		if err := a.authorizeSubject(r, route.Subject); err != nil {
 			return err
 		}
 		return route.Handler(w, r)

@@ -29,7 +29,7 @@ type Command struct {
 
 // command returns an operation, whose retrier has to be released.
 func (d *Dispatcher) command(c Command) *operation {
-	return d.newOperation(Request{Team: c.Team, Grant: c.Grant, Notification: &notification.Notification{}, RequestID: c.RequestID,
+	return d.newOperation(Request{Team: c.Team, Grant: c.Grant, By: c.By, Notification: &notification.Notification{}, RequestID: c.RequestID,
 		ReceivedAt: c.ReceivedAt})
 }
 
@@ -49,6 +49,9 @@ func (o *operation) run(ctx context.Context, name string) (*v1alpha1.Suite, erro
 // checkReach refuses a command on a run that the sender may not reach. An ephemeral Environment counts as the Environment that it derives
 // from.
 func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
+	if !o.Grant.KnowsRun(s.Spec.Environment, s.Spec.Deployment.URL) {
+		return &Error{Kind: RunNotFound, Message: "Run not found."}
+	}
 	env := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.Environment}}
 	if len(o.Grant.Acts.Environments) > 0 {
 		err := o.Cache.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: env.Name}, env)

@@ -11,6 +11,7 @@ import (
 	mathrand "math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
@@ -42,6 +44,8 @@ type Config struct {
 	Triggers Matcher
 	// LeftOut returns the Triggers of a namespace that Triggers lacks because of their size; nil: it has all.
 	LeftOut func(namespace string) match.LeftOut
+	// Clusters have Environments of teams of this cluster; nil: there are none.
+	Clusters Clusters
 	// Journal is told of each notification that was dispatched; nil: there is none.
 	Journal Journal
 	// Budget is how long after its receipt a notification is still tried.
@@ -122,6 +126,7 @@ const (
 type Request struct {
 	Team           *v1alpha1.Team
 	Grant          grant.Grant // of the sender; only which Environments it may reach matters here
+	By             string      // the sender, for people in other clusters
 	Notification   *notification.Notification
 	Mode           Mode
 	Rerun          bool      // start another attempt of runs with a result
@@ -171,10 +176,20 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	targets, err := o.targets(ctx)
+	if err != nil {
+		return Result{}, err
+	}
 	o.matched, o.ttls = triggers, longestTTLs(triggers)
+	var handed []TriggerResult
+	var explanations []httpapi.Explanation
+	var others sync.WaitGroup
+	others.Go(func() { handed, explanations = o.handOn(ctx, targets) })
 	result := Result{Triggers: append(o.ensureSuites(ctx, triggers), leftOutResults(left)...)}
+	others.Wait()
+	result.Triggers = append(result.Triggers, handed...)
 	if r.Mode == DryRun {
-		result.Explanations = o.explanations(ctx, triggers, left)
+		result.Explanations = explained(o.explanations(ctx, triggers, left), explanations)
 	}
 	err = o.failure(result)
 	if err == nil { // otherwise it is sent again

@@ -28,6 +28,10 @@ func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) 
 		return nil, reject("The Environment %q of the Trigger %q does not exist. "+
 			"Create it, or name another one in the Trigger.", t.Spec.Environment, t.Name)
 	}
+	if base.Spec.Cluster != "" {
+		return nil, reject("The Environment %s of the Trigger %q is in the cluster %s. Move the Trigger there: runs are where their "+
+			"Environment is.", base.Name, t.Name, base.Spec.Cluster)
+	}
 	// Before anything is created: without a run, nothing would bound the Environments.
 	if err := o.checkVariables(t); err != nil || !o.Notification.EphemeralEnvironment {
 		return base, err

@@ -45,7 +45,15 @@ func (o *operation) match(ctx context.Context) (triggers []*v1alpha1.Trigger, er
 				"Send the notification again; if that fails too, make the expressions of the Triggers cheaper, or the variables shorter.",
 			o.Limits.MatchBudget, stopped.Trigger)}
 	}
-	return o.Origin.narrow(matched), err
+	return o.known(o.Origin.narrow(matched)), err
+}
+
+// known leaves the Triggers of Environments that exist for the sender.
+func (o *operation) known(matched []*v1alpha1.Trigger) []*v1alpha1.Trigger {
+	if !o.Grant.Delegated() {
+		return matched
+	}
+	return slices.DeleteFunc(slices.Clone(matched), func(t *v1alpha1.Trigger) bool { return !o.Grant.Knows(t.Spec.Environment) })
 }
 
 // checkEnvironments refuses a notification as a whole: if it started only some runs, the sender would not know that others are missing.
@@ -96,7 +104,7 @@ func (o *operation) explanationsOfIndex(ctx context.Context, matched []*v1alpha1
 			budget.pause()
 			release()
 			release = func() {}
-			if o.Grant.EnvironmentProblem(e.Trigger.Spec.Environment) != "" { // what it says would tell of what the sender may not reach
+			if !o.Grant.Knows(e.Trigger.Spec.Environment) || o.Grant.EnvironmentProblem(e.Trigger.Spec.Environment) != "" { // what it says would tell of what the sender may not reach
 				continue
 			}
 			if e.Skipped {

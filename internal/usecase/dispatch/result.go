@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 )
@@ -38,6 +39,8 @@ type TriggerResult struct {
 	Differs     []v1alpha1.Difference // of a Duplicate: how the deployment that it tests is another one
 	Reason      string                // of the others, as a sentence
 	Environment *v1alpha1.Environment // of the run; it has no UID if it does not exist
+	Cluster     string                // that has the Trigger; empty: this one
+	Handed      *httpapi.Result       // what it answered; nil: nothing
 	LeftOut     bool                  // Failed, because the Trigger is too large to be known
 }
 
@@ -61,6 +64,7 @@ const (
 	Unavailable   ErrorKind = "unavailable" // the same, when the API server is back
 	NamespaceGone ErrorKind = "namespace_gone"
 	Forbidden     ErrorKind = "forbidden" // the message says what the sender may do
+	Loop          ErrorKind = "loop"      // the sender is a hub, and this one would hand on to yet another cluster
 )
 
 // The kinds of errors of commands only.
@@ -90,7 +94,8 @@ func (o *operation) failure(r Result) error {
 	case r.Has(Unknown) && o.retrier.turnedAway.Load():
 		return &Error{Kind: Overloaded, Message: o.unknown()}
 	case r.Has(Unknown):
-		return &Error{Kind: Unavailable, Message: o.unknown()}
+		i := slices.IndexFunc(r.Triggers, func(t TriggerResult) bool { return t.Decision == Unknown })
+		return &Error{Kind: Unavailable, Message: r.Triggers[i].Reason}
 	case r.Has(Gone):
 		return &Error{Kind: NamespaceGone,
 			Message: "Run not found: the namespace of the team is missing or being deleted. Ask the operator of this service."}
@@ -105,12 +110,14 @@ func (r Result) Has(d Decision) bool {
 }
 
 // unknown returns why it is not known whether there is a run, and what to do.
-func (o *operation) unknown() string {
+func (o *operation) unknown() string { return o.unknownBecause(o.whyUnknown()) }
+
+func (o *operation) unknownBecause(why string) string {
 	advice := "Send the notification again; with a sha or an Idempotency-Key, a run that exists would not be created twice."
 	if o.Notification.SHA != "" || o.IdempotencyKey != "" {
 		advice = "Send the notification again: a run that exists is not created twice."
 	}
-	return o.whyUnknown() + ", so it is not known whether a run was created. " + advice
+	return why + ", so it is not known whether a run was created. " + advice
 }
 
 // whyUnknown begins a sentence.

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
@@ -93,6 +94,9 @@ func (r *retrier) pause(n int, err error) time.Duration {
 }
 
 func retryable(err error) bool {
+	if other, ok := errors.AsType[*delegation.Error](err); ok {
+		return !other.Refused && !other.Final
+	}
 	_, rejected := errors.AsType[rejectedError](err)
 	_, final := errors.AsType[*Error](err)
 	return !rejected && !final && !errors.Is(err, errNamespaceGone) && apierror.Retryable(err)

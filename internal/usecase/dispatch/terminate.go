@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,15 @@ type Terminated struct {
 func (d *Dispatcher) Terminate(ctx context.Context, c Command, t *notification.Termination) ([]Terminated, error) {
 	o := d.command(c)
 	defer o.retrier.release()
+	elsewhere, err := o.terminateElsewhere(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	found, err := o.terminate(ctx, t, c.By)
+	if missing, ok := errors.AsType[*Error](err); ok && missing.Kind == EnvironmentNotFound && len(elsewhere) > 0 {
+		err = nil
+	}
+	found = append(found, elsewhere...)
 	return found, o.commandError(err, "the environment is being deleted")
 }
 
@@ -105,6 +114,9 @@ func (o *operation) environmentsNamed(
 		return nil, err
 	}
 	for _, env := range list.Items {
+		if !o.Grant.Knows(suite.BaseOf(&env)) {
+			continue
+		}
 		byURL := t.DeploymentURL != "" && env.Spec.Ephemeral != nil && env.Spec.Ephemeral.DeploymentURL == t.DeploymentURL
 		if byURL || env.Name == t.EnvironmentAlias || string(env.UID) == t.EnvironmentID {
 			found = append(found, env)

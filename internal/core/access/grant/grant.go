@@ -8,6 +8,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -36,13 +37,14 @@ type Grant struct {
 	Branches        []string // that notifications may name; empty: any
 	Repositories    []string // the same, by their full names
 	Runs            []string // the only ones that may be read; empty: all
+	Known           []string // the only Environments that exist for the sender, with those derived from them; empty: all
 	Acts            Bounds   // of the runs that may be canceled and repeated
 }
 
 // Bounds are what runs must have: patterns as in a Grant. Empty: all.
 type Bounds struct {
-	DeploymentTypes []string
-	Environments    []string
+	DeploymentTypes []string `json:"deploymentTypes,omitempty"`
+	Environments    []string `json:"environments,omitempty"`
 }
 
 // All is what an API key may do.
@@ -53,10 +55,23 @@ func (g Grant) Allows(a Action) bool {
 	return slices.Contains(g.Actions, a) || a == Outcome && slices.Contains(g.Actions, Read)
 }
 
+// Knows reports whether an Environment exists for the sender. The base is its name, or that of the Environment it is derived from.
+func (g Grant) Knows(base string) bool { return len(g.Known) == 0 || slices.Contains(g.Known, base) }
+
+// KnowsRun reports whether the Environment of a run exists for the sender, whether or not it still does for others.
+func (g Grant) KnowsRun(environment, deploymentURL string) bool {
+	return g.Knows(environment) || slices.ContainsFunc(g.Known, func(base string) bool {
+		return suite.EphemeralName(base, deploymentURL) == environment
+	})
+}
+
+// Delegated reports whether a hub asks for the sender.
+func (g Grant) Delegated() bool { return len(g.Known) > 0 }
+
 // NotificationProblem is a sentence for the sender of a notification that is not allowed, or "".
 func (g Grant) NotificationProblem(n *notification.Notification) string {
 	switch {
-	case !anyMatches(g.DeploymentTypes, n.DeploymentType):
+	case !Matches(g.DeploymentTypes, n.DeploymentType):
 		return fmt.Sprintf("You may notify of the deployment types %s only, and this notification has %q. "+
 			"Send another deployment_type, or ask your team for a TrustPolicy that allows this one.", list(g.DeploymentTypes), n.DeploymentType)
 	case g.Commit != "" && n.SHA == "" && !commit.IsSHA(g.Commit):
@@ -103,7 +118,7 @@ func (g Grant) Complete(n *notification.Notification) {
 
 // EnvironmentProblem is a sentence for the sender of a notification that reaches an Environment which is not allowed, or "".
 func (g Grant) EnvironmentProblem(name string) string {
-	if anyMatches(g.Environments, name) {
+	if Matches(g.Environments, name) {
 		return ""
 	}
 	return fmt.Sprintf("You may notify the Environments %s only, and this reaches the Environment %s. Nothing was changed. "+
@@ -121,7 +136,7 @@ func (g Grant) TerminationProblem(name, base string, types []string) string {
 			"Nothing was changed. Ask your team for a TrustPolicy that names its environments.", list(g.DeploymentTypes), name)
 	}
 	for _, t := range types {
-		if !anyMatches(g.DeploymentTypes, t) {
+		if !Matches(g.DeploymentTypes, t) {
 			return fmt.Sprintf("You may end Environments of the deployment types %s only, and the Environment %s has a run of %q. "+
 				"Nothing was changed. Ask your team for a TrustPolicy that allows this type.", list(g.DeploymentTypes), name, t)
 		}
@@ -132,10 +147,10 @@ func (g Grant) TerminationProblem(name, base string, types []string) string {
 // RunProblem is a sentence for a sender that cannot cancel or repeat a run. The base is its Environment, or what that is made of.
 func (g Grant) RunProblem(base, deploymentType string) string {
 	switch {
-	case !anyMatches(g.Acts.Environments, base):
+	case !Matches(g.Acts.Environments, base):
 		return fmt.Sprintf("You may cancel and repeat runs of the Environments %s only, and this reaches the Environment %s. "+
 			"Ask your team for a TrustPolicy that allows this Environment.", list(g.Acts.Environments), base)
-	case !anyMatches(g.Acts.DeploymentTypes, deploymentType):
+	case !Matches(g.Acts.DeploymentTypes, deploymentType):
 		return fmt.Sprintf("You may cancel and repeat runs of the deployment types %s only, and this run has %q. "+
 			"Ask your team for a TrustPolicy that allows this type.", list(g.Acts.DeploymentTypes), deploymentType)
 	default:
@@ -143,7 +158,8 @@ func (g Grant) RunProblem(base, deploymentType string) string {
 	}
 }
 
-func anyMatches(patterns []string, name string) bool {
+// Matches reports whether a name is one of the patterns, or has the beginning of one. Without patterns, all names match.
+func Matches(patterns []string, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
 		beginning, isBeginning := strings.CutSuffix(pattern, "*")
 		return pattern == name || isBeginning && strings.HasPrefix(name, beginning)
@@ -151,3 +167,39 @@ func anyMatches(patterns []string, name string) bool {
 }
 
 func list(patterns []string) string { return strings.Join(patterns, ", ") }
+
+// noName is a pattern that no name matches.
+const noName = "\x00"
+
+// Both returns the patterns of the names that match both lists. An empty list is matched by all.
+func Both(a, b []string) []string {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	var both []string
+	for _, x := range a {
+		for _, y := range b {
+			if narrower, ok := narrowerOf(x, y); ok && !slices.Contains(both, narrower) {
+				both = append(both, narrower)
+			}
+		}
+	}
+	if len(both) == 0 {
+		return []string{noName}
+	}
+	return both
+}
+
+// narrowerOf returns the one of two patterns whose names the other one matches, too.
+func narrowerOf(x, y string) (string, bool) {
+	for _, pair := range [][2]string{{x, y}, {y, x}} {
+		beginning, isBeginning := strings.CutSuffix(pair[0], "*")
+		if pair[0] == pair[1] || isBeginning && strings.HasPrefix(strings.TrimSuffix(pair[1], "*"), beginning) {
+			return pair[1], true
+		}
+	}
+	return "", false
+}

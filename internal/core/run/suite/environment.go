@@ -14,11 +14,10 @@ const maxEnvironmentPrefix = 63 - 1 - hashChars
 
 // EphemeralEnvironment derives a short-lived Environment, owned by base and named after it and the URL, so there is one for each URL.
 func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expiresAt time.Time) *v1alpha1.Environment {
-	prefix := strings.TrimRight(base.Name[:min(len(base.Name), maxEnvironmentPrefix)], "-")
 	return &v1alpha1.Environment{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Environment"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            prefix + "-" + Hash(base.Name, deploymentURL),
+			Name:            EphemeralName(base.Name, deploymentURL),
 			Namespace:       base.Namespace,
 			Labels:          map[string]string{v1alpha1.LabelEnvironment: base.Name},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(base, v1alpha1.GroupVersion.WithKind("Environment"))},
@@ -34,6 +33,11 @@ func EphemeralEnvironment(base *v1alpha1.Environment, deploymentURL string, expi
 				ExpiresAt: metav1.NewTime(expiresAt.UTC().Truncate(time.Second))},
 		},
 	}
+}
+
+// EphemeralName is the name of the Environment that is derived from a base for a URL.
+func EphemeralName(base, deploymentURL string) string {
+	return strings.TrimRight(base[:min(len(base), maxEnvironmentPrefix)], "-") + "-" + Hash(base, deploymentURL)
 }
 
 // BaseOf is the name of the Environment that an ephemeral one is made of, and of others their own.

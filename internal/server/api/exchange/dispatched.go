@@ -33,6 +33,9 @@ func NewReply(r dispatch.Result) *httpapi.NotificationResult {
 
 // NewResult is the part of the answer for one Trigger.
 func NewResult(t dispatch.TriggerResult) result {
+	if t.Handed != nil {
+		return *t.Handed
+	}
 	r := result{TriggerID: t.Trigger}
 	switch t.Decision {
 	case dispatch.Created:
@@ -73,6 +76,7 @@ var dispatchCodes = map[dispatch.ErrorKind]string{
 	dispatch.Unavailable:   "unavailable",
 	dispatch.NamespaceGone: "run_not_found",
 	dispatch.Forbidden:     "forbidden",
+	dispatch.Loop:          "loop",
 
 	dispatch.Rejected:            "refused",
 	dispatch.RunNotFound:         "run_not_found",

@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/fairness"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
@@ -19,8 +20,9 @@ import (
 // Request is an http.Request with its sender.
 type Request struct {
 	*http.Request
-	Principal auth.Principal // of an authenticated request
-	Pod       *podfiles.Run  // nil: a Principal with a Sender sends it
+	Principal  auth.Principal         // of an authenticated request
+	Delegation *delegation.Delegation // nil: no hub sends the request
+	Pod        *podfiles.Run          // nil: a Principal with a Sender sends it
 
 	ID         string    // see requestID
 	ReceivedAt time.Time // by the Clock

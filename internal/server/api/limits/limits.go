@@ -35,6 +35,8 @@ type Limits struct {
 	runs.Limits
 	// Archive bounds the requests that read from the archive.
 	Archive int
+	// HandedOn bounds the requests that other clusters are answering. For one of them, it is at most 8/9.
+	HandedOn int
 	// Agents bounds the requests of agents.
 	Agents int
 	// EventBytes bounds the body of an event, EventTimeout the time for it, and Events how many are answered at once. Of bodies whose
@@ -70,7 +72,9 @@ func Default() Limits {
 		MaxWait: 55 * time.Second, // Below the 60 s after which clients and proxies give up on a silent connection.
 		Limits:  runs.DefaultLimits(),
 		Archive: 18, // 16 for one team. Each reads up to 8 records of at most 250 KiB at once: 36 MiB.
-		Agents:  16, // 14 for one team. Answers of MaxAgentAnswer are in memory as text and decoded: all of the largest take 110 MiB.
+		// 1,024 for one cluster: as many as may be in flight, and requests that wait are few or wait in the cluster that has the run.
+		HandedOn: 1152,
+		Agents:   16, // 14 for one team. Answers of MaxAgentAnswer are in memory as text and decoded: all of the largest take 110 MiB.
 	}
 	l.setConnections()
 	l.setEvents()
@@ -154,7 +158,9 @@ const (
 	// kept for longer than a year.
 	MinVerdictAge = time.Minute
 	MaxVerdictAge = 8760 * time.Hour
-	MaxTail       = 100_000 // more lines than a person reads
+	// ClusterTimeout is for an answer of another cluster, without what it was asked to wait: each look-up there has its own timeout, of 5 s.
+	ClusterTimeout = 15 * time.Second
+	MaxTail        = 100_000 // more lines than a person reads
 	// MaxLogBytes bounds an answer with logs. A container's log has at most 16 MiB in the archive, and by default 10 MiB on a node.
 	MaxLogBytes       = 1 << 30
 	LogBuffer         = 32 << 10 // how much of a log is in memory, in bytes

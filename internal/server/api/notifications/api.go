@@ -24,6 +24,8 @@ type API struct {
 	WaitTokens WaitTokens // nil: there are none
 	Replays    Replayer   // nil if no store is configured
 	PublicURL  string     // see api.Config
+	// Remember is told which cluster has a run.
+	Remember func(namespace, run, cluster string)
 }
 
 // Collectors are the metrics of notifications.

@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,12 +55,29 @@ func (a *API) dispatch(r *exchange.Request, q dispatch.Request) (*httpapi.Notifi
 	if err != nil {
 		return nil, result, exchange.DispatchFailure(err, result)
 	}
+	a.remember(r, result)
 	answer := exchange.NewReply(result)
 	answer.Hint = hint(q, result)
 	if q.Mode != dispatch.DryRun {
 		a.addWaitToken(r, answer)
 	}
 	return answer, result, nil
+}
+
+// remember spares the first question about a run the search for it.
+func (a *API) remember(r *exchange.Request, result dispatch.Result) {
+	clusters := map[string]bool{}
+	for _, t := range result.Triggers {
+		if t.Cluster != "" {
+			clusters[t.Cluster] = true
+		}
+		if t.Cluster != "" && t.SuiteID != "" {
+			a.Remember(r.Principal.Team.NamespaceName(), t.SuiteID, t.Cluster)
+		}
+	}
+	if len(clusters) > 0 {
+		r.AddToAudit("clusters", slices.Sorted(maps.Keys(clusters)))
+	}
 }
 
 // hint helps those who see only the answer, such as the log of curl in a pipeline.
@@ -108,9 +126,14 @@ func granted(r *exchange.Request, n *notification.Notification) (dispatch.Reques
 		return dispatch.Request{}, exchange.Forbidden("%s", problem)
 	}
 	r.Principal.Grant.Complete(n)
-	return dispatch.Request{
-		Team: r.Principal.Team, Grant: r.Principal.Grant, Notification: n, RequestID: r.ID, ReceivedAt: r.ReceivedAt,
-	}, nil
+	q := dispatch.Request{
+		Team: r.Principal.Team, Grant: r.Principal.Grant, By: r.Principal.Sender.Text, Notification: n, RequestID: r.ID,
+		ReceivedAt: r.ReceivedAt,
+	}
+	if d := r.Delegation; d != nil && d.Event {
+		q.Origin = dispatch.FromEvent(d.DeployedAt)
+	}
+	return q, nil
 }
 
 func idempotencyKey(h http.Header) (string, error) {
@@ -163,7 +186,7 @@ func (a *API) addWaitToken(r *exchange.Request, answer *httpapi.NotificationResu
 			runs = append(runs, id)
 		}
 	}
-	if a.WaitTokens == nil || r.Principal.Sender.Kind == auth.KindKey || len(runs) == 0 {
+	if a.WaitTokens == nil || r.Principal.Sender.Kind == auth.KindKey || r.Delegation != nil || len(runs) == 0 {
 		return
 	}
 	token, expires, err := a.WaitTokens.Issue(r.Context(), r.Principal, runs)

@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
@@ -53,6 +54,20 @@ func (a *API) ListEnvironments(w http.ResponseWriter, r *exchange.Request) error
 	r.AddToAudit("environments", len(found))
 	exchange.WriteJSON(w, http.StatusOK, page)
 	return nil
+}
+
+// CheckKnown hides Environments that do not exist for the sender.
+func (a *API) CheckKnown(r *exchange.Request, name string) error {
+	granted := r.Principal.Grant
+	if name == "" || granted.Knows(name) {
+		return nil
+	}
+	e := &v1alpha1.Environment{}
+	err := a.Cache.Get(r.Context(), types.NamespacedName{Namespace: r.Principal.Team.NamespaceName(), Name: name}, e)
+	if err == nil && granted.Knows(suite.BaseOf(e)) {
+		return nil
+	}
+	return environmentNotFound(err)
 }
 
 // environmentsOf returns objects of the cache, which must not be changed.

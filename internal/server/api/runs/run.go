@@ -85,6 +85,15 @@ func (a *API) withURL(shown httpapi.Run) httpapi.Run {
 	return shown
 }
 
+// CheckKnown hides runs of Environments that do not exist for the sender.
+func (a *API) CheckKnown(r *exchange.Request) error {
+	run, err := a.findRun(r)
+	if err == nil && !r.Principal.Grant.KnowsRun(run.Suite.Spec.Environment, run.Suite.Spec.Deployment.URL) {
+		return runNotFound(nil)
+	}
+	return err
+}
+
 // CheckGrant lets a sender that may read some runs read their successors, too: later attempts, and newer deployments.
 func (a *API) CheckGrant(r *exchange.Request) error {
 	name := runName(r)

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/text/apierror"
+	"github.com/postflight-dev/postflight/internal/kube/accounttoken"
+	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/spoke"
+)
+
+// clusterOptions are the flags of a hub.
+type clusterOptions struct {
+	keys string
+}
+
+func (o *clusterOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.keys, "cluster-keys", "",
+		"folder with API keys for other clusters, in files CLUSTER.TEAM such as those of a mounted Secret: for Clusters whose "+
+			"spec.credential is Key; read again for each request")
+}
+
+// validate also looks for the folder, so that a wrong path fails at once.
+func (o *clusterOptions) validate() error {
+	if o.keys == "" {
+		return nil
+	}
+	info, err := os.Stat(o.keys)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", o.keys)
+	}
+	if err != nil {
+		return fmt.Errorf("--cluster-keys: %w", err)
+	}
+	return nil
+}
+
+// newClusters returns nil for a manager that sees only some namespaces: it may not read the Clusters.
+func newClusters(mgr ctrl.Manager, o options, c client.Client, clock clock.PassiveClock) *spoke.Clients {
+	if o.scope.Limited() {
+		return nil
+	}
+	tokens := &accounttoken.Source{Client: c, Clock: clock}
+	return spoke.New(spoke.Config{
+		Cluster: func(ctx context.Context, name string) (*v1alpha1.Cluster, error) {
+			cluster := &v1alpha1.Cluster{}
+			if err := mgr.GetCache().Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy); err != nil {
+				return nil, apierror.IgnoreNotFound(err)
+			}
+			return cluster, nil
+		},
+		Token: tokens.Token, Keys: o.clusters.keys, Hub: cmp.Or(o.codeHosts.clusterName, o.publicURL), HTTP: outbound.Streaming,
+	})
+}
+
+// hub returns nil instead of an interface that holds nil.
+func hub[T any](c *spoke.Clients) (clusters T) {
+	if c != nil {
+		clusters, _ = any(c).(T)
+	}
+	return clusters
+}

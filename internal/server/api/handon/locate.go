@@ -1,0 +1,242 @@
+package handon
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/record/replay"
+	"github.com/postflight-dev/postflight/internal/server/api/exchange"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
+	"github.com/postflight-dev/postflight/internal/usecase/runs"
+)
+
+// locate returns the cluster that a request is about, or nil if it is this one.
+func (q *question) locate(w http.ResponseWriter, s Subject) (*delegation.Target, error) {
+	switch s {
+	case Run:
+		return q.locateRun()
+	case Environment:
+		return q.targetOf(EnvironmentOf(q.Request)), nil
+	case Upload:
+		return q.locateUpload()
+	default:
+		return q.locateTriggers(w)
+	}
+}
+
+// EnvironmentOf returns the name of the Environment that a request is about.
+func EnvironmentOf(r *exchange.Request) string {
+	return cmp.Or(r.PathValue("name"), r.URL.Query().Get("environment"))
+}
+
+// targetOf returns the cluster with an Environment, or with the one that it is derived from, as far as names tell.
+func (q *question) targetOf(environment string) *delegation.Target {
+	for _, e := range q.elsewhere {
+		if e.Name == environment {
+			return q.target(e.Spec.Cluster)
+		}
+	}
+	for _, e := range q.elsewhere { // ephemeral ones have their hash at the end
+		if i := strings.LastIndex(environment, "-"); i > 0 && e.Name == environment[:i] && !q.isHere(environment) {
+			return q.target(e.Spec.Cluster)
+		}
+	}
+	return nil
+}
+
+func (q *question) isHere(environment string) bool {
+	name := types.NamespacedName{Namespace: q.Principal.Team.NamespaceName(), Name: environment}
+	return q.Cache.Get(q.Context(), name, &v1alpha1.Environment{}) == nil
+}
+
+func (q *question) target(cluster string) *delegation.Target {
+	all := delegation.Targets(q.elsewhere)
+	if i := slices.IndexFunc(all, func(t delegation.Target) bool { return t.Cluster == cluster }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// locateRun prefers what it remembers, then this cluster, then the one that has the run. Ids are unique over the Environments of a team,
+// and each of them is in one cluster.
+func (q *question) locateRun() (*delegation.Target, error) {
+	name := runs.NameOf(q.Principal.Team.NamespaceName(), q.PathValue("id"))
+	if cluster, ok := q.found.Get(name.Namespace, name.Name); ok {
+		if t := q.target(cluster); t != nil {
+			return t, q.checkGrant(*t, name.Name)
+		}
+	}
+	moved := false
+	s := &v1alpha1.Suite{}
+	if err := q.Cache.Get(q.Context(), name, s, client.UnsafeDisableDeepCopy); err == nil {
+		known := grant.Grant{Known: q.names()}
+		if moved = known.KnowsRun(s.Spec.Environment, s.Spec.Deployment.URL); !moved {
+			return nil, nil
+		}
+	}
+	t, silent := q.search(name.Name)
+	switch {
+	case t != nil:
+		q.Remember(name.Namespace, name.Name, t.Cluster)
+		return t, q.checkGrant(*t, name.Name)
+	case len(silent) == 0:
+		return nil, nil
+	}
+	if _, err := q.Runs.Find(q.Context(), q.Principal.Team, name.Name); err == nil && !moved {
+		return nil, nil
+	}
+	return nil, &exchange.Failure{Code: "cluster_unavailable", Message: fmt.Sprintf("The run is in no cluster that answers, and these do not: "+
+		"%s. Ask again in a few seconds.", strings.Join(silent, ", "))}
+}
+
+func (q *question) names() []string {
+	names := make([]string, len(q.elsewhere))
+	for i, e := range q.elsewhere {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// search asks all clusters of the team at once for a run, and returns those that gave no answer.
+func (q *question) search(run string) (found *delegation.Target, silent []string) {
+	ctx, cancel := context.WithTimeout(q.Context(), limits.ClusterTimeout)
+	defer cancel()
+	all := delegation.Targets(q.elsewhere)
+	type answer struct {
+		delegation.Target
+		has bool
+		err error
+	}
+	answers := make(chan answer, len(all))
+	for _, t := range all {
+		go func() {
+			has, err := q.has(ctx, t, run)
+			answers <- answer{t, has, err}
+		}()
+	}
+	for range all {
+		switch a := <-answers; {
+		case a.has:
+			return &a.Target, nil
+		case a.err != nil:
+			silent = append(silent, a.Cluster)
+		}
+	}
+	slices.Sort(silent)
+	return nil, silent
+}
+
+func (q *question) has(ctx context.Context, t delegation.Target, run string) (bool, error) {
+	resp, err := q.get(ctx, t, "/api/v0/runs/"+url.PathEscape(run))
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return true, nil
+	case http.StatusNotFound:
+		return false, nil
+	default:
+		return false, fmt.Errorf("it answers %s", resp.Status)
+	}
+}
+
+func (q *question) get(ctx context.Context, t delegation.Target, path string) (*http.Response, error) {
+	if !q.slots.TryAcquire(t.Cluster) {
+		return nil, errBusy(t.Cluster)
+	}
+	defer q.slots.Release(t.Cluster)
+	c := q.command(t)
+	c.Delegation.Bounds = grant.Bounds{} // of commands, and this is a question
+	return q.Clusters.Do(ctx, t.Cluster, c, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}})
+}
+
+// checkGrant lets a sender that may read some runs read their successors, too.
+func (q *question) checkGrant(t delegation.Target, run string) error {
+	granted := q.Principal.Grant.Runs
+	if len(granted) == 0 || slices.Contains(granted, run) {
+		return nil
+	}
+	for _, root := range granted {
+		if q.counts(t, root) == run {
+			return nil
+		}
+	}
+	return &exchange.Failure{Code: "run_not_found", Message: "Run not found: this token reads certain runs only."}
+}
+
+// counts returns the run that counts for another one, or "".
+func (q *question) counts(t delegation.Target, root string) string {
+	ctx, cancel := context.WithTimeout(q.Context(), limits.ClusterTimeout)
+	defer cancel()
+	resp, err := q.get(ctx, t, "/api/v0/ci-greenlight/"+url.PathEscape(root))
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	var answer httpapi.Greenlight
+	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, limits.MaxAgentAnswer)).Decode(&answer) != nil {
+		return ""
+	}
+	return answer.Counting()
+}
+
+// locateUpload finds out where the run will be that gets the file.
+func (q *question) locateUpload() (*delegation.Target, error) {
+	if name := q.URL.Query().Get("environment"); name != "" {
+		return q.targetOf(name), nil
+	}
+	all := delegation.Targets(q.elsewhere)
+	list := &v1alpha1.EnvironmentList{}
+	err := q.Cache.List(q.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(q.Principal.Team.NamespaceName()))
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 1 && len(list.Items) == len(q.elsewhere) {
+		return &all[0], nil
+	}
+	return nil, &exchange.Failure{Code: "refused", Message: "The Environments of this team are in several clusters, and a file is kept where " +
+		"the run is that gets it. Say for which Environment it is: add environment=NAME to the query."}
+}
+
+// locateTriggers reads the body, which is then read again.
+func (q *question) locateTriggers(w http.ResponseWriter) (*delegation.Target, error) {
+	if !q.AcquireLarge(q.Request, true) {
+		return nil, exchange.Overloaded("The server is answering as many replays as it can, or as many of this team as leave room for others. " +
+			"Send the request again in a few seconds.")
+	}
+	body, err := q.ReadBody(w, q.Request, q.Limits.BodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	q.body = body
+	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	triggers, _, err := replay.Parse(body)
+	if err != nil || len(triggers) == 0 {
+		return nil, nil // the handler says what is wrong
+	}
+	first := q.targetOf(triggers[0].Spec.Environment)
+	for _, t := range triggers {
+		if other := q.targetOf(t.Spec.Environment); (other == nil) != (first == nil) || other != nil && other.Cluster != first.Cluster {
+			return nil, &exchange.Failure{Code: "refused",
+				Message: "These Triggers are of Environments in several clusters. Replay the Triggers of each cluster on their own."}
+		}
+	}
+	return first, nil
+}

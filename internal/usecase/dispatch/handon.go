@@ -1,0 +1,217 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
+	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/kube/index"
+)
+
+// Clusters hand requests on to other clusters. Their errors are *delegation.Error.
+type Clusters interface {
+	Notify(ctx context.Context, cluster string, h delegation.Notification) (*httpapi.NotificationResult, error)
+	// Terminate returns nothing if the cluster has no such Environment.
+	Terminate(ctx context.Context, cluster string, h delegation.Command, t *notification.Termination) (*httpapi.TerminationResult, error)
+}
+
+// errLoop keeps hubs from handing on to each other for ever.
+var errLoop = &Error{Kind: Loop, Message: "A hub sent this request, and the Environments that it is about are in yet another cluster. " +
+	"A hub hands on to clusters that have the Environments themselves: name that cluster in spec.cluster of the hub's Environments."}
+
+// targets returns the clusters that the notification is handed on to. What starts in this cluster concerns no other.
+func (o *operation) targets(ctx context.Context) ([]delegation.Target, error) {
+	if o.Clusters == nil || o.Origin.trigger != nil || o.Origin.environment != "" {
+		return nil, nil
+	}
+	all, err := o.elsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return delegation.TargetsOf(all, o.Notification.DeploymentType), nil
+}
+
+// elsewhere returns the Environments of the team in other clusters that exist for the sender.
+func (o *operation) elsewhere(ctx context.Context) ([]*v1alpha1.Environment, error) {
+	all, err := index.Elsewhere(ctx, o.Cache, o.namespace)
+	if err == nil && len(all) > 0 && o.Grant.Delegated() {
+		all = slices.DeleteFunc(all, func(e *v1alpha1.Environment) bool { return !o.Grant.Knows(e.Name) })
+		if len(all) > 0 {
+			return nil, errLoop
+		}
+	}
+	return all, err
+}
+
+// handOn asks all clusters at once, so that none waits for another one that is unavailable.
+func (o *operation) handOn(ctx context.Context, targets []delegation.Target) ([]TriggerResult, []httpapi.Explanation) {
+	answers := make([]*httpapi.NotificationResult, len(targets))
+	failures := make([]*TriggerResult, len(targets))
+	var all errgroup.Group
+	for i, t := range targets {
+		all.Go(func() error {
+			answer, err := o.handOnTo(ctx, t)
+			if answers[i] = answer; err != nil {
+				failures[i] = o.handOnFailure(ctx, t, err)
+			}
+			return nil
+		})
+	}
+	_ = all.Wait() // nil: errors are among the results
+	var results []TriggerResult
+	var explanations []httpapi.Explanation
+	for i := range targets {
+		if failures[i] != nil {
+			results = append(results, *failures[i])
+			continue
+		}
+		results = append(results, resultsOf(targets[i].Cluster, answers[i])...)
+		explanations = append(explanations, answers[i].Explanations...)
+	}
+	return results, explanations
+}
+
+func (o *operation) handOnTo(ctx context.Context, t delegation.Target) (answer *httpapi.NotificationResult, err error) {
+	h := delegation.Notification{
+		Command: o.handedOn(t), Notification: o.Notification, DryRun: o.Mode == DryRun, Rerun: o.Request.Rerun,
+		IdempotencyKey: o.IdempotencyKey,
+	}
+	h.Delegation.Event, h.Delegation.DeployedAt = o.Origin.Kind() == v1alpha1.OriginEvent, o.Origin.deployedAt
+	if o.Notification.SHA == "" { // what names no commit is known again by its key alone
+		h.IdempotencyKey = cmp.Or(h.IdempotencyKey, "hub/"+o.RequestID)
+	}
+	err = o.retrier.do(ctx, func(ctx context.Context) error {
+		answer, err = o.Clusters.Notify(ctx, t.Cluster, h)
+		if failed, ok := errors.AsType[*delegation.Error](err); ok && failed.Done && o.Request.Rerun {
+			failed.Final = true // another rerun could start another run
+		}
+		return err
+	})
+	return answer, err
+}
+
+func (o *operation) handedOn(t delegation.Target) delegation.Command {
+	return delegation.Command{Team: o.Team, RequestID: o.RequestID, Delegation: delegation.Delegation{
+		For: o.By, Environments: t.Environments,
+		Bounds: grant.Bounds{DeploymentTypes: o.Grant.DeploymentTypes, Environments: o.Grant.Environments},
+	}}
+}
+
+func (o *operation) handOnFailure(ctx context.Context, t delegation.Target, err error) *TriggerResult {
+	result := &TriggerResult{Cluster: t.Cluster, Trigger: t.Cluster, Decision: Unknown, Environment: &v1alpha1.Environment{}}
+	failed, _ := errors.AsType[*delegation.Error](err)
+	logr.FromContextOrDiscard(ctx).Info("a notification was not handed on", "cluster", t.Cluster, "cause", err.Error())
+	switch {
+	case failed == nil:
+		result.Reason = o.unknownBecause(fmt.Sprintf("The cluster %s did not answer within %s", t.Cluster, o.Budget))
+	case failed.Refused:
+		result.Decision, result.Reason = Failed, fmt.Sprintf("The cluster %s %s.", t.Cluster, failed.Message)
+	default:
+		result.Reason = o.unknownBecause(fmt.Sprintf("The cluster %s %s", t.Cluster, failed.Message))
+	}
+	return result
+}
+
+// resultsOf returns what a cluster answered as if it was done here.
+func resultsOf(cluster string, answer *httpapi.NotificationResult) []TriggerResult {
+	env := &v1alpha1.Environment{}
+	if e := answer.Environment; e != nil {
+		env.Name, env.UID = e.Alias, types.UID(e.ID)
+		if !e.IsStatic {
+			env.Spec.Ephemeral = &v1alpha1.EphemeralEnvironment{}
+		}
+	}
+	results := make([]TriggerResult, len(answer.Results))
+	for i, r := range answer.Results {
+		t := TriggerResult{Cluster: cluster, Trigger: r.TriggerID, Decision: Failed, SuiteID: r.RunID(), Reason: r.FailureReason, Environment: env, Handed: &r}
+		switch {
+		case r.CreatedSuiteID != "":
+			t.Decision = Created
+		case r.DuplicateSuiteID != "":
+			t.Decision = Duplicate
+			if r.DuplicateEndedAt != nil {
+				t.EndedAt = &metav1.Time{Time: *r.DuplicateEndedAt}
+			}
+		}
+		results[i] = t
+	}
+	return results
+}
+
+// explained adds what other clusters say of their Triggers.
+func explained(own iter.Seq[match.Explanation], others []httpapi.Explanation) iter.Seq[match.Explanation] {
+	return func(yield func(match.Explanation) bool) {
+		for e := range own {
+			if !yield(e) {
+				return
+			}
+		}
+		for _, o := range others {
+			e := match.Explanation{Trigger: &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: o.TriggerID}}, Matched: o.Matched}
+			for _, c := range o.Conditions {
+				e.Criteria = append(e.Criteria, match.CriterionResult{Name: c.Name, Held: c.Held, Message: c.Message})
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// terminateElsewhere ends ephemeral Environments of other clusters, which know whether they have them.
+func (o *operation) terminateElsewhere(ctx context.Context, t *notification.Termination) (ended []Terminated, err error) {
+	if o.Clusters == nil {
+		return nil, nil
+	}
+	all, err := o.elsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, target := range delegation.Targets(all) {
+		var answer *httpapi.TerminationResult
+		if err := o.retrier.do(ctx, func(ctx context.Context) (err error) {
+			answer, err = o.Clusters.Terminate(ctx, target.Cluster, o.handedOn(target), t)
+			return err
+		}); err != nil {
+			return nil, terminationError(target.Cluster, err)
+		}
+		ended = append(ended, terminatedOf(answer)...)
+	}
+	return ended, nil
+}
+
+func terminationError(cluster string, err error) error {
+	failed, ok := errors.AsType[*delegation.Error](err)
+	if !ok || !failed.Refused {
+		return &Error{Kind: Unavailable, cause: err, Message: fmt.Sprintf("The cluster %s does not answer, so it is not known whether it has "+
+			"this environment. Send the request again: it does the same however often it is sent.", cluster)}
+	}
+	return &Error{Kind: Rejected, cause: err, Message: fmt.Sprintf("The cluster %s %s.", cluster, strings.TrimSuffix(failed.Message, "."))}
+}
+
+func terminatedOf(answer *httpapi.TerminationResult) (ended []Terminated) {
+	if answer == nil {
+		return nil
+	}
+	for _, r := range answer.Results {
+		ended = append(ended, Terminated{Runs: r.Runs, Environment: &v1alpha1.Environment{
+			ObjectMeta: metav1.ObjectMeta{Name: r.EnvironmentAlias, UID: types.UID(r.EnvironmentID)},
+		}})
+	}
+	return ended
+}
