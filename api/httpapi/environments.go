@@ -7,7 +7,8 @@ type EnvironmentStatus struct {
 	Name      string     `json:"name"`
 	Team      string     `json:"team"`
 	Namespace string     `json:"namespace"`
-	URL       string     `json:"url,omitempty"` // of the deployment
+	Cluster   string     `json:"cluster,omitempty"` // that has it, and says what is deployed; absent: this one
+	URL       string     `json:"url,omitempty"`     // of the deployment
 	Ephemeral bool       `json:"ephemeral"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // of an ephemeral one
 	Ready     *bool      `json:"ready,omitempty"`     // whether its workloads can be read; absent if it names none

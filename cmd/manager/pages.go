@@ -121,7 +121,7 @@ func explainer(
 ) func(context.Context, *v1alpha1.Team, *notification.Notification) (iter.Seq[match.Explanation], error) {
 	return func(ctx context.Context, team *v1alpha1.Team, n *notification.Notification) (iter.Seq[match.Explanation], error) {
 		result, err := d.Dispatch(ctx, dispatch.Request{
-			Team: team, Notification: n, Mode: dispatch.DryRun, RequestID: "explain." + rand.Text(), ReceivedAt: clock.Now(),
+			Team: team, Notification: n, Mode: dispatch.DryRun, OnlyHere: true, RequestID: "explain." + rand.Text(), ReceivedAt: clock.Now(),
 		})
 		return result.Explanations, err
 	}

@@ -59,6 +59,9 @@ func readyOf(t *v1alpha1.Trigger, o observed) metav1.Condition {
 	case o.environment == nil:
 		return reconcile.NotReady("EnvironmentMissing", fmt.Sprintf(
 			"There is no Environment %q in this namespace; notifications that match get a failure_reason. Create it.", t.Spec.Environment))
+	case o.environment.Spec.Cluster != "":
+		return reconcile.NotReady("EnvironmentElsewhere", fmt.Sprintf("The Environment %q is in the cluster %s; notifications that match get "+
+			"a failure_reason. Move the Trigger there.", o.environment.Name, o.environment.Spec.Cluster))
 	case o.incomplete != "":
 		return reconcile.NotReady("Incomplete", o.incomplete)
 	case v1alpha1.Owner(o.teams).Spec.Suspended:

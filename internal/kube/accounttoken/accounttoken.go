@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,9 @@ const (
 	lifetime = time.Hour
 	// renewBefore leaves a token the time of the longest request.
 	renewBefore = 10 * time.Minute
+	// leastLeft is what a token needs to arrive before it expires, and timeout bounds a request to the API server.
+	leastLeft = time.Minute
+	timeout   = 10 * time.Second
 )
 
 // Source asks the API server for tokens, and keeps each until it is about to expire.
@@ -27,14 +31,15 @@ type Source struct {
 	Client client.Client // without a cache
 	Clock  clock.PassiveClock
 
+	asking  singleflight.Group // by audience
 	mu      sync.Mutex
 	account *corev1.ServiceAccount
 	known   map[string]token // by audience
 }
 
 type token struct {
-	text  string
-	until time.Time
+	text    string
+	expires time.Time
 }
 
 // Token returns a token for an audience.
@@ -42,9 +47,30 @@ func (s *Source) Token(ctx context.Context, audience string) (string, error) {
 	s.mu.Lock()
 	known := s.known[audience]
 	s.mu.Unlock()
-	if s.Clock.Now().Before(known.until) {
+	now := s.Clock.Now()
+	if now.Before(known.expires.Add(-renewBefore)) {
 		return known.text, nil
 	}
+	asked := s.asking.DoChan(audience, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout) // others wait for the answer, too
+		defer cancel()
+		return s.ask(ctx, audience)
+	})
+	if now.Before(known.expires.Add(-leastLeft)) {
+		return known.text, nil // the next request has the other one
+	}
+	select {
+	case answer := <-asked:
+		if answer.Err != nil {
+			return "", answer.Err
+		}
+		return answer.Val.(string), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (s *Source) ask(ctx context.Context, audience string) (string, error) {
 	account, err := s.self(ctx)
 	if err != nil {
 		return "", err
@@ -60,7 +86,7 @@ func (s *Source) Token(ctx context.Context, audience string) (string, error) {
 	if s.known == nil {
 		s.known = map[string]token{}
 	}
-	s.known[audience] = token{request.Status.Token, request.Status.ExpirationTimestamp.Add(-renewBefore)}
+	s.known[audience] = token{request.Status.Token, request.Status.ExpirationTimestamp.Time}
 	return request.Status.Token, nil
 }
 

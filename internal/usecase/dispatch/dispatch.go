@@ -129,6 +129,7 @@ type Request struct {
 	By             string      // the sender, for people in other clusters
 	Notification   *notification.Notification
 	Mode           Mode
+	OnlyHere       bool      // hand the notification on to no other cluster
 	Rerun          bool      // start another attempt of runs with a result
 	IdempotencyKey string    // takes the place of an absent SHA; may be empty
 	RequestID      string    // for the Suite; clients may give several requests one

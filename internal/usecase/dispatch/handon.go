@@ -36,7 +36,7 @@ var errLoop = &Error{Kind: Loop, Message: "A hub sent this request, and the Envi
 
 // targets returns the clusters that the notification is handed on to. What starts in this cluster concerns no other.
 func (o *operation) targets(ctx context.Context) ([]delegation.Target, error) {
-	if o.Clusters == nil || o.Origin.trigger != nil || o.Origin.environment != "" {
+	if o.Clusters == nil || o.OnlyHere || o.Origin.trigger != nil || o.Origin.environment != "" {
 		return nil, nil
 	}
 	all, err := o.elsewhere(ctx)
@@ -97,8 +97,9 @@ func (o *operation) handOnTo(ctx context.Context, t delegation.Target) (answer *
 	}
 	err = o.retrier.do(ctx, func(ctx context.Context) error {
 		answer, err = o.Clusters.Notify(ctx, t.Cluster, h)
-		if failed, ok := errors.AsType[*delegation.Error](err); ok && failed.Done && o.Request.Rerun {
-			failed.Final = true // another rerun could start another run
+		if failed, ok := errors.AsType[*delegation.Error](err); ok {
+			// Another rerun could start another run. A person waits for a dry run.
+			failed.Final = failed.Done && o.Request.Rerun || o.Mode == DryRun
 		}
 		return err
 	})

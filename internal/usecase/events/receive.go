@@ -91,7 +91,7 @@ func (r *Receiver) deployed(ctx context.Context, s Source, d Delivery, a *Answer
 	}
 	a.Request = dispatch.Request{
 		Team: s.Team, Notification: e.Notification, IdempotencyKey: e.ID, RequestID: d.RequestID, ReceivedAt: d.ReceivedAt,
-		Origin: dispatch.FromEvent(e.At),
+		By: "the EventSource " + s.Object.Name, Origin: dispatch.FromEvent(e.At),
 	}
 	a.Result, err = r.Dispatcher.Dispatch(ctx, a.Request)
 	return err
