@@ -211,8 +211,8 @@ func (q *question) locateUpload() (*delegation.Target, error) {
 	if len(all) == 1 && len(list.Items) == len(q.elsewhere) {
 		return &all[0], nil
 	}
-	return nil, &exchange.Failure{Code: "refused", Message: "The Environments of this team are in several clusters, and a file is kept where " +
-		"the run is that gets it. Say for which Environment it is: add environment=NAME to the query."}
+	return nil, exchange.InvalidRequest("The Environments of this team are in several clusters, and a file is kept where the run is that " +
+		"gets it. Say for which Environment it is: add environment=NAME to the query.")
 }
 
 // locateTriggers reads the body, which is then read again.
@@ -234,8 +234,8 @@ func (q *question) locateTriggers(w http.ResponseWriter) (*delegation.Target, er
 	first := q.targetOf(triggers[0].Spec.Environment)
 	for _, t := range triggers {
 		if other := q.targetOf(t.Spec.Environment); (other == nil) != (first == nil) || other != nil && other.Cluster != first.Cluster {
-			return nil, &exchange.Failure{Code: "refused",
-				Message: "These Triggers are of Environments in several clusters. Replay the Triggers of each cluster on their own."}
+			return nil, exchange.InvalidRequest("These Triggers are of Environments in several clusters. Replay the Triggers of each cluster on " +
+				"their own.")
 		}
 	}
 	return first, nil
