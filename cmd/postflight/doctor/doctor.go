@@ -65,7 +65,7 @@ func (o *Options) checks() []check {
 	crds, triggers := &apiextensions.CustomResourceDefinitionList{}, &v1alpha1.TriggerList{}
 	environments, suites := &v1alpha1.EnvironmentList{}, &v1alpha1.SuiteList{}
 	sources, quarantines := &v1alpha1.EventSourceList{}, &v1alpha1.QuarantineList{}
-	gates := &v1alpha1.DeploymentGateList{}
+	gates, clusters := &v1alpha1.DeploymentGateList{}, &v1alpha1.ClusterList{}
 	return []check{
 		o.listed("CRDs", crds, func() []doctor.Finding { return doctor.CRDs(crds.Items) }),
 		{"rights", o.rights}, {"policies", o.policies}, {"leader", o.leader}, {"replicas", o.replicas}, {"certificates", o.certificates},
@@ -74,6 +74,7 @@ func (o *Options) checks() []check {
 		{"triggerclasses", o.triggerClasses},
 		o.listed("eventsources", sources, func() []doctor.Finding { return doctor.EventSources(sources.Items) }),
 		o.listed("deploymentgates", gates, func() []doctor.Finding { return doctor.DeploymentGates(gates.Items) }),
+		o.listed("clusters", clusters, func() []doctor.Finding { return doctor.Clusters(clusters.Items) }),
 		o.listed("quarantines", quarantines, func() []doctor.Finding { return doctor.Quarantines(quarantines.Items) }),
 		o.listed("environments", environments, func() []doctor.Finding { return doctor.Environments(environments.Items) }),
 		o.listed("queue", suites, func() []doctor.Finding { return doctor.Queue(suites.Items, o.Clock.Now()) }),

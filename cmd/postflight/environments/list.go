@@ -63,6 +63,9 @@ func (o *ListOptions) Run(ctx context.Context) error {
 			if e.Ready != nil && !*e.Ready {
 				o.Console.Note("%s: %s", e.Name, e.Message)
 			}
+			if e.Cluster != "" {
+				o.Console.Note("%s is in the cluster %s: \"postflight environments show %s\" asks there.", e.Name, e.Cluster, e.Name)
+			}
 			if hold := o.hold(e); hold != "" {
 				o.Console.Note("%s is on hold %s.", e.Name, hold)
 			}

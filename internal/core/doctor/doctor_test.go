@@ -199,6 +199,9 @@ func TestNotReady(t *testing.T) {
 		"DeploymentGate": func(c []metav1.Condition) []Finding {
 			return DeploymentGates([]v1alpha1.DeploymentGate{{ObjectMeta: name, Status: v1alpha1.DeploymentGateStatus{Conditions: c}}})
 		},
+		"Cluster": func(c []metav1.Condition) []Finding {
+			return Clusters([]v1alpha1.Cluster{{ObjectMeta: name, Status: v1alpha1.ClusterStatus{Conditions: c}}})
+		},
 		"Quarantine": func(c []metav1.Condition) []Finding {
 			return Quarantines([]v1alpha1.Quarantine{{ObjectMeta: name, Status: v1alpha1.QuarantineStatus{Conditions: c}}})
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ const (
 	checkEnvironments    = "environments"
 	checkEventSources    = "eventsources"
 	checkDeploymentGates = "deploymentgates"
+	checkClusters        = "clusters"
 	checkQuarantines     = "quarantines"
 )
 
@@ -40,6 +42,13 @@ func EventSources(sources []v1alpha1.EventSource) []Finding {
 func DeploymentGates(gates []v1alpha1.DeploymentGate) []Finding {
 	return each(checkDeploymentGates, gates, func(g *v1alpha1.DeploymentGate) string {
 		return unready("The DeploymentGate %s does not work: %s", &g.ObjectMeta, g.Status.Conditions)
+	})
+}
+
+// Clusters names those that do not answer, or do not let this hub in.
+func Clusters(clusters []v1alpha1.Cluster) []Finding {
+	return each(checkClusters, clusters, func(c *v1alpha1.Cluster) string {
+		return unready("The Cluster %s cannot be used: %s", &c.ObjectMeta, c.Status.Conditions)
 	})
 }
 
@@ -110,7 +119,7 @@ func each[T any](check string, objects []T, problemOf func(*T) string) (findings
 // unready returns a sentence about an object that is not Ready, or "".
 func unready(format string, meta *metav1.ObjectMeta, conditions []metav1.Condition) string {
 	if problem := v1alpha1.ReadyProblem(conditions); problem != "" {
-		return fmt.Sprintf(format, meta.Namespace+"/"+meta.Name, problem)
+		return fmt.Sprintf(format, strings.TrimPrefix(meta.Namespace+"/"+meta.Name, "/"), problem)
 	}
 	return ""
 }
