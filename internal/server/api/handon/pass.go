@@ -30,10 +30,12 @@ func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) e
 	if err != nil {
 		return err
 	}
-	if !q.slots.TryAcquire(t.Cluster) {
-		return errBusy(t.Cluster)
+	if timeout == limits.ClusterTimeout { // waits and logs have bounds of their own
+		if !q.slots.TryAcquire(t.Cluster) {
+			return errBusy(t.Cluster)
+		}
+		defer q.slots.Release(t.Cluster)
 	}
-	defer q.slots.Release(t.Cluster)
 	command, request := q.command(t), q.request()
 	run := q.PathValue("id")
 	q.Forget()

@@ -35,7 +35,7 @@ type Limits struct {
 	runs.Limits
 	// Archive bounds the requests that read from the archive.
 	Archive int
-	// HandedOn bounds the requests that other clusters are answering. For one of them, it is at most 8/9.
+	// HandedOn bounds the requests that other clusters are answering, without waits and logs. For one cluster, it is at most 8/9.
 	HandedOn int
 	// Agents bounds the requests of agents.
 	Agents int
@@ -72,7 +72,7 @@ func Default() Limits {
 		MaxWait: 55 * time.Second, // Below the 60 s after which clients and proxies give up on a silent connection.
 		Limits:  runs.DefaultLimits(),
 		Archive: 18, // 16 for one team. Each reads up to 8 records of at most 250 KiB at once: 36 MiB.
-		// 1,024 for one cluster: as many as may be in flight, and requests that wait are few or wait in the cluster that has the run.
+		// 1,024 for one cluster: as many as may be in flight of one team.
 		HandedOn: 1152,
 		Agents:   16, // 14 for one team. Answers of MaxAgentAnswer are in memory as text and decoded: all of the largest take 110 MiB.
 	}
