@@ -78,7 +78,7 @@ func (t *tool) status() *cobra.Command {
 func (t *tool) printStatus() bool {
 	pid := session.Supervisor(t.layout)
 	if pid == 0 {
-		t.console.Println("No cluster is running in %s. `make up` starts it.", t.layout.Dir)
+		t.console.Println("No cluster is running in %s. `%s` starts it.", t.layout.Dir, t.layout.Make("up"))
 		return false
 	}
 	line := func(name, process, detail string) { t.console.Println("  %-24s %8s   %s", name, process, detail) }
@@ -94,7 +94,7 @@ func (t *tool) printStatus() bool {
 		line(name, strings.TrimSpace(string(process)), t.layout.Log(name))
 	}
 	if mode := session.ReadMode(t.layout); mode != session.ModeProcess {
-		line("manager", mode, "(as a process again: make undeploy, make up)")
+		line("manager", mode, "(as a process again: "+t.layout.Make("undeploy")+", "+t.layout.Make("up")+")")
 	}
 	line("environment", "", ". "+t.layout.Path("env"))
 	if state.Message != "" {
@@ -142,7 +142,7 @@ func (t *tool) modeCommand(use, mode, short string) *cobra.Command {
 func (t *tool) switchMode(ctx context.Context, mode string) error {
 	pid := session.Supervisor(t.layout)
 	if pid == 0 {
-		return fmt.Errorf("no cluster is running in %s: start it with `make up`", t.layout.Dir)
+		return fmt.Errorf("no cluster is running in %s: start it with `%s`", t.layout.Dir, t.layout.Make("up"))
 	}
 	if mode == session.ModePod && !session.ReadState(t.layout, pid).Node {
 		return errors.New("the cluster has no node, so nothing can be deployed to it")

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +43,9 @@ const (
 	metricsServiceName = "postflight-metrics"
 )
 
+//go:embed keys.yaml
+var keysManifest []byte
+
 // applyManifests applies config/default, so that the rights are the shipped ones. The Deployment is only for a manager in a pod.
 func (s *Session) applyManifests(ctx context.Context) error {
 	return s.console.Step("manifests", func(*console.Step) (string, error) {
@@ -53,6 +57,9 @@ func (s *Session) applyManifests(ctx context.Context) error {
 		} else {
 			err = errors.Join(s.applyOverlay(ctx, "manifests", []patch{{Target: manager, Patch: deleteDeployment}}, folder),
 				s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false"))
+		}
+		if err == nil {
+			err = s.applyFile(ctx, "keys.yaml", keysManifest)
 		}
 		if err == nil {
 			err = s.kubectl(ctx, "wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=30s")
@@ -152,5 +159,18 @@ func (s *Session) applyOverlay(ctx context.Context, name string, patches []patch
 	if err := layout.WriteFile(filepath.Join(dir, "kustomization.yaml"), content, 0o600); err != nil {
 		return err
 	}
-	return s.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--field-manager=postflight-dev", "-k", dir)
+	return s.apply(ctx, "-k", dir)
+}
+
+// applyFile writes DIR/NAME and applies it.
+func (s *Session) applyFile(ctx context.Context, name string, manifest []byte) error {
+	file := s.layout.Path(name)
+	if err := layout.WriteFile(file, manifest, 0o644); err != nil {
+		return err
+	}
+	return s.apply(ctx, "-f", file)
+}
+
+func (s *Session) apply(ctx context.Context, from ...string) error {
+	return s.kubectl(ctx, append([]string{"apply", "--server-side", "--force-conflicts", "--field-manager=postflight-dev"}, from...)...)
 }
