@@ -50,7 +50,8 @@ status: $(DEV) ## Show what is running
 	@$(DEV) status $(OF_CLUSTER) || [ $$? -eq 3 ] # 3: not ready, as it has printed
 
 .PHONY: clean-dev
-clean-dev: down ## Stop the cluster and remove its data (but not the binaries)
+clean-dev: $(DEV) ## Stop the cluster and remove its data (but not the binaries)
+	@$(DEV) down --leave-hub $(OF_CLUSTER)
 	@rm -rf .dev$(CLUSTER:%=-%)
 
 .PHONY: assets

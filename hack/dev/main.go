@@ -77,7 +77,8 @@ func (t *tool) assets() *cobra.Command {
 func (t *tool) builder() build.Builder { return build.Builder{Layout: t.layout, Console: t.console} }
 
 func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().IntVar(&t.portBase, "port-base", layout.DefaultPortBase, "first of 20 ports; if they are in use or another cluster's, the next free ones")
+	cmd.Flags().IntVar(&t.portBase, "port-base", layout.DefaultPortBase,
+		"first of 20 ports; if they are in use or another cluster's, the next free ones")
 	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "start only the cluster and the store, for tests that start managers")
 	cmd.Flags().BoolVar(&t.noNode, "no-node", false, "start no containerd and no kubelet: pods do not run")
 	cmd.Flags().BoolVar(&t.noDNS, "no-dns", false, "neither build nor start CoreDNS: pods find no Service by its name")

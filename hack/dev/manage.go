@@ -23,23 +23,40 @@ import (
 const stopPatience = 30 * time.Second
 
 func (t *tool) down() *cobra.Command {
-	return &cobra.Command{
+	leave := false
+	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop the cluster and remove everything it left on the machine, except its data",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return t.console.Step("stopping", func(*console.Step) (string, error) {
-				pid := session.Supervisor(t.layout)
-				if err := t.stopSupervisor(cmd.Context(), pid); err != nil {
-					return "", err
-				}
-				if pid == 0 {
-					return "nothing was running", node.Clean(t.layout)
-				}
-				return "the cluster of " + t.layout.Dir + " has ended; its data are kept", node.Clean(t.layout)
-			})
+			if err := t.stop(cmd.Context()); err != nil {
+				return err
+			}
+			if leave {
+				return session.LeaveHub(cmd.Context(), t.layout, t.console)
+			}
+			if hub, knows, ready := session.HubOf(t.layout); knows && ready {
+				t.console.Println("The hub %s holds notifications for it, until it is back or `%s` makes the hub forget it.",
+					hub.Dir, t.layout.Make("clean-dev"))
+			}
+			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&leave, "leave-hub", false, "also make the cluster beside it forget this one")
+	return cmd
+}
+
+func (t *tool) stop(ctx context.Context) error {
+	return t.console.Step("stopping", func(*console.Step) (string, error) {
+		pid := session.Supervisor(t.layout)
+		if err := t.stopSupervisor(ctx, pid); err != nil {
+			return "", err
+		}
+		if pid == 0 {
+			return "nothing was running", node.Clean(t.layout)
+		}
+		return "the cluster of " + t.layout.Dir + " has ended; its data are kept", node.Clean(t.layout)
+	})
 }
 
 // stopSupervisor sends SIGTERM, and SIGKILL after stopPatience. The lock proves that pid is the supervisor.

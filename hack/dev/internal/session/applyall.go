@@ -30,7 +30,10 @@ func (s *Session) applyAll(ctx context.Context) error {
 	if err := s.applyManager(ctx); err != nil {
 		return err
 	}
-	return s.applySamples(ctx)
+	if err := s.applySamples(ctx); err != nil {
+		return err
+	}
+	return s.joinHub(ctx)
 }
 
 // applyManager runs the manager in the chosen mode, from the current binary and list of issuers.

@@ -120,17 +120,10 @@ func environmentsIn(value any) (names []string) {
 	switch value := value.(type) {
 	case object:
 		for key, inner := range value {
-			switch {
-			case key == "claims":
-			case key == "environment" || key == "environments":
-				content, _ := json.Marshal(inner)
-				if text, ok := inner.(string); ok {
-					names = append(names, text)
-				}
-				var list []string
-				if json.Unmarshal(content, &list) == nil {
-					names = append(names, list...)
-				}
+			switch key {
+			case "claims":
+			case "environment", "environments":
+				names = append(names, textsOf(inner)...)
 			default:
 				names = append(names, environmentsIn(inner)...)
 			}
@@ -141,6 +134,19 @@ func environmentsIn(value any) (names []string) {
 		}
 	}
 	return names
+}
+
+// textsOf returns a string, or the strings of a list.
+func textsOf(value any) (texts []string) {
+	switch value := value.(type) {
+	case string:
+		texts = append(texts, value)
+	case []any:
+		for _, inner := range value {
+			texts = append(texts, textsOf(inner)...)
+		}
+	}
+	return texts
 }
 
 func TestIssuers(t *testing.T) {

@@ -60,12 +60,12 @@ func (s *Session) writeOverlay(dir string, o overlay) error {
 }
 
 // applyFile writes DIR/NAME and applies it.
-func (s *Session) applyFile(ctx context.Context, name string, manifest []byte) error {
+func (s *Session) applyFile(ctx context.Context, name string, manifest []byte, flags ...string) error {
 	file := s.layout.Path(name)
 	if err := layout.WriteFile(file, manifest, 0o644); err != nil {
 		return err
 	}
-	return s.apply(ctx, "-f", file)
+	return s.apply(ctx, append(flags, "-f", file)...)
 }
 
 func (s *Session) apply(ctx context.Context, from ...string) error {
