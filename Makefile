@@ -23,7 +23,11 @@ help: ## List the targets
 	  /^##@ / {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
 	  /^[a-zA-Z0-9_-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-##@ Local cluster (see hack/dev/README.md)
+##@ Local cluster, or a further one by CLUSTER=two (see hack/dev/README.md)
+
+# A further cluster: `make up CLUSTER=two` has its data in .dev-two. A variable of the shell does not count.
+CLUSTER :=
+OF_CLUSTER := $(if $(CLUSTER),--cluster $(CLUSTER))
 
 .PHONY: $(DEV)
 $(DEV):
@@ -31,23 +35,24 @@ $(DEV):
 
 .PHONY: dev
 dev: $(DEV) ## Run a cluster with Postflight in the foreground; Ctrl-C stops it
-	@exec $(DEV) run
+	@exec $(DEV) run $(OF_CLUSTER)
 
 .PHONY: up
 up: $(DEV) ## Run it in the background, or bring a running one up to date
-	@$(DEV) up
+	@$(DEV) up $(OF_CLUSTER)
 
 .PHONY: down
 down: $(DEV) ## Stop what `make up` started; keep its data
-	@$(DEV) down
+	@$(DEV) down $(OF_CLUSTER)
 
 .PHONY: status
 status: $(DEV) ## Show what is running
-	@$(DEV) status || [ $$? -eq 3 ] # 3: not ready, as it has printed
+	@$(DEV) status $(OF_CLUSTER) || [ $$? -eq 3 ] # 3: not ready, as it has printed
 
 .PHONY: clean-dev
-clean-dev: down ## Stop the cluster and remove its data (but not the binaries)
-	@rm -rf .dev
+clean-dev: $(DEV) ## Stop the cluster and remove its data (but not the binaries)
+	@$(DEV) down --leave-hub $(OF_CLUSTER)
+	@rm -rf .dev$(CLUSTER:%=-%)
 
 .PHONY: assets
 assets: $(DEV) ## Build the control plane and the object store, which tests need
@@ -62,15 +67,15 @@ peers: ## Build programs of other projects that test/peers runs (a quarter of an
 
 .PHONY: image
 image: $(DEV) ## Build the images (no registry, no Docker) and load them into the node
-	@$(DEV) image
+	@$(DEV) image $(OF_CLUSTER)
 
 .PHONY: deploy
 deploy: $(DEV) ## Run the manager as pods, from config/default and the image
-	@$(DEV) deploy
+	@$(DEV) deploy $(OF_CLUSTER)
 
 .PHONY: undeploy
 undeploy: $(DEV) ## Run the manager as a process again
-	@$(DEV) undeploy
+	@$(DEV) undeploy $(OF_CLUSTER)
 
 ##@ Tests
 

@@ -28,6 +28,7 @@ func main() {
 
 type tool struct {
 	dir       string
+	cluster   string
 	portBase  int
 	noManager bool
 	noNode    bool
@@ -45,11 +46,19 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
-			t.layout, err = layout.New(t.dir)
+			dir := t.dir
+			if dir == "" {
+				if dir, err = layout.Folder(t.cluster); err != nil {
+					return err
+				}
+			}
+			t.layout, err = layout.New(dir)
 			return err
 		},
 	}
-	root.PersistentFlags().StringVar(&t.dir, "dir", ".dev", "folder for all state; each folder is a cluster of its own")
+	root.PersistentFlags().StringVar(&t.cluster, "cluster", "", "name of a further cluster, in the folder .dev-NAME")
+	root.PersistentFlags().StringVar(&t.dir, "dir", "", "folder for all state; each folder is a cluster of its own (default .dev)")
+	root.MarkFlagsMutuallyExclusive("cluster", "dir")
 	root.AddCommand(t.assets(), t.run(), t.up(), t.down(), t.status(), t.image(),
 		t.modeCommand("deploy", session.ModePod, "Run the manager in the cluster, from the shipped manifests and the image"),
 		t.modeCommand("undeploy", session.ModeProcess, "Run the manager as a process again"))
@@ -68,7 +77,8 @@ func (t *tool) assets() *cobra.Command {
 func (t *tool) builder() build.Builder { return build.Builder{Layout: t.layout, Console: t.console} }
 
 func (t *tool) startFlags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().IntVar(&t.portBase, "port-base", 8780, "first of 20 ports; if they are in use, the next free ones")
+	cmd.Flags().IntVar(&t.portBase, "port-base", layout.DefaultPortBase,
+		"first of 20 ports; if they are in use or another cluster's, the next free ones")
 	cmd.Flags().BoolVar(&t.noManager, "no-manager", false, "start only the cluster and the store, for tests that start managers")
 	cmd.Flags().BoolVar(&t.noNode, "no-node", false, "start no containerd and no kubelet: pods do not run")
 	cmd.Flags().BoolVar(&t.noDNS, "no-dns", false, "neither build nor start CoreDNS: pods find no Service by its name")

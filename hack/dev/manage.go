@@ -23,23 +23,40 @@ import (
 const stopPatience = 30 * time.Second
 
 func (t *tool) down() *cobra.Command {
-	return &cobra.Command{
+	leave := false
+	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop the cluster and remove everything it left on the machine, except its data",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return t.console.Step("stopping", func(*console.Step) (string, error) {
-				pid := session.Supervisor(t.layout)
-				if err := t.stopSupervisor(cmd.Context(), pid); err != nil {
-					return "", err
-				}
-				if pid == 0 {
-					return "nothing was running", node.Clean(t.layout)
-				}
-				return "the cluster of " + t.layout.Dir + " has ended; its data are kept", node.Clean(t.layout)
-			})
+			if err := t.stop(cmd.Context()); err != nil {
+				return err
+			}
+			if leave {
+				return session.LeaveHub(cmd.Context(), t.layout, t.console)
+			}
+			if hub, knows, ready := session.HubOf(t.layout); knows && ready {
+				t.console.Println("The hub %s holds notifications for it, until it is back or `%s` makes the hub forget it.",
+					hub.Dir, t.layout.Make("clean-dev"))
+			}
+			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&leave, "leave-hub", false, "also make the cluster beside it forget this one")
+	return cmd
+}
+
+func (t *tool) stop(ctx context.Context) error {
+	return t.console.Step("stopping", func(*console.Step) (string, error) {
+		pid := session.Supervisor(t.layout)
+		if err := t.stopSupervisor(ctx, pid); err != nil {
+			return "", err
+		}
+		if pid == 0 {
+			return "nothing was running", node.Clean(t.layout)
+		}
+		return "the cluster of " + t.layout.Dir + " has ended; its data are kept", node.Clean(t.layout)
+	})
 }
 
 // stopSupervisor sends SIGTERM, and SIGKILL after stopPatience. The lock proves that pid is the supervisor.
@@ -78,7 +95,7 @@ func (t *tool) status() *cobra.Command {
 func (t *tool) printStatus() bool {
 	pid := session.Supervisor(t.layout)
 	if pid == 0 {
-		t.console.Println("No cluster is running in %s. `make up` starts it.", t.layout.Dir)
+		t.console.Println("No cluster is running in %s. `%s` starts it.", t.layout.Dir, t.layout.Make("up"))
 		return false
 	}
 	line := func(name, process, detail string) { t.console.Println("  %-24s %8s   %s", name, process, detail) }
@@ -94,7 +111,7 @@ func (t *tool) printStatus() bool {
 		line(name, strings.TrimSpace(string(process)), t.layout.Log(name))
 	}
 	if mode := session.ReadMode(t.layout); mode != session.ModeProcess {
-		line("manager", mode, "(as a process again: make undeploy, make up)")
+		line("manager", mode, "(as a process again: "+t.layout.Make("undeploy")+", "+t.layout.Make("up")+")")
 	}
 	line("environment", "", ". "+t.layout.Path("env"))
 	if state.Message != "" {
@@ -142,7 +159,7 @@ func (t *tool) modeCommand(use, mode, short string) *cobra.Command {
 func (t *tool) switchMode(ctx context.Context, mode string) error {
 	pid := session.Supervisor(t.layout)
 	if pid == 0 {
-		return fmt.Errorf("no cluster is running in %s: start it with `make up`", t.layout.Dir)
+		return fmt.Errorf("no cluster is running in %s: start it with `%s`", t.layout.Dir, t.layout.Make("up"))
 	}
 	if mode == session.ModePod && !session.ReadState(t.layout, pid).Node {
 		return errors.New("the cluster has no node, so nothing can be deployed to it")

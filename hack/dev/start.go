@@ -28,7 +28,7 @@ func (t *tool) run() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid := session.Supervisor(t.layout); pid != 0 {
 				return fmt.Errorf("the cluster of %s is already running in the background (process %d); "+
-					"`make status` shows it, `make down` stops it", t.layout.Dir, pid)
+					"`%s` shows it, `%s` stops it", t.layout.Dir, pid, t.layout.Make("status"), t.layout.Make("down"))
 			}
 			if !prepared {
 				if err := t.prepare(cmd.Context()); err != nil {
@@ -106,7 +106,7 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 		if state.Phase == session.Ready {
 			time.Sleep(100 * time.Millisecond) // the summary follows the change of state
 			t.copyLog(log)
-			return problem(state)
+			return t.problem(state)
 		}
 		select {
 		case <-ended:
@@ -125,9 +125,9 @@ func (t *tool) follow(ctx context.Context, run *os.Process, ended <-chan struct{
 	}
 }
 
-func problem(state session.State) error {
+func (t *tool) problem(state session.State) error {
 	if state.Message != "" {
-		return errors.New("the cluster is running, but a part of it is not: see above; `make up` tries again")
+		return fmt.Errorf("the cluster is running, but a part of it is not: see above; `%s` tries again", t.layout.Make("up"))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (t *tool) copyLog(log io.Reader) {
 func (t *tool) refresh(ctx context.Context, pid int) error {
 	t.console.Println("The cluster of %s is already running (process %d); bringing it up to date.", t.layout.Dir, pid)
 	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && strings.HasSuffix(exe, " (deleted)") {
-		t.console.Warn("It runs from an older build of this tool. `make down up` starts the new one.")
+		t.console.Warn("It runs from an older build of this tool. `%s` starts the new one.", t.layout.Make("down up"))
 	}
 	log, err := os.Open(t.layout.Path("dev.log"))
 	if err == nil { // a cluster in the foreground has no log, and prints to its terminal
@@ -160,7 +160,7 @@ func (t *tool) refresh(ctx context.Context, pid int) error {
 	}
 	state, err = t.awaitState(ctx, pid, func(s session.State) bool { return s.Serial > before })
 	t.copyLog(log) // nothing, if it is nil
-	if err := errors.Join(err, problem(state)); err != nil {
+	if err := errors.Join(err, t.problem(state)); err != nil {
 		return err
 	}
 	t.console.Println("\n  Postflight is ready: . %s", t.layout.Path("env"))

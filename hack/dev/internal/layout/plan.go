@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,12 @@ const (
 	PortEtcdPeer
 	PortDemo
 	PortKubelet
+	PortHeld       // the supervisor listens there from its choice on, because the others open later
 	portCount = 20 // with room for more; also the distance of two bases
 )
+
+// DefaultPortBase is the base of the cluster in .dev.
+const DefaultPortBase = 8780
 
 // Plan is chosen once per cluster and kept, so that addresses stay the same after a restart.
 type Plan struct {
@@ -76,14 +81,41 @@ func (p Plan) network() netip.Prefix {
 func ChoosePorts(preferred int, free func(port int) bool) (int, error) {
 	for base := preferred; base < preferred+50*portCount && base+portCount <= 32768; base += portCount {
 		port := base
-		for port <= base+PortKubelet && free(port) {
+		for port <= base+PortHeld && free(port) {
 			port++
 		}
-		if port > base+PortKubelet {
+		if port > base+PortHeld {
 			return base, nil
 		}
 	}
 	return 0, fmt.Errorf("no %d free ports in a row found from %d on; choose others with --port-base", portCount, preferred)
+}
+
+// Choose returns the addresses of the last start if they are free, and of a new cluster those that no cluster beside it has. The caller
+// holds a lock of the machine.
+func (l Layout) Choose(portBase int, free func(port int) bool, taken []netip.Prefix) (before, chosen Plan, err error) {
+	if before, err = l.LoadPlan(); err != nil {
+		return before, chosen, err
+	}
+	var others []Plan
+	if before == (Plan{}) {
+		if others, err = l.reserved(); err != nil {
+			return before, chosen, err
+		}
+	}
+	for _, other := range others {
+		if other.Subnet != 0 {
+			taken = append(taken, other.network())
+		}
+	}
+	chosen.PortBase, err = ChoosePorts(cmp.Or(before.PortBase, portBase), func(port int) bool {
+		return free(port) && !slices.ContainsFunc(others, func(o Plan) bool { return o.PortBase <= port && port < o.PortBase+portCount })
+	})
+	if err != nil {
+		return before, chosen, err
+	}
+	chosen.Subnet, err = ChooseSubnet(cmp.Or(before.Subnet, l.PreferredSubnet()), taken)
+	return before, chosen, err
 }
 
 // PreferredSubnet depends on the folder, so that a cluster avoids the network of a stopped one.

@@ -17,6 +17,7 @@ func TestChoosePorts(t *testing.T) {
 		"first taken":  {reason: "the next block is tried", preferred: 8780, taken: []int{8780}, want: 8800},
 		"middle taken": {reason: "every port of a block has to be free", preferred: 8780, taken: []int{8784, 8800}, want: 8820},
 		"unused":       {reason: "unused ports of the block may be taken", preferred: 8780, taken: []int{8799}, want: 8780},
+		"held":         {reason: "a cluster that starts at this moment has chosen the block", preferred: 8780, taken: []int{8789}, want: 8800},
 		"near the end": {reason: "the range of ephemeral ports is not entered", preferred: 32760, wantErr: true},
 	}
 	for name, tc := range cases {

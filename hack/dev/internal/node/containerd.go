@@ -26,6 +26,10 @@ disabled_plugins = [
 [grpc]
 address = "{{.Socket}}"
 
+# Its socket is one for the whole machine.
+[plugins."io.containerd.nri.v1.nri"]
+disable = true
+
 [plugins."io.containerd.internal.v1.opt"]
 path = "{{.Dir}}/node/opt"
 

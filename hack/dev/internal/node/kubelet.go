@@ -36,6 +36,7 @@ func kubeletConfig(l layout.Layout, p layout.Plan) map[string]any {
 		"failCgroupV1":             false,
 		"failSwapOn":               false,
 		"podLogsDir":               l.Path("node", "pods"),
+		"makeIPTablesUtilChains":   false, // the firewall is the machine's
 		"volumePluginDir":          l.Path("node", "kubelet") + "/volume-plugins",
 
 		"clusterDNS":    []string{p.DNSIP()},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 	"github.com/postflight-dev/postflight/hack/dev/internal/images"
+	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 	"github.com/postflight-dev/postflight/hack/dev/internal/proc"
 )
 
@@ -29,18 +30,25 @@ func (s *Session) applyAll(ctx context.Context) error {
 	if err := s.applyManager(ctx); err != nil {
 		return err
 	}
-	return s.applySamples(ctx)
+	if err := s.applySamples(ctx); err != nil {
+		return err
+	}
+	return s.joinHub(ctx)
 }
 
-// applyManager runs the manager in the chosen mode, from the current binary.
+// applyManager runs the manager in the chosen mode, from the current binary and list of issuers.
 func (s *Session) applyManager(ctx context.Context) error {
 	mode, digest := ReadMode(s.layout), ""
+	var issuers []byte
 	if mode == ModeProcess {
-		content, err := os.ReadFile(s.layout.Bin("manager"))
+		program, err := os.ReadFile(s.layout.Bin("manager"))
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(content)
+		if issuers, err = s.issuers(hubOnLoopback); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(append(program, issuers...))
 		digest = hex.EncodeToString(sum[:])
 	}
 	if digest != s.runningManager {
@@ -48,7 +56,7 @@ func (s *Session) applyManager(ctx context.Context) error {
 	}
 	switch mode {
 	case ModeProcess:
-		return s.startManager(ctx, digest)
+		return s.startManager(ctx, digest, issuers)
 	case ModePod:
 		return s.rollout(ctx)
 	}
@@ -61,15 +69,23 @@ func (s *Session) stopManager() {
 	s.runningManager = ""
 }
 
-// startManager does nothing if the manager runs from this binary already.
-func (s *Session) startManager(ctx context.Context, digest string) error {
+// startManager does nothing if the manager runs from this binary and list already.
+func (s *Session) startManager(ctx context.Context, digest string, issuers []byte) error {
 	s.stopForwardingService()
 	if s.runningManager == digest {
 		return nil
 	}
 	s.runningManager = digest
 	return s.console.Step("manager", func(*console.Step) (string, error) {
-		return s.url(), s.keep(s.manager()).WaitReady(ctx, time.Minute)
+		manager := s.manager()
+		if issuers != nil {
+			file := s.layout.Path("issuers.yaml")
+			if err := layout.WriteFile(file, issuers, 0o644); err != nil {
+				return "", err
+			}
+			manager.Args = append(manager.Args, "--token-issuers="+file)
+		}
+		return s.url(), s.keep(manager).WaitReady(ctx, time.Minute)
 	})
 }
 

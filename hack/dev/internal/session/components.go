@@ -59,7 +59,7 @@ func (s *Session) apiserver() proc.Spec {
 			"--kubelet-certificate-authority=" + s.pki("ca.crt"),
 			"--kubelet-client-certificate=" + s.pki("kubelet-client.crt"), "--kubelet-client-key=" + s.pki("kubelet-client.key"),
 			"--kubelet-preferred-address-types=InternalIP",
-			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+			"--service-account-issuer=" + s.layout.Issuer(),
 			"--service-account-key-file=" + s.pki("sa.pub"), "--service-account-signing-key-file=" + s.pki("sa.key"),
 			"--service-cluster-ip-range=" + s.plan.ServiceCIDR(),
 			"--authorization-mode=Node,RBAC",
@@ -187,9 +187,5 @@ func (s *Session) applyDNS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file := s.layout.Path("dns.yaml")
-	if err := layout.WriteFile(file, manifest.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return s.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--field-manager=postflight-dev", "-f", file)
+	return s.applyFile(ctx, "dns.yaml", manifest.Bytes())
 }

@@ -2,11 +2,9 @@ package session
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	_ "embed"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/postflight-dev/postflight/hack/dev/internal/console"
@@ -42,23 +40,44 @@ const (
 	metricsServiceName = "postflight-metrics"
 )
 
+//go:embed keys.yaml
+var keysManifest []byte
+
 // applyManifests applies config/default, so that the rights are the shipped ones. The Deployment is only for a manager in a pod.
 func (s *Session) applyManifests(ctx context.Context) error {
 	return s.console.Step("manifests", func(*console.Step) (string, error) {
-		const folder = "config/default"
-		manager := target{Kind: "Deployment", Name: managerName}
-		var err error
-		if ReadMode(s.layout) == ModePod {
-			err = s.applyOverlay(ctx, "manifests", []patch{{Target: manager, Patch: s.podPatch()}}, folder)
-		} else {
-			err = errors.Join(s.applyOverlay(ctx, "manifests", []patch{{Target: manager, Patch: deleteDeployment}}, folder),
-				s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false"))
+		o, err := s.managerOverlay()
+		if err == nil {
+			err = s.applyOverlay(ctx, "manifests", o)
+		}
+		if err == nil && ReadMode(s.layout) != ModePod {
+			err = s.kubectl(ctx, "delete", "deployment", managerName, "--namespace", systemNamespace, "--ignore-not-found", "--wait=false")
+		}
+		if err == nil {
+			err = s.applyFile(ctx, "keys.yaml", keysManifest)
 		}
 		if err == nil {
 			err = s.kubectl(ctx, "wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=30s")
 		}
-		return folder, err
+		return shipped, err
 	})
+}
+
+const shipped = "config/default"
+
+func (s *Session) managerOverlay() (overlay, error) {
+	o, manager := overlay{Resources: []string{shipped}}, target{Kind: "Deployment", Name: managerName}
+	if ReadMode(s.layout) != ModePod {
+		o.Patches = []patch{{manager, deleteDeployment}}
+		return o, nil
+	}
+	o.Patches = []patch{{manager, s.podPatch()}}
+	issuers, err := s.issuers(hubOnBridge)
+	if err == nil && issuers != nil {
+		o.Resources, o.files = append(o.Resources, "issuers.yaml"), map[string][]byte{"issuers.yaml": issuersMap(issuers)}
+		o.Patches = append(o.Patches, patch{manager, mountIssuers(issuers)})
+	}
+	return o, err
 }
 
 var deleteDeployment = document(map[string]any{
@@ -84,11 +103,10 @@ func (s *Session) podPatch() string {
 // applySamples applies config/samples and the demo shop, with this cluster's addresses and API key.
 func (s *Session) applySamples(ctx context.Context) error {
 	return s.console.Step("samples", func(step *console.Step) (string, error) {
-		err := s.applyOverlay(ctx, "samples", []patch{
-			{Target: target{Kind: "Environment"}, Patch: replace("/spec/url", s.demoURL())},
-			{Target: target{Kind: "APIKey"}, Patch: replace("/spec/sha256", s.secrets.APIKeyHash())},
-			{Target: target{Kind: "Deployment", Name: "demo-shop"}, Patch: s.shopPatch()},
-		}, "config/samples", "hack/demo/deploy")
+		o, err := s.samples()
+		if err == nil {
+			err = s.applyOverlay(ctx, "samples", o)
+		}
 		if err != nil || !s.options.Node {
 			return "team " + team, err
 		}
@@ -96,6 +114,15 @@ func (s *Session) applySamples(ctx context.Context) error {
 		return "team " + team + ", shop at " + s.demoURL(),
 			s.kubectl(ctx, "rollout", "status", "deployment/demo-shop", "--namespace", "demo-shop", "--timeout=60s")
 	})
+}
+
+func (s *Session) samples() (overlay, error) {
+	o := overlay{Resources: []string{"config/samples", "hack/demo/deploy"}, Patches: []patch{
+		{target{Kind: "Environment"}, replace("/spec/url", s.demoURL())},
+		{target{Kind: "APIKey"}, replace("/spec/sha256", s.secrets.APIKeyHash())},
+		{target{Kind: "Deployment", Name: "demo-shop"}, s.shopPatch()},
+	}}
+	return o, s.addHub(&o)
 }
 
 func (s *Session) shopPatch() string {
@@ -106,51 +133,4 @@ func (s *Session) shopPatch() string {
 		{"op": "replace", "path": "/spec/template/spec/containers/0/env/1/value", "value": fmt.Sprint(port)},
 		{"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe/httpGet/port", "value": port},
 	})
-}
-
-type target struct {
-	Kind string `json:"kind"`
-	Name string `json:"name,omitempty"`
-}
-
-type patch struct {
-	Target target `json:"target"`
-	Patch  string `json:"patch"`
-}
-
-func replace(path, value string) string {
-	return document([]map[string]any{{"op": "replace", "path": path, "value": value}})
-}
-
-func document(value any) string {
-	content, _ := json.Marshal(value) // maps and strings always marshal
-	return string(content)
-}
-
-// applyOverlay writes DIR/NAME/kustomization.yaml, which contains secrets, and applies it. kustomize accepts only relative paths.
-// Server-side apply reverts manual changes.
-func (s *Session) applyOverlay(ctx context.Context, name string, patches []patch, folders ...string) error {
-	dir := s.layout.Path(name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	var resources []string
-	for _, folder := range folders {
-		relative, err := filepath.Rel(dir, filepath.Join(s.layout.Root, folder))
-		if err != nil {
-			return err
-		}
-		resources = append(resources, relative)
-	}
-	content, err := json.MarshalIndent(map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-		"resources": resources, "patches": patches,
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := layout.WriteFile(filepath.Join(dir, "kustomization.yaml"), content, 0o600); err != nil {
-		return err
-	}
-	return s.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--field-manager=postflight-dev", "-k", dir)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -43,6 +44,7 @@ type Session struct {
 	client     httpClient
 	etcdClient httpClient
 
+	held         net.Listener // keeps the block of ports
 	enterRouter  func() error // moves a thread into the network namespace of kube-proxy and DNS
 	state        State
 	children     []*proc.Child   // in the order of their start
@@ -223,6 +225,9 @@ func (s *Session) stop(cause error) error {
 	}
 	return s.console.Step("stopping", func(*console.Step) (string, error) {
 		_ = s.podProxy.Close()
+		if s.held != nil {
+			defer s.held.Close() // when no other port is in use
+		}
 		s.stopForwardingService()
 		for _, group := range [][]string{
 			{"manager"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -84,25 +85,26 @@ func Supervisor(l layout.Layout) int {
 	return int(holder.Pid)
 }
 
-// choose keeps the last addresses if they are free. A lock keeps two clusters of the machine from choosing the same network.
+// choose keeps the last addresses if they are free. A lock keeps two clusters of the machine from choosing the same.
 func (s *Session) choose() error {
 	lock, err := layout.Lock(filepath.Join(os.TempDir(), fmt.Sprintf("postflight-dev-%d.lock", os.Getuid())), nil)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	before, err := s.layout.LoadPlan()
+	taken, err := node.TakenNetworks()
 	if err != nil {
 		return err
 	}
-	preferred := cmp.Or(before.PortBase, s.options.PortBase)
-	if s.plan.PortBase, err = layout.ChoosePorts(preferred, layout.FreePort); err != nil {
+	before, chosen, err := s.layout.Choose(s.options.PortBase, layout.FreePort, taken)
+	if err != nil {
 		return err
 	}
-	if s.plan.PortBase != preferred {
-		s.console.Warn("port %d or one of the next ones is in use, so this cluster uses those from %d on", preferred, s.plan.PortBase)
+	s.plan = chosen
+	if s.held, err = net.Listen("tcp", s.plan.Loopback(layout.PortHeld)); err != nil {
+		return err
 	}
-	if err := s.chooseSubnet(before.Subnet); err != nil {
+	if err := s.warnOfMove(before); err != nil {
 		return err
 	}
 	if err := s.layout.SavePlan(s.plan); err != nil || !s.options.Node {
@@ -117,16 +119,17 @@ func (s *Session) choose() error {
 	return node.Prepare(s.layout, s.plan, s.tools)
 }
 
-// chooseSubnet keeps the last network. If it is taken, the cluster starts empty, because etcd contains the addresses of its services.
-func (s *Session) chooseSubnet(before int) error {
-	taken, err := node.TakenNetworks()
-	if err != nil {
-		return err
+// warnOfMove says which addresses have changed. In another network the cluster starts empty, because etcd contains the addresses of its
+// services. A named cluster never expects the default ports.
+func (s *Session) warnOfMove(before layout.Plan) error {
+	preferred := cmp.Or(before.PortBase, s.options.PortBase)
+	if s.plan.PortBase != preferred && (before.PortBase != 0 || s.layout.Name() == "") {
+		s.console.Warn("port %d or one of the next ones is in use, so this cluster uses those from %d on", preferred, s.plan.PortBase)
 	}
-	s.plan.Subnet, err = layout.ChooseSubnet(cmp.Or(before, s.layout.PreferredSubnet()), taken)
-	if err != nil || before == 0 || s.plan.Subnet == before {
-		return err
+	if before.Subnet == 0 || s.plan.Subnet == before.Subnet {
+		return nil
 	}
-	s.console.Warn("something else uses the network 10.%d.0.0/16 of this cluster, so it starts empty in 10.%d.0.0/16", before, s.plan.Subnet)
+	s.console.Warn("something else uses the network 10.%d.0.0/16 of this cluster, so it starts empty in 10.%d.0.0/16",
+		before.Subnet, s.plan.Subnet)
 	return s.putAside("etcd")
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/postflight-dev/postflight/hack/dev/internal/console"
 	"github.com/postflight-dev/postflight/hack/dev/internal/layout"
 )
 
@@ -26,6 +27,25 @@ func TestLockNamesItsHolder(t *testing.T) {
 	if got := Supervisor(l); got != 0 {
 		t.Errorf("no lock: supervisor %d", got)
 	}
+	holder := hold(t, l)
+	if got := Supervisor(l); got != holder.Process.Pid {
+		t.Errorf("supervisor %d, want %d", got, holder.Process.Pid)
+	}
+	if _, err := lock(l); !errors.Is(err, ErrRunning) {
+		t.Errorf("a second supervisor: %v, want ErrRunning", err)
+	}
+	if err := holder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = holder.Wait()
+	if got := Supervisor(l); got != 0 {
+		t.Errorf("after its end by kill -9 the supervisor is %d", got)
+	}
+}
+
+// hold starts a process that holds the lock of a folder until the test ends.
+func hold(t *testing.T, l layout.Layout) *exec.Cmd {
+	t.Helper()
 	holder := exec.Command(os.Args[0], "-test.run=^TestLockNamesItsHolder$")
 	holder.Env = append(os.Environ(), "HOLD_LOCK="+l.Dir)
 	stdin, err := holder.StdinPipe()
@@ -39,22 +59,30 @@ func TestLockNamesItsHolder(t *testing.T) {
 	if err := holder.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = holder.Wait()
+	})
 	if _, err := io.ReadFull(stdout, make([]byte, len("held\n"))); err != nil {
 		t.Fatal(err)
 	}
-	if got := Supervisor(l); got != holder.Process.Pid {
-		t.Errorf("supervisor %d, want %d", got, holder.Process.Pid)
-	}
-	if _, err := lock(l); !errors.Is(err, ErrRunning) {
-		t.Errorf("a second supervisor: %v, want ErrRunning", err)
-	}
-	if err := holder.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = holder.Wait()
-	_ = stdin.Close()
-	if got := Supervisor(l); got != 0 {
-		t.Errorf("after its end by kill -9 the supervisor is %d", got)
+	return holder
+}
+
+// TestClustersThatStartAtOnce have other ports, although they open most of them later.
+func TestClustersThatStartAtOnce(t *testing.T) {
+	ports := map[int]string{}
+	for range 3 {
+		s := &Session{layout: layout.Layout{Dir: t.TempDir()}, console: console.New(os.Stdout)}
+		s.options.PortBase = layout.DefaultPortBase
+		if err := s.choose(); err != nil {
+			t.Fatal(err)
+		}
+		defer s.held.Close()
+		if other := ports[s.plan.PortBase]; other != "" {
+			t.Errorf("%s and %s have the ports from %d on", other, s.layout.Dir, s.plan.PortBase)
+		}
+		ports[s.plan.PortBase] = s.layout.Dir
 	}
 }
 
