@@ -66,7 +66,7 @@ type Subject int
 const (
 	Here        Subject = iota // this cluster alone, or more than one
 	Run                        // the run in the path
-	Environment                // the Environment in the path, or in the query
+	Environment                // the Environment in the path, or in the query, if it has one
 	Upload                     // a file for runs
 	Triggers                   // manifests in the body
 )

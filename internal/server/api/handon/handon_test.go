@@ -107,7 +107,7 @@ func TestRunsOfClusters(t *testing.T) {
 		}
 		for _, path := range []string{"/api/v0/runs/" + id, "/api/v0/ci-greenlight/" + id, "/api/v0/runs/" + id + "/results",
 			"/api/v0/environments/prod-" + name, "/api/v0/verdict?sha=" + apitest.SHA + "&environment=prod-" + name,
-			"/api/v0/runs/" + id + "/logs", "/api/v0/runs/none"} {
+			"/api/v0/runs/" + id + "/logs", "/api/v0/runs/none", "/api/v0/runs?environment=prod-" + name} {
 			direct := world.Exchange(apitest.Keyed(http.MethodGet, path, ""))
 			handed := h.ask(t, http.MethodGet, path)
 			if handed.Code != direct.Code || without(handed) != without(direct) {
