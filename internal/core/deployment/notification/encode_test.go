@@ -2,9 +2,12 @@ package notification
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
 // TestEncode: a cluster reads the Notification that the hub read. FuzzDecode has more bodies.
@@ -18,6 +21,22 @@ func TestEncode(t *testing.T) {
 			checkEncode(t, n)
 		})
 	}
+}
+
+// TestEncodeHasEveryField: a new field reaches clusters, too.
+func TestEncodeHasEveryField(t *testing.T) {
+	n := &Notification{
+		Branch: "refs/heads/main", SHA: wholeSHA, DeploymentType: "staging", DeploymentURL: "https://pr-1.example.com", HostingService: v1alpha1.GitLab,
+		CommitURL: "https://h/c", CommitMessage: "Fix login", CommitAuthor: "Ann Lee", Repository: "a/b/c", Service: "cart", PullRequestNumber: 12,
+		PipelineID: 345, Variables: map[string]string{"A": "", "B": "$(C)\n"}, DeduplicationKey: "k", EphemeralEnvironment: true,
+	}
+	ofEvents := map[string]bool{"Workflow": true, "Job": true, "Task": true, "Unknown": true}
+	for field, value := range reflect.ValueOf(*n).Fields() {
+		if value.IsZero() != ofEvents[field.Name] {
+			t.Errorf("set %s here, or say that only events have it", field.Name)
+		}
+	}
+	checkEncode(t, n)
 }
 
 // checkEncode encodes a Notification as a hub does. Unknown members are named, not kept.
