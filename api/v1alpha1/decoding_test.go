@@ -89,6 +89,7 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 		into func() runtime.Object
 	}{
 		"apikeys":      {apiKey, func() runtime.Object { return &v1alpha1.APIKey{} }},
+		"clusters":     {cluster, func() runtime.Object { return &v1alpha1.Cluster{} }},
 		"environments": {withWorkload, func() runtime.Object { return &v1alpha1.Environment{} }},
 		"suites":       {suite, func() runtime.Object { return &v1alpha1.Suite{} }},
 		"teams":        {team, func() runtime.Object { return &v1alpha1.Team{} }},
@@ -98,8 +99,8 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 		crd := schemaOf(t, plural)
 		stored := store(t, s, object(t, tc.base, set("metadata/name", "stored"), set("metadata/namespace", ns))).GetName()
 		path := "/apis/postflight.dev/v1alpha1/namespaces/" + ns + "/" + plural
-		if plural == "teams" {
-			path = "/apis/postflight.dev/v1alpha1/teams"
+		if plural == "teams" || plural == "clusters" {
+			path = "/apis/postflight.dev/v1alpha1/" + plural
 		}
 		for at, leaf := range tried(t, crd) {
 			top, _, _ := strings.Cut(at, "/")
@@ -112,6 +113,10 @@ func TestWhatIsAcceptedDecodes(t *testing.T) {
 					base := asJSON(t, tc.base())
 					if strings.HasPrefix(at, "spec/workloads/[]/selector/") {
 						remove("spec/workloads")(base) // a workload has a name or a selector
+					}
+					if at == "spec/cluster" || strings.HasPrefix(at, "spec/deploymentTypes") {
+						remove("spec/workloads")(base) // these are in the other cluster
+						set("spec/cluster", "eu")(base)
 					}
 					if at == "spec/failFast" {
 						set("spec/shards", 2)(base) // it stops other shards
@@ -174,7 +179,7 @@ func tried(t *testing.T, crd *schema) map[string]*schema {
 
 // TestIntegersAreBounded: older API servers, that of 1.33 among them, let a number pass that is too large for its format.
 func TestIntegersAreBounded(t *testing.T) {
-	for _, plural := range []string{"apikeys", "environments", "suites", "teams", "triggers"} {
+	for _, plural := range []string{"apikeys", "clusters", "environments", "suites", "teams", "triggers"} {
 		for at, leaf := range schemaOf(t, plural).fields(nil) {
 			least, most := float64(math.MinInt64), math.Nextafter(math.MaxInt64, 0)
 			switch {

@@ -47,8 +47,8 @@ func TestUninstall(t *testing.T) {
 			t.Errorf("helm uninstall leaves %s", o)
 		}
 	}
-	if len(crds) != 11 {
-		t.Errorf("helm uninstall leaves the CRDs %q, want all 11, with what people wrote", crds)
+	if len(crds) != 12 {
+		t.Errorf("helm uninstall leaves the CRDs %q, want all 12, with what people wrote", crds)
 	}
 	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
 		t.Errorf("helm uninstall deletes what people wrote: %v", err)

@@ -121,6 +121,8 @@ var fields = map[string]map[string]field{
 		"gate.minAge":         {value: `"1h"`, not: "but decides what is green"},
 		"publicBadge":         {value: `true`, not: "but decides who sees a badge"},
 		"workloads":           {value: `[{"name":"web","notify":true}]`, not: "but a rollout of one starts pods"},
+		"cluster":             {value: `"eu"`, not: "but moves the pods to another cluster"},
+		"deploymentTypes":     {value: `["staging"]`, not: "but decides which deployments start pods in another cluster"},
 		"ephemeral.deploymentURL": {value: `"https://pr-1.example.com"`, pod: "is the url of an Environment that the manager derives",
 			immutable: true},
 		"ephemeral.expiresAt": {value: `"2036-01-01T00:00:00Z"`, not: "but deletes the Environment of runs"},
@@ -187,6 +189,7 @@ var companions = map[string]string{
 	"Suite onlyFailedOf.uid":                        `{"onlyFailedOf":{"name":"smoke-0","uid":"3a0b"}}`,
 	"Environment hold.reason":                       `{"hold":{"until":"2036-01-01T00:00:00Z"}}`,
 	"Environment settle.atMost":                     `{"settle":{"quiet":"2m"}}`,
+	"Environment deploymentTypes":                   `{"cluster":"eu"}`,
 	"Environment ephemeral.deploymentURL":           `{"ephemeral":{"expiresAt":"2035-01-01T00:00:00Z"}}`,
 	"Environment ephemeral.expiresAt":               `{"ephemeral":{"deploymentURL":"https://pr-2.example.com"}}`,
 }

@@ -24,7 +24,7 @@ const alpha, beta = "v1alpha1", "v1beta1"
 
 var (
 	// kinds by the resources that their CRDs name.
-	kinds = map[string]string{"apikeys": "APIKey", "environments": "Environment", "suites": "Suite", "teams": "Team",
+	kinds = map[string]string{"apikeys": "APIKey", "clusters": "Cluster", "environments": "Environment", "suites": "Suite", "teams": "Team",
 		"triggerclasses": "TriggerClass", "triggers": "Trigger", "deploymentgates": "DeploymentGate", "deploymentreviews": "DeploymentReview",
 		"eventsources": "EventSource", "quarantines": "Quarantine", "trustpolicies": "TrustPolicy"}
 

@@ -34,6 +34,7 @@ func FuzzDecode(f *testing.F) {
 		if diff := cmp.Diff(n, again); diff != "" {
 			t.Fatalf("decoding loses something: -first +second:\n%s", diff)
 		}
+		checkEncode(t, n)
 	})
 }
 
