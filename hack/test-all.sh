@@ -7,7 +7,7 @@ mkdir -p .test
 rm -f .test/all-*.json
 status=0
 parts=("$@")
-[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart peers pages pods replicas)
+[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart peers pages pods replicas hub)
 
 build() { make "$@" || { status=1; return 1; }; }
 
@@ -19,7 +19,7 @@ run() { # part, folder of the module, packages
 # Everything that no other part has.
 packages() {
   local all
-  mapfile -t all < <(go list ./... | grep -vE '/(internal/server/pages|test/(e2e|replicas|chart|monitoring|peers))$')
+  mapfile -t all < <(go list ./... | grep -vE '/(internal/server/pages|test/(e2e|replicas|hub|chart|monitoring|peers))$')
   [ ${#all[@]} -gt 0 ] || status=1
   run packages . "${all[@]}"
 }
@@ -44,6 +44,7 @@ for part in "${parts[@]}"; do
     pages) build assets && run pages . ./internal/server/pages ;;
     pods) build assets bin/dev && run pods . ./test/e2e ;;
     replicas) build assets && run replicas . ./test/replicas ;;
+    hub) build assets && run hub . ./test/hub ;;
     *)
       echo "test-all: there is no part $part" >&2
       exit 2

@@ -23,12 +23,12 @@ export KUBE_CACHE_MUTATION_DETECTOR=true
 echo "==> tests, and beside them make verify"
 # Pods change the network of this machine, for which Chromium breaks off what it loads: internal/server/pages ends before. The
 # longest begin first.
-waiting='/(test/e2e|controllers(/[a-z]+)?|test/replicas)$'
+waiting='/(test/(e2e|replicas|hub)|controllers(/[a-z]+)?)$'
 all=$(go list ./...) || exit
 mapfile -t packages < <(grep -vE "$waiting" <<<"$all")
 run first ./internal/server/pages ./cmd/manager ./api/v1alpha1 "${packages[@]}"
 mapfile -t packages < <(grep -E "$waiting" <<<"$all")
-run last ./test/e2e ./test/replicas ./controllers/suite "${packages[@]}"
+run last ./test/e2e ./test/replicas ./test/hub ./controllers/suite "${packages[@]}"
 
 wait "$verify" || status=1
 echo "==> make verify"
