@@ -183,17 +183,17 @@ func TestTerminateElsewhere(t *testing.T) {
 	ended := &httpapi.TerminationResult{Results: []httpapi.Terminated{{EnvironmentAlias: "preview-1", EnvironmentID: "u", Runs: []string{"r"}}}}
 	cases := map[string]struct {
 		reason string
-		c      otherClusters
+		c      *otherClusters
 		want   string
 	}{
-		"there":     {"the cluster has it", otherClusters{ended: map[string]*httpapi.TerminationResult{"eu": ended}}, "preview-1"},
-		"nowhere":   {"nothing has it", otherClusters{}, "environment_not_found"},
-		"no answer": {"it may be there", otherClusters{errs: map[string][]error{"eu": repeated(silent, 1000)}}, "unavailable"},
-		"refused":   {"the cluster says why", otherClusters{errs: map[string][]error{"eu": repeated(refused, 1000)}}, "rejected"},
+		"there":     {"the cluster has it", &otherClusters{ended: map[string]*httpapi.TerminationResult{"eu": ended}}, "preview-1"},
+		"nowhere":   {"nothing has it", &otherClusters{}, "environment_not_found"},
+		"no answer": {"it may be there", &otherClusters{errs: map[string][]error{"eu": repeated(silent, 1000)}}, "unavailable"},
+		"refused":   {"the cluster says why", &otherClusters{errs: map[string][]error{"eu": repeated(refused, 1000)}}, "rejected"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{config: hubWith(&tc.c), objects: acme(elsewhere("preview", "eu"))})
+			h := start(t, setup{config: hubWith(tc.c), objects: acme(elsewhere("preview", "eu"))})
 			got, err := h.Terminate(t.Context(), Command{Team: h.team, By: "me", ReceivedAt: h.clock.Now()},
 				&notification.Termination{DeploymentURL: "https://pr-1.example.com"})
 			said := ""
