@@ -63,7 +63,7 @@ helm: $(BIN)/helm ## Build helm, to install the chart and to test it
 
 .PHONY: peers
 peers: ## Build programs of other projects that test/peers runs (a quarter of an hour the first time)
-	@hack/peers.sh rollouts-controller cosign opa kyverno
+	@hack/peers.sh rollouts-controller cosign opa kyverno kueue
 
 .PHONY: image
 image: $(DEV) ## Build the images (no registry, no Docker) and load them into the node

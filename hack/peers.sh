@@ -10,6 +10,7 @@ root=$PWD
 peer() { # name -> module, version, sum, package
   case $1 in
     cosign) echo github.com/sigstore/cosign/v3 v3.1.3 h1:001JQRI/PJ/5T+g/kJ1KTvKFbb322+fomc+pHDZ/6sg= ./cmd/cosign ;;
+    kueue) echo sigs.k8s.io/kueue v0.17.0 h1:7hzb38M4eKGzYW+CFv2s1L+swzzacUCHOCXxZmAV90I= ./cmd/kueue ;;
     kyverno) echo github.com/kyverno/kyverno v1.19.1 h1:/MkgFii3/VlQfKR1JpC9tVwNNVNQTt2S4U6qCsafsTU= ./cmd/cli/kubectl-kyverno ;;
     opa) echo github.com/open-policy-agent/opa v1.22.4 h1:/sKtqt7GVSvXQn1sML2PSzl8tD/mTHF2pzQC3x1CV8k= . ;;
     rollouts-controller)
@@ -32,7 +33,14 @@ for name in "$@"; do
   cp -r "$(field Dir)/." "$scratch"
   chmod -R u+w "$scratch"
   (cd "$scratch" && GOWORK=off go build -ldflags='-s -w' -o "$root/bin/peers/$name" "$package")
-  [ ! -d "$scratch/manifests/crds" ] || { mkdir -p bin/peers/crds && cp "$scratch"/manifests/crds/*.yaml bin/peers/crds/; }
+  mkdir -p bin/peers/crds
+  case $name in
+    kueue)
+      cp "$scratch"/config/components/crd/bases/*.yaml bin/peers/crds/
+      cp "$scratch"/config/components/webhook/manifests.yaml bin/peers/kueue-webhooks.yaml
+      ;;
+    rollouts-controller) cp "$scratch"/manifests/crds/*.yaml bin/peers/crds/ ;;
+  esac
   chmod -R u+w "$scratch" && rm -rf "$scratch"
   echo "$version" >"$stamp"
 done

@@ -11,6 +11,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/fakecluster"
 	"github.com/postflight-dev/postflight/test/world"
 )
 
@@ -53,6 +54,38 @@ func TestCancelInKueue(t *testing.T) {
 	w.IsDeleting("run")
 	w.Drop(&batchv1.Job{}, "run")
 	w.Reaches("run", v1alpha1.ReasonCanceled, "")
+}
+
+// TestMultiKueue: the pods of a run are in another cluster, and MultiKueue writes the status of its Job.
+func TestMultiKueue(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	for name, change := range map[string]func(*v1alpha1.Trigger){
+		"there": func(*v1alpha1.Trigger) {}, "reports": func(t *v1alpha1.Trigger) { t.Spec.Results = &v1alpha1.Results{} },
+	} {
+		w.Create(build.Trigger(name, change, func(t *v1alpha1.Trigger) { t.Spec.JobTemplate.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue") }))
+	}
+	w.Create(build.Suite("passed", 0, build.OfTrigger("there")), build.Suite("failed", 1, build.OfTrigger("there")),
+		build.Suite("canceled", 2, build.OfTrigger("there")), build.Suite("reports", 3, build.OfTrigger("reports")))
+	synced := func(name string, change func(*batchv1.Job)) {
+		j := w.HasJob(name)
+		w.Status(j, func() { change(j) })
+	}
+	for _, name := range []string{"passed", "failed", "canceled"} {
+		synced(name, func(j *batchv1.Job) { fakecluster.StartJob(j); fakecluster.ReadyJob(j) })
+		w.Reaches(name, v1alpha1.ReasonRunning, "The tests are running in another cluster")
+	}
+	synced("passed", fakecluster.CompleteJob)
+	w.Reaches("passed", v1alpha1.ReasonPassed, "so there is no log and no test result")
+	synced("failed", func(j *batchv1.Job) { fakecluster.FailJob(j, batchv1.JobReasonBackoffLimitExceeded) })
+	w.Reaches("failed", v1alpha1.ReasonFailed, "only its log there says")
+	w.Cancel("canceled", "")
+	for _, name := range []string{"canceled", "reports"} {
+		w.IsDeleting(name)
+		w.Drop(&batchv1.Job{}, name)
+	}
+	w.Reaches("canceled", v1alpha1.ReasonCanceled, "")
+	w.Reaches("reports", v1alpha1.ReasonError, "no test results come back from there")
 }
 
 // admitNext resumes a Job if none goes on.

@@ -149,6 +149,9 @@ func start(assets string, o Options) (*Server, func() error, error) {
 	for flag, value := range o.Etcd {
 		env.ControlPlane.Etcd.Configure().Set(flag, value)
 	}
+	for flag, value := range o.API {
+		env.ControlPlane.GetAPIServer().Configure().Set(flag, value)
+	}
 	stop := func() error { return errors.Join(env.Stop(), keeper.release()) }
 	if _, err := env.Start(); err != nil {
 		return nil, stop, fmt.Errorf("%w\n%s\n%s", err, endOfLog(keeper.dir, "etcd"), endOfLog(keeper.dir, "kube-apiserver"))

@@ -5,6 +5,7 @@ import "testing"
 // Options are those of a server that differs from the shared one.
 type Options struct {
 	Etcd map[string]string // flags of etcd, without their dashes
+	API  map[string]string // those of the API server
 	CRDs string            // directory of the CRDs; default: config/crd/bases
 }
 

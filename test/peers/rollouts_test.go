@@ -26,7 +26,6 @@ import (
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/fakecluster"
-	"github.com/postflight-dev/postflight/test/freeport"
 	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )
@@ -252,10 +251,4 @@ func (w *rollouts) endJobs(t *testing.T, ns string, end batchv1.JobConditionType
 		}
 	}
 	return nil
-}
-
-func port(t *testing.T) string {
-	t.Helper()
-	address := freeport.Address(t)
-	return address[strings.LastIndex(address, ":")+1:]
 }

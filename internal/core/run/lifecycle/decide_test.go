@@ -442,6 +442,26 @@ func TestDecide(t *testing.T) {
 			want: lifecycle.Decision{Action: lifecycle.DeleteJob,
 				Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
 		},
+		"CanceledInAnotherCluster": {
+			reason: "Its pods are stopped only with the Job, and their logs are not here.",
+			o: ready(func(o *observation) {
+				o.Suite, o.Job, o.Condition, o.Elsewhere = aSuite("self", 2, canceled), aJob("self"), v1alpha1.Running("Busy."), true
+			}),
+			want: lifecycle.Decision{Action: lifecycle.DeleteJob,
+				Condition: v1alpha1.Running("Canceled by setting spec.cancel. Stopping the pods of this run.")},
+		},
+		"ResultsCannotComeFromThere": {
+			reason: "It would use the other cluster, and the Environment, for nothing.",
+			o: ready(func(o *observation) {
+				o.Job, o.Condition, o.StartingSince = createdJob("self", t0), v1alpha1.Queued("Waiting in the queue."), t0
+				o.Elsewhere, o.Unsuitable = true, "No results come from there."
+			}),
+			want: lifecycle.Decision{
+				Condition:    v1alpha1.Starting("No results come from there. Stopping the pods of this run."),
+				NotStarted:   "No results come from there.",
+				RequeueAfter: time.Nanosecond,
+			},
+		},
 		"StartingAgain": {
 			reason: "The tests of a run that was interrupted get the whole time again.",
 			o: ready(func(o *observation) {

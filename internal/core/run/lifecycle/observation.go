@@ -58,6 +58,8 @@ type JobInfo struct {
 	Unconfirmed  bool          // it has ended, and its node has not yet said how all containers did
 	TimeLimit    time.Duration // 0: it does not say
 	StartLimit   time.Duration // for its tests to start; 0: it does not say
+	Unsuitable   string        // a sentence: why the run can have no result where its pods run; "": it can have one
+	Elsewhere    bool          // its pods are in another cluster
 	KeepsResults bool          // its pods have a directory for results. If the Job is gone, the Trigger says so
 	Required     results.Requirement
 	Plan         *failedtests.Plan // what the run repeats; nil: it runs all tests, or it is not known
@@ -67,6 +69,7 @@ type JobInfo struct {
 func (o *Observation) SetJob(j *batchv1.Job, state outcome.State) {
 	o.Job, o.State = j, state.KeepProblem(o.Suite.Status.PodProblem).KeepRunning(o.Suite.Succeeded())
 	o.Unready, o.TimeLimit, o.StartLimit = outcome.Starting(j), job.TimeLimit(j), job.StartLimit(j)
+	o.Elsewhere, o.Unsuitable = job.RunsElsewhere(j), job.ResultsElsewhere(j)
 	o.KeepsResults, o.Required, o.Plan = job.KeepsResults(&j.Spec.Template.Spec), job.RequirementOf(j), job.PlanOf(j)
 }
 

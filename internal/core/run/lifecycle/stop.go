@@ -182,6 +182,9 @@ func notStartedMessage(o Observation, now time.Time) string {
 	if o.Job == nil || o.StartingSince.IsZero() {
 		return ""
 	}
+	if o.Unsuitable != "" {
+		return o.Unsuitable
+	}
 	if since := o.HopelessSince; !since.IsZero() && now.Sub(since) >= hopelessAfter {
 		return o.PodProblem
 	}
@@ -269,13 +272,14 @@ func stop(o Observation, end metav1.Condition, now time.Time) *Decision {
 	}
 }
 
-// stopAction keeps pods of tests that have begun, for their logs, unless they do not stop: other controllers may create pods again.
+// stopAction keeps pods of tests that have begun, for their logs, unless they do not stop: other controllers may create pods again. Pods in
+// another cluster are stopped only with the Job, and have no log here.
 func stopAction(o Observation, now time.Time) Action {
 	waited := now.Sub(o.Stopping.Requested)
 	switch {
 	case o.Job.DeletionTimestamp != nil || o.Stopping.RequestedNow:
 		return Report
-	case beforeTests(o.Condition):
+	case beforeTests(o.Condition) || o.Elsewhere:
 		return DeleteJob
 	case o.Stopping.Requested.IsZero():
 		return StopPods

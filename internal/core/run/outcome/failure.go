@@ -56,6 +56,9 @@ func failedWithoutPod(j *batchv1.Job, end *batchv1.JobCondition) State {
 	if end.Reason == batchv1.JobReasonPodFailurePolicy && strings.Contains(end.Message, "Container "+job.ReadyContainer+" ") {
 		return noResult(fmt.Sprintf("The right version did not answer, and the pod that says more is gone: %s.", message))
 	}
+	if job.RunsElsewhere(j) {
+		return State{Condition: v1alpha1.Failed(message + ". " + failedThere), podUnknown: true}
+	}
 	if end.Reason == batchv1.JobReasonPodFailurePolicy || j.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		return State{Condition: v1alpha1.Failed(message + ". " + podsGone), podUnknown: true}
 	}

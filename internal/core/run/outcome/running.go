@@ -118,6 +118,8 @@ func podsState(j *batchv1.Job, pods []corev1.Pod) State {
 func countedState(j *batchv1.Job) State {
 	_, failed := endedPods(j)
 	switch {
+	case job.RunsElsewhere(j) && HasPods(j):
+		return doing(runningElsewhere(j))
 	case ptr.Deref(j.Status.Ready, 0) > 0:
 		return testsRunning(j)
 	case j.Status.Active > 0:

@@ -42,6 +42,9 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	if end := end(j); end != nil {
 		e.Status.UncountedTerminatedPods = nil
 		e.Status.Conditions = []batchv1.JobCondition{*end} // the conditions that announced it add nothing
+		if c := condition(j, batchv1.JobSuspended); c != nil && job.RunsElsewhere(j) {
+			e.Status.Conditions = append(e.Status.Conditions, *c)
+		}
 	}
 	if queue := j.Labels[job.QueueLabel]; queue != "" {
 		e.Labels = map[string]string{job.QueueLabel: queue}

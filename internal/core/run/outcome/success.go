@@ -20,6 +20,9 @@ func completed(j *batchv1.Job, pods []corev1.Pod, c *results.Collected) State {
 		return State{Condition: v1alpha1.Error("The Job completed without a pod that succeeded, so nothing was tested. " +
 			"Check completions in the jobTemplate of the Trigger, and notify again.")}
 	}
+	if job.RunsElsewhere(j) {
+		return completedElsewhere(j)
+	}
 	if s, stopped := stoppedSuccess(pods); stopped {
 		return s
 	}
