@@ -130,6 +130,7 @@ type Tile struct {
 	Row
 	Since string   // how long it has been passing or failing; empty without a result
 	Trail []string // the keys of the last results, oldest first
+	Age   string   // of what another cluster said, if that is old
 }
 
 // trailLength is how many results a tile shows.

@@ -70,11 +70,13 @@ func hostileAnswer(text string) hub.Answer {
 		Deployed: []httpapi.Deployed{deployed}, Hold: &httpapi.EnvironmentHold{Until: time.Now().Add(time.Hour), Reason: text, HeldBy: text}}
 	bare := place
 	bare.Deployed = nil
+	named := place
+	named.Name = "qa" // as the hub calls it
 	return hub.Answer{AnsweredAt: time.Now().Add(-time.Minute), Problem: plaintext.Line(text, 300), Overview: new(hub.Bounded(httpapi.Overview{
 		Team: text, Namespace: text, PageURL: text, NeedsLook: text, Omitted: text, Newest: []string{text}, Queued: 1 << 40, Failing: 1,
 		Board: []httpapi.BoardTile{{Trigger: text, Environment: text, Service: text, Run: text, Streak: text, Trail: []string{text, "passed"},
 			URL: text}, {Trigger: text, Environment: text, NotWorking: true, Message: text, URL: text}},
-		Environments: []httpapi.OverviewEnvironment{{Environment: place, Runs: []string{text}}, {Environment: bare, LastDeployment: text}},
+		Environments: []httpapi.OverviewEnvironment{{Environment: place, Runs: []string{text}}, {Environment: bare, LastDeployment: text}, {Environment: named, Runs: []string{text}}},
 		Runs:         []httpapi.Run{r},
 	}))}
 }

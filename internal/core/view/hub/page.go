@@ -78,7 +78,7 @@ func Board(tiles []view.Tile, answers []Answer, now time.Time) []view.Tile {
 }
 
 func (r *reader) tile(t httpapi.BoardTile) view.Tile {
-	tile := view.Tile{Since: t.Streak, Trail: t.Trail}
+	tile := view.Tile{Since: t.Streak, Trail: t.Trail, Age: r.Age(r.now)}
 	if rows := r.rows([]string{t.Run}); len(rows) > 0 {
 		tile.Row = rows[0]
 		return tile

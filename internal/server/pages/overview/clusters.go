@@ -54,8 +54,11 @@ func (u *Pages) elsewherePage(r *site.Request, e *v1alpha1.Environment, all []*v
 			continue
 		}
 		for _, found := range a.Environments([]*v1alpha1.Environment{e}, now) {
-			if found.Name == e.Name {
-				d.Summary, d.Notices = found, hub.Notices([]hub.Answer{a}, 0, now)
+			if found.Name != e.Name {
+				continue
+			}
+			if d.Summary = found; found.Unknown == "" { // otherwise it says the same
+				d.Notices = hub.Notices([]hub.Answer{a}, 0, now)
 			}
 		}
 	}
