@@ -36,6 +36,7 @@ func TestTypesAreDocumented(t *testing.T) {
 		"EnvironmentStatus": httpapi.EnvironmentStatus{}, "EnvironmentList": httpapi.EnvironmentList{}, "Deployed": httpapi.Deployed{},
 		"DeployedWorkload": httpapi.DeployedWorkload{}, "PreviousDeployment": httpapi.PreviousDeployment{}, "ImageDigest": httpapi.ImageDigest{},
 		"Replay": httpapi.Replay{}, "ReplayedTrigger": httpapi.ReplayedTrigger{}, "ReplayChange": httpapi.ReplayChange{},
+		"Overview": httpapi.Overview{}, "BoardTile": httpapi.BoardTile{}, "OverviewEnvironment": httpapi.OverviewEnvironment{},
 		"TerminationResult": httpapi.TerminationResult{}, "Terminated": httpapi.Terminated{},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,9 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/kube/accounttoken"
 	"github.com/postflight-dev/postflight/internal/outbound"
+	"github.com/postflight-dev/postflight/internal/server/pages/overview"
 	"github.com/postflight-dev/postflight/internal/spoke"
+	"github.com/postflight-dev/postflight/internal/usecase/clusters"
 )
 
 // clusterOptions are the flags of a hub.
@@ -51,15 +53,28 @@ func newClusters(mgr ctrl.Manager, o options, c client.Client, clock clock.Passi
 	}
 	tokens := &accounttoken.Source{Client: c, Clock: clock}
 	return spoke.New(spoke.Config{
-		Cluster: func(ctx context.Context, name string) (*v1alpha1.Cluster, error) {
-			cluster := &v1alpha1.Cluster{}
-			if err := mgr.GetCache().Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy); err != nil {
-				return nil, apierror.IgnoreNotFound(err)
-			}
-			return cluster, nil
-		},
-		Token: tokens.Token, Keys: o.clusters.keys, Hub: cmp.Or(o.codeHosts.clusterName, o.publicURL), HTTP: outbound.Streaming,
+		Cluster: clusterReader(mgr.GetCache()),
+		Token:   tokens.Token, Keys: o.clusters.keys, Hub: cmp.Or(o.codeHosts.clusterName, o.publicURL), HTTP: outbound.Streaming,
 	})
+}
+
+// clusterReader returns a function that returns nil if there is no Cluster of the name.
+func clusterReader(c client.Reader) func(ctx context.Context, name string) (*v1alpha1.Cluster, error) {
+	return func(ctx context.Context, name string) (*v1alpha1.Cluster, error) {
+		cluster := &v1alpha1.Cluster{}
+		if err := c.Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, apierror.IgnoreNotFound(err)
+		}
+		return cluster, nil
+	}
+}
+
+// clustersOfPages is nil if this manager is no hub.
+func clustersOfPages(c client.Reader, source *spoke.Clients) overview.Clusters {
+	if source == nil {
+		return nil
+	}
+	return clusters.New(clusters.Config{Source: source, Cluster: clusterReader(c), Limits: clusters.DefaultLimits(), Clock: clock.RealClock{}})
 }
 
 // hub returns nil instead of an interface that holds nil.

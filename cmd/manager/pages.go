@@ -52,7 +52,7 @@ func setupPages(
 		Provider:      signin.Provider{Source: o.signIn, Sessions: b.sessions}, SealingKey: b.sessions.Key,
 		Config: overview.Config{
 			Lease: o.leader.reader(mgr.GetAPIReader()), StoreProblem: problemOf(bucket), Explain: explainer(b.dispatcher, env.steady),
-			Deployments: pastDays(mgr, bucket), Tests: testsOfPages(b.tests),
+			Deployments: pastDays(mgr, bucket), Tests: testsOfPages(b.tests), Clusters: clustersOfPages(mgr.GetCache(), env.clusters),
 			Verdicts: verdictReader(mgr.GetCache(), b.dispatcher), Starter: b.dispatcher, Sites: o.codeHosts.sites(),
 		},
 		Actions: b.dispatcher, Steady: env.steady, Authenticated: listen.Authenticated, OpenAPI: api.OpenAPI,

@@ -12,6 +12,7 @@ import (
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/view/hub"
 )
 
 // Notify hands a notification on.
@@ -58,8 +59,21 @@ func (c *Clients) WhoAmI(ctx context.Context, cluster string, command delegation
 	return answer, c.ask(ctx, cluster, command, newRequest(http.MethodGet, "/api/v0/whoami", nil, nil), &answer)
 }
 
-// ask decodes an answer with the status 200 or 201.
+// Overview returns what the team has in a cluster.
+func (c *Clients) Overview(ctx context.Context, cluster string, command delegation.Command) (httpapi.Overview, error) {
+	var answer httpapi.Overview
+	err := c.askWithin(ctx, cluster, command, newRequest(http.MethodGet, "/api/v0/overview", nil, nil), &answer, hub.MaxBytes)
+	return answer, err
+}
+
 func (c *Clients) ask(ctx context.Context, cluster string, command delegation.Command, r *http.Request, answer any) error {
+	return c.askWithin(ctx, cluster, command, r, answer, maxAnswer)
+}
+
+// askWithin decodes an answer with the status 200 or 201 of at most so many bytes.
+func (c *Clients) askWithin(
+	ctx context.Context, cluster string, command delegation.Command, r *http.Request, answer any, limit int64,
+) error {
 	resp, err := c.Do(ctx, cluster, command, r)
 	if err != nil {
 		return err
@@ -68,7 +82,7 @@ func (c *Clients) ask(ctx context.Context, cluster string, command delegation.Co
 	if resp.StatusCode >= 300 {
 		return problemOf(resp)
 	}
-	content, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, maxAnswer))
+	content, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, limit))
 	if err == nil {
 		err = json.Unmarshal(content, answer)
 	}

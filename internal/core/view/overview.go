@@ -82,7 +82,7 @@ func TriggerOf(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Trigg
 		v.Matches = append([]Condition{{"notifications", []string{"none, only the schedule"}}}, v.Matches...)
 	}
 	if v.Problem = v1alpha1.ReadyProblem(t.Status.Conditions); v.Problem != "" {
-		v.State = notWorking
+		v.State = NotWorking
 	} else if len(runs) > 0 {
 		v.State = StateOf(runs[0])
 	}
@@ -130,6 +130,7 @@ type Tile struct {
 	Row
 	Since string   // how long it has been passing or failing; empty without a result
 	Trail []string // the keys of the last results, oldest first
+	Age   string   // of what another cluster said, if that is old
 }
 
 // trailLength is how many results a tile shows.
@@ -152,10 +153,16 @@ func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) 
 			tiles = append(tiles, tileOf(runs, now))
 		}
 	}
-	slices.SortFunc(tiles, func(a, b Tile) int {
-		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Name(), b.Name()))
-	})
+	SortTiles(tiles)
 	return tiles
+}
+
+// SortTiles puts those first that need a look.
+func SortTiles(tiles []Tile) {
+	slices.SortFunc(tiles, func(a, b Tile) int {
+		return cmp.Or(compareBool(b.State.Bad, a.State.Bad), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Name(), b.Name()),
+			cmp.Compare(a.Cluster, b.Cluster))
+	})
 }
 
 // tileOfTrigger is the tile of a Trigger whose last run, if any, does not say how it is.
@@ -165,7 +172,7 @@ func tileOfTrigger(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) T
 		tile.Trail = tileOf(runs, now).Trail
 	}
 	if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
-		tile.State, tile.Why = notWorking, problem
+		tile.State, tile.Why = NotWorking, problem
 	} else if ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		tile.Why = ready.Message
 	}

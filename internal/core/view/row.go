@@ -25,6 +25,9 @@ type Row struct {
 	Received *Time
 	Attempt  int32 // from 1
 	Archived bool  // its Suite was deleted
+
+	Cluster string // that has the run; empty: this one
+	URL     string // of its page there
 }
 
 // RowOf returns the row of a run. Typical is how long runs of its Trigger take; 0 if that is unknown.

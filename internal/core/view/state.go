@@ -23,8 +23,8 @@ type State struct {
 // NoRun is the state of a Trigger or an Environment that has never run.
 var NoRun = State{Label: "No run yet", Key: "none"}
 
-// notWorking is the state of a Trigger that is not Ready.
-var notWorking = State{Label: "Does not work", Key: "error", Bad: true}
+// NotWorking is the state of a Trigger that is not Ready.
+var NotWorking = State{Label: "Does not work", Key: "error", Bad: true}
 
 // Quarantined is the Key of a run that passed with quarantined failures: it is not shown as a plain pass.
 const Quarantined = "quarantined"

@@ -28,8 +28,8 @@ type TeamRow struct {
 	Waiting  int   // runs that have ended and are not in the archive yet
 	Deployed *Time // when the last deployment was notified; nil: no run says so
 
-	oldestQueued    time.Time
-	broken, failing int // Triggers that do not work, and whose runs fail
+	OldestQueued    time.Time // when it was received; zero: none is queued
+	Broken, Failing int       // Triggers that do not work, and whose runs fail
 }
 
 // TeamOf sums up a team. The runs come newest first.
@@ -39,7 +39,7 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		switch {
 		case StateOf(s).Reason == v1alpha1.ReasonQueued:
 			row.Queued++
-			row.oldestQueued = s.Received().Time
+			row.OldestQueued = s.Received().Time
 		case s.Finished() && !s.Archived():
 			row.Waiting++
 		}
@@ -56,10 +56,10 @@ func TeamOf(name, namespace string, triggers []*v1alpha1.Trigger, runs []*v1alph
 		}
 		if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 			problems = append(problems, complaint{trigger: t.Name, text: fmt.Sprintf("The Trigger %s does not work: %s", t.Name, problem)})
-			row.broken++
+			row.Broken++
 		} else if f := failingSince(t.Name, own, now); f.trigger != "" {
 			problems = append(problems, f)
-			row.failing++
+			row.Failing++
 		}
 	}
 	slices.SortStableFunc(problems, func(a, b complaint) int { return a.since.Compare(b.since) })
@@ -112,8 +112,8 @@ func TeamsOf(rows []TeamRow, shared []Fact, now time.Time) Teams {
 	})
 	queued, oldest := 0, time.Time{}
 	for _, r := range rows {
-		if queued += r.Queued; r.Queued > 0 && (oldest.IsZero() || r.oldestQueued.Before(oldest)) {
-			oldest = r.oldestQueued
+		if queued += r.Queued; r.Queued > 0 && (oldest.IsZero() || r.OldestQueued.Before(oldest)) {
+			oldest = r.OldestQueued
 		}
 	}
 	t := Teams{Rows: rows, Shared: shared, Sentence: teamsSentence(rows)}
@@ -127,7 +127,7 @@ func teamsSentence(rows []TeamRow) string {
 	broken, failing, look, where := 0, 0, 0, ""
 	for _, r := range rows {
 		if r.Look != "" {
-			broken, failing, look, where = broken+r.broken, failing+r.failing, look+1, r.Name
+			broken, failing, look, where = broken+r.Broken, failing+r.Failing, look+1, r.Name
 		}
 	}
 	if look > 1 {

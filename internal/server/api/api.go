@@ -128,7 +128,9 @@ func New(c Config) (*API, error) {
 		Files: files.New(server, files.Config{Uploads: c.Uploads, AuthenticatePod: c.AuthenticatePod, Pods: podfiles.Config{
 			Store: c.Artifacts, Runs: c.Runs, Cache: c.Cache, Live: c.Live, LookupTimeout: c.Limits.LookupTimeout,
 		}}),
-		Overview: overview.New(server, overview.Config{Cache: c.Cache, Deployments: c.Deployments, Tests: c.Tests, PublicURL: c.PublicURL}),
+		Overview: overview.New(server, overview.Config{
+			Cache: c.Cache, Deployments: c.Deployments, Tests: c.Tests, Newest: c.Runs.Newest, PublicURL: c.PublicURL,
+		}),
 	}}
 	a.Topics.Verdicts = verdicts.New(server, verdicts.Config{
 		Reader: a.verdictReader(), Dispatcher: c.Dispatcher, Changes: c.Runs.Changes, Waiting: a.Topics.Runs.Waiting, PublicURL: c.PublicURL,

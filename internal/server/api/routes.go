@@ -47,6 +47,7 @@ func (a *API) Routes() []Route {
 		{http.MethodGet, "/api/v0/environments", t.Overview.ListEnvironments, grant.Read, handon.Here},
 		{http.MethodGet, "/api/v0/environments/{name}", t.Overview.GetEnvironment, grant.Read, handon.Environment},
 		{http.MethodGet, "/api/v0/environments/{name}/deployments", t.Overview.ListDeployments, grant.Read, handon.Environment},
+		{http.MethodGet, "/api/v0/overview", t.Overview.Get, grant.Read, handon.Here},
 		{http.MethodGet, "/api/v0/tests", t.Overview.ListTests, grant.Read, handon.Environment},
 		{http.MethodGet, "/api/v0/tests/history", t.Overview.GetTest, grant.Read, handon.Environment},
 		{http.MethodGet, "/api/v0/insights", t.Overview.GetInsights, grant.Read, handon.Environment},

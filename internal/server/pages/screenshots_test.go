@@ -25,6 +25,7 @@ func TestScreenshots(t *testing.T) {
 			b.picture(filepath.Join(folder, page+"-"+name+".png"), page != "runs" && page != "environment")
 		}
 	}
+	takeHub(t, folder)
 	low := h.open(t, screen{1440, 560, false}, actKey)
 	low.visit(failedRun + "/log#L90")
 	low.await(`document.querySelector(".chosen")`)
@@ -58,6 +59,27 @@ func TestScreenshots(t *testing.T) {
 		b.visit(path)
 		b.picture(filepath.Join(folder, page+".png"), true)
 	}
+}
+
+// takeHub takes pictures of the pages of a hub.
+func takeHub(t *testing.T, folder string) {
+	h := newWorld(t, sampleHub(), sampleShared, (&clusters{sampleAnswer}).with)
+	for name, s := range map[string]screen{"light": desktop, "dark": night, "phone": phone, "phone-dark": phoneBy} {
+		b := h.open(t, s, bothKey)
+		for page, path := range hubPages {
+			b.visit(path)
+			b.picture(filepath.Join(folder, page+"-"+name+".png"), true)
+		}
+	}
+}
+
+// TestHubScreenshots takes only those.
+func TestHubScreenshots(t *testing.T) {
+	folder := os.Getenv("POSTFLIGHT_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("POSTFLIGHT_SCREENSHOTS names no folder")
+	}
+	takeHub(t, folder)
 }
 
 // allPages are all kinds of pages, of the samples.

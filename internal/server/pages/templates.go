@@ -40,9 +40,18 @@ func parseTemplates(functions template.FuncMap) (map[string]*template.Template, 
 	return all, nil
 }
 
+// href is the address of the page of a run: here, or in the cluster that has it.
+func (u *UI) href(r view.Row) string {
+	if r.Cluster != "" {
+		return r.URL
+	}
+	return u.Path("/runs", r.Namespace, r.ID)
+}
+
 func (u *UI) functions() template.FuncMap {
 	return template.FuncMap{
 		"path":   u.Path,
+		"href":   u.href,
 		"asset":  u.asset,
 		"icon":   u.icon,
 		"shape":  func(key string) template.HTML { return looks[key].icon },

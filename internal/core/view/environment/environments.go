@@ -22,6 +22,12 @@ type Summary struct {
 	Deployed        []Deployed
 	Latest          *view.Run  // of the last deployment; nil: no run says what that was
 	Runs            []view.Row // the latest run of each Trigger, by name
+
+	Cluster         string // that has it; empty: this one
+	PageURL         string // of its page there
+	Age             string // of what is shown, if that is old
+	Unknown         string // why nothing of it is shown, as a sentence; empty: something is
+	DeployedOmitted int    // repositories that Deployed leaves out
 }
 
 // deployedInList is how many repositories of an Environment a list names.
@@ -31,7 +37,7 @@ const deployedInList = 3
 func (e Summary) First() []Deployed { return e.Deployed[:min(len(e.Deployed), deployedInList)] }
 
 // Others returns how many it does not name.
-func (e Summary) Others() int { return max(0, len(e.Deployed)-deployedInList) }
+func (e Summary) Others() int { return max(0, len(e.Deployed)-deployedInList) + e.DeployedOmitted }
 
 // SummariesOf returns the lasting Environments and then the ephemeral ones, by name. The runs come newest first.
 func SummariesOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, now time.Time) []Summary {
@@ -40,10 +46,15 @@ func SummariesOf(environments []*v1alpha1.Environment, runs []*v1alpha1.Suite, n
 	for _, e := range environments {
 		all = append(all, summaryOf(e, byEnvironment[e.Name], now))
 	}
-	slices.SortFunc(all, func(a, b Summary) int {
-		return cmp.Or(a.kind()-b.kind(), cmp.Compare(a.Name, b.Name))
-	})
+	SortSummaries(all)
 	return all
+}
+
+// SortSummaries puts lasting Environments first.
+func SortSummaries(all []Summary) {
+	slices.SortFunc(all, func(a, b Summary) int {
+		return cmp.Or(a.kind()-b.kind(), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Cluster, b.Cluster))
+	})
 }
 
 // kind orders lasting Environments before ephemeral ones.

@@ -4,6 +4,7 @@ package overview
 import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/usecase/environments"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
@@ -14,6 +15,7 @@ type Config struct {
 	Cache       client.Reader
 	Deployments environments.Archive
 	Tests       *history.Reader
+	Newest      func(namespace string) []*v1alpha1.Suite // of a runs.Reader
 	PublicURL   string
 }
 

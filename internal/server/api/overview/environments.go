@@ -1,7 +1,6 @@
 package overview
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -35,7 +33,7 @@ func (a *API) ListEnvironments(w http.ResponseWriter, r *exchange.Request) error
 	if err != nil {
 		return err
 	}
-	all, err := a.environmentsOf(r.Context(), r.Principal.Team)
+	all, err := index.Environments(r.Context(), a.Cache, r.Principal.Team.NamespaceName())
 	if err != nil {
 		return environmentsUnavailable(err)
 	}
@@ -68,19 +66,6 @@ func (a *API) CheckKnown(r *exchange.Request, name string) error {
 		return nil
 	}
 	return environmentNotFound(err)
-}
-
-// environmentsOf returns objects of the cache, which must not be changed.
-func (a *API) environmentsOf(ctx context.Context, team *v1alpha1.Team) ([]*v1alpha1.Environment, error) {
-	list := &v1alpha1.EnvironmentList{}
-	if err := a.Cache.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(team.NamespaceName())); err != nil {
-		return nil, err
-	}
-	all := make([]*v1alpha1.Environment, len(list.Items))
-	for i := range list.Items {
-		all[i] = &list.Items[i]
-	}
-	return all, nil
 }
 
 // GetEnvironment returns what an Environment has, or had at a time.

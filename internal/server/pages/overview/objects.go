@@ -12,15 +12,9 @@ import (
 
 // Triggers, Environments and Suites that these functions return are shared with the cache and must not be changed.
 
-// triggers returns the Triggers of the namespace with what they inherit. If a Trigger lacks it, its condition Ready says why.
+// triggers returns the Triggers of the namespace with what they inherit.
 func (u *Pages) triggers(r *site.Request) ([]*v1alpha1.Trigger, error) {
-	all, err := u.triggersIn(r.Context(), r.Namespace())
-	for i, t := range all {
-		if complete, _, err := index.Complete(r.Context(), u.Cache, t); err == nil { // otherwise Ready says why
-			all[i] = complete
-		}
-	}
-	return all, err
+	return index.Triggers(r.Context(), u.Cache, r.Namespace())
 }
 
 // triggersIn returns them without what they inherit.
@@ -31,9 +25,7 @@ func (u *Pages) triggersIn(ctx context.Context, namespace string) ([]*v1alpha1.T
 }
 
 func (u *Pages) environments(r *site.Request) ([]*v1alpha1.Environment, error) {
-	list := &v1alpha1.EnvironmentList{}
-	err := u.Cache.List(r.Context(), list, client.UnsafeDisableDeepCopy, client.InNamespace(r.Namespace()))
-	return pointers(list.Items), err
+	return index.Environments(r.Context(), u.Cache, r.Namespace())
 }
 
 func pointers[T any](items []T) []*T {

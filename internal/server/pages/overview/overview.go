@@ -15,6 +15,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
+	"github.com/postflight-dev/postflight/internal/core/view/hub"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
@@ -38,7 +39,7 @@ func (u *Pages) TeamsPage(r *site.Request) (*site.Page, error) {
 	if !r.SignedIn {
 		return nil, site.ErrSignIn
 	}
-	now, rows, waiting := u.Clock.Now(), []view.TeamRow(nil), 0
+	now, teams, waiting := u.Clock.Now(), []hub.Team(nil), 0
 	keys := &v1alpha1.APIKeyList{}
 	for _, t := range r.Access.Teams {
 		namespace := t.Team.NamespaceName()
@@ -51,11 +52,15 @@ func (u *Pages) TeamsPage(r *site.Request) (*site.Page, error) {
 			return nil, err
 		}
 		keys.Items = append(keys.Items, own.Items...)
-		row := view.TeamOf(t.Team.Name, namespace, triggers, u.Runs.Newest(namespace), now)
-		rows, waiting = append(rows, row), waiting+row.Waiting
+		runs := u.Runs.Newest(namespace)
+		row := view.TeamOf(t.Team.Name, namespace, triggers, runs, now)
+		teams, waiting = append(teams, hub.Team{Here: row, Empty: len(triggers)+len(runs) == 0}), waiting+row.Waiting
+	}
+	if err := u.askClusters(r, teams); err != nil {
+		return nil, err
 	}
 	shared := append(u.sharedFacts(r.Context(), waiting), view.KeysOf(keys.Items, now))
-	return &site.Page{Template: "teams", Title: "All teams", Section: "teams", Data: view.TeamsOf(rows, shared, now)}, nil
+	return &site.Page{Template: "teams", Title: "All teams", Section: "teams", Data: hub.TeamsOf(teams, shared, u.Clock.Now())}, nil
 }
 
 // sharedFacts returns facts about the leader and the store, if there are these.
@@ -157,13 +162,20 @@ func (u *Pages) explain(r *site.Request, d *triggerData) error {
 	return nil
 }
 
+type environmentsData struct {
+	Environments []environment.Summary
+	Notices      []string // about clusters
+}
+
 // EnvironmentsPage lists the Environments of a team.
 func (u *Pages) EnvironmentsPage(r *site.Request) (*site.Page, error) {
 	environments, err := u.environments(r)
 	if err != nil {
 		return nil, err
 	}
-	d := environment.SummariesOf(environments, u.Runs.Newest(r.Namespace()), u.Clock.Now())
+	answers, omitted := u.clustersOf(r.Context(), r.Team, environments)
+	now := u.Clock.Now()
+	d := &environmentsData{hub.Environments(environments, u.Runs.Newest(r.Namespace()), answers, now), hub.Notices(answers, omitted, now)}
 	return &site.Page{Template: "environments", Title: "Environments", Section: "environments", Live: true, Data: d}, nil
 }
 
@@ -176,6 +188,9 @@ func (u *Pages) EnvironmentPage(r *site.Request) (*site.Page, error) {
 	now := u.Clock.Now()
 	for _, e := range environments {
 		if e.Name == r.PathValue("id") {
+			if e.Spec.Cluster != "" {
+				return u.elsewherePage(r, e, environments), nil
+			}
 			day := environment.ParseDay(r.URL.Query().Get("day"), now)
 			runs := u.Runs.Newest(r.Namespace())
 			ask := func(c commit.Commit) (verdict.Verdict, error) {
@@ -210,12 +225,23 @@ func (u *Pages) archived(r *site.Request, e *v1alpha1.Environment, day, now time
 	return all
 }
 
+type boardData struct {
+	Tiles   []view.Tile
+	Notices []string // about clusters
+}
+
 // BoardPage is for a screen on the wall.
 func (u *Pages) BoardPage(r *site.Request) (*site.Page, error) {
 	triggers, err := u.triggers(r)
 	if err != nil {
 		return nil, err
 	}
-	d := view.Board(triggers, u.Runs.Newest(r.Namespace()), u.Clock.Now())
+	environments, err := u.environments(r)
+	if err != nil {
+		return nil, err
+	}
+	answers, omitted := u.clustersOf(r.Context(), r.Team, environments)
+	now := u.Clock.Now()
+	d := &boardData{hub.Board(view.Board(triggers, u.Runs.Newest(r.Namespace()), now), answers, now), hub.Notices(answers, omitted, now)}
 	return &site.Page{Template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
 }

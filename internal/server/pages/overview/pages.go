@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/hub"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/history"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -41,6 +42,11 @@ type Verdicts interface {
 	Verdict(ctx context.Context, q verdicts.Query) (verdict.Verdict, error)
 }
 
+// Clusters is a clusters.Overviews.
+type Clusters interface {
+	Of(ctx context.Context, team *v1alpha1.Team, environments []*v1alpha1.Environment) (answers []hub.Answer, omitted int)
+}
+
 // Config is what the pages read. Only Starter can write.
 type Config struct {
 	// Explain returns for each Trigger of the team why it matches a notification or not.
@@ -53,6 +59,7 @@ type Config struct {
 	Deployments func(ctx context.Context, team *v1alpha1.Team, environment string, span record.Span) ([]httpapi.Deployment, error)
 	Tests       Tests // nil without a store
 
+	Clusters Clusters // nil: this is no hub
 	Verdicts Verdicts
 	Starter  verdicts.Dispatcher // of what is missing for a verdict
 	Sites    codehost.Sites      // of the code hosts that the operator configured
