@@ -65,7 +65,7 @@ func many64(name string) list {
 func TestEnvironmentOfACluster(t *testing.T) {
 	const badType, elsewhere = "an entry of deploymentTypes is a name", "an Environment with cluster has no workloads"
 	there := func(more ...edit) edit { return edits(append([]edit{set("spec/cluster", "eu")}, more...)...) }
-	types := func(values ...any) edit { return there(set("spec/deploymentTypes", list(values))) }
+	types := func(values ...any) edit { return there(set("spec/deploymentTypes", values)) }
 	submit(t, environment, map[string]row{
 		"Cluster":             {"the usual", there(), ""},
 		"WithURL":             {"people see it on pages", there(set("spec/url", "https://eu.example.com"), set("spec/variables", fields{"A": "b"})), ""},

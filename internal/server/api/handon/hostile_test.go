@@ -58,12 +58,14 @@ func TestHostileAnswers(t *testing.T) {
 		status int
 		code   string
 	}{
-		"a page":       {"a browser would run its scripts as those of the hub", answer(200, "text/html", "<script>"), 503, "cluster_unavailable"},
-		"a picture":    {"so it would with these", answer(200, "image/svg+xml", "<script>"), 503, "cluster_unavailable"},
-		"a script":     {"or load it", answer(200, "text/javascript", "alert(1)"), 503, "cluster_unavailable"},
-		"no type":      {"browsers would guess", answer(200, "", "<script>"), 503, "cluster_unavailable"},
-		"a proxy":      {"its page is no answer", answer(502, "application/json", "<script>"), 503, "cluster_unavailable"},
-		"redirect":     {"it would lead clients with their keys elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://evil.example.com", 307) }, 424, "cluster_refused"},
+		"a page":    {"a browser would run its scripts as those of the hub", answer(200, "text/html", "<script>"), 503, "cluster_unavailable"},
+		"a picture": {"so it would with these", answer(200, "image/svg+xml", "<script>"), 503, "cluster_unavailable"},
+		"a script":  {"or load it", answer(200, "text/javascript", "alert(1)"), 503, "cluster_unavailable"},
+		"no type":   {"browsers would guess", answer(200, "", "<script>"), 503, "cluster_unavailable"},
+		"a proxy":   {"its page is no answer", answer(502, "application/json", "<script>"), 503, "cluster_unavailable"},
+		"redirect": {"it would lead clients with their keys elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://evil.example.com", http.StatusTemporaryRedirect)
+		}, 424, "cluster_refused"},
 		"not let in":   {"the key of the sender is good, so 401 would mislead", answer(401, "application/problem+json", "{}"), 424, "cluster_refused"},
 		"hangs up":     {"without an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 503, "cluster_unavailable"},
 		"long headers": {"64 KiB are read", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Vary", strings.Repeat("x", 100<<10)) }, 503, "cluster_unavailable"},
