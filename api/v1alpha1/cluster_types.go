@@ -36,6 +36,7 @@ type ClusterSpec struct {
 	// audience of the tokens. Defaults to url. Each cluster needs one of its own, or it could use the tokens at another cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!(self in ['postflight', 'postflight-collect']) && !self.contains('kubernetes.default.svc')",message="the cluster could use tokens of this audience here; choose one that it alone accepts, such as postflight- and its name"
 	Audience string `json:"audience,omitempty"`
 }
 

@@ -43,6 +43,10 @@ func TestClusterValidation(t *testing.T) {
 		"CredentialOther":  {"there are two kinds", set("spec/credential", "Password"), "Unsupported value"},
 		"AudienceLongest":  {"256", set("spec/audience", text(256)), ""},
 		"AudienceTooLong":  {"257", set("spec/audience", text(257)), "Too long"},
+		"AudienceHere":     {"the cluster could act for every team of the hub", set("spec/audience", "postflight"), "the cluster could use tokens of this audience here"},
+		"AudienceOfPods":   {"it could act as a pod of a run", set("spec/audience", "postflight-collect"), "the cluster could use tokens of this audience here"},
+		"AudienceOfAPI":    {"it could be the manager at the hub's API server", set("spec/audience", "https://kubernetes.default.svc"), "the cluster could use tokens of this audience here"},
+		"AudienceOfAPIs":   {"the same, with the name of its domain", set("spec/audience", "https://kubernetes.default.svc.cluster.local"), "the cluster could use tokens of this audience here"},
 		"UnknownField":     {"a misspelt field is rejected", set("spec/caData", "x"), `unknown field "spec.caData"`},
 		"NoKubeconfig":     {"a hub has no rights in the API server of a cluster", set("spec/kubeconfig", fields{"name": "eu"}), `unknown field "spec.kubeconfig"`},
 	})
@@ -61,7 +65,7 @@ func many64(name string) list {
 func TestEnvironmentOfACluster(t *testing.T) {
 	const badType, elsewhere = "an entry of deploymentTypes is a name", "an Environment with cluster has no workloads"
 	there := func(more ...edit) edit { return edits(append([]edit{set("spec/cluster", "eu")}, more...)...) }
-	types := func(values ...any) edit { return there(set("spec/deploymentTypes", list(values))) }
+	types := func(values ...any) edit { return there(set("spec/deploymentTypes", values)) }
 	submit(t, environment, map[string]row{
 		"Cluster":             {"the usual", there(), ""},
 		"WithURL":             {"people see it on pages", there(set("spec/url", "https://eu.example.com"), set("spec/variables", fields{"A": "b"})), ""},

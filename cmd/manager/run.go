@@ -154,7 +154,8 @@ func setupReconciling(
 		Reports: reports, Announce: o.webhooks.config(o.publicURL, o.codeHosts.clusterName),
 		Scope: o.scope.Scope, Bounds: env.bounds,
 		Events: eventsOfApp(o), Gates: gates(mgr, reports, env, now), Issuers: issuer.Audiences(o.issuers),
-		Clusters: hub[cluster.Clusters](env.clusters), Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts}, Deployments: deploymentStore(bucket),
+		Clusters: hub[cluster.Clusters](env.clusters), Trace: env.traces.Send, Notifier: env.rollouts, Schedules: schedules{env.rollouts},
+		Deployments: deploymentStore(bucket),
 	}, keepers...)
 }
 

@@ -140,8 +140,8 @@ func (c *Clients) credential(ctx context.Context, cluster string, spec *v1alpha1
 		}
 		return token, nil
 	}
-	missing := &delegation.Error{Refused: true, Message: fmt.Sprintf("cannot be asked: there is no file %s.%s with an API key in the folder of "+
-		"--cluster-keys. Ask the operator of this service", cluster, team)}
+	missing := &delegation.Error{Refused: true, Message: fmt.Sprintf("cannot be asked: there is no file %s.%s with an API key in the folder "+
+		"of --cluster-keys. Ask the operator of this service", cluster, team)}
 	if c.Keys == "" {
 		return "", missing
 	}

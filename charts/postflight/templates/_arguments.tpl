@@ -29,6 +29,9 @@
 {{- if .Values.tokenIssuers }}
 - --token-issuers=/etc/postflight/token-issuers/token-issuers.yaml
 {{- end }}
+{{- if .Values.clusterKeys.existingSecret }}
+- --cluster-keys=/etc/postflight/cluster-keys
+{{- end }}
 {{- if .Values.watchNamespaces }}
 - --watch-namespaces={{ join "," .Values.watchNamespaces }}
 - --teams-file=/etc/postflight/teams/teams.yaml
@@ -121,6 +124,10 @@ sign-in:
 {{- if .Values.tokenIssuers }}
 token-issuers:
   configMap: {name: {{ include "postflight.fullname" . }}-token-issuers}
+{{- end }}
+{{- with .Values.clusterKeys.existingSecret }}
+cluster-keys:
+  secret: {secretName: {{ . }}}
 {{- end }}
 {{- if .Values.watchNamespaces }}
 teams:

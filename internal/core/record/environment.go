@@ -15,7 +15,9 @@ import (
 
 // EnvironmentOf returns an Environment as the HTTP API shows it, without the URL of its page, and whether it settles.
 func EnvironmentOf(team string, e *v1alpha1.Environment, now time.Time) httpapi.EnvironmentStatus {
-	s := httpapi.EnvironmentStatus{Name: e.Name, Team: team, Namespace: e.Namespace, Cluster: e.Spec.Cluster, URL: e.Spec.URL, Deployed: []httpapi.Deployed{}}
+	s := httpapi.EnvironmentStatus{
+		Name: e.Name, Team: team, Namespace: e.Namespace, Cluster: e.Spec.Cluster, URL: e.Spec.URL, Deployed: []httpapi.Deployed{},
+	}
 	if ephemeral := e.Spec.Ephemeral; ephemeral != nil {
 		s.URL, s.Ephemeral, s.ExpiresAt = ephemeral.DeploymentURL, true, new(ephemeral.ExpiresAt.UTC())
 	}

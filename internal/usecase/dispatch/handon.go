@@ -139,7 +139,9 @@ func resultsOf(cluster string, answer *httpapi.NotificationResult) []TriggerResu
 	}
 	results := make([]TriggerResult, len(answer.Results))
 	for i, r := range answer.Results {
-		t := TriggerResult{Cluster: cluster, Trigger: r.TriggerID, Decision: Failed, SuiteID: r.RunID(), Reason: r.FailureReason, Environment: env, Handed: &r}
+		t := TriggerResult{
+			Cluster: cluster, Trigger: r.TriggerID, Decision: Failed, SuiteID: r.RunID(), Reason: r.FailureReason, Environment: env, Handed: &r,
+		}
 		switch {
 		case r.CreatedSuiteID != "":
 			t.Decision = Created

@@ -104,7 +104,8 @@ func (o *operation) explanationsOfIndex(ctx context.Context, matched []*v1alpha1
 			budget.pause()
 			release()
 			release = func() {}
-			if !o.Grant.Knows(e.Trigger.Spec.Environment) || o.Grant.EnvironmentProblem(e.Trigger.Spec.Environment) != "" { // what it says would tell of what the sender may not reach
+			name := e.Trigger.Spec.Environment
+			if !o.Grant.Knows(name) || o.Grant.EnvironmentProblem(name) != "" { // it would tell of what the sender may not reach
 				continue
 			}
 			if e.Skipped {

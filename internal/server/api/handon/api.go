@@ -40,7 +40,10 @@ type API struct {
 
 // New returns an API.
 func New(s *exchange.Server, c Config) *API {
-	return &API{Server: s, Config: c, found: fairness.NewCache[string, string](maxFound, maxFoundOfTeam), slots: fairness.NewTeamLimiter(s.Limits.HandedOn)}
+	return &API{
+		Server: s, Config: c, found: fairness.NewCache[string, string](maxFound, maxFoundOfTeam),
+		slots: fairness.NewTeamLimiter(s.Limits.HandedOn),
+	}
 }
 
 // Collectors are the metrics of requests that are passed on.

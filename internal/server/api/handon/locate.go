@@ -100,8 +100,8 @@ func (q *question) locateRun() (*delegation.Target, error) {
 	if _, err := q.Runs.Find(q.Context(), q.Principal.Team, name.Name); err == nil && !moved {
 		return nil, nil
 	}
-	return nil, &exchange.Failure{Code: "cluster_unavailable", Message: fmt.Sprintf("The run is in no cluster that answers, and these do not: "+
-		"%s. Ask again in a few seconds.", strings.Join(silent, ", "))}
+	return nil, &exchange.Failure{Code: "cluster_unavailable", Message: fmt.Sprintf("The run is in no cluster that answers, and these do "+
+		"not: %s. Ask again in a few seconds.", strings.Join(silent, ", "))}
 }
 
 func (q *question) names() []string {

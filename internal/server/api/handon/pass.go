@@ -19,7 +19,9 @@ import (
 )
 
 // mediaTypes are those of the API. Anything else is the page of a proxy, which browsers must not take for one of the hub.
-var mediaTypes = []string{"application/json", "application/problem+json", "text/plain", "text/markdown", "application/vnd.dev.sigstore.bundle.v0.3+json"}
+var mediaTypes = []string{
+	"application/json", "application/problem+json", "text/plain", "text/markdown", "application/vnd.dev.sigstore.bundle.v0.3+json",
+}
 
 // passedHeaders of an answer are the only ones that a client of the hub gets from a cluster.
 var passedHeaders = []string{"Content-Type", "Retry-After", "Vary"}
@@ -50,7 +52,8 @@ func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) e
 		q.found.Add(q.Principal.Team.NamespaceName(), run, "") // it is looked for again
 	}
 	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || !slices.Contains(mediaTypes, media) {
-		return Failure(t.Cluster, &delegation.Error{Message: "does not answer", Cause: fmt.Errorf("something in its place answers %s", resp.Status)})
+		cause := fmt.Errorf("something in its place answers %s", resp.Status)
+		return Failure(t.Cluster, &delegation.Error{Message: "does not answer", Cause: cause})
 	}
 	return q.copy(w, resp)
 }
@@ -120,7 +123,8 @@ func (q *question) copy(w http.ResponseWriter, resp *http.Response) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return &exchange.Failure{Code: "cluster_unavailable", Cause: err, Message: "The answer of the cluster broke off. Send the request again."}
+			const message = "The answer of the cluster broke off. Send the request again."
+			return &exchange.Failure{Code: "cluster_unavailable", Cause: err, Message: message}
 		}
 	}
 }
