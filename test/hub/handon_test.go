@@ -34,6 +34,8 @@ func TestHandOn(t *testing.T) {
 		"ephemeral Environments":     (*team).endsEphemeral,
 		"wait tokens":                (*team).givesWaitTokens,
 		"audit lines":                (*team).namesSenders,
+		"no commit":                  (*team).namesNoCommit,
+		"other Environments":         (*team).reachesNoOthers,
 		"another team's runs":        (*team).hidesOthers,
 		"hubs that name one another": (*team).refusesLoops,
 	} {
@@ -72,6 +74,62 @@ func (tm *team) handsOn() {
 	if inCluster, atHub := len(tm.suites(tm.cluster)), len(tm.suites(tm.hub)); inCluster != 2 || atHub != 0 {
 		tm.t.Errorf("%d runs in the cluster and %d at the hub, want 2 and 0", inCluster, atHub)
 	}
+}
+
+// namesNoCommit: what names no commit is known again by its key, and the hub gives it one.
+func (tm *team) namesNoCommit() {
+	const body = `{"branch":"main","deployment_url":"https://no-commit.example.com"}`
+	first := tm.toHub.notify(body, "Idempotency-Key", "the-same")
+	if len(first.Results) != 1 || first.Results[0].CreatedSuiteID == "" {
+		tm.t.Fatalf("%+v", first)
+	}
+	for _, s := range []sender{tm.direct, tm.toHub} {
+		if again := s.notify(body, "Idempotency-Key", "the-same"); again.Results[0].DuplicateSuiteID != first.Results[0].CreatedSuiteID {
+			tm.t.Errorf("%s: %+v", s.url, again)
+		}
+	}
+	before := len(tm.suites(tm.cluster))
+	repeated := tm.between.repeated.Load()
+	tm.between.repeats.Store(1)
+	tm.toHub.notify(body)
+	tm.between.repeats.Store(0)
+	if n := len(tm.suites(tm.cluster)) - before; n != 1 || tm.between.repeated.Load() == repeated {
+		tm.t.Errorf("a request that arrived twice started %d runs, want 1", n)
+	}
+	tm.toHub.notify(body) // another deployment, as far as the hub knows
+	if n := len(tm.suites(tm.cluster)) - before; n != 2 {
+		tm.t.Errorf("two notifications without a commit and a key started %d runs, want 2", n)
+	}
+}
+
+// reachesNoOthers: the cluster shows the hub no Environment that the hub does not name, and none of its runs.
+func (tm *team) reachesNoOthers() {
+	const body = `{"branch":"main","sha":"hidden"}`
+	hidden := tm.trigger("hidden", "hidden")
+	tm.cluster.create(tm.t, tm.environment("hidden", v1alpha1.EnvironmentSpec{URL: "https://hidden.example.com"}))
+	tm.cluster.create(tm.t, hidden)
+	defer func() { _ = tm.cluster.Client.Delete(cleanup(), hidden) }()
+	poll.Until(tm.t, "the cluster knows the Trigger", func() string {
+		if a := tm.direct.try(http.MethodPost, notifyPath+"?dryRun=true", body); len(a.explanations()) != 2 {
+			return a.String()
+		}
+		return ""
+	})
+	if a := tm.toHub.send(http.StatusOK, http.MethodPost, notifyPath+"?dryRun=true", body); len(a.explanations()) != 1 {
+		tm.t.Errorf("a dry run by the hub: %v", a)
+	}
+	if byHub := tm.toHub.notify(body); len(byHub.Results) != 1 || byHub.Results[0].TriggerID != "smoke" {
+		tm.t.Errorf("a notification to the hub: %+v", byHub)
+	}
+	direct := tm.direct.notify(body)
+	if len(direct.Results) != 2 || direct.Results[0].TriggerID != "hidden" || direct.Results[0].CreatedSuiteID == "" {
+		tm.t.Fatalf("a notification to the cluster: %+v", direct)
+	}
+	run := direct.Results[0].CreatedSuiteID
+	for _, path := range []string{"/api/v0/runs/" + run, "/api/v0/ci-greenlight/" + run, "/api/v0/runs/" + run + "/logs", "/api/v0/environments/hidden"} {
+		tm.toHub.send(http.StatusNotFound, http.MethodGet, path, "")
+	}
+	tm.toHub.send(http.StatusNotFound, http.MethodPost, "/api/v0/runs/"+run+"/cancel", "")
 }
 
 // answersNotifications compares answers for which nothing is created.
