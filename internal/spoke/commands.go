@@ -56,7 +56,8 @@ func (c *Clients) Terminate(
 // WhoAmI returns who the hub is to a cluster.
 func (c *Clients) WhoAmI(ctx context.Context, cluster string, command delegation.Command) (httpapi.WhoAmI, error) {
 	var answer httpapi.WhoAmI
-	return answer, c.ask(ctx, cluster, command, newRequest(http.MethodGet, "/api/v0/whoami", nil, nil), &answer)
+	err := c.ask(ctx, cluster, command, newRequest(http.MethodGet, "/api/v0/whoami", nil, nil), &answer)
+	return answer, err
 }
 
 // Overview returns what the team has in a cluster.
