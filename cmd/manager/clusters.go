@@ -47,15 +47,19 @@ func (o *clusterOptions) validate() error {
 }
 
 // newClusters returns nil for a manager that sees only some namespaces: it may not read the Clusters.
-func newClusters(mgr ctrl.Manager, o options, c client.Client, clock clock.PassiveClock) *spoke.Clients {
+func newClusters(mgr ctrl.Manager, o options, clock clock.PassiveClock) (*spoke.Clients, error) {
 	if o.scope.Limited() {
-		return nil
+		return nil, nil
 	}
-	tokens := &accounttoken.Source{Client: c, Clock: clock}
+	writer, err := newWriter(mgr)
+	if err != nil {
+		return nil, err
+	}
+	tokens := &accounttoken.Source{Client: writer, Clock: clock}
 	return spoke.New(spoke.Config{
 		Cluster: clusterReader(mgr.GetCache()),
 		Token:   tokens.Token, Keys: o.clusters.keys, Hub: cmp.Or(o.codeHosts.clusterName, o.publicURL), HTTP: outbound.Streaming,
-	})
+	}), nil
 }
 
 // clusterReader returns a function that returns nil if there is no Cluster of the name.

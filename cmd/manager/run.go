@@ -84,10 +84,8 @@ func runIn(ctx context.Context, o options, env surroundings) error {
 		return err
 	}
 	defer flush(env.traces)
-	env.rollouts = &rollouts{steady: env.steady}
-	env.bounds = bounded.New()
-	env.teams = fairness.NewLabels(o.metricsTeams)
-	env.audit = slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	env.rollouts, env.bounds = &rollouts{steady: env.steady}, bounded.New()
+	env.teams, env.audit = fairness.NewLabels(o.metricsTeams), slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	if err := registerBuild(env.metrics); err != nil {
 		return err
 	}
@@ -107,11 +105,9 @@ func runIn(ctx context.Context, o options, env surroundings) error {
 		return err
 	}
 	defer saveJournal(env.journal)
-	writer, err := newWriter(mgr)
-	if err != nil {
+	if env.clusters, err = newClusters(mgr, o, env.clock); err != nil {
 		return err
 	}
-	env.clusters = newClusters(mgr, o, writer, env.clock)
 	probe, err := setupAPIServerProbe(ctx, mgr, o, env, ready)
 	if err != nil {
 		return err

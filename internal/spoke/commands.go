@@ -75,7 +75,7 @@ func (c *Clients) ask(ctx context.Context, cluster string, command delegation.Co
 func (c *Clients) askWithin(
 	ctx context.Context, cluster string, command delegation.Command, r *http.Request, answer any, limit int64,
 ) error {
-	resp, err := c.Do(ctx, cluster, command, r)
+	resp, err := c.Do(ctx, cluster, command, r) //nolint:bodyclose // drop closes it
 	if err != nil {
 		return err
 	}

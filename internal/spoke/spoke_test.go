@@ -331,8 +331,8 @@ func TestSlowCluster(t *testing.T) {
 		ended <- err
 	}()
 	<-asked
-	if _, err := w.WhoAmI(t.Context(), "eu", command("shop")); err != nil {
-		t.Errorf("another cluster: %v", err)
+	if who, err := w.WhoAmI(t.Context(), "eu", command("shop")); err != nil || who.Team != "shop" {
+		t.Errorf("another cluster: %+v, %v", who, err)
 	}
 	cancel()
 	if failed, _ := errors.AsType[*delegation.Error](<-ended); failed == nil || failed.Refused || failed.Message != "does not answer" {
