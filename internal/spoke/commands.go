@@ -9,9 +9,12 @@ import (
 	"net/http"
 	"net/url"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
+	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 	"github.com/postflight-dev/postflight/internal/core/view/hub"
 )
 
@@ -32,8 +35,29 @@ func (c *Clients) Notify(ctx context.Context, cluster string, n delegation.Notif
 		r.Header.Set("Idempotency-Key", n.IdempotencyKey)
 	}
 	answer := &httpapi.NotificationResult{}
-	return answer, c.ask(ctx, cluster, n.Command, r, answer)
+	if err := c.ask(ctx, cluster, n.Command, r, answer); err != nil {
+		return nil, err
+	}
+	return answer, checked(answer)
 }
+
+// checked returns an error if an answer has what no Postflight sends, and cleans the sentences, which end up in the logs of CI.
+func checked(answer *httpapi.NotificationResult) error {
+	for i := range answer.Results {
+		r := &answer.Results[i]
+		id, failed := r.RunID(), r.FailureReason != ""
+		if both := r.CreatedSuiteID != "" && r.DuplicateSuiteID != ""; both || failed == (id != "") || !failed && len(validation.IsDNS1123Label(id)) > 0 {
+			return &delegation.Error{Refused: true, Message: "gave an answer that no Postflight gives: a result has neither one run nor a reason"}
+		}
+		r.TriggerID, r.FailureReason = plaintext.Line(r.TriggerID, maxTrigger), plaintext.Line(r.FailureReason, maxReason)
+	}
+	return nil
+}
+
+const (
+	maxTrigger = 63       // of a name, in bytes, as Kubernetes has it
+	maxReason  = 16 << 10 // of a failure_reason, in bytes: the longest quote several objects
+)
 
 // Terminate returns nothing if the cluster has no such Environment.
 func (c *Clients) Terminate(

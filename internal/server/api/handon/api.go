@@ -59,8 +59,13 @@ const (
 	maxFoundOfTeam = 2 << 10
 )
 
-// Remember keeps which cluster has a run.
-func (a *API) Remember(namespace, run, cluster string) { a.found.Add(namespace, run, cluster) }
+// Remember keeps which cluster has a run. If another one is known to have it, all are asked again.
+func (a *API) Remember(namespace, run, cluster string) {
+	if known, _ := a.found.Get(namespace, run); known != "" && known != cluster {
+		cluster = ""
+	}
+	a.found.Add(namespace, run, cluster)
+}
 
 // Subject is what the requests of a route are about.
 type Subject int

@@ -165,6 +165,29 @@ func TestDeadCluster(t *testing.T) {
 	}
 }
 
+// TestRunOfTwoClusters: a cluster that says it has a run of another one is not believed.
+func TestRunOfTwoClusters(t *testing.T) {
+	h := startHub(t)
+	for name, world := range h.clusters {
+		s := apitest.ARun("both", 0, v1alpha1.Passed(""))
+		s.Spec.Environment = "prod-" + name
+		if err := world.Cluster.Create(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second question is no other
+		if w := h.ask(t, http.MethodGet, "/api/v0/ci-greenlight/both"); w.Code != http.StatusFailedDependency ||
+			!strings.Contains(w.Body.String(), "neither is believed") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	eu := h.notify(t).Results[0].CreatedSuiteID
+	h.Topics.HandOn.Remember(apitest.Namespace, eu, "us") // as if us had answered a notification with it
+	if w := h.ask(t, http.MethodGet, "/api/v0/runs/"+eu); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "prod-eu") {
+		t.Errorf("the run of eu: %d %s", w.Code, w.Body)
+	}
+}
+
 // TestMovedEnvironment: a run of the time when the Environment was at the hub does not answer for a run that the cluster may have.
 func TestMovedEnvironment(t *testing.T) {
 	old := apitest.ARun("old", 0, v1alpha1.Passed(""))

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,11 +90,14 @@ func (q *question) locateRun() (*delegation.Target, error) {
 			return nil, nil
 		}
 	}
-	t, silent := q.search(name.Name)
+	claims, silent := q.search(name.Name)
 	switch {
-	case t != nil:
-		q.Remember(name.Namespace, name.Name, t.Cluster)
-		return t, q.checkGrant(*t, name.Name)
+	case len(claims) == 1:
+		q.Remember(name.Namespace, name.Name, claims[0].Cluster)
+		return &claims[0], q.checkGrant(claims[0], name.Name)
+	case len(claims) > 1: // one of them lies, or has a copy of the other's objects
+		return nil, &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The clusters %s and %s both say that they have this run, so "+
+			"neither is believed. Ask the operator of this service.", claims[0].Cluster, claims[1].Cluster)}
 	case len(silent) == 0:
 		return nil, nil
 	}
@@ -112,8 +116,9 @@ func (q *question) names() []string {
 	return names
 }
 
-// search asks all clusters of the team at once for a run, and returns those that gave no answer.
-func (q *question) search(run string) (found *delegation.Target, silent []string) {
+// search asks all clusters of the team at once for a run, and returns those that say they have it, and those that gave no answer. After the
+// first claim, it waits a moment for a second one: a cluster must not answer for a run of another one.
+func (q *question) search(run string) (claims []delegation.Target, silent []string) {
 	ctx, cancel := context.WithTimeout(q.Context(), limits.ClusterTimeout)
 	defer cancel()
 	all := delegation.Targets(q.elsewhere)
@@ -130,15 +135,19 @@ func (q *question) search(run string) (found *delegation.Target, silent []string
 		}()
 	}
 	for range all {
-		switch a := <-answers; {
+		a := <-answers
+		switch {
+		case a.has && len(claims) == 0:
+			claims = append(claims, a.Target)
+			time.AfterFunc(limits.ClusterGrace, cancel)
 		case a.has:
-			return &a.Target, nil
+			claims = append(claims, a.Target)
 		case a.err != nil:
 			silent = append(silent, a.Cluster)
 		}
 	}
 	slices.Sort(silent)
-	return nil, silent
+	return claims, silent
 }
 
 func (q *question) has(ctx context.Context, t delegation.Target, run string) (bool, error) {

@@ -159,6 +159,8 @@ const (
 	MinVerdictAge = time.Minute
 	MaxVerdictAge = 8760 * time.Hour
 	// ClusterTimeout is for an answer of another cluster, without what it was asked to wait: each look-up there has its own timeout, of 5 s.
+	// ClusterGrace is how long a cluster that has a run waits for the others to deny it: most answer within a tenth of that.
+	ClusterGrace   = time.Second
 	ClusterTimeout = 15 * time.Second
 	MaxTail        = 100_000 // more lines than a person reads
 	// MaxLogBytes bounds an answer with logs. A container's log has at most 16 MiB in the archive, and by default 10 MiB on a node.
