@@ -46,7 +46,8 @@ func checked(answer *httpapi.NotificationResult) error {
 	for i := range answer.Results {
 		r := &answer.Results[i]
 		id, failed := r.RunID(), r.FailureReason != ""
-		if both := r.CreatedSuiteID != "" && r.DuplicateSuiteID != ""; both || failed == (id != "") || !failed && len(validation.IsDNS1123Label(id)) > 0 {
+		both := r.CreatedSuiteID != "" && r.DuplicateSuiteID != ""
+		if both || failed == (id != "") || !failed && len(validation.IsDNS1123Label(id)) > 0 {
 			return &delegation.Error{Refused: true, Message: "gave an answer that no Postflight gives: a result has neither one run nor a reason"}
 		}
 		r.TriggerID, r.FailureReason = plaintext.Line(r.TriggerID, maxTrigger), plaintext.Line(r.FailureReason, maxReason)

@@ -196,7 +196,7 @@ func TestDeadCluster(t *testing.T) {
 			}
 		}
 		time.Sleep(30 * time.Second)
-		s.set("prod", 0, errors.New("it refuses\n<b>connections</b>."))
+		s.set("prod", 0, errors.New("it refuses\n<b>connections</b>"))
 		one(t, o, team("shop"), in("prod"))
 		time.Sleep(15 * time.Second)
 		if got := one(t, o, team("shop"), in("prod")); !strings.HasSuffix(got, `"cannot be asked: it refuses; <b>connections</b>"`) {

@@ -190,7 +190,9 @@ func environmentOf(s httpapi.EnvironmentStatus) *v1alpha1.Environment {
 		metav1.SetMetaDataAnnotation(&e.ObjectMeta, v1alpha1.AnnotationHeldBy, h.HeldBy)
 	}
 	for _, d := range s.Deployed {
-		deployed := v1alpha1.Deployed{Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, Ready: d.Ready, Message: d.Message}
+		deployed := v1alpha1.Deployed{
+			Repository: d.Repository, Service: d.Service, SHA: d.SHA, Branch: d.Branch, Ready: d.Ready, Message: d.Message,
+		}
 		if d.Since != nil {
 			deployed.Since = new(metav1.NewTime(*d.Since))
 		}
@@ -204,7 +206,8 @@ func Notices(answers []Answer, omitted int, now time.Time) (all []string) {
 	for _, a := range answers {
 		switch {
 		case a.Problem != "" && a.Overview != nil:
-			all = append(all, fmt.Sprintf("The cluster %s %s. What is shown of it is %s old.", a.Cluster, a.Problem, view.Span(now.Sub(a.AnsweredAt))))
+			age := view.Span(now.Sub(a.AnsweredAt))
+			all = append(all, fmt.Sprintf("The cluster %s %s. What is shown of it is %s old.", a.Cluster, a.Problem, age))
 		case a.Problem != "":
 			all = append(all, fmt.Sprintf("Nothing is shown of the cluster %s: it %s.", a.Cluster, a.Problem))
 		}

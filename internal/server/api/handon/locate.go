@@ -96,8 +96,8 @@ func (q *question) locateRun() (*delegation.Target, error) {
 		q.Remember(name.Namespace, name.Name, claims[0].Cluster)
 		return &claims[0], q.checkGrant(claims[0], name.Name)
 	case len(claims) > 1: // one of them lies, or has a copy of the other's objects
-		return nil, &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The clusters %s and %s both say that they have this run, so "+
-			"neither is believed. Ask the operator of this service.", claims[0].Cluster, claims[1].Cluster)}
+		return nil, &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The clusters %s and %s both say that they have this run, "+
+			"so neither is believed. Ask the operator of this service.", claims[0].Cluster, claims[1].Cluster)}
 	case len(silent) == 0:
 		return nil, nil
 	}

@@ -12,7 +12,9 @@ import (
 )
 
 // clustersOf returns what other clusters say about a team, and how many clusters are left out.
-func (u *Pages) clustersOf(ctx context.Context, team *v1alpha1.Team, environments []*v1alpha1.Environment) (answers []hub.Answer, omitted int) {
+func (u *Pages) clustersOf(
+	ctx context.Context, team *v1alpha1.Team, environments []*v1alpha1.Environment,
+) (answers []hub.Answer, omitted int) {
 	if u.Clusters == nil {
 		return nil, 0
 	}
