@@ -35,6 +35,7 @@ func TestOutageOfTheCluster(t *testing.T) {
 // outlastsBudget: each time the answer is 503, and nothing has happened.
 func (tm *team) outlastsBudget() {
 	const body = `{"branch":"main","sha":"outage"}`
+	tm.awaitReady(tm.t, east, "True", "Answering")
 	before := len(tm.suites(tm.cluster))
 	tm.between.closed.Store(true)
 	for range 2 {
@@ -46,6 +47,7 @@ func (tm *team) outlastsBudget() {
 	}
 	tm.awaitReady(tm.t, east, "False", "NotAnswering")
 	tm.between.closed.Store(false)
+	tm.awaitReady(tm.t, east, "True", "Answering")
 	if n := len(tm.suites(tm.cluster)); n != before {
 		tm.t.Errorf("%d runs, %d before", n, before)
 	}
