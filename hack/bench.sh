@@ -20,6 +20,8 @@ figures ./cmd/manager . 20000x   # signing upload URLs
 figures ./internal/core/tests/split Shards 1x # the slowest of four shards, by the mean of all
 figures ./internal/server/api/runs ListRuns 1x # pages of runs, with and without an archive
 figures ./internal/server/pages Pages 1x    # the run pages of a team with 10,000 runs
+figures ./internal/server/api/handon Memory 1x # a hub in front of 50 clusters with 10,000 runs each
+figures ./test/hub . 1x          # answers of a hub beside those of its cluster
 figures ./cmd/collect . 1x       # the collector of a pod: size, time and memory
 figures ./internal/core/text/mask . 1s      # masking beside compressing, for each byte of a log
 figures ./internal/store/archive . 1x  # memory while many logs are saved

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -49,12 +51,17 @@ type world struct {
 type options struct {
 	hub, cluster []string
 	env          []string
+
+	idle bool // the cluster's manager does not lead, so that runs cost nothing
 }
 
 func newWorld(t testing.TB, o options) *world {
 	t.Helper()
 	w := &world{t: t, keys: t.TempDir()}
 	w.hub, w.cluster = &side{Server: apiserver.Alone(t)}, &side{Server: apiserver.Own(t, apiserver.Options{})}
+	if o.idle {
+		w.cluster.holdLease(t)
+	}
 	address := freeport.Address(t)
 	w.between = newProxy(t, "http://"+address)
 	w.hub.serve(t, managers.Options{Flags: append([]string{
@@ -78,6 +85,22 @@ func (s *side) serve(t testing.TB, o managers.Options) {
 	t.Helper()
 	o.Kubeconfig = apiserver.Kubeconfig(t, s.Manager(t))
 	s.manager = managers.Start(t, o)
+}
+
+// holdLease makes another process the leader.
+func (s *side) holdLease(t testing.TB) {
+	t.Helper()
+	if err := s.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "postflight-system"}}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	now := metav1.NewMicroTime(time.Now())
+	s.create(t, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "postflight-system", Name: "postflight"},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(3600)), AcquireTime: &now, RenewTime: &now,
+		},
+	})
 }
 
 // name creates a Cluster, which all Teams may use.

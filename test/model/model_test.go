@@ -16,12 +16,14 @@ const (
 	shortest, longest = 12, 40 // steps of a history, some of which are nothing
 
 	printed = 30 // kinds of violations at most
+
+	most = 500 // histories that are tried to find a shorter one, for some seconds
 )
 
 // played are what histories must have, or they prove nothing.
 var played = []string{
 	"late", "sent again", "rerun", "rerun failed", "re-run check", "refused", "schedule", "error", "restore", "rebuild", "cancel", "pause",
-	"raced", "rollout", "created", "duplicate", "green", "excused",
+	"raced", "rollout", "hub", "handed on", "answer lost", "cluster away", "overtaken", "created", "duplicate", "green", "excused",
 	"passed: Notification", "passed: Event", "passed: Rollout", "passed: Rerun", "passed: Rerun of failed tests", "passed: Retry",
 	"passed: Repetition", "passed: Schedule",
 }
@@ -89,9 +91,22 @@ func (h *history) play(t *testing.T, counts map[string]int) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var direct *world
+	if w.hub != nil {
+		if direct, err = newWorld(h.seed, h.setup, map[string]int{}); err != nil {
+			t.Fatal(err)
+		}
+		direct.directly = true
+	}
 	for _, s := range h.steps {
 		if err := w.play(s); err != nil {
 			t.Fatalf("history %d: %v\n%s", h.seed, err, strings.Join(w.story, "\n"))
+		}
+		if direct != nil {
+			if err := direct.play(s); err != nil {
+				t.Fatalf("history %d, directly: %v\n%s", h.seed, err, strings.Join(direct.story, "\n"))
+			}
+			w.compare(direct)
 		}
 		if len(w.violations) > 0 {
 			break
@@ -104,7 +119,11 @@ func (h *history) play(t *testing.T, counts map[string]int) *world {
 func (h *history) minimize(t *testing.T) *world {
 	t.Helper()
 	w := h.play(t, map[string]int{})
+	tries := 0
 	try := func(other history) bool {
+		if tries++; tries > most {
+			return false
+		}
 		got := other.play(t, map[string]int{})
 		if len(got.violations) == 0 || got.violations[0].rule != w.violations[0].rule || got.violations[0].kind != w.violations[0].kind {
 			return false

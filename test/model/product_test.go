@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -26,7 +27,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
 
-// product is what is tested. Only this file calls it, as the managers and the controllers do.
+// product is what is tested. Only this file and that of the hub call it, as the managers and the controllers do.
 type product struct {
 	*dispatch.Dispatcher
 	receiver  *events.Receiver
@@ -34,38 +35,49 @@ type product struct {
 	delivered event.Event // the next one
 }
 
-func newProduct(w *world) (*product, error) {
-	p := &product{}
-	triggers := &match.Index{}
-	for _, t := range w.triggers {
-		triggers.Set(t)
+// site is where a product runs.
+type site struct {
+	store    *store
+	triggers []*v1alpha1.Trigger
+	clock    clock.PassiveClock
+	clusters dispatch.Clusters // nil: it is no hub
+	sleep    func(context.Context, time.Duration) error
+}
+
+func noSleep(context.Context, time.Duration) error { return nil }
+
+func newProduct(c site) (*product, error) {
+	p, s := &product{}, c.store
+	index := &match.Index{}
+	for _, t := range c.triggers {
+		index.Set(t)
 	}
 	limits := dispatch.DefaultLimits()
 	limits.TriggersAtOnce = 1 // so that a seed always plays the same
 	same := func(t time.Time) time.Time { return t }
 	var err error
 	p.Dispatcher, err = dispatch.New(dispatch.Config{
-		Cache: w.store, Live: w.store, Writer: w.store, Triggers: triggers, Budget: 45 * time.Second, Limits: limits,
-		Clock: w.clock, ServerTime: same, Sleep: func(context.Context, time.Duration) error { return nil },
+		Cache: s, Live: s, Writer: s, Triggers: index, Budget: 45 * time.Second, Limits: limits, Clusters: c.clusters,
+		Clock: c.clock, ServerTime: same, Sleep: c.sleep,
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.receiver, err = events.New(events.Config{
-		Dispatcher: p.Dispatcher, Cache: w.store, Live: w.store, Used: func(*v1alpha1.EventSource) {}, Clock: w.clock, ServerTime: same,
+		Dispatcher: p.Dispatcher, Cache: s, Live: s, Used: func(*v1alpha1.EventSource) {}, Clock: c.clock, ServerTime: same,
 		Formats: map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: {
 			Decode: func(event.Header, []byte, event.Options) (event.Event, error) { return p.delivered, nil },
 		}},
 	})
-	p.reader = &runs.Reader{Config: runs.Config{Cache: w.store, Live: w.store, Limits: runs.DefaultLimits()}}
+	p.reader = &runs.Reader{Config: runs.Config{Cache: s, Live: s, Limits: runs.DefaultLimits()}}
 	return p, err
 }
 
-// notify is a request of a pipeline.
-func (w *world) notify(n *notification.Notification, key string, rerun bool) (dispatch.Result, error) {
-	return w.Dispatch(context.Background(), dispatch.Request{
-		Team: w.team, Notification: n, Rerun: rerun, IdempotencyKey: key, RequestID: w.id("request"), ReceivedAt: w.clock.Now(),
-	})
+// request is one of a pipeline.
+func (w *world) request(n *notification.Notification, key string, rerun bool, id string) dispatch.Request {
+	return dispatch.Request{
+		Team: w.team, Notification: n, Rerun: rerun, IdempotencyKey: key, RequestID: id, ReceivedAt: w.clock.Now(),
+	}
 }
 
 // fire starts the runs of a schedule whose time has come.
@@ -84,19 +96,22 @@ func (w *world) fire(t *v1alpha1.Trigger) (why string, err error) {
 	return why, nil
 }
 
-// deliver is an event of a code host.
-func (w *world) deliver(e event.Event) (events.Answer, error) {
-	w.delivered = e
+// deliver is an event of a code host, which it sends to one of the products.
+func (w *world) deliver(p *product, e event.Event, id string) (events.Answer, error) {
+	p.delivered = e
 	source := events.Source{Team: w.team, Object: &v1alpha1.EventSource{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "github", UID: "uid-github"},
 		Spec:       v1alpha1.EventSourceSpec{Type: v1alpha1.EventsOfGitHub},
 	}}
-	return w.receiver.Receive(context.Background(), source, events.Delivery{RequestID: w.id("delivery"), ReceivedAt: w.clock.Now()})
+	return p.receiver.Receive(context.Background(), source, events.Delivery{RequestID: id, ReceivedAt: w.clock.Now()})
 }
 
-// rerun is a press of the button.
-func (w *world) rerun(run string, onlyFailed bool) (*v1alpha1.Suite, error) {
-	next, _, err := w.Rerun(context.Background(), w.command(onlyFailed), run)
+// rerun is a press of the button, and perhaps another one for lack of an answer.
+func (w *world) rerun(run string, onlyFailed bool) (next *v1alpha1.Suite, err error) {
+	c, lost := w.handedOn(w.command(onlyFailed))
+	for range 1 + lost {
+		next, _, err = w.Rerun(context.Background(), c, run)
+	}
 	return next, err
 }
 

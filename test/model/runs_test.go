@@ -20,6 +20,8 @@ func (w *world) races(random *rand.Rand) {
 	c := pick(random, w.pool)
 	w.store.beforeCreate = func() {
 		w.say("  meanwhile:")
+		w.racing = true
+		defer func() { w.racing = false }()
 		d := w.comes(c)
 		w.failure = w.send(message{about: d, n: w.notificationOf(d, random)})
 		w.later(time.Second)
@@ -100,7 +102,7 @@ func (w *world) rerunsCheck(random *rand.Rand) (bool, error) {
 	}
 	w.tick()
 	w.say("somebody reruns the checks %v of %s", wish.Runs, c)
-	answer, err := w.deliver(e)
+	answer, err := w.deliver(w.product, e, w.id("delivery"))
 	for _, r := range answer.Reruns {
 		w.say("  %s: %s %s", r.Run, r.Next, r.Problem)
 	}

@@ -50,7 +50,7 @@ var repositories = []string{"acme/shop", "acme/pay"}
 // optional are the steps that a history may lack.
 var optional = []string{
 	"event", "late", "twice", "sent again", "rerun", "rerun failed", "re-run check", "notify --rerun", "schedule", "error",
-	"spelling", "race", "restore", "rebuild", "cancel", "pause",
+	"spelling", "race", "restore", "rebuild", "cancel", "pause", "hub", "overtaken",
 }
 
 func newSetup(random *rand.Rand) setup {
@@ -75,6 +75,10 @@ func newSetup(random *rand.Rand) setup {
 	s.workloads, s.ready = random.IntN(4) == 0 && !s.previews && !s.versions, random.IntN(3) == 0
 	for _, step := range optional {
 		s.happens[step] = random.IntN(2) == 0
+	}
+	s.happens["hub"] = random.IntN(4) == 0 // such a history is played twice
+	if s.named == "sometimes" {            // then the first message of a commit decides of which repository it is
+		s.happens["overtaken"] = false
 	}
 	s.retries = random.Int32N(3)
 	s.monorepo = s.repositories == 2 && random.IntN(2) == 0

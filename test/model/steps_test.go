@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/core/report/judge"
+	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 )
 
@@ -45,12 +47,14 @@ var steps = []step{
 	{"restore", 1, (*world).restores},
 	{"rebuild", 1, (*world).rebuilds},
 	{"cancel", 1, (*world).cancels},
+	{"hub", 2, (*world).notifiesUnnamed},
 	{"pause", 1, (*world).pauses},
 }
 
 // play does one step, which its seed chooses. One that the setup leaves out is nothing, so that the others stay as they are.
 func (w *world) play(seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 1))
+	w.trips = rand.New(rand.NewPCG(seed, 2))
 	s := choose(random)
 	if s.name != "" && !w.happens[s.name] {
 		return nil
@@ -123,6 +127,11 @@ func (w *world) notifies(d *deployment, random *rand.Rand) error {
 	if err := w.send(m); err != nil {
 		return err
 	}
+	if w.hub != nil && random.IntN(2) == 0 && w.current(d) { // perhaps the other way
+		if err := w.send(m); err != nil {
+			return err
+		}
+	}
 	if w.maybe(random, "twice", 3) && w.current(d) {
 		m.key = pick(random, []string{m.key, w.id("key"), ""})
 		return w.send(m)
@@ -185,29 +194,44 @@ func (w *world) send(m message) error {
 	if !slices.ContainsFunc(w.sent, func(o message) bool { return o.about == m.about && o.key == m.key && o.event == m.event }) {
 		w.sent = append(w.sent, m)
 	}
-	var result dispatch.Result
-	var err error
-	ignored := ""
-	if m.event == nil {
-		w.say("a pipeline notifies %s as %q %q with key %q, rerun %v", m.about, m.n.Repository, m.n.DeploymentURL, m.key, m.rerun)
-		result, err = w.notify(m.n, m.key, m.rerun)
-	} else {
-		w.say("an event %s notifies %s as %q", m.event.ID, m.about, m.event.Notification.Repository)
-		answer, failure := w.deliver(*m.event)
-		result, err, ignored = answer.Result, failure, answer.Ignored
-	}
-	if ignored != "" {
-		w.say("  ignored: %s", ignored)
-	}
+	id := w.id("request")
+	result, err := w.deliverMessage(m, id)
 	for _, r := range result.Triggers {
 		w.say("  %s %s %v", r.Decision, r.SuiteID, r.Differs)
+		if r.Trigger == left {
+			continue // refused: it belongs to the cluster
+		}
 		if r.SuiteID == "" {
 			return fmt.Errorf("no run: %s", r.Reason)
 		}
 		w.count(string(r.Decision))
-		w.gates = append(w.gates, &asked{about: m.about, root: r.SuiteID, created: r.Decision == dispatch.Created, differs: len(r.Differs) > 0})
+		w.gates = append(w.gates, &asked{about: m.about, root: r.SuiteID, created: w.createdBy(id, r.SuiteID), differs: differs(r)})
 	}
 	return err
+}
+
+// createdBy reports whether a request created a run, even if the hub got no answer then, and its answer is that the run exists.
+func (w *world) createdBy(request, run string) bool {
+	return strings.HasPrefix(w.store.suites[run].Annotations[v1alpha1.AnnotationRequestID], request+".")
+}
+
+// differs reports whether the answer to a message says that its run is of another deployment.
+func differs(r dispatch.TriggerResult) bool { return len(exchange.NewResult(r).DuplicateDiffers) > 0 }
+
+// deliverMessage hands a message to the cluster, or to the hub.
+func (w *world) deliverMessage(m message, id string) (dispatch.Result, error) {
+	t := w.newTrip()
+	defer t.end()
+	if m.event == nil {
+		w.say("a pipeline notifies %s as %q %q with key %q, rerun %v%s", m.about, m.n.Repository, m.n.DeploymentURL, m.key, m.rerun, t)
+		return t.to.Dispatch(context.Background(), w.request(m.n, t.key(m.key, id), m.rerun, id))
+	}
+	w.say("an event %s notifies %s as %q%s", m.event.ID, m.about, m.event.Notification.Repository, t)
+	answer, err := w.deliver(t.to, *m.event, id)
+	if answer.Ignored != "" {
+		w.say("  ignored: %s", answer.Ignored)
+	}
+	return answer.Result, err
 }
 
 // tellsLate sends what should have been sent before. An event names its time; a pipeline says nothing after the next deployment.
@@ -248,6 +272,7 @@ func (w *world) cancels(random *rand.Rand) (bool, error) {
 	}
 	s := pick(random, all)
 	w.say("%s is canceled", s.Name)
-	_, err := w.Cancel(context.Background(), w.command(false), s.Name)
+	c, _ := w.handedOn(w.command(false))
+	_, err := w.Cancel(context.Background(), c, s.Name)
 	return true, err
 }

@@ -30,16 +30,23 @@ type store struct {
 	beforeCreate func() // is called once, before the next Suite is created
 }
 
-// extract are the indexes of Suites, by their names.
-var extract = suiteIndexes{}
+// extract are the indexes, by the kind and their names.
+var extract = indexes{}
 
-type suiteIndexes map[string]client.IndexerFunc
+type indexes map[string]client.IndexerFunc
 
-func (x suiteIndexes) IndexField(_ context.Context, o client.Object, field string, f client.IndexerFunc) error {
-	if _, ok := o.(*v1alpha1.Suite); ok {
-		x[field] = f
-	}
+func (x indexes) IndexField(_ context.Context, o client.Object, field string, f client.IndexerFunc) error {
+	x[kind(o, field)] = f
 	return nil
+}
+
+// selects reports whether an object has the field that a list is of.
+func selects(o *client.ListOptions, object client.Object) bool {
+	if o.FieldSelector == nil {
+		return true
+	}
+	r := o.FieldSelector.Requirements()[0]
+	return slices.Contains(extract[kind(object, r.Field)](object), r.Value)
 }
 
 func init() {
@@ -84,21 +91,24 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, o client.Object, _ 
 	return nil
 }
 
-// List finds Suites by one field, and in the order of their names.
+// List finds Suites by one field, and in the order of their names, and Environments.
 func (s *store) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
-	all, ok := list.(*v1alpha1.SuiteList)
-	if !ok {
-		return fmt.Errorf("the store lists no %T", list)
-	}
 	o := (&client.ListOptions{}).ApplyOptions(options)
-	for _, suite := range s.all() {
-		if o.FieldSelector != nil {
-			r := o.FieldSelector.Requirements()[0]
-			if !slices.Contains(extract[r.Field](suite), r.Value) {
-				continue
+	switch all := list.(type) {
+	case *v1alpha1.SuiteList:
+		for _, suite := range s.all() {
+			if selects(o, suite) {
+				all.Items = append(all.Items, *suite)
 			}
 		}
-		all.Items = append(all.Items, *suite)
+	case *v1alpha1.EnvironmentList:
+		for _, other := range s.others {
+			if e, ok := other.(*v1alpha1.Environment); ok && e.Namespace == o.Namespace && selects(o, e) {
+				all.Items = append(all.Items, *e)
+			}
+		}
+	default:
+		return fmt.Errorf("the store lists no %T", list)
 	}
 	return nil
 }

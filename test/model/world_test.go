@@ -27,6 +27,11 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 // world is what is really deployed, the product, which is told of it, and nodes, which run tests.
 type world struct {
 	*product
+	hub      *hub // nil: nothing is sent to one
+	directly bool // what the hub would be sent comes directly: what this world has, the other one must have, too
+	trips    *rand.Rand
+	racing   bool // one message in between is enough
+	apart    bool // the two worlds are not compared any more
 	setup
 	truth
 	clock    *clocktesting.FakePassiveClock
@@ -87,7 +92,10 @@ func newWorld(seed uint64, s setup, counts map[string]int) (*world, error) {
 	}
 	w.store.put(w.environmentOf(0))
 	var err error
-	w.product, err = newProduct(w)
+	w.product, err = newProduct(site{store: w.store, triggers: w.triggers, clock: w.clock, sleep: noSleep})
+	if err == nil && s.happens["hub"] {
+		w.hub, err = newHub(w)
+	}
 	return w, err
 }
 

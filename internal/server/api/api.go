@@ -136,6 +136,9 @@ func New(c Config) (*API, error) {
 		Reader: a.verdictReader(), Dispatcher: c.Dispatcher, Changes: c.Runs.Changes, Waiting: a.Topics.Runs.Waiting, PublicURL: c.PublicURL,
 	})
 	a.Topics.HandOn = handon.New(server, handon.Config{Clusters: c.Clusters, Cache: c.Cache, Runs: c.Runs, Waiting: a.Topics.Runs.Waiting})
+	if c.Events != nil {
+		a.Topics.Notifications.Judge = c.Events.Problem
+	}
 	a.Topics.Notifications.Remember = a.Topics.HandOn.Remember
 	a.Handle(a.Routes())
 	return a, a.register()

@@ -135,6 +135,8 @@ type Request struct {
 	RequestID      string    // for the Suite; clients may give several requests one
 	ReceivedAt     time.Time // by Clock
 	Origin         Origin    // the zero value: a client sent the notification
+
+	heldFor time.Duration // by a hub, before the receipt
 }
 
 type operation struct {
@@ -156,7 +158,7 @@ func (d *Dispatcher) newOperation(r Request) *operation {
 		Request:    r,
 		namespace:  r.Team.NamespaceName(),
 		bounds:     boundsOf(r.Team),
-		serverTime: d.ServerTime(r.ReceivedAt),
+		serverTime: d.ServerTime(r.ReceivedAt.Add(-r.heldFor)),
 		retrier:    newRetrier(d, r.Team.Name, r.ReceivedAt.Add(d.Budget)),
 	}
 }

@@ -89,21 +89,30 @@ func (o *operation) handOn(ctx context.Context, targets []delegation.Target) ([]
 func (o *operation) handOnTo(ctx context.Context, t delegation.Target) (answer *httpapi.NotificationResult, err error) {
 	h := delegation.Notification{
 		Command: o.handedOn(t), Notification: o.Notification, DryRun: o.Mode == DryRun, Rerun: o.Request.Rerun,
-		IdempotencyKey: o.IdempotencyKey,
+		// Without a key, an attempt whose answer was lost would be another deployment, or another rerun.
+		IdempotencyKey: cmp.Or(o.IdempotencyKey, "hub/"+o.RequestID),
 	}
 	h.Delegation.Event, h.Delegation.DeployedAt = o.Origin.Kind() == v1alpha1.OriginEvent, o.Origin.deployedAt
-	if o.Notification.SHA == "" { // what names no commit is known again by its key alone
-		h.IdempotencyKey = cmp.Or(h.IdempotencyKey, "hub/"+o.RequestID)
-	}
-	err = o.retrier.do(ctx, func(ctx context.Context) error {
+	h.Delegation.Post = o.Origin.post
+	err = o.retrier.do(ctx, func(ctx context.Context) (err error) {
+		h.Delegation.HeldFor = o.Clock.Since(o.ReceivedAt)
 		answer, err = o.Clusters.Notify(ctx, t.Cluster, h)
 		if failed, ok := errors.AsType[*delegation.Error](err); ok {
-			// Another rerun could start another run. A person waits for a dry run.
-			failed.Final = failed.Done && o.Request.Rerun || o.Mode == DryRun
+			failed.Final = o.Mode == DryRun // a person waits for it
 		}
 		return err
 	})
 	return answer, err
+}
+
+// FromHub adds what a hub says about the notification: it may have held it while the cluster did not answer, and what was deployed since
+// may have come before it.
+func (r Request) FromHub(d *delegation.Delegation) Request {
+	r.heldFor = min(max(d.HeldFor, 0), delegation.MaxHeld)
+	if d.Event {
+		r.Origin = FromEvent(d.DeployedAt)
+	}
+	return r
 }
 
 func (o *operation) handedOn(t delegation.Target) delegation.Command {

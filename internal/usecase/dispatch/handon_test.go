@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -93,7 +94,7 @@ func TestHandOn(t *testing.T) {
 		"hub to hub":       {"it would go on for ever", nil, withSHA, func(r *Request) { r.Grant.Known = []string{"staging", "prod-eu"} }, nil, nil, "loop"},
 		"asked of others":  {"a hub asks for an Environment that is here", nil, withSHA, func(r *Request) { r.Grant.Known = []string{"staging"} }, nil, []string{"created "}, ""},
 		"unknown to a hub": {"the Triggers of other Environments do not exist for it", nil, withSHA, func(r *Request) { r.Grant.Known = []string{"testing"} }, nil, nil, ""},
-		"a rerun":          {"it may have started a run, and another one would be one too many", map[string][]error{"eu": repeated(silent, 1)}, withSHA, func(r *Request) { r.Rerun = true }, []string{"eu", "us"}, []string{"created ", "unknown The cluster eu does not answer, so it is not known", "created run-in-us"}, ""},
+		"a rerun":          {"its key lets no attempt start another run", map[string][]error{"eu": repeated(silent, 1)}, withSHA, func(r *Request) { r.Rerun = true }, []string{"eu", "eu", "us"}, []string{"created ", "created run-in-eu", "created run-in-us"}, ""},
 		"a dry run":        {"a person waits", map[string][]error{"eu": repeated(silent, 1)}, withSHA, dryRun, []string{"eu", "us"}, []string{"created ", "unknown The cluster eu does not answer", "created run-in-us"}, ""},
 	}
 	for name, tc := range cases {
@@ -138,19 +139,42 @@ func TestHandOnHoldsAsLongAsTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestHandOnWithoutCommit: what the cluster cannot know again by its commit has one key, however often it is tried.
-func TestHandOnWithoutCommit(t *testing.T) {
-	c := &otherClusters{errs: map[string][]error{"eu": repeated(silent, 2)}}
-	h := start(t, setup{config: hubWith(c), objects: acme(elsewhere("prod-eu", "eu"))})
-	h.notify(`{"branch":"main"}`)
-	first := c.keys[0]
-	h.notify(`{"branch":"main"}`)
-	if len(c.keys) != 4 || first == "" || c.keys[1] != first || c.keys[2] != first || c.keys[3] == first {
-		t.Errorf("the keys were %q, want one for each notification", c.keys)
+// TestHandOnHasAKey: however often a notification is tried, it has one key, so that no attempt is another deployment.
+func TestHandOnHasAKey(t *testing.T) {
+	for _, body := range []string{`{"branch":"main"}`, withSHA} {
+		c := &otherClusters{errs: map[string][]error{"eu": repeated(silent, 2)}}
+		h := start(t, setup{config: hubWith(c), objects: acme(elsewhere("prod-eu", "eu"))})
+		h.notify(body)
+		first := c.keys[0]
+		h.notify(body)
+		if len(c.keys) != 4 || first == "" || c.keys[1] != first || c.keys[2] != first || c.keys[3] == first {
+			t.Errorf("the keys were %q, want one for each notification", c.keys)
+		}
+		h.notify(body, key("mine"))
+		if got := c.keys[4]; got != "mine" {
+			t.Errorf("the key of the sender became %q", got)
+		}
 	}
-	h.notify(`{"branch":"main"}`, key("mine"))
-	if got := c.keys[4]; got != "mine" {
-		t.Errorf("the key of the sender became %q", got)
+}
+
+// TestHandOnSaysHowLongItWasHeld: what was deployed meanwhile may come first, and is newer nevertheless.
+func TestHandOnSaysHowLongItWasHeld(t *testing.T) {
+	c := &otherClusters{errs: map[string][]error{"eu": repeated(silent, 3)}}
+	h := start(t, setup{config: hubWith(c), objects: acme(elsewhere("prod-eu", "eu"))})
+	h.notify(withSHA)
+	held := c.last.Delegation.HeldFor
+	if want := h.clock.Now().Sub(noon); held != want || held == 0 {
+		t.Errorf("it was held for %s, and the cluster was told %s", want, held)
+	}
+	h = start(t, setup{objects: acme(trigger("e2e"))})
+	h.notify(withSHA, func(r *Request) { *r = r.FromHub(&delegation.Delegation{HeldFor: held}) })
+	if got := h.suites()[0].Spec.ReceivedAt; !got.Time.Equal(noon.Add(-held).Truncate(time.Microsecond)) {
+		t.Errorf("the cluster says that it was received at %s, want %s before %s", got, held, noon)
+	}
+	for said, want := range map[time.Duration]time.Duration{-time.Hour: 0, time.Hour: delegation.MaxHeld} {
+		if got := (Request{}).FromHub(&delegation.Delegation{HeldFor: said}).heldFor; got != want {
+			t.Errorf("%s became %s, want %s", said, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/origin"
 	"github.com/postflight-dev/postflight/internal/core/record"
 )
@@ -16,6 +17,7 @@ type Origin struct {
 	environment  string    // whose Triggers alone are notified; empty: all
 	trigger      *v1alpha1.Trigger
 	scheduledFor time.Time
+	post         *event.Post // that another cluster may have posted; nil: nothing
 }
 
 // FromRollout is for a notification that the workloads of an Environment make. Only its Triggers are notified.
@@ -27,6 +29,12 @@ func FromRollout(environment string) Origin {
 // the event does not say when the deployment was.
 func FromEvent(deployedAt time.Time) Origin {
 	return Origin{kind: v1alpha1.OriginEvent, deployedAt: deployedAt}
+}
+
+// Showing adds what the code host shows with the deployment of an event.
+func (o Origin) Showing(p *event.Post) Origin {
+	o.post = p
+	return o
 }
 
 // FromSchedule is for a time of the schedule of a Trigger that has come. It alone is notified, and matches the notification. What is to be

@@ -86,25 +86,26 @@ func (r *Receiver) options(s Source) event.Options {
 
 func (r *Receiver) deployed(ctx context.Context, s Source, d Delivery, a *Answer) (err error) {
 	e := a.Event
-	if a.Ignored, err = r.problem(ctx, s, e); err != nil || a.Ignored != "" {
+	if a.Ignored, err = r.Problem(ctx, s.Object.Namespace, e); err != nil || a.Ignored != "" {
 		return err
 	}
 	a.Request = dispatch.Request{
 		Team: s.Team, Notification: e.Notification, IdempotencyKey: e.ID, RequestID: d.RequestID, ReceivedAt: d.ReceivedAt,
-		By: "the EventSource " + s.Object.Name, Origin: dispatch.FromEvent(e.At),
+		By: "the EventSource " + s.Object.Name, Origin: dispatch.FromEvent(e.At).Showing(e.Post),
 	}
 	a.Result, err = r.Dispatcher.Dispatch(ctx, a.Request)
 	return err
 }
 
-func (r *Receiver) problem(ctx context.Context, s Source, e event.Event) (string, error) {
+// Problem returns why the deployment of an event starts nothing in a namespace, as a sentence, or "".
+func (r *Receiver) Problem(ctx context.Context, namespace string, e event.Event) (string, error) {
 	n := e.Notification
-	runs, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Commit, n.SHA)
+	runs, err := index.Suites(ctx, r.Cache, namespace, index.Commit, n.SHA)
 	if err != nil {
 		return "", fmt.Errorf("look up the runs of the commit: %w", err)
 	}
 	for _, repository := range []string{n.Repository, ""} { // a notification need not name it
-		others, err := index.Suites(ctx, r.Cache, s.Object.Namespace, index.Target,
+		others, err := index.Suites(ctx, r.Cache, namespace, index.Target,
 			index.TargetKey(n.HostingService, repository, n.DeploymentType))
 		if err != nil {
 			return "", fmt.Errorf("look up the runs of other deployments: %w", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/text/plaintext"
 )
 
@@ -25,10 +26,14 @@ type Delegation struct {
 	// Bounds are the rights of the sender at the hub, patterns as in a Grant.
 	Bounds grant.Bounds `json:"bounds,omitzero"`
 
+	// HeldFor is how long the hub had the notification before it sent it.
+	HeldFor time.Duration `json:"heldFor,omitempty"`
 	// Event says that an event of a code host or a GitOps controller has led to the request.
 	Event bool `json:"event,omitempty"`
 	// DeployedAt is when an event says that the deployment was; zero: the request is about none, or does not say it.
 	DeployedAt time.Time `json:"deployedAt,omitzero"`
+	// Post is what the code host of an event shows: the cluster may have posted it, and knows its runs.
+	Post *event.Post `json:"post,omitempty"`
 }
 
 const (
@@ -36,7 +41,11 @@ const (
 	// all headers of a request may have.
 	MaxEnvironments = 64
 
+	// MaxHeld bounds HeldFor: no hub holds a notification for longer.
+	MaxHeld = time.Minute
+
 	maxHeader = 8 << 10 // in bytes
+	maxPost   = 1 << 10 // of all its texts, in bytes: those of Postflight are shorter
 	maxShown  = 256     // of a name, in bytes, for audit lines
 )
 
@@ -44,6 +53,9 @@ var errMalformed = errors.New("the header " + Header + " is not one that a hub s
 
 // Encode returns the value of the header.
 func (d Delegation) Encode() (string, error) {
+	if p := d.Post; p != nil && len(p.Environment)+len(p.LogURL)+len(p.Description) > maxPost {
+		d.Post = nil
+	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		return "", err

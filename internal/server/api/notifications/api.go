@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
@@ -24,6 +25,8 @@ type API struct {
 	WaitTokens WaitTokens // nil: there are none
 	Replays    Replayer   // nil if no store is configured
 	PublicURL  string     // see api.Config
+	// Judge returns why the deployment of an event starts nothing in a namespace; nil: no events are taken.
+	Judge func(ctx context.Context, namespace string, e event.Event) (problem string, err error)
 	// Remember is told which cluster has a run.
 	Remember func(namespace, run, cluster string)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
+	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
@@ -48,6 +49,9 @@ func (a *API) Notify(w http.ResponseWriter, r *exchange.Request, f Format) error
 }
 
 func (a *API) dispatch(r *exchange.Request, q dispatch.Request) (*httpapi.NotificationResult, dispatch.Result, error) {
+	if problem, err := a.judge(r, q); problem != "" || err != nil {
+		return &httpapi.NotificationResult{Results: []httpapi.Result{}, Hint: problem}, dispatch.Result{}, err
+	}
 	result, err := a.Dispatcher.Dispatch(r.Context(), q)
 	if err == nil || len(result.Triggers) > 0 {
 		a.Record(r, q, result)
@@ -62,6 +66,19 @@ func (a *API) dispatch(r *exchange.Request, q dispatch.Request) (*httpapi.Notifi
 		a.addWaitToken(r, answer)
 	}
 	return answer, result, nil
+}
+
+// judge returns why an event that a hub received starts nothing here, or "". The hub does not know the runs of this cluster.
+func (a *API) judge(r *exchange.Request, q dispatch.Request) (problem string, err error) {
+	d := r.Delegation
+	if d == nil || !d.Event || q.Mode == dispatch.DryRun || a.Judge == nil {
+		return "", nil
+	}
+	problem, err = a.Judge(r.Context(), q.Team.NamespaceName(), event.Event{Notification: q.Notification, At: d.DeployedAt, Post: d.Post})
+	if problem != "" {
+		r.AddToAudit("ignored", problem)
+	}
+	return problem, err
 }
 
 // remember spares the first question about a run the search for it.
@@ -130,8 +147,8 @@ func granted(r *exchange.Request, n *notification.Notification) (dispatch.Reques
 		Team: r.Principal.Team, Grant: r.Principal.Grant, By: r.Principal.Sender.Text, Notification: n, RequestID: r.ID,
 		ReceivedAt: r.ReceivedAt,
 	}
-	if d := r.Delegation; d != nil && d.Event {
-		q.Origin = dispatch.FromEvent(d.DeployedAt)
+	if r.Delegation != nil {
+		q = q.FromHub(r.Delegation)
 	}
 	return q, nil
 }
