@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -35,10 +36,20 @@ func (a *API) authenticate(r *exchange.Request, action grant.Action) error {
 			Message: "The team of this API key or token is suspended. Ask the operator of this service to enable it."}
 	}
 	if err != nil {
-		return exchange.AuthFailure(err, authFailures)
+		return refusedHub(r, exchange.AuthFailure(err, authFailures))
 	}
 	r.Principal = principal
 	return delegated(r)
+}
+
+// refusedHub tells a hub from the sender for which it asks: only the operator can change what the hub may do.
+func refusedHub(r *exchange.Request, err error) error {
+	f, ok := errors.AsType[*exchange.Failure](err)
+	if !ok || f.Code != "forbidden" || r.Header.Get(delegation.Header) == "" {
+		return err
+	}
+	return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: "The cluster does not let this hub act for the Team, if it has one of " +
+		"that name: " + f.Message}
 }
 
 // delegated takes the rights away that a hub does not ask for.
@@ -64,6 +75,9 @@ func (a *API) authorize(r *exchange.Request, action grant.Action) error {
 	switch {
 	case action == Anything:
 		return nil
+	case !granted.Allows(action) && r.Delegation != nil:
+		return &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The cluster does not give this hub the right to %s for the Team %s. "+
+			"Add it to allow of %s %s there.", rights[action], r.Team(), r.Principal.Sender.Kind, r.Principal.Sender.Name)}
 	case !granted.Allows(action):
 		return exchange.Forbidden("You may not do this: it takes the right to %s, and you have %s. "+
 			"Ask your team for more, or use an API key. \"postflight whoami\" says what you may do.", rights[action], rightsOf(granted))

@@ -68,7 +68,10 @@ func (o *operation) checkReach(ctx context.Context, s *v1alpha1.Suite) error {
 // commandError makes an *Error if the sender can do something about it. The unknown completes "it is not known whether ...".
 func (o *operation) commandError(err error, unknown string) error {
 	rejected, ok := errors.AsType[rejectedError](err)
+	said, _ := errors.AsType[*Error](err)
 	switch {
+	case said != nil:
+		return said
 	case ok:
 		return &Error{Kind: Rejected, Message: rejected.Error()}
 	case errors.Is(err, errNamespaceGone):

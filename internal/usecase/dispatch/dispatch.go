@@ -179,7 +179,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	targets, err := o.targets(ctx)
+	targets, withheld, err := o.targets(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -188,7 +188,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, r Request) (Result, error) {
 	var explanations []httpapi.Explanation
 	var others sync.WaitGroup
 	others.Go(func() { handed, explanations = o.handOn(ctx, targets) })
-	result := Result{Triggers: append(o.ensureSuites(ctx, triggers), leftOutResults(left)...)}
+	result := Result{Withheld: withheld, Triggers: append(o.ensureSuites(ctx, triggers), leftOutResults(left)...)}
 	others.Wait()
 	result.Triggers = append(result.Triggers, handed...)
 	if r.Mode == DryRun {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
@@ -34,16 +34,23 @@ type Clusters interface {
 var errLoop = &Error{Kind: Loop, Message: "A hub sent this request, and the Environments that it is about are in yet another cluster. " +
 	"A hub hands on to clusters that have the Environments themselves: name that cluster in spec.cluster of the hub's Environments."}
 
-// targets returns the clusters that the notification is handed on to. What starts in this cluster concerns no other.
-func (o *operation) targets(ctx context.Context) ([]delegation.Target, error) {
+// targets returns the clusters that the notification is handed on to, and the Environments elsewhere that do not take its type. What starts
+// in this cluster concerns no other.
+func (o *operation) targets(ctx context.Context) (targets []delegation.Target, withheld []string, err error) {
 	if o.Clusters == nil || o.OnlyHere || o.Origin.trigger != nil || o.Origin.environment != "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	all, err := o.elsewhere(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return delegation.TargetsOf(all, o.Notification.DeploymentType), nil
+	for _, e := range all {
+		if !grant.Matches(e.Spec.DeploymentTypes, o.Notification.DeploymentType) {
+			withheld = append(withheld, e.Name)
+		}
+	}
+	slices.Sort(withheld)
+	return delegation.TargetsOf(all, o.Notification.DeploymentType), withheld, nil
 }
 
 // elsewhere returns the Environments of the team in other clusters that exist for the sender.
@@ -94,14 +101,14 @@ func (o *operation) handOnTo(ctx context.Context, t delegation.Target) (answer *
 	}
 	h.Delegation.Event, h.Delegation.DeployedAt = o.Origin.Kind() == v1alpha1.OriginEvent, o.Origin.deployedAt
 	h.Delegation.Post = o.Origin.post
-	err = o.retrier.do(ctx, func(ctx context.Context) (err error) {
+	err = o.retrier.do(ctx, o.guarded(func(ctx context.Context) (err error) {
 		h.Delegation.HeldFor = o.Clock.Since(o.ReceivedAt)
 		answer, err = o.Clusters.Notify(ctx, t.Cluster, h)
 		if failed, ok := errors.AsType[*delegation.Error](err); ok {
 			failed.Final = o.Mode == DryRun // a person waits for it
 		}
 		return err
-	})
+	}))
 	return answer, err
 }
 
@@ -127,6 +134,9 @@ func (o *operation) handOnFailure(ctx context.Context, t delegation.Target, err 
 	failed, _ := errors.AsType[*delegation.Error](err)
 	logr.FromContextOrDiscard(ctx).Info("a notification was not handed on", "cluster", t.Cluster, "cause", err.Error())
 	switch {
+	case o.Mode == DryRun && failed != nil && !failed.Refused:
+		result.Decision = Failed
+		result.Reason = fmt.Sprintf("The cluster %s %s, so it is not known which of its Triggers match. Ask again later.", t.Cluster, failed.Message)
 	case failed == nil:
 		result.Reason = o.unknownBecause(fmt.Sprintf("The cluster %s did not answer within %s", t.Cluster, o.Budget))
 	case failed.Refused:
@@ -185,35 +195,67 @@ func explained(own iter.Seq[match.Explanation], others []httpapi.Explanation) it
 	}
 }
 
-// terminateElsewhere ends ephemeral Environments of other clusters, which know whether they have them.
+// terminateElsewhere asks all clusters at once, because only they know whether they have an ephemeral Environment. The first that had it
+// is enough: others may be unavailable.
 func (o *operation) terminateElsewhere(ctx context.Context, t *notification.Termination) (ended []Terminated, err error) {
 	if o.Clusters == nil {
 		return nil, nil
 	}
-	all, err := o.elsewhere(ctx)
+	elsewhere, err := o.elsewhere(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, target := range delegation.Targets(all) {
-		var answer *httpapi.TerminationResult
-		if err := o.retrier.do(ctx, func(ctx context.Context) (err error) {
-			answer, err = o.Clusters.Terminate(ctx, target.Cluster, o.handedOn(target), t)
-			return err
-		}); err != nil {
-			return nil, terminationError(target.Cluster, err)
-		}
-		ended = append(ended, terminatedOf(answer)...)
+	targets := delegation.Targets(elsewhere)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers, errs := make([]*httpapi.TerminationResult, len(targets)), make([]error, len(targets))
+	var all errgroup.Group
+	for i, target := range targets {
+		all.Go(func() error {
+			errs[i] = o.retrier.do(ctx, o.guarded(func(ctx context.Context) (err error) {
+				answers[i], err = o.Clusters.Terminate(ctx, target.Cluster, o.handedOn(target), t)
+				return err
+			}))
+			if answers[i] != nil {
+				cancel()
+			}
+			return nil
+		})
 	}
-	return ended, nil
+	_ = all.Wait() // nil: errors are in errs
+	for i, target := range targets {
+		ended = append(ended, terminatedOf(answers[i])...)
+		if errs[i] != nil {
+			err = terminationError(target.Cluster, errs[i])
+		}
+	}
+	if len(ended) > 0 {
+		err = nil
+	}
+	return ended, err
 }
 
+// guarded keeps a panic over the answer of one cluster from hiding the answers of others.
+func (o *operation) guarded(ask func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				logr.FromContextOrDiscard(ctx).Error(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the answer of a cluster could not be read")
+				err = &delegation.Error{Done: true, Final: true, Message: "gave an answer that cannot be read"}
+			}
+		}()
+		return ask(ctx)
+	}
+}
+
+// terminationError is of the same kind as that of a question to the cluster.
 func terminationError(cluster string, err error) error {
 	failed, ok := errors.AsType[*delegation.Error](err)
 	if !ok || !failed.Refused {
-		return &Error{Kind: Unavailable, cause: err, Message: fmt.Sprintf("The cluster %s does not answer, so it is not known whether it has "+
-			"this environment. Send the request again: it does the same however often it is sent.", cluster)}
+		return &Error{Kind: ClusterUnavailable, cause: err, Message: fmt.Sprintf("The cluster %s does not answer, so it is not known whether it "+
+			"has this environment. Send the request again: it does the same however often it is sent.", cluster)}
 	}
-	return &Error{Kind: Rejected, cause: err, Message: fmt.Sprintf("The cluster %s %s.", cluster, strings.TrimSuffix(failed.Message, "."))}
+	return &Error{Kind: ClusterRefused, cause: err, Message: fmt.Sprintf("The cluster %s %s.", cluster, failed.Message)}
 }
 
 func terminatedOf(answer *httpapi.TerminationResult) (ended []Terminated) {

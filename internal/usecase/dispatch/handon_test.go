@@ -95,7 +95,7 @@ func TestHandOn(t *testing.T) {
 		"asked of others":  {"a hub asks for an Environment that is here", nil, withSHA, func(r *Request) { r.Grant.Known = []string{"staging"} }, nil, []string{"created "}, ""},
 		"unknown to a hub": {"the Triggers of other Environments do not exist for it", nil, withSHA, func(r *Request) { r.Grant.Known = []string{"testing"} }, nil, nil, ""},
 		"a rerun":          {"its key lets no attempt start another run", map[string][]error{"eu": repeated(silent, 1)}, withSHA, func(r *Request) { r.Rerun = true }, []string{"eu", "eu", "us"}, []string{"created ", "created run-in-eu", "created run-in-us"}, ""},
-		"a dry run":        {"a person waits", map[string][]error{"eu": repeated(silent, 1)}, withSHA, dryRun, []string{"eu", "us"}, []string{"created ", "unknown The cluster eu does not answer", "created run-in-us"}, ""},
+		"a dry run":        {"a person waits", map[string][]error{"eu": repeated(silent, 1)}, withSHA, dryRun, []string{"eu", "us"}, []string{"created ", "failed The cluster eu does not answer, so it is not known which of its Triggers match", "created run-in-us"}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -212,12 +212,18 @@ func TestTerminateElsewhere(t *testing.T) {
 	}{
 		"there":     {"the cluster has it", &otherClusters{ended: map[string]*httpapi.TerminationResult{"eu": ended}}, "preview-1"},
 		"nowhere":   {"nothing has it", &otherClusters{}, "environment_not_found"},
-		"no answer": {"it may be there", &otherClusters{errs: map[string][]error{"eu": repeated(silent, 1000)}}, "unavailable"},
-		"refused":   {"the cluster says why", &otherClusters{errs: map[string][]error{"eu": repeated(refused, 1000)}}, "rejected"},
+		"no answer": {"it may be there", &otherClusters{errs: map[string][]error{"eu": repeated(silent, 1000)}}, "cluster_unavailable"},
+		"refused":   {"the cluster says why", &otherClusters{errs: map[string][]error{"eu": repeated(refused, 1000)}}, "cluster_refused"},
+		"refused, and there": {"another cluster has it", &otherClusters{errs: map[string][]error{"aaa": repeated(refused, 1000)},
+			ended: map[string]*httpapi.TerminationResult{"eu": ended}}, "preview-1"},
+		"silent, and there": {"another cluster has it", &otherClusters{errs: map[string][]error{"aaa": repeated(silent, 1000)},
+			ended: map[string]*httpapi.TerminationResult{"eu": ended}}, "preview-1"},
+		"refused, and silent": {"it may be in the silent one", &otherClusters{errs: map[string][]error{"aaa": repeated(refused, 1000),
+			"eu": repeated(silent, 1000)}}, "cluster_unavailable"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, setup{config: hubWith(tc.c), objects: acme(elsewhere("preview", "eu"))})
+			h := start(t, setup{config: hubWith(tc.c), objects: acme(elsewhere("preview", "eu"), elsewhere("other", "aaa"))})
 			got, err := h.Terminate(t.Context(), Command{Team: h.team, By: "me", ReceivedAt: h.clock.Now()},
 				&notification.Termination{DeploymentURL: "https://pr-1.example.com"})
 			said := ""
@@ -230,5 +236,13 @@ func TestTerminateElsewhere(t *testing.T) {
 				t.Errorf("%s: got %v, %v; want %s", tc.reason, got, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestWithheldTypes: only the hub knows why nothing was started.
+func TestWithheldTypes(t *testing.T) {
+	h := start(t, setup{config: hubWith(&otherClusters{}), objects: acme(elsewhere("prod-eu", "eu", "production"), elsewhere("load-eu", "eu"))})
+	if got := h.notify(`{"sha":"` + sha + `","deployment_type":"staging"}`).Withheld; !slices.Equal(got, []string{"prod-eu"}) {
+		t.Errorf("got %v, want only the Environment that does not take the type", got)
 	}
 }

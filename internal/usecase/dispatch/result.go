@@ -15,6 +15,7 @@ import (
 // Result is what came of a notification.
 type Result struct {
 	Triggers     []TriggerResult             // those that match, ordered by name, and then those that were left out
+	Withheld     []string                    // Environments in other clusters that do not take the deployment type
 	Explanations iter.Seq[match.Explanation] // of a dry run: of all Triggers, each made when it is read
 }
 
@@ -65,6 +66,9 @@ const (
 	NamespaceGone ErrorKind = "namespace_gone"
 	Forbidden     ErrorKind = "forbidden" // the message says what the sender may do
 	Loop          ErrorKind = "loop"      // the sender is a hub, and this one would hand on to yet another cluster
+
+	ClusterRefused     ErrorKind = "cluster_refused"     // the message says what the operator has to do
+	ClusterUnavailable ErrorKind = "cluster_unavailable" // send the request again
 )
 
 // The kinds of errors of commands only.

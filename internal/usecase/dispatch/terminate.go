@@ -27,15 +27,13 @@ type Terminated struct {
 func (d *Dispatcher) Terminate(ctx context.Context, c Command, t *notification.Termination) ([]Terminated, error) {
 	o := d.command(c)
 	defer o.retrier.release()
-	elsewhere, err := o.terminateElsewhere(ctx, t)
-	if err != nil {
-		return nil, err
-	}
 	found, err := o.terminate(ctx, t, c.By)
-	if missing, ok := errors.AsType[*Error](err); ok && missing.Kind == EnvironmentNotFound && len(elsewhere) > 0 {
-		err = nil
+	if missing, ok := errors.AsType[*Error](err); ok && missing.Kind == EnvironmentNotFound {
+		elsewhere, failed := o.terminateElsewhere(ctx, t)
+		if found = elsewhere; len(elsewhere) > 0 || failed != nil {
+			err = failed
+		}
 	}
-	found = append(found, elsewhere...)
 	return found, o.commandError(err, "the environment is being deleted")
 }
 

@@ -40,6 +40,14 @@ func EphemeralName(base, deploymentURL string) string {
 	return strings.TrimRight(base[:min(len(base), maxEnvironmentPrefix)], "-") + "-" + Hash(base, deploymentURL)
 }
 
+// MayDerive reports whether a name can be that of an ephemeral Environment with the base: its end depends on the URL.
+func MayDerive(base, name string) bool {
+	prefix := EphemeralName(base, "")
+	prefix = prefix[:len(prefix)-hashChars]
+	hash, found := strings.CutPrefix(name, prefix)
+	return found && len(hash) == hashChars && strings.Trim(hash, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
+
 // BaseOf is the name of the Environment that an ephemeral one is made of, and of others their own.
 func BaseOf(e *v1alpha1.Environment) string {
 	if base := metav1.GetControllerOf(e); base != nil {

@@ -78,6 +78,9 @@ var dispatchCodes = map[dispatch.ErrorKind]string{
 	dispatch.Forbidden:     "forbidden",
 	dispatch.Loop:          "loop",
 
+	dispatch.ClusterRefused:     "cluster_refused",
+	dispatch.ClusterUnavailable: "cluster_unavailable",
+
 	dispatch.Rejected:            "refused",
 	dispatch.RunNotFound:         "run_not_found",
 	dispatch.RunFinished:         "run_finished",

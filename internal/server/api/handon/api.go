@@ -4,6 +4,7 @@ package handon
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,13 +35,15 @@ type Config struct {
 type API struct {
 	*exchange.Server
 	Config
-	found *fairness.Cache[string, string] // the cluster of a run, by namespace and id; empty: look for it
-	slots *fairness.TeamLimiter           // by cluster: one that is slow takes none from others
+	found  *fairness.Cache[string, string] // the cluster of a run, by namespace and id; empty: look for it
+	silent *silence
+	slots  *fairness.TeamLimiter // by cluster: one that is slow takes none from others
 }
 
 // New returns an API.
 func New(s *exchange.Server, c Config) *API {
 	return &API{
+		silent: &silence{clock: s.Clock, since: map[string]time.Time{}},
 		Server: s, Config: c, found: fairness.NewCache[string, string](maxFound, maxFoundOfTeam),
 		slots: fairness.NewTeamLimiter(s.Limits.HandedOn),
 	}

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/record/replay"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
@@ -52,8 +55,8 @@ func (q *question) targetOf(environment string) *delegation.Target {
 			return q.target(e.Spec.Cluster)
 		}
 	}
-	for _, e := range q.elsewhere { // ephemeral ones have their hash at the end
-		if i := strings.LastIndex(environment, "-"); i > 0 && e.Name == environment[:i] && !q.isHere(environment) {
+	for _, e := range q.elsewhere {
+		if suite.MayDerive(e.Name, environment) && !q.isHere(environment) {
 			return q.target(e.Spec.Cluster)
 		}
 	}
@@ -90,7 +93,7 @@ func (q *question) locateRun() (*delegation.Target, error) {
 			return nil, nil
 		}
 	}
-	claims, silent := q.search(name.Name)
+	claims, missing := q.search(name.Name)
 	switch {
 	case len(claims) == 1:
 		q.Remember(name.Namespace, name.Name, claims[0].Cluster)
@@ -98,14 +101,29 @@ func (q *question) locateRun() (*delegation.Target, error) {
 	case len(claims) > 1: // one of them lies, or has a copy of the other's objects
 		return nil, &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The clusters %s and %s both say that they have this run, "+
 			"so neither is believed. Ask the operator of this service.", claims[0].Cluster, claims[1].Cluster)}
-	case len(silent) == 0:
+	case len(missing) == 0:
 		return nil, nil
 	}
 	if _, err := q.Runs.Find(q.Context(), q.Principal.Team, name.Name); err == nil && !moved {
 		return nil, nil
 	}
-	return nil, &exchange.Failure{Code: "cluster_unavailable", Message: fmt.Sprintf("The run is in no cluster that answers, and these do "+
-		"not: %s. Ask again in a few seconds.", strings.Join(silent, ", "))}
+	return nil, notFound(missing)
+}
+
+// notFound is why it is not known whether a cluster has a run. A cluster that is unavailable may be back soon.
+func notFound(missing map[string]error) error {
+	var silent []string
+	for _, cluster := range slices.Sorted(maps.Keys(missing)) {
+		if failed, ok := errors.AsType[*delegation.Error](missing[cluster]); !ok || !failed.Refused {
+			silent = append(silent, cluster)
+		}
+	}
+	if len(silent) == 0 {
+		first := slices.Sorted(maps.Keys(missing))[0]
+		return Failure(first, missing[first])
+	}
+	return &exchange.Failure{Code: "cluster_unavailable", Message: fmt.Sprintf("The run is in no cluster that answers, and these do not: %s. "+
+		"Ask again in a few seconds.", strings.Join(silent, ", "))}
 }
 
 func (q *question) names() []string {
@@ -116,9 +134,10 @@ func (q *question) names() []string {
 	return names
 }
 
-// search asks all clusters of the team at once for a run, and returns those that say they have it, and those that gave no answer. After the
-// first claim, it waits a moment for a second one: a cluster must not answer for a run of another one.
-func (q *question) search(run string) (claims []delegation.Target, silent []string) {
+// search asks all clusters of the team at once for a run, and returns those that say they have it, and why others gave no answer. After the
+// first claim, it waits a moment for a second one, because a cluster must not answer for a run of another one; but not for clusters that
+// gave no answer lately.
+func (q *question) search(run string) (claims []delegation.Target, missing map[string]error) {
 	ctx, cancel := context.WithTimeout(q.Context(), limits.ClusterTimeout)
 	defer cancel()
 	all := delegation.Targets(q.elsewhere)
@@ -127,27 +146,30 @@ func (q *question) search(run string) (claims []delegation.Target, silent []stri
 		has bool
 		err error
 	}
-	answers := make(chan answer, len(all))
+	answers, pending := make(chan answer, len(all)), map[string]bool{}
 	for _, t := range all {
+		pending[t.Cluster] = true
 		go func() {
 			has, err := q.has(ctx, t, run)
 			answers <- answer{t, has, err}
 		}()
 	}
-	for range all {
+	missing = map[string]error{}
+	for len(pending) > 0 && (len(claims) == 0 || !q.silent.all(pending)) {
 		a := <-answers
-		switch {
-		case a.has && len(claims) == 0:
-			claims = append(claims, a.Target)
+		delete(pending, a.Cluster)
+		if a.has && len(claims) == 0 {
 			time.AfterFunc(limits.ClusterGrace, cancel)
-		case a.has:
-			claims = append(claims, a.Target)
-		case a.err != nil:
-			silent = append(silent, a.Cluster)
 		}
+		if a.has {
+			claims = append(claims, a.Target)
+		}
+		if a.err != nil {
+			missing[a.Cluster] = a.err
+		}
+		q.silent.note(a.Cluster, a.err)
 	}
-	slices.Sort(silent)
-	return claims, silent
+	return claims, missing
 }
 
 func (q *question) has(ctx context.Context, t delegation.Target, run string) (bool, error) {
@@ -161,6 +183,8 @@ func (q *question) has(ctx context.Context, t delegation.Target, run string) (bo
 		return true, nil
 	case http.StatusNotFound:
 		return false, nil
+	case http.StatusForbidden, http.StatusFailedDependency:
+		return false, &delegation.Error{Refused: true, Message: "does not let this hub read its runs: add read to allow of its TrustPolicy there"}
 	default:
 		return false, fmt.Errorf("it answers %s", resp.Status)
 	}

@@ -28,18 +28,18 @@ var passedHeaders = []string{"Content-Type", "Retry-After", "Vary"}
 
 // pass sends the request to a cluster, and its answer to the sender, while it arrives.
 func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) error {
-	timeout, err := q.timeout()
+	timeout, bounded, err := q.timeout()
 	if err != nil {
 		return err
 	}
-	if timeout == limits.ClusterTimeout { // waits and logs have bounds of their own
+	if !bounded {
 		if !q.slots.TryAcquire(t.Cluster) {
 			return errBusy(t.Cluster)
 		}
 		defer q.slots.Release(t.Cluster)
 	}
 	command, request := q.command(t), q.request()
-	run := q.PathValue("id")
+	run, environment := q.PathValue("id"), EnvironmentOf(q.Request)
 	q.Forget()
 	ctx, cancel := context.WithTimeout(q.Context(), timeout)
 	defer cancel()
@@ -51,6 +51,10 @@ func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) e
 	if s == Run && resp.StatusCode == http.StatusNotFound {
 		q.found.Add(q.Principal.Team.NamespaceName(), run, "") // it is looked for again
 	}
+	if s == Environment && resp.StatusCode == http.StatusNotFound && slices.Contains(t.Environments, environment) {
+		return &exchange.Failure{Code: "environment_not_found", Message: fmt.Sprintf("The team has no Environment %s in the cluster %s, which this "+
+			"hub names for it. Create it there, or correct spec.cluster of the Environment here.", environment, t.Cluster)}
+	}
 	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || !slices.Contains(mediaTypes, media) {
 		cause := fmt.Errorf("something in its place answers %s", resp.Status)
 		return Failure(t.Cluster, &delegation.Error{Message: "does not answer", Cause: cause})
@@ -58,28 +62,29 @@ func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) e
 	return q.copy(w, resp)
 }
 
-// timeout is of the whole answer: a wait takes as long as it was asked to, and a log as long as the run that is followed.
-func (q *question) timeout() (time.Duration, error) {
+// timeout is of the whole answer: a wait takes as long as it was asked to, and a log as long as the run that is followed. These have bounds
+// of their own.
+func (q *question) timeout() (timeout time.Duration, bounded bool, err error) {
 	query := q.URL.Query()
 	if query.Get("follow") == "true" {
 		if !q.MoveTo(q.Runs.Sending) {
-			return 0, exchange.Overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave room " +
+			return 0, false, exchange.Overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave room " +
 				"for others. Send the request again in a few seconds.")
 		}
-		return q.Limits.MaxFollow, nil
+		return q.Limits.MaxFollow, true, nil
 	}
 	seconds, err := strconv.ParseUint(query.Get("wait"), 10, 16)
 	if wait := time.Duration(seconds) * time.Second; err == nil && wait > 0 && wait <= q.Limits.MaxWait {
 		if len(q.RequestURI) > limits.MaxWaitingURL {
-			return 0, exchange.InvalidRequest("Send a URL of at most %d bytes with wait, or leave wait out.", limits.MaxWaitingURL)
+			return 0, false, exchange.InvalidRequest("Send a URL of at most %d bytes with wait, or leave wait out.", limits.MaxWaitingURL)
 		}
 		if !q.MoveTo(q.Waiting) {
-			return 0, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for " +
+			return 0, false, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for " +
 				"others. Ask again without wait, or in a few seconds.")
 		}
-		return wait + limits.ClusterTimeout, nil
+		return wait + limits.ClusterTimeout, true, nil
 	}
-	return limits.ClusterTimeout, nil
+	return limits.ClusterTimeout, false, nil
 }
 
 // request has nothing of the sender's but its question: the credential is the hub's.

@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -100,6 +101,10 @@ func (a *API) remember(r *exchange.Request, result dispatch.Result) {
 // hint helps those who see only the answer, such as the log of curl in a pipeline.
 func hint(q dispatch.Request, r dispatch.Result) string {
 	text := q.Notification.Hint()
+	if len(r.Triggers) == 0 && len(r.Withheld) > 0 {
+		text += fmt.Sprintf(" The deployment type %q is not handed on to %s, which other clusters have: see spec.deploymentTypes of the Environment.",
+			q.Notification.DeploymentType, strings.Join(r.Withheld[:min(len(r.Withheld), 5)], ", "))
+	}
 	if len(r.Triggers) == 0 && q.Mode != dispatch.DryRun {
 		text += " No Trigger matches this deployment, so no run was started. The same request with ?dryRun=true says why."
 	}
