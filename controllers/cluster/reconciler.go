@@ -8,6 +8,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -32,9 +33,11 @@ type Reconciler struct {
 const (
 	// every is how often a cluster is asked: people see within two minutes that one is back.
 	every = time.Minute
-	// timeout of all questions to one cluster, and the Teams that are asked for: more would say the same.
+	// timeout of all questions to one cluster, and for how many Teams it is asked: each has TrustPolicies of its own there, but a message has
+	// room for a few.
 	timeout  = 20 * time.Second
 	maxTeams = 50
+	workers  = 8 // so that clusters that do not answer keep no other from being asked within a minute
 )
 
 // Add registers the reconciler with a manager.
@@ -50,6 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Cluster{}, reconcile.SpecChanged).
 		Watches(&v1alpha1.Environment{}, handler.EnqueueRequestsFromMapFunc(named), reconcile.SpecChanged).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(retry.Conflicts(r))
 }
 
@@ -68,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil || c == nil {
 		return ctrl.Result{}, err
 	}
-	commands, err := r.commands(ctx, c.Name)
+	commands, teams, err := r.commands(ctx, c.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -82,25 +86,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			break
 		}
 	}
-	return ctrl.Result{RequeueAfter: every}, reconcile.SetReady(ctx, r, c, &c.Status.Conditions, delegation.Ready(answers))
+	return ctrl.Result{RequeueAfter: every}, reconcile.SetReady(ctx, r, c, &c.Status.Conditions, delegation.Ready(answers, teams))
 }
 
-// commands are those of a Team each, ordered by their namespaces.
-func (r *Reconciler) commands(ctx context.Context, cluster string) (commands []delegation.Command, err error) {
+// commands returns a question for each of the first Teams, ordered by their namespaces, and how many Teams there are.
+func (r *Reconciler) commands(ctx context.Context, cluster string) (commands []delegation.Command, teams int, err error) {
 	elsewhere, err := index.Elsewhere(ctx, r, "")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, namespace := range delegation.Namespaces(elsewhere, cluster) {
 		team, err := index.Owner(ctx, r, namespace)
 		if err != nil {
-			return nil, fmt.Errorf("look up the Team of the namespace %s: %w", namespace, err)
+			return nil, 0, fmt.Errorf("look up the Team of the namespace %s: %w", namespace, err)
 		}
-		if team != nil && len(commands) < maxTeams {
+		if team == nil {
+			continue
+		}
+		if teams++; len(commands) < maxTeams {
 			commands = append(commands, delegation.Command{Team: team, RequestID: "status-of-" + cluster, Delegation: delegation.Delegation{
 				For: "the status of the Cluster", Environments: delegation.EnvironmentsOf(elsewhere, cluster, namespace),
 			}})
 		}
 	}
-	return commands, nil
+	return commands, teams, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/mcp"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 )
@@ -69,6 +70,7 @@ type answer struct {
 	begun        chan struct{}
 	pipe         *io.PipeWriter
 	written      int64
+	elements     int
 }
 
 // serve ends the answer with an error if the handler cut it off, which it does with a panic. The API has logged any other panic.
@@ -97,7 +99,8 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	a.written += int64(len(p))
-	if a.written > limits.MaxAgentAnswer && !strings.HasPrefix(a.sent.Get("Content-Type"), "text/plain") {
+	a.elements += delegation.Elements(p)
+	if (a.written > limits.MaxAgentAnswer || a.elements > limits.MaxAgentElements) && !strings.HasPrefix(a.sent.Get("Content-Type"), "text/plain") {
 		_ = a.pipe.CloseWithError(mcp.ErrTooLarge)
 		return 0, mcp.ErrTooLarge
 	}

@@ -91,6 +91,9 @@ func (a *API) authorize(r *exchange.Request, action grant.Action) error {
 
 // authorizeSubject refuses runs and Environments of this cluster that the sender may not know.
 func (a *API) authorizeSubject(r *exchange.Request, s handon.Subject) error {
+	if s == handon.Environment && r.Principal.Grant.Delegated() && handon.EnvironmentOf(r) == "" {
+		return exchange.InvalidRequest("A hub asks about the Environments that it names. Send environment.")
+	}
 	if s == handon.Environment {
 		return a.Topics.Overview.CheckKnown(r, handon.EnvironmentOf(r))
 	}

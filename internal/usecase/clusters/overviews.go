@@ -111,6 +111,7 @@ func (o *Overviews) Of(ctx context.Context, team *v1alpha1.Team, environments []
 	}
 	o.wait(ctx, o.look(team, targets))
 	for i, a := range o.known(team, targets) {
+		a = a.Within(targets[i].Environments)
 		a.Cluster = targets[i].Cluster
 		if c, err := o.Cluster(ctx, a.Cluster); err == nil && c != nil {
 			a.URL = c.Spec.URL

@@ -43,6 +43,15 @@ func (o *operation) ensureEnvironment(ctx context.Context, t *v1alpha1.Trigger) 
 	return env, nil
 }
 
+// elsewhereProblem is why no run of an Environment starts in this cluster, or "".
+func elsewhereProblem(e *v1alpha1.Environment) string {
+	if e.Spec.Cluster == "" {
+		return ""
+	}
+	return "The Environment " + e.Name + " is in the cluster " + e.Spec.Cluster + " now, and runs are where their Environment is. Notify of the " +
+		"deployment again: the notification is handed on."
+}
+
 // findEnvironment asks the API server if the cache lacks the Environment, which may be new. Nil: there is none.
 func (o *operation) findEnvironment(ctx context.Context, name string) (*v1alpha1.Environment, error) {
 	key := client.ObjectKey{Namespace: o.namespace, Name: name}

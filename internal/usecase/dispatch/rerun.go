@@ -82,6 +82,9 @@ func (r *rerunRequest) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if problem := elsewhereProblem(e); problem != "" {
+		return rejectedError(problem)
+	}
 	l := ledger.Of(e, runs)
 	if problem := rerun.SetDeployed(r.desired, r.ended, l, r.serverTime); problem != "" {
 		return rejectedError(problem)

@@ -43,6 +43,9 @@ func (o *operation) firstRun(ctx context.Context, trigger, tested string) (f rer
 	if err == nil && (f.Environment == nil || f.Environment.DeletionTimestamp != nil) {
 		err = reject("The Environment %s does not exist any more.", f.Tested.Spec.Environment)
 	}
+	if err == nil && elsewhereProblem(f.Environment) != "" {
+		err = rejectedError(elsewhereProblem(f.Environment))
+	}
 	return f, err
 }
 

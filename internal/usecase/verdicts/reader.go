@@ -28,7 +28,7 @@ type Reader struct {
 	Now func() time.Time
 }
 
-// ErrNotFound means that the team has no such Environment.
+// ErrNotFound means that the team has no such Environment in this cluster.
 var ErrNotFound = errors.New("there is no such Environment")
 
 // Query is about a commit in an Environment of a namespace.
@@ -45,7 +45,7 @@ type Query struct {
 func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) {
 	e := &v1alpha1.Environment{}
 	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: q.Namespace, Name: q.Environment}, e, client.UnsafeDisableDeepCopy)
-	if apierror.NotFound(err) {
+	if apierror.NotFound(err) || err == nil && e.Spec.Cluster != "" { // runs of an earlier time, when it was here, say nothing
 		return verdict.Verdict{}, ErrNotFound
 	}
 	if err != nil {

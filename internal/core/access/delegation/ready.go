@@ -20,8 +20,8 @@ type Answer struct {
 // needed are the actions without which a hub cannot do its part.
 var needed = []string{"notify", "read"}
 
-// Ready returns the condition of a Cluster, by its answers for each Team with Environments there.
-func Ready(answers []Answer) metav1.Condition {
+// Ready returns the condition of a Cluster, by its answers for some of the Teams with Environments there.
+func Ready(answers []Answer, teams int) metav1.Condition {
 	var problems, lacking []string
 	for _, a := range answers {
 		switch {
@@ -44,7 +44,7 @@ func Ready(answers []Answer) metav1.Condition {
 			strings.Join(lacking, ", "))
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, "Answering"
-		c.Message = fmt.Sprintf("It answers, and lets this hub in for %d of %d Teams that have Environments there.", len(answers), len(answers))
+		c.Message = fmt.Sprintf("It answers, and lets this hub in for %d of %d Teams that have Environments there.", len(answers), teams)
 	}
 	return c
 }

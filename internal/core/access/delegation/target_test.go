@@ -83,7 +83,7 @@ func TestReady(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Ready(tc.answers)
+			got := Ready(tc.answers, len(tc.answers))
 			if got.Status != tc.status || got.Reason != tc.want || !strings.Contains(got.Message, tc.message) {
 				t.Errorf("%s: got %s %s %q", tc.reason, got.Status, got.Reason, got.Message)
 			}

@@ -62,12 +62,11 @@ const (
 	maxFoundOfTeam = 2 << 10
 )
 
-// Remember keeps which cluster has a run. If another one is known to have it, all are asked again.
+// Remember keeps which cluster has a run. Another one that says so later is not believed.
 func (a *API) Remember(namespace, run, cluster string) {
-	if known, _ := a.found.Get(namespace, run); known != "" && known != cluster {
-		cluster = ""
+	if known, _ := a.found.Get(namespace, run); known == "" {
+		a.found.Add(namespace, run, cluster)
 	}
-	a.found.Add(namespace, run, cluster)
 }
 
 // Subject is what the requests of a route are about.

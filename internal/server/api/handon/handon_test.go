@@ -281,3 +281,50 @@ func TestUploadsOfHubs(t *testing.T) {
 		t.Errorf("only the file for prod-eu is kept in eu: %s", audit)
 	}
 }
+
+// TestOwnRunsAreOwn: a cluster that names a run of the hub in an answer does not answer for it.
+func TestOwnRunsAreOwn(t *testing.T) {
+	h := startHub(t, apitest.ARun("mine", 0))
+	h.Topics.HandOn.Remember(apitest.Namespace, "mine", "us")
+	if w := h.ask(t, http.MethodGet, "/api/v0/runs/mine"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"environment":"staging"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestRerunOfMovedEnvironment: no run starts at the hub for an Environment that is in another cluster.
+func TestRerunOfMovedEnvironment(t *testing.T) {
+	old, trigger := apitest.ARun("old", 0, v1alpha1.Failed("")), apitest.Trigger("smoke")
+	old.Spec.Environment, old.Spec.Trigger.UID = "prod-eu", "uid-smoke"
+	h := startHub(t, old, trigger)
+	w := h.ask(t, http.MethodPost, "/api/v0/runs/old/rerun")
+	if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "is in the cluster eu now") || len(h.Suites()) != 1 {
+		t.Errorf("%d %s, and %d runs", w.Code, w.Body, len(h.Suites()))
+	}
+	if w := h.ask(t, http.MethodGet, "/api/v0/verdict?environment=prod-eu&sha="+apitest.SHA); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), `"none"`) {
+		t.Errorf("the verdict: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestOddAnswers: what is in the place of a cluster does not say whether it has a run.
+func TestOddAnswers(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"a page":            func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>maintenance</html>")) },
+		"a missing page":    func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "404 page not found", http.StatusNotFound) },
+		"another run":       func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"id":"other"}`)) },
+		"an unknown status": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := hubOf(t, nil, map[string]http.HandlerFunc{"eu": answer})
+			if w := h.Exchange(apitest.Keyed(http.MethodGet, "/api/v0/runs/unknown", "")); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			if name != "an unknown status" {
+				return
+			}
+			if w := h.Exchange(apitest.Keyed(http.MethodGet, ofEU, "")); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+}

@@ -76,21 +76,21 @@ func (q *question) target(cluster string) *delegation.Target {
 	return nil
 }
 
-// locateRun prefers what it remembers, then this cluster, then the one that has the run. Ids are unique over the Environments of a team,
+// locateRun prefers this cluster, then what it remembers, then the one that says that it has the run. Ids are unique over the Environments of a team,
 // and each of them is in one cluster.
 func (q *question) locateRun() (*delegation.Target, error) {
 	name := runs.NameOf(q.Principal.Team.NamespaceName(), q.PathValue("id"))
-	if cluster, ok := q.found.Get(name.Namespace, name.Name); ok {
-		if t := q.target(cluster); t != nil {
-			return t, q.checkGrant(*t, name.Name)
-		}
-	}
 	moved := false
 	s := &v1alpha1.Suite{}
 	if err := q.Cache.Get(q.Context(), name, s, client.UnsafeDisableDeepCopy); err == nil {
 		known := grant.Grant{Known: q.names()}
 		if moved = known.KnowsRun(s.Spec.Environment, s.Spec.Deployment.URL); !moved {
 			return nil, nil
+		}
+	}
+	if cluster, ok := q.found.Get(name.Namespace, name.Name); ok {
+		if t := q.target(cluster); t != nil {
+			return t, q.checkGrant(*t, name.Name)
 		}
 	}
 	claims, missing := q.search(name.Name)
@@ -178,11 +178,18 @@ func (q *question) has(ctx context.Context, t delegation.Target, run string) (bo
 		return false, err
 	}
 	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK:
+	var said struct {
+		ID          string `json:"id"`
+		FailureCode string `json:"failureCode"`
+	}
+	err = json.NewDecoder(io.LimitReader(resp.Body, limits.MaxAgentAnswer)).Decode(&said)
+	switch {
+	case err == nil && resp.StatusCode == http.StatusOK && said.ID == run:
 		return true, nil
-	case http.StatusNotFound:
+	case err == nil && resp.StatusCode == http.StatusNotFound && said.FailureCode == "run_not_found":
 		return false, nil
+	}
+	switch resp.StatusCode {
 	case http.StatusForbidden, http.StatusFailedDependency:
 		return false, &delegation.Error{Refused: true, Message: "does not let this hub read its runs: add read to allow of its TrustPolicy there"}
 	default:
@@ -206,8 +213,10 @@ func (q *question) checkGrant(t delegation.Target, run string) error {
 	if len(granted) == 0 || slices.Contains(granted, run) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(q.Context(), limits.ClusterTimeout)
+	defer cancel()
 	for _, root := range granted {
-		if q.counts(t, root) == run {
+		if q.counts(ctx, t, root) == run {
 			return nil
 		}
 	}
@@ -215,9 +224,7 @@ func (q *question) checkGrant(t delegation.Target, run string) error {
 }
 
 // counts returns the run that counts for another one, or "".
-func (q *question) counts(t delegation.Target, root string) string {
-	ctx, cancel := context.WithTimeout(q.Context(), limits.ClusterTimeout)
-	defer cancel()
+func (q *question) counts(ctx context.Context, t delegation.Target, root string) string {
 	resp, err := q.get(ctx, t, "/api/v0/ci-greenlight/"+url.PathEscape(root))
 	if err != nil {
 		return ""

@@ -55,6 +55,9 @@ func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) e
 		return &exchange.Failure{Code: "environment_not_found", Message: fmt.Sprintf("The team has no Environment %s in the cluster %s, which this "+
 			"hub names for it. Create it there, or correct spec.cluster of the Environment here.", environment, t.Cluster)}
 	}
+	if resp.StatusCode < 200 || resp.StatusCode > 599 { // others are of the protocol, or of none
+		return Failure(t.Cluster, &delegation.Error{Message: "does not answer", Cause: fmt.Errorf("it answers %s", resp.Status)})
+	}
 	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || !slices.Contains(mediaTypes, media) {
 		cause := fmt.Errorf("something in its place answers %s", resp.Status)
 		return Failure(t.Cluster, &delegation.Error{Message: "does not answer", Cause: cause})

@@ -174,4 +174,6 @@ const (
 	// line by line.
 	MaxAgentBody   = 512 << 10
 	MaxAgentAnswer = 2 << 20
+	// MaxAgentElements bounds the same by delegation.Elements, because another cluster may send anything: 1,000 explanations have 50,000.
+	MaxAgentElements = 100_000
 )

@@ -86,7 +86,7 @@ func (u *Pages) Badge(w http.ResponseWriter, r *site.Request) error {
 func (u *Pages) badgeState(r *site.Request, e *v1alpha1.Environment) (verdict.State, error) {
 	query := r.URL.Query()
 	q := environment.BadgeQuery{SHA: query.Get("sha"), Repository: query.Get("repository"), Branch: query.Get("branch")}
-	if len(q.SHA) > maxRevision || len(q.Repository) > maxRepository {
+	if len(q.SHA) > maxRevision || len(q.Repository) > maxRepository || e.Spec.Cluster != "" { // a verdict is given where it is
 		return verdict.None, nil
 	}
 	runs, err := index.Suites(r.Context(), u.Cache, e.Namespace, index.Deployed, e.Name)

@@ -30,6 +30,9 @@ type commitData struct {
 
 // CommitPage shows the verdict of a commit in an Environment.
 func (u *Pages) CommitPage(r *site.Request) (*site.Page, error) {
+	if page, err := u.commitElsewhere(r); page != nil || err != nil {
+		return page, err
+	}
 	v, err := u.verdict(r)
 	if err != nil {
 		return nil, err
@@ -42,6 +45,19 @@ func (u *Pages) CommitPage(r *site.Request) (*site.Page, error) {
 	d.CanStart = d.CanStart && r.Act
 	return &site.Page{Template: "commit", Title: d.State.Label + ": " + d.Title(), Section: "environments", Description: d.Sentence,
 		Icon: d.State.Key, Live: true, Data: d}, nil
+}
+
+// commitElsewhere leads to the cluster that has the Environment, if that is another one.
+func (u *Pages) commitElsewhere(r *site.Request) (*site.Page, error) {
+	e, err := u.environment(r, r.Namespace())
+	if err != nil || e == nil || e.Spec.Cluster == "" {
+		return nil, err
+	}
+	all, err := u.environments(r)
+	if err != nil {
+		return nil, err
+	}
+	return u.elsewherePage(r, e, all), nil
 }
 
 // Bounds of the schema, in bytes: nothing longer was ever deployed.

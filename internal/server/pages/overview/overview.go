@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/view"
 	"github.com/postflight-dev/postflight/internal/core/view/environment"
 	"github.com/postflight-dev/postflight/internal/core/view/hub"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 )
@@ -52,7 +53,11 @@ func (u *Pages) TeamsPage(r *site.Request) (*site.Page, error) {
 			return nil, err
 		}
 		keys.Items = append(keys.Items, own.Items...)
-		runs := u.Runs.Newest(namespace)
+		elsewhere, err := index.Elsewhere(r.Context(), u.Cache, namespace)
+		if err != nil {
+			return nil, err
+		}
+		triggers, runs := hub.Here(triggers, u.Runs.Newest(namespace), elsewhere)
 		row := view.TeamOf(t.Team.Name, namespace, triggers, runs, now)
 		teams, waiting = append(teams, hub.Team{Here: row, Empty: len(triggers)+len(runs) == 0}), waiting+row.Waiting
 	}
@@ -242,6 +247,7 @@ func (u *Pages) BoardPage(r *site.Request) (*site.Page, error) {
 	}
 	answers, omitted := u.clustersOf(r.Context(), r.Team, environments)
 	now := u.Clock.Now()
-	d := &boardData{hub.Board(view.Board(triggers, u.Runs.Newest(r.Namespace()), now), answers, now), hub.Notices(answers, omitted, now)}
+	triggers, runs := hub.Here(triggers, u.Runs.Newest(r.Namespace()), environments)
+	d := &boardData{hub.Board(view.Board(triggers, runs, now), answers, now), hub.Notices(answers, omitted, now)}
 	return &site.Page{Template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
 }

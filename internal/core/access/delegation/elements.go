@@ -1,0 +1,11 @@
+package delegation
+
+// Elements counts the members and elements of JSON, and the commas in its texts. Decoded, each may take a KiB of memory, of three bytes.
+func Elements(content []byte) (n int) {
+	for _, b := range content {
+		if b == '{' || b == '[' || b == ',' {
+			n++
+		}
+	}
+	return n
+}
