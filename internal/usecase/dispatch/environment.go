@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -48,8 +49,7 @@ func elsewhereProblem(e *v1alpha1.Environment) string {
 	if e.Spec.Cluster == "" {
 		return ""
 	}
-	return "The Environment " + e.Name + " is in the cluster " + e.Spec.Cluster + " now, and runs are where their Environment is. Notify of the " +
-		"deployment again: the notification is handed on."
+	return fmt.Sprintf("The Environment %s is in the cluster %s now. Notify of the deployment again, which is handed on.", e.Name, e.Spec.Cluster)
 }
 
 // findEnvironment asks the API server if the cache lacks the Environment, which may be new. Nil: there is none.

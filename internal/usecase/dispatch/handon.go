@@ -8,9 +8,9 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,8 +31,8 @@ type Clusters interface {
 }
 
 // errLoop keeps hubs from handing on to each other for ever.
-var errLoop = &Error{Kind: Loop, Message: "A hub sent this request, and the Environments that it is about are in yet another cluster. " +
-	"A hub hands on to clusters that have the Environments themselves: name that cluster in spec.cluster of the hub's Environments."}
+var errLoop = &Error{Kind: Loop, Message: "A hub sent this request, and its Environments are in yet another cluster. " +
+	"Name that one in spec.cluster of the hub's Environments."}
 
 // targets returns the clusters that the notification is handed on to, and the Environments elsewhere that do not take its type. What starts
 // in this cluster concerns no other.
@@ -67,30 +67,20 @@ func (o *operation) elsewhere(ctx context.Context) ([]*v1alpha1.Environment, err
 
 // handOn asks all clusters at once, so that none waits for another one that is unavailable.
 func (o *operation) handOn(ctx context.Context, targets []delegation.Target) ([]TriggerResult, []httpapi.Explanation) {
-	answers := make([]*httpapi.NotificationResult, len(targets))
-	failures := make([]*TriggerResult, len(targets))
-	var all errgroup.Group
+	results, explanations := make([][]TriggerResult, len(targets)), make([][]httpapi.Explanation, len(targets))
+	var all sync.WaitGroup
 	for i, t := range targets {
-		all.Go(func() error {
+		all.Go(func() {
 			answer, err := o.handOnTo(ctx, t)
-			if answers[i] = answer; err != nil {
-				failures[i] = o.handOnFailure(ctx, t, err)
+			if err != nil {
+				results[i] = []TriggerResult{o.handOnFailure(ctx, t, err)}
+				return
 			}
-			return nil
+			results[i], explanations[i] = resultsOf(t.Cluster, answer), answer.Explanations
 		})
 	}
-	_ = all.Wait() // nil: errors are among the results
-	var results []TriggerResult
-	var explanations []httpapi.Explanation
-	for i := range targets {
-		if failures[i] != nil {
-			results = append(results, *failures[i])
-			continue
-		}
-		results = append(results, resultsOf(targets[i].Cluster, answers[i])...)
-		explanations = append(explanations, answers[i].Explanations...)
-	}
-	return results, explanations
+	all.Wait()
+	return slices.Concat(results...), slices.Concat(explanations...)
 }
 
 func (o *operation) handOnTo(ctx context.Context, t delegation.Target) (answer *httpapi.NotificationResult, err error) {
@@ -129,8 +119,8 @@ func (o *operation) handedOn(t delegation.Target) delegation.Command {
 	}}
 }
 
-func (o *operation) handOnFailure(ctx context.Context, t delegation.Target, err error) *TriggerResult {
-	result := &TriggerResult{Cluster: t.Cluster, Trigger: t.Cluster, Decision: Unknown, Environment: &v1alpha1.Environment{}}
+func (o *operation) handOnFailure(ctx context.Context, t delegation.Target, err error) TriggerResult {
+	result := TriggerResult{Cluster: t.Cluster, Trigger: t.Cluster, Decision: Unknown, Environment: &v1alpha1.Environment{}}
 	failed, _ := errors.AsType[*delegation.Error](err)
 	logr.FromContextOrDiscard(ctx).Info("a notification was not handed on", "cluster", t.Cluster, "cause", err.Error())
 	switch {
@@ -183,12 +173,8 @@ func explained(own iter.Seq[match.Explanation], others []httpapi.Explanation) it
 				return
 			}
 		}
-		for _, o := range others {
-			e := match.Explanation{Trigger: &v1alpha1.Trigger{ObjectMeta: metav1.ObjectMeta{Name: o.TriggerID}}, Matched: o.Matched}
-			for _, c := range o.Conditions {
-				e.Criteria = append(e.Criteria, match.CriterionResult{Name: c.Name, Held: c.Held, Message: c.Message})
-			}
-			if !yield(e) {
+		for _, e := range others {
+			if !yield(match.ExplanationOf(e)) {
 				return
 			}
 		}
@@ -209,9 +195,9 @@ func (o *operation) terminateElsewhere(ctx context.Context, t *notification.Term
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers, errs := make([]*httpapi.TerminationResult, len(targets)), make([]error, len(targets))
-	var all errgroup.Group
+	var all sync.WaitGroup
 	for i, target := range targets {
-		all.Go(func() error {
+		all.Go(func() {
 			errs[i] = o.retrier.do(ctx, o.guarded(func(ctx context.Context) (err error) {
 				answers[i], err = o.Clusters.Terminate(ctx, target.Cluster, o.handedOn(target), t)
 				return err
@@ -219,10 +205,9 @@ func (o *operation) terminateElsewhere(ctx context.Context, t *notification.Term
 			if answers[i] != nil {
 				cancel()
 			}
-			return nil
 		})
 	}
-	_ = all.Wait() // nil: errors are in errs
+	all.Wait()
 	for i, target := range targets {
 		ended = append(ended, terminatedOf(answers[i])...)
 		if errs[i] != nil {
