@@ -37,6 +37,7 @@ func TestHubPages(t *testing.T) {
 	b := newWorld(t, sampleHub(), (&clusters{sampleAnswer}).with).browser(t, bothKey)
 	for path, want := range map[string][]string{
 		"/teams": {"2 clusters do not answer: edge, prod-us.", "no answer for 4 minutes", "2 teams, 140 ms", "as of 4 minutes ago",
+			"The cluster prod-us did not answer within 10s.</p>",
 			"Nothing is known: it does not answer.", `href="https://postflight.qa.example.com/runs/shop/checkout-b77699"`,
 			"checkout fails on load; it began 1 hour ago."},
 		"/board/shop": {"The cluster prod-us did not answer within 10s. What is shown of it is 4 minutes old.", `title="in the cluster qa"`,
