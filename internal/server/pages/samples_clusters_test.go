@@ -97,4 +97,6 @@ func sampleSubject(name, cluster string) hub.Subject {
 
 // hubPages are those that show clusters.
 var hubPages = map[string]string{"hub-teams": "/teams", "hub-board": "/board/shop", "hub-environments": "/environments/shop",
-	"hub-environment": "/environments/shop/prod-eu", "hub-environment-silent": "/environments/shop/edge"}
+	"hub-runs": "/runs/shop", "hub-runs-elsewhere": "/runs/rival", "hub-tests-elsewhere": "/tests/rival",
+	"hub-triggers-elsewhere": "/triggers/rival",
+	"hub-environment":        "/environments/shop/prod-eu", "hub-environment-silent": "/environments/shop/edge"}
