@@ -165,7 +165,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/api/v0/verdict":
 		Reply(w, http.StatusOK, a.Started)
 	case r.URL.Path == "/api/v0/environments":
-		Reply(w, http.StatusOK, httpapi.EnvironmentList{Environments: a.Environments})
+		Reply(w, http.StatusOK, httpapi.EnvironmentList{Environments: append([]httpapi.EnvironmentStatus{}, a.Environments...)})
 	case path[1] == "environments":
 		i := slices.IndexFunc(a.Environments, func(e httpapi.EnvironmentStatus) bool { return e.Name == path[2] })
 		if i < 0 {

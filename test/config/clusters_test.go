@@ -63,6 +63,9 @@ func TestFiveClusters(t *testing.T) {
 		if !slices.Equal(policy.Spec.Claims["sub"], v1alpha1.ClaimValues{"system:serviceaccount:postflight-system:postflight-manager"}) {
 			t.Errorf("%s trusts %q", c.Name, policy.Spec.Claims)
 		}
+		if named := policy.Spec.Allow.Notify; named == nil || !slices.Equal(named.Environments, []string{e.Name}) {
+			t.Errorf("%s lets the hub notify of %+v, want %s alone", c.Name, named, e.Name)
+		}
 		for _, trigger := range there.triggers {
 			if trigger.Spec.Environment != e.Name || !grants.Matches(e.Spec.DeploymentTypes, trigger.Spec.Match.DeploymentTypes[0]) {
 				t.Errorf("%s: no notification of the hub reaches the Trigger %s", c.Name, trigger.Name)

@@ -63,7 +63,7 @@ type check struct {
 
 func (o *Options) checks() []check {
 	crds, triggers := &apiextensions.CustomResourceDefinitionList{}, &v1alpha1.TriggerList{}
-	environments, suites := &v1alpha1.EnvironmentList{}, &v1alpha1.SuiteList{}
+	suites := &v1alpha1.SuiteList{}
 	sources, quarantines := &v1alpha1.EventSourceList{}, &v1alpha1.QuarantineList{}
 	gates, clusters := &v1alpha1.DeploymentGateList{}, &v1alpha1.ClusterList{}
 	return []check{
@@ -76,7 +76,7 @@ func (o *Options) checks() []check {
 		o.listed("deploymentgates", gates, func() []doctor.Finding { return doctor.DeploymentGates(gates.Items) }),
 		o.listed("clusters", clusters, func() []doctor.Finding { return doctor.Clusters(clusters.Items) }),
 		o.listed("quarantines", quarantines, func() []doctor.Finding { return doctor.Quarantines(quarantines.Items) }),
-		o.listed("environments", environments, func() []doctor.Finding { return doctor.Environments(environments.Items) }),
+		{"environments", o.environments},
 		o.listed("queue", suites, func() []doctor.Finding { return doctor.Queue(suites.Items, o.Clock.Now()) }),
 		{"reach", o.reach},
 	}

@@ -262,6 +262,20 @@ func (o *Options) trustPolicies(ctx context.Context, inst installation) ([]docto
 	return doctor.TrustPolicies(policies.Items, teams.Items, report.HostOf(v1alpha1.GitHub, gitHub)), nil
 }
 
+// environments needs Clusters only at a hub.
+func (o *Options) environments(ctx context.Context, _ installation) ([]doctor.Finding, error) {
+	all, clusters := &v1alpha1.EnvironmentList{}, &v1alpha1.ClusterList{}
+	if err := o.Client.List(ctx, all); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(all.Items, func(e v1alpha1.Environment) bool { return e.Spec.Cluster != "" }) {
+		if err := o.Client.List(ctx, clusters); err != nil {
+			return nil, err
+		}
+	}
+	return doctor.Environments(all.Items, clusters.Items), nil
+}
+
 func (o *Options) triggerClasses(ctx context.Context, _ installation) ([]doctor.Finding, error) {
 	classes, triggers := &v1alpha1.TriggerClassList{}, &v1alpha1.TriggerList{}
 	if err := errors.Join(o.Client.List(ctx, classes), o.Client.List(ctx, triggers)); err != nil {

@@ -40,6 +40,7 @@ func TestEnvironmentsByServer(t *testing.T) {
 	staging := record.EnvironmentOf("acme", stagingEnvironment(), clitest.Noon)
 	staging.PageURL = "/environments/acme/staging"
 	empty := httpapi.EnvironmentStatus{Name: "production", Team: "acme", Namespace: "acme", Deployed: []httpapi.Deployed{}}
+	elsewhere := httpapi.EnvironmentStatus{Name: "prod-eu", Team: "acme", Namespace: "acme", Cluster: "eu", Deployed: []httpapi.Deployed{}}
 	for name, tc := range map[string]struct {
 		environments []httpapi.EnvironmentStatus
 		args         string
@@ -55,6 +56,8 @@ func TestEnvironmentsByServer(t *testing.T) {
 			out: []string{"Problem:       There is no Deployment cart.", "5ca1ab1e0ddba115ca1ab1e0ddba115ca1ab1e0d",
 				"Incomplete: 1 of 2 workloads has it.", "/environments/acme/staging",
 				"Deployment acme/shop: ready\n", "Deployment acme/jobs with 77d01b5e0000: not ready", "Before:        4c2f", "2026-11-2"}},
+		"list of a hub": {environments: []httpapi.EnvironmentStatus{empty, elsewhere}, args: "environments list", out: []string{"prod-eu"},
+			log: []string{"prod-eu is in the cluster eu: \"postflight environments show\" with its name asks there.\n"}},
 		"show nothing": {environments: []httpapi.EnvironmentStatus{empty}, args: "environments show production",
 			out: []string{"nothing is known: notify after each deployment"}},
 		"show as YAML": {environments: []httpapi.EnvironmentStatus{staging}, args: "environments show staging -o yaml",
@@ -154,11 +157,14 @@ func TestEnvironmentsThatWait(t *testing.T) {
 }
 
 func TestEnvironmentsByCluster(t *testing.T) {
-	c, out, _ := clitest.Console()
-	o := environmentsOn(clitest.Cluster(c, stagingEnvironment()))
+	c, out, log := clitest.Console()
+	elsewhere := &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod-eu"},
+		Spec: v1alpha1.EnvironmentSpec{Cluster: "eu"}}
+	o := environmentsOn(clitest.Cluster(c, stagingEnvironment(), elsewhere))
 	if err := (&ListOptions{Options: o}).Run(t.Context()); err != nil || !strings.Contains(out.String(), "42m") {
 		t.Errorf("%v: %s", err, out)
 	}
+	clitest.Contains(t, "standard error", log.String(), "prod-eu is in the cluster eu: to ask there, set POSTFLIGHT_URL")
 	clitest.Fails(t, "an unknown name", (&ShowOptions{Options: o}).Run(t.Context(), "nope"),
 		`there is no Environment "nope" in the namespace acme`)
 	clitest.Fails(t, "an unknown namespace", (&ListOptions{Options: environmentsOn(clitest.Cluster(c))}).Run(t.Context()),

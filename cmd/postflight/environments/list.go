@@ -64,7 +64,7 @@ func (o *ListOptions) Run(ctx context.Context) error {
 				o.Console.Note("%s: %s", e.Name, e.Message)
 			}
 			if e.Cluster != "" {
-				o.Console.Note("%s is in the cluster %s: \"postflight environments show %s\" asks there.", e.Name, e.Cluster, e.Name)
+				o.Console.Note("%s is in the cluster %s: %s.", e.Name, e.Cluster, o.elsewhere())
 			}
 			if hold := o.hold(e); hold != "" {
 				o.Console.Note("%s is on hold %s.", e.Name, hold)
@@ -75,6 +75,14 @@ func (o *ListOptions) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// elsewhere says how to ask another cluster.
+func (o *ListOptions) elsewhere() string {
+	if _, byServer := o.Source.(*client.Client); byServer {
+		return "\"postflight environments show\" with its name asks there"
+	}
+	return access.AskHub
 }
 
 func (o *ListOptions) rows(all []client.EnvironmentStatus) [][]string {

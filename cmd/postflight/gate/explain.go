@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/client"
 	"github.com/postflight-dev/postflight/cmd/postflight/access"
 	"github.com/postflight-dev/postflight/cmd/postflight/cli"
@@ -53,24 +55,18 @@ func (o *explainOptions) run(ctx context.Context) error {
 }
 
 func printExplained(console *cli.Console, result *client.NotificationResult) error {
-	if len(result.Explanations) == 0 {
-		console.Note("The team has no Triggers. \"kubectl explain trigger.spec\" tells you how to write one.")
-		return nil
+	if rows := explainRows(result); len(rows) > 1 {
+		return console.Table(rows)
 	}
-	return console.Table(explainRows(result))
+	console.Note("No Trigger was explained. If your team has none, \"kubectl explain trigger.spec\" tells you how to write one. Of another " +
+		"cluster, Triggers are missing here if none of your Environments there takes deployments of this type.")
+	return nil
 }
 
 func explainRows(result *client.NotificationResult) [][]string {
 	would := map[string]string{}
 	for _, r := range result.Results {
-		switch {
-		case r.CreatedSuiteID != "":
-			would[r.TriggerID] = "A run would start."
-		case r.DuplicateSuiteID != "":
-			would[r.TriggerID] = fmt.Sprintf("No new run: %s is the run of this commit.", r.DuplicateSuiteID)
-		default:
-			would[r.TriggerID] = r.FailureReason
-		}
+		would[r.TriggerID] = outcomeOf(r)
 	}
 	rows := [][]string{{"TRIGGER", "MATCHES", "CONDITION", "HOLDS", "WHY"}}
 	for _, e := range result.Explanations {
@@ -89,7 +85,24 @@ func explainRows(result *client.NotificationResult) [][]string {
 			add("", "", text)
 		}
 	}
+	for _, r := range result.Results { // a cluster that does not answer explains nothing
+		if !slices.ContainsFunc(result.Explanations, func(e httpapi.Explanation) bool { return e.TriggerID == r.TriggerID }) {
+			rows = append(rows, []string{r.TriggerID, "-", "-", "-", outcomeOf(r)})
+		}
+	}
 	return rows
+}
+
+// outcomeOf is a sentence about what a dry run found out.
+func outcomeOf(r client.Result) string {
+	switch {
+	case r.CreatedSuiteID != "":
+		return "A run would start."
+	case r.DuplicateSuiteID != "":
+		return fmt.Sprintf("No new run: %s is the run of this commit.", r.DuplicateSuiteID)
+	default:
+		return r.FailureReason
+	}
 }
 
 func yesOrNo(b bool) string {

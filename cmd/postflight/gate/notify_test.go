@@ -227,6 +227,29 @@ func TestNoMatchIsExplained(t *testing.T) {
 	}
 }
 
+// TestExplainOfClusters: what a cluster did not explain is said, and no Trigger is not the same as no explanation.
+func TestExplainOfClusters(t *testing.T) {
+	const silent = `{"trigger_id":"eu","failure_reason":"The cluster eu does not answer."}`
+	for name, tc := range map[string]struct {
+		reply    string
+		out, log []string
+	}{
+		"no cluster answers": {`{"results":[` + silent + `],"explanations":[]}`, []string{"eu        -         -           -       The cluster eu does not answer.\n"}, nil},
+		"another one does": {`{"results":[` + silent + `,{"trigger_id":"smoke","created_suite_id":"(dry run)"}],` +
+			`"explanations":[{"trigger_id":"smoke","matched":true,"conditions":[]}]}`,
+			[]string{"smoke     yes", "         A run would start.\n", "eu        -         -           -       The cluster eu does not answer.\n"}, nil},
+		"there is nothing": {`{"results":[],"explanations":[]}`, nil, []string{"No Trigger was explained. If your team has none"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clitest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				clitest.Reply(w, http.StatusOK, json.RawMessage(tc.reply))
+			})
+			t.Setenv("POSTFLIGHT_API_KEY", "k")
+			program.Expect(t, cli.ExitPassed, tc.out, tc.log, "explain", "--no-detect", "--branch", "main")
+		})
+	}
+}
+
 // twelveTriggers do not match. Eleven fail both of their conditions, and the last, named nearly, fails one.
 func twelveTriggers() (all []httpapi.Explanation) {
 	for i := range 11 {

@@ -31,6 +31,23 @@ func (c *ClusterRuns) scope() string { return c.Scope(c.All) }
 
 func (c *ClusterRuns) place() string { return " -n " + c.Namespace }
 
+func (c *ClusterRuns) elsewhere(string) string { return access.AskHub }
+
+func (c *ClusterRuns) Environments(ctx context.Context) iter.Seq2[client.EnvironmentStatus, error] {
+	return func(yield func(client.EnvironmentStatus, error) bool) {
+		var list v1alpha1.EnvironmentList
+		if err := c.List(ctx, "Environments", c.All, &list); err != nil {
+			yield(client.EnvironmentStatus{}, err)
+			return
+		}
+		for _, e := range list.Items {
+			if !yield(client.EnvironmentStatus{Name: e.Name, Namespace: e.Namespace, Cluster: e.Spec.Cluster}, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (c *ClusterRuns) getSuite(ctx context.Context, name string) (*v1alpha1.Suite, error) {
 	s := &v1alpha1.Suite{}
 	return s, c.Get(ctx, "run", name, s)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	crclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -169,6 +170,27 @@ func TestCommandsInTheNamespace(t *testing.T) {
 	clitest.Contains(t, "standard output", out.String(), "for: postflight debug a -n acme")
 	if !regexp.MustCompile(`Follow it: postflight runs logs -f \S+ -n acme`).MatchString(log.String()) {
 		t.Errorf("no namespace in %s", log)
+	}
+}
+
+// TestRunsOfAHub: without runs, the list says which Environments are in other clusters, and that the kubeconfig does not lead there.
+func TestRunsOfAHub(t *testing.T) {
+	place := func(name, cluster string) *v1alpha1.Environment {
+		return &v1alpha1.Environment{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
+			Spec: v1alpha1.EnvironmentSpec{Cluster: cluster}}
+	}
+	const eu, us = "prod-eu is in the cluster eu: to ask there, set POSTFLIGHT_URL", "prod-us is in the cluster us"
+	for environment, want := range map[string][2]bool{"": {true, true}, "prod-eu": {true, false}, "dev": {false, false}} {
+		c, _, log := clitest.Console()
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "acme"}}
+		o := onCluster(clitest.Cluster(c, namespace, place("dev", ""), place("prod-eu", "eu"), place("prod-us", "us")))
+		if err := (&ListOptions{Options: o, RunFilter: postflight.RunFilter{Environment: environment}}).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]bool{strings.Contains(log.String(), eu), strings.Contains(log.String(), us)}; got != want ||
+			strings.Contains(log.String(), "dev is") {
+			t.Errorf("of the Environment %q: %s", environment, log)
+		}
 	}
 }
 

@@ -100,10 +100,24 @@ func (o *ListOptions) Run(ctx context.Context) error {
 	return o.Console.Result(runs, func() error {
 		if len(runs) == 0 {
 			o.Console.Note("There are no such runs %s.", o.Source.scope())
+			o.noteElsewhere(ctx)
 			return nil
 		}
 		return o.Console.Table(o.rows(runs))
 	})
+}
+
+// noteElsewhere says which Environments are in other clusters, whose runs a list does not have. It is only a hint, so errors are dropped.
+func (o *ListOptions) noteElsewhere(ctx context.Context) {
+	if _, byCluster := o.Source.(*ClusterRuns); o.Environment != "" && !byCluster { // the server has asked there
+		return
+	}
+	all, _, _ := cli.Collect(o.Source.Environments(ctx), 0)
+	for _, e := range all {
+		if e.Cluster != "" && (o.Environment == "" || o.Environment == e.Name) {
+			o.Console.Note("%s is in the cluster %s: %s.", e.Name, e.Cluster, o.Source.elsewhere(e.Name))
+		}
+	}
 }
 
 func (o *ListOptions) rows(runs []client.Run) [][]string {

@@ -39,8 +39,14 @@ type runSource interface {
 	// scope completes "There are no such runs".
 	scope() string
 
+	// elsewhere completes a sentence about an Environment of another cluster: how to ask for its runs.
+	elsewhere(environment string) string
+
 	// place completes a command about a run that the source knows.
 	place() string
+
+	// Environments have at least their names, and the clusters that have them.
+	Environments(ctx context.Context) iter.Seq2[client.EnvironmentStatus, error]
 
 	Runs(ctx context.Context, f client.RunFilter) iter.Seq2[client.Run, error]
 	Run(ctx context.Context, id string) (*client.Run, error)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -23,6 +24,10 @@ type serverRuns struct {
 func (s *serverRuns) scope() string { return "of your team" }
 
 func (s *serverRuns) place() string { return "" }
+
+func (s *serverRuns) elsewhere(environment string) string {
+	return fmt.Sprintf("\"postflight runs list --environment %s\" asks there", environment)
+}
 
 // overlapLines is how many lines of each log come twice after a followed log broke off, so that none is missing.
 const overlapLines = 20

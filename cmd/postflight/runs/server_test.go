@@ -54,6 +54,14 @@ func aFailure() *httpapi.Failure {
 	}
 }
 
+// atHub has no run itself.
+func atHub() *clitest.API {
+	place := func(name, cluster string) httpapi.EnvironmentStatus {
+		return httpapi.EnvironmentStatus{Name: name, Team: "acme", Namespace: "acme", Cluster: cluster, Deployed: []httpapi.Deployed{}}
+	}
+	return &clitest.API{Runs: []httpapi.Run{}, Environments: []httpapi.EnvironmentStatus{place("dev", ""), place("prod-eu", "eu")}}
+}
+
 func TestRunsByServer(t *testing.T) {
 	running := func(s *v1alpha1.Suite) {}
 	cases := map[string]struct {
@@ -72,6 +80,11 @@ func TestRunsByServer(t *testing.T) {
 		"list of all":        {args: "runs list --limit 0", out: []string{"smoke-1", "smoke-2"}, sent: []string{"GET /api/v0/runs?limit=100"}},
 		"list of none": {api: &clitest.API{Runs: []httpapi.Run{}}, args: "runs list",
 			log: []string{"There are no such runs of your team."}, empty: true},
+		"list of none at a hub": {api: atHub(), args: "runs list --state Failed", empty: true,
+			log: []string{"There are no such runs of your team.\nprod-eu is in the cluster eu: \"postflight runs list --environment prod-eu\" " +
+				"asks there.\n"}},
+		"list of none in a cluster": {api: atHub(), args: "runs list --environment prod-eu", log: []string{"There are no such runs of your team.\n"},
+			sent: []string{"GET /api/v0/runs?environment=prod-eu&limit=51"}, empty: true},
 		"list without the archive": {api: &clitest.API{Problem: "The store does not answer."}, args: "runs list", out: []string{"smoke-2"},
 			log: []string{"Warning: archived runs are missing. The store does not answer."}},
 		"show": {args: "runs show smoke-1", out: []string{"3 of 120 tests failed, 1 new, 2 fixed, 4 skipped",

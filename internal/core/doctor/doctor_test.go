@@ -133,8 +133,11 @@ func TestFindings(t *testing.T) {
 		}}}), Warning, "The Trigger acme/smoke may not do what you want: It also runs."},
 		"an Environment whose workloads are not known": {Environments([]v1alpha1.Environment{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "staging"}, Status: v1alpha1.EnvironmentStatus{
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "There is no Deployment shop in namespace acme."}},
-		}}}), Warning, "The workloads of the Environment acme/staging are not known: There is no Deployment shop in namespace acme."},
-		"Environments without workloads": {Environments(make([]v1alpha1.Environment, 2)), OK, "All 2 work."},
+		}}}, nil), Warning, "The workloads of the Environment acme/staging are not known: There is no Deployment shop in namespace acme."},
+		"Environments without workloads": {Environments(make([]v1alpha1.Environment, 2), nil), OK, "All 2 work."},
+		"an Environment in a Cluster":    {Environments(inCluster("eu"), []v1alpha1.Cluster{{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}}), OK, "All 1 work."},
+		"an Environment in no Cluster": {Environments(inCluster("us"), []v1alpha1.Cluster{{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}}), Warning,
+			"The Environment acme/prod is in the Cluster us, which does not exist"},
 		"a schedule that started no run": {Triggers([]v1alpha1.Trigger{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "smoke"}, Status: v1alpha1.TriggerStatus{
 			Schedule: &v1alpha1.ScheduleStatus{Message: "Nothing is deployed."},
 		}}}), Warning, "The schedule of the Trigger acme/smoke did not start all runs the last time: Nothing is deployed."},
@@ -191,7 +194,7 @@ func TestNotReady(t *testing.T) {
 			return Triggers([]v1alpha1.Trigger{{ObjectMeta: name, Status: v1alpha1.TriggerStatus{Conditions: c}}})
 		},
 		"Environment": func(c []metav1.Condition) []Finding {
-			return Environments([]v1alpha1.Environment{{ObjectMeta: name, Status: v1alpha1.EnvironmentStatus{Conditions: c}}})
+			return Environments([]v1alpha1.Environment{{ObjectMeta: name, Status: v1alpha1.EnvironmentStatus{Conditions: c}}}, nil)
 		},
 		"EventSource": func(c []metav1.Condition) []Finding {
 			return EventSources([]v1alpha1.EventSource{{ObjectMeta: name, Status: v1alpha1.EventSourceStatus{Conditions: c}}})
@@ -221,6 +224,10 @@ func TestNotReady(t *testing.T) {
 			t.Errorf("%s that is new: %+v", kind, found)
 		}
 	}
+}
+
+func inCluster(name string) []v1alpha1.Environment {
+	return []v1alpha1.Environment{{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"}, Spec: v1alpha1.EnvironmentSpec{Cluster: name}}}
 }
 
 // TestTriggerClasses: a class with which Triggers do not work is named once, with how many.

@@ -24,9 +24,15 @@ const (
 	checkQuarantines     = "quarantines"
 )
 
-// Environments names those whose workloads cannot be read.
-func Environments(environments []v1alpha1.Environment) []Finding {
+// Environments names those whose workloads cannot be read, and those that name a Cluster that does not exist: they have no status that
+// would say so.
+func Environments(environments []v1alpha1.Environment, clusters []v1alpha1.Cluster) []Finding {
 	return each(checkEnvironments, environments, func(e *v1alpha1.Environment) string {
+		name := e.Spec.Cluster
+		if name != "" && !slices.ContainsFunc(clusters, func(c v1alpha1.Cluster) bool { return c.Name == name }) {
+			return fmt.Sprintf("The Environment %s/%s is in the Cluster %s, which does not exist, so notifications do not arrive there: "+
+				"create the Cluster, or correct spec.cluster of the Environment.", e.Namespace, e.Name, name)
+		}
 		return unready("The workloads of the Environment %s are not known: %s", &e.ObjectMeta, e.Status.Conditions)
 	})
 }

@@ -24,7 +24,8 @@ func TestWithoutClusters(t *testing.T) {
 	frozen := func(c *pages.Config) { c.Clock = now }
 	objects := samples()
 	plain, asHub := newWorld(t, objects, frozen), newWorld(t, objects, frozen, (&clusters{sampleAnswer}).with)
-	for _, path := range []string{"/teams", "/board/shop", "/environments/shop", "/environments/shop/staging", "/runs/shop"} {
+	for _, path := range []string{"/teams", "/board/shop", "/environments/shop", "/environments/shop/staging", "/runs/shop",
+		"/runs/shop?environment=staging", "/triggers/shop", "/tests/shop", "/insights/shop"} {
 		a, b := plain.browser(t, bothKey).get(path), asHub.browser(t, bothKey).get(path)
 		if diff := cmp.Diff(strings.Split(a.body, "\n"), strings.Split(b.body, "\n")); diff != "" || a.code != http.StatusOK {
 			t.Errorf("%s: %d, without clusters (-) and with (+):\n%s", path, a.code, diff)
@@ -37,16 +38,17 @@ func TestHubPages(t *testing.T) {
 	b := newWorld(t, sampleHub(), (&clusters{sampleAnswer}).with).browser(t, bothKey)
 	for path, want := range map[string][]string{
 		"/teams": {"2 clusters do not answer: edge, prod-us.", "no answer for 4 minutes", "2 teams, 140 ms", "as of 4 minutes ago",
-			"Nothing is known: it does not answer: connection refused.", `href="https://postflight.qa.example.com/runs/shop/checkout-b77699"`,
+			"The cluster prod-us did not answer within 10s.</p>",
+			"Nothing is known: it does not answer.", `href="https://postflight.qa.example.com/runs/shop/checkout-b77699"`,
 			"checkout fails on load; it began 1 hour ago."},
 		"/board/shop": {"The cluster prod-us did not answer within 10s. What is shown of it is 4 minutes old.", `title="in the cluster qa"`,
-			"Nothing is shown of the cluster edge: it does not answer: connection refused.",
+			"Nothing is shown of the cluster edge: it does not answer.",
 			`href="https://postflight.prod-eu.example.com/runs/shop/smoke-b77699" rel="noopener noreferrer"`},
 		"/environments/shop": {`href="https://postflight.qa.example.com/environments/shop/load" rel="noopener noreferrer"`, "as of 4 minutes ago",
 			"The team has no Environment canary-us in the cluster prod-us. Create it there.", `href="/environments/shop/staging"`},
 		"/environments/shop/qa": {"The cluster <b>qa</b> has this Environment",
 			`href="https://postflight.qa.example.com/environments/shop/qa" rel="noopener noreferrer">Open its page in qa`},
-		"/environments/shop/edge": {"Nothing is known of it: the cluster edge does not answer: connection refused."},
+		"/environments/shop/edge": {"Nothing is known of it: the cluster edge does not answer."},
 	} {
 		got := b.get(path)
 		for _, text := range want {
@@ -57,6 +59,48 @@ func TestHubPages(t *testing.T) {
 	}
 	if alone := newWorld(t, sampleHub()).browser(t, bothKey).get("/environments/shop/qa"); !strings.Contains(alone.body, "asks no other clusters") {
 		t.Errorf("a manager that is no hub: %d", alone.code)
+	}
+}
+
+// TestEverythingElsewhere: the pages of a team with nothing here lead to its clusters, and not to steps that the hub refuses.
+func TestEverythingElsewhere(t *testing.T) {
+	asHub := newWorld(t, sampleHub(), (&clusters{sampleAnswer}).with).browser(t, bothKey)
+	alone := newWorld(t, sampleHub()).browser(t, bothKey)
+	there := func(what, environments, cluster, path string) string {
+		return what + " of <b>" + environments + "</b> are in the cluster <a href=\"https://postflight." + cluster + ".example.com" + path + "\" rel"
+	}
+	for path, tc := range map[string]struct{ says, not []string }{
+		"/runs/rival": {[]string{there("Runs", "prod-eu", "prod-eu", "/runs/rival"), there("Runs", "qa", "qa", "/runs/rival")},
+			[]string{"three steps", "<option"}},
+		"/runs/rival?environment=qa": {[]string{there("Runs", "qa", "qa", "/runs/rival?environment=qa")}, []string{"No run fits", "prod-eu"}},
+		"/runs/shop": {[]string{there("Runs", "canary-us and prod-us", "prod-us", "/runs/shop"), there("Runs", "edge", "edge", ""),
+			"<option>staging"}, []string{"<option>qa"}},
+		"/runs/shop?environment=staging": {[]string{"<option selected>staging"}, []string{"are in the cluster"}},
+		"/runs/shop?environment=nope":    {[]string{"No run fits"}, []string{"are in the cluster"}},
+		"/triggers/rival":                {[]string{there("Triggers", "qa", "qa", "/triggers/rival")}, []string{"three steps"}},
+		"/triggers/shop":                 {[]string{there("Triggers", "load and qa", "qa", "/triggers/shop"), "checkout"}, nil},
+		"/board/rival":                   {[]string{"in the cluster qa"}, []string{"Triggers of", "Nothing to show yet"}},
+		"/tests/rival":                   {[]string{there("Tests", "qa", "qa", "/tests/rival")}, nil},
+		"/insights/rival":                {[]string{there("Insights", "qa", "qa", "/insights/rival")}, nil},
+	} {
+		expect(t, asHub.get(path), path, tc.says, tc.not)
+	}
+	expect(t, alone.get("/board/rival"), "the board of no hub", []string{"Triggers of <b>qa</b> are in the cluster qa."}, []string{"first Trigger"})
+}
+
+// expect looks for texts of a page, with single spaces.
+func expect(t *testing.T, got answer, page string, says, not []string) {
+	t.Helper()
+	body := strings.Join(strings.Fields(got.body), " ")
+	for _, text := range says {
+		if !strings.Contains(body, text) {
+			t.Errorf("%s: %d, without %q", page, got.code, text)
+		}
+	}
+	for _, text := range not {
+		if strings.Contains(body, text) {
+			t.Errorf("%s: %d, with %q", page, got.code, text)
+		}
 	}
 }
 
@@ -86,13 +130,13 @@ func TestHostileCluster(t *testing.T) {
 	c := &clusters{}
 	objects := append(emptyTeams(), elsewhere(team, "qa", "qa"), elsewhere("rival", "qa", "qa"))
 	b := newWorld(t, objects, c.with).browser(t, bothKey)
-	paths := []string{"/teams", "/board/shop", "/environments/shop", "/environments/shop/qa"}
+	paths := []string{"/teams", "/board/shop", "/environments/shop", "/environments/shop/qa", "/runs/shop", "/triggers/shop"}
 	known := map[string]bool{}
 	for _, harmless := range []string{"plain", "https://postflight.qa.example.com/a"} {
 		c.answer = func(string, string) hub.Answer { return hostileAnswer(harmless) }
 		for _, path := range paths {
 			got := b.get(path)
-			if !strings.Contains(got.body, harmless) {
+			if want := strings.ReplaceAll(harmless, "/", "%2F"); !strings.Contains(got.body, harmless) && !strings.Contains(got.body, want) {
 				t.Errorf("%s: %d, without the text", path, got.code)
 			}
 			maps.Copy(known, markup(got.body))

@@ -52,7 +52,7 @@ func elsewhere(namespace, name, cluster string) *v1alpha1.Environment {
 func sampleAnswer(name, cluster string) hub.Answer {
 	now := time.Now()
 	if cluster == "edge" {
-		return hub.Answer{Problem: "does not answer: connection refused"}
+		return hub.Answer{Problem: "does not answer"}
 	}
 	a := hub.Answer{AnsweredAt: now, Took: map[string]time.Duration{"prod-eu": 18, "prod-us": 44, "qa": 140}[cluster] * time.Millisecond}
 	if cluster == "prod-us" {
@@ -97,4 +97,6 @@ func sampleSubject(name, cluster string) hub.Subject {
 
 // hubPages are those that show clusters.
 var hubPages = map[string]string{"hub-teams": "/teams", "hub-board": "/board/shop", "hub-environments": "/environments/shop",
-	"hub-environment": "/environments/shop/prod-eu", "hub-environment-silent": "/environments/shop/edge"}
+	"hub-runs": "/runs/shop", "hub-runs-elsewhere": "/runs/rival", "hub-tests-elsewhere": "/tests/rival",
+	"hub-triggers-elsewhere": "/triggers/rival",
+	"hub-environment":        "/environments/shop/prod-eu", "hub-environment-silent": "/environments/shop/edge"}

@@ -75,14 +75,15 @@ func (e *entry) end() {
 // maxProblem bounds a sentence of a cluster, in bytes.
 const maxProblem = 300
 
-// why completes "The cluster NAME ...".
+// why completes "The cluster NAME ...". It leaves out causes, which name addresses inside of networks: visitors of public pages see it, and
+// the operator finds the cause in the condition Ready of the Cluster.
 func (o *Overviews) why(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("did not answer within %s", plaintext.Duration(o.AskTimeout))
 	}
-	text := "cannot be asked: " + err.Error()
+	text := "cannot be asked at the moment"
 	if known, ok := errors.AsType[*delegation.Error](err); ok {
-		text = known.Error()
+		text = known.Message
 	}
 	return strings.TrimSuffix(plaintext.Line(text, maxProblem), ".")
 }

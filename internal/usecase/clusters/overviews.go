@@ -28,7 +28,7 @@ type Limits struct {
 	AskTimeout time.Duration // of a question
 	KeptFor    time.Duration // how long an answer is kept that no page shows
 	Asking     int           // questions at once
-	AskingOne  int           // questions at once to a cluster; to one that did not answer last, a single one
+	AskingOne  int           // questions at once to a cluster; 1 after it did not answer
 	Kept       int           // answers
 	KeptOfOne  int           // answers of a cluster
 	Clusters   int           // that the pages of a team show
@@ -44,7 +44,7 @@ func DefaultLimits() Limits {
 		Asking:     64,                     // One for each of 50 clusters that do not answer, and 14 for those that do.
 		AskingOne:  4,                      // 40 teams in a cluster that is 20 ms away take a fifth of a second.
 		Kept:       1000,                   // 50 clusters with 20 teams. Of ten Triggers and four Environments, 50 KiB each: 50 MiB.
-		KeptOfOne:  100,                    // One that sends as much as it may, 400 KiB each, takes 40 MiB.
+		KeptOfOne:  100,                    // A cluster that sends as much as it may, 400 KiB each, takes 40 MiB.
 		Clusters:   50,
 	}
 }

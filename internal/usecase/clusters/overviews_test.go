@@ -196,11 +196,19 @@ func TestDeadCluster(t *testing.T) {
 			}
 		}
 		time.Sleep(30 * time.Second)
-		s.set("prod", 0, errors.New("it refuses\n<b>connections</b>"))
-		one(t, o, team("shop"), in("prod"))
-		time.Sleep(15 * time.Second)
-		if got := one(t, o, team("shop"), in("prod")); !strings.HasSuffix(got, `"cannot be asked: it refuses; <b>connections</b>"`) {
-			t.Error(got)
+		inside := errors.New("dial tcp 10.0.0.7:8443: connection refused")
+		for want, err := range map[string]error{
+			"does not answer":                      &delegation.Error{Message: "does not answer", Cause: inside},
+			"failed: it breaks; <b>its</b> answer": &delegation.Error{Message: "failed: it breaks\n<b>its</b> answer.", Cause: inside},
+			"cannot be asked at the moment":        inside,
+		} {
+			s.set("prod", 0, err)
+			one(t, o, team("shop"), in("prod"))
+			time.Sleep(15 * time.Second)
+			if got := one(t, o, team("shop"), in("prod")); !strings.HasSuffix(got, fmt.Sprintf("%q", want)) {
+				t.Errorf("%s, want %q", got, want)
+			}
+			time.Sleep(15 * time.Second)
 		}
 		time.Sleep(15 * time.Second)
 		s.set("prod", 0, nil)

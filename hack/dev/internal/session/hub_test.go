@@ -108,7 +108,7 @@ func TestSamplesOfANamedCluster(t *testing.T) {
 	}
 	spec := two["TrustPolicy hub"]["spec"].(object)
 	content, _ := json.Marshal(spec)
-	want := `{"allow":{"act":true,"notify":{},"read":true,"upload":true},"audiences":["http://127.0.0.1:8800"],` +
+	want := `{"allow":{"act":true,"notify":{"environments":["staging-two"]},"read":true,"upload":true},"audiences":["http://127.0.0.1:8800"],` +
 		`"claims":{"sub":["system:serviceaccount:postflight-system:postflight-manager"]},"issuer":"` + layout.HubIssuer + `"}`
 	if string(content) != want || hub["TrustPolicy hub"] != nil {
 		t.Errorf("the hub is trusted by\n%s, want\n%s\nand the hub has %v", content, want, hub["TrustPolicy hub"])

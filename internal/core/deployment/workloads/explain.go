@@ -89,6 +89,11 @@ func Explain(o Observed, triggers []*v1alpha1.Trigger, others []v1alpha1.Environ
 	e := o.Environment
 	x := Explained{Environment: e.Name, Namespace: e.Namespace, Workloads: []ExplainedWorkload{}, Repositories: []ExplainedRepository{},
 		Problems: []Problem{}}
+	if e.Spec.Cluster != "" {
+		x.Notes = append(x.Notes, fmt.Sprintf("The cluster %s has this Environment, with its workloads and Triggers: ask there, with "+
+			"`postflight explain environment %s --context CONTEXT -n NAMESPACE` and the kubeconfig of that cluster.", e.Spec.Cluster, e.Name))
+		return x
+	}
 	if len(e.Spec.Workloads) == 0 {
 		x.Notes = append(x.Notes, "The Environment names no workloads: what is deployed there is known from notifications alone.")
 		x.Notes = append(x.Notes, anyTypeWarnings(e, triggers, others)...)

@@ -150,6 +150,8 @@ func TestExplainNotes(t *testing.T) {
 			o.Environment.Spec.Workloads = []v1alpha1.Workload{{Name: "web", Repository: shop}, {Name: "cart", Repository: shop, Service: "cart"}, {Name: "pay", Repository: "acme/pay", Service: "pay"}}
 		}), `Some workloads of the repository "acme/shop" name a service, and others none.`},
 		"no workloads": {explained(nil, nil), "The Environment names no workloads"},
+		"elsewhere": {explained(nil, func(o *Observed) { o.Environment.Spec.Cluster = "eu" }), "The cluster eu has this Environment, with its workloads and " +
+			"Triggers: ask there, with `postflight explain environment staging --context CONTEXT -n NAMESPACE`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			notes := slices.DeleteFunc(tc.x.Notes, func(note string) bool { return strings.HasPrefix(note, "The Trigger ") })

@@ -18,12 +18,17 @@ func Count[N int | int32 | int64](n N, noun string) string {
 func Share(part, all int, noun string) string { return fmt.Sprintf("%d of %s", part, Count(all, noun)) }
 
 // Alternatives writes a list: a, b or c.
-func Alternatives(words []string) string {
+func Alternatives(words []string) string { return joined(words, " or ") }
+
+// All writes a list: a, b and c.
+func All(words []string) string { return joined(words, " and ") }
+
+func joined(words []string, before string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + before + words[last]
 }
 
 // Percent writes a share as a whole percentage, rounded half up. It never says all or none of what is almost all or none.

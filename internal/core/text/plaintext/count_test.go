@@ -17,6 +17,9 @@ func TestCountAndAlternatives(t *testing.T) {
 		if got := plaintext.Alternatives(strings.Fields(words)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+		if got, want := plaintext.All(strings.Fields(words)), strings.ReplaceAll(want, " or ", " and "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

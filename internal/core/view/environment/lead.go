@@ -128,9 +128,5 @@ func verdictOf(all []Deployed) view.Lead {
 // listed writes names once each: a, b and c.
 func listed(names []string) string {
 	slices.Sort(names)
-	names = slices.Compact(names)
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return plaintext.All(slices.Compact(names))
 }

@@ -62,7 +62,7 @@ func (r *reader) placed(row view.Row) view.Row {
 	return row
 }
 
-// Board adds the tiles of clusters to those of this one.
+// Board merges the tiles of this cluster and of others.
 func Board(tiles []view.Tile, answers []Answer, now time.Time) []view.Tile {
 	for _, a := range answers {
 		r := a.read(now)
@@ -91,7 +91,7 @@ func (r *reader) tile(t httpapi.BoardTile) view.Tile {
 	return tile
 }
 
-// Environments returns those of this cluster, and those of other clusters with what these say about them.
+// Environments returns the Environments of this cluster, and of other clusters what they say about theirs.
 func Environments(all []*v1alpha1.Environment, runs []*v1alpha1.Suite, answers []Answer, now time.Time) []environment.Summary {
 	here := slices.DeleteFunc(slices.Clone(all), func(e *v1alpha1.Environment) bool { return e.Spec.Cluster != "" })
 	summaries := environment.SummariesOf(here, runs, now)

@@ -21,6 +21,12 @@ func (u *Pages) clustersOf(
 	return u.Clusters.Of(ctx, team, environments)
 }
 
+// places returns where a page here lacks something of a team: see hub.Places.
+func (u *Pages) places(r *site.Request, environments []*v1alpha1.Environment, kind, chosen string) []hub.Place {
+	answers, _ := u.clustersOf(r.Context(), r.Team, environments)
+	return hub.Places(environments, answers, kind, chosen)
+}
+
 // askClusters asks for all teams of the reader at once, because each may have to wait a moment.
 func (u *Pages) askClusters(r *site.Request, teams []hub.Team) error {
 	if u.Clusters == nil {

@@ -85,6 +85,7 @@ func (u *Pages) sharedFacts(ctx context.Context, waiting int) (facts []view.Fact
 type triggersData struct {
 	Triggers []view.Trigger
 	Steps    view.Steps
+	Places   []hub.Place
 }
 
 // TriggersPage lists the Triggers of a team.
@@ -101,6 +102,7 @@ func (u *Pages) TriggersPage(r *site.Request) (*site.Page, error) {
 	d := &triggersData{
 		Triggers: view.TriggersOf(triggers, runs, u.Clock.Now()),
 		Steps:    view.StepsOf(len(environments) > 0, len(triggers) > 0, len(runs) > 0),
+		Places:   u.places(r, environments, "triggers", ""),
 	}
 	return &site.Page{Template: "triggers", Title: "Triggers", Section: "triggers", Live: true, Data: d}, nil
 }
@@ -232,7 +234,8 @@ func (u *Pages) archived(r *site.Request, e *v1alpha1.Environment, day, now time
 
 type boardData struct {
 	Tiles   []view.Tile
-	Notices []string // about clusters
+	Notices []string    // about clusters
+	Places  []hub.Place // without tiles
 }
 
 // BoardPage is for a screen on the wall.
@@ -248,6 +251,9 @@ func (u *Pages) BoardPage(r *site.Request) (*site.Page, error) {
 	answers, omitted := u.clustersOf(r.Context(), r.Team, environments)
 	now := u.Clock.Now()
 	triggers, runs := hub.Here(triggers, u.Runs.Newest(r.Namespace()), environments)
-	d := &boardData{hub.Board(view.Board(triggers, runs, now), answers, now), hub.Notices(answers, omitted, now)}
+	d := &boardData{Tiles: hub.Board(view.Board(triggers, runs, now), answers, now), Notices: hub.Notices(answers, omitted, now)}
+	if len(d.Tiles) == 0 {
+		d.Places = hub.Places(environments, answers, "triggers", "")
+	}
 	return &site.Page{Template: "board", Title: "Board", Section: "board", Live: true, Wide: true, Data: d}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/hub"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 )
@@ -22,6 +23,7 @@ type runsData struct {
 	Later        bool   // it is not the first page
 	Any          bool   // the team has runs, whatever the filter selects
 	Steps        view.Steps
+	Places       []hub.Place
 	Archive      bool   // there is one
 	ArchiveQuery string // of older runs, from the archive; empty where there are none to show
 	Problem      string // a sentence: why runs are missing
@@ -46,7 +48,7 @@ func (u *Pages) RunsPage(r *site.Request) (*site.Page, error) {
 		d.Rows, d.Next = u.selectRuns(d.Filter, all, before)
 		d.ArchiveQuery = d.archiveQuery(all)
 	}
-	if err := u.addChoices(r, d); err != nil {
+	if err := u.addChoices(r, d, "runs"); err != nil {
 		return nil, err
 	}
 	return &site.Page{Template: "runs", Title: "Runs", Section: "runs", Live: !fromArchive, Data: d}, nil
@@ -104,7 +106,8 @@ func (u *Pages) addArchived(r *site.Request, d *runsData, before *record.Run) {
 	d.Any = d.Any || len(d.Rows) > 0
 }
 
-func (u *Pages) addChoices(r *site.Request, d *runsData) error {
+// addChoices leaves out Environments of other clusters, which have their own pages of the kind.
+func (u *Pages) addChoices(r *site.Request, d *runsData, kind string) error {
 	triggers, err := u.triggers(r)
 	if err != nil {
 		return err
@@ -117,8 +120,11 @@ func (u *Pages) addChoices(r *site.Request, d *runsData) error {
 		d.Triggers = append(d.Triggers, t.Name)
 	}
 	for _, e := range environments {
-		d.Environments = append(d.Environments, e.Name)
+		if e.Spec.Cluster == "" {
+			d.Environments = append(d.Environments, e.Name)
+		}
 	}
+	d.Places = u.places(r, environments, kind, d.Filter.Environment)
 	d.Triggers, d.Environments = choices(d.Triggers, d.Filter.Trigger), choices(d.Environments, d.Filter.Environment)
 	d.Steps = view.StepsOf(len(environments) > 0, len(triggers) > 0, d.Any)
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/internal/core/view"
+	"github.com/postflight-dev/postflight/internal/core/view/hub"
 	"github.com/postflight-dev/postflight/internal/core/view/insights"
 	"github.com/postflight-dev/postflight/internal/core/view/logtext"
 	"github.com/postflight-dev/postflight/internal/server/pages/site"
@@ -16,6 +17,7 @@ import (
 // insightsData, testsData and testData have Store if there is one to read. Unread says why it could not be read.
 type insightsData struct {
 	insights.Page
+	Places []hub.Place
 	Store  bool
 	Unread string
 }
@@ -23,6 +25,7 @@ type insightsData struct {
 type testsData struct {
 	insights.Period
 	Triggers, Environments []string // that one can choose
+	Places                 []hub.Place
 
 	Rows    []insights.TestRow
 	Next    string // query of the next page; empty on the last
@@ -64,7 +67,11 @@ func (u *Pages) InsightsPage(r *site.Request) (*site.Page, error) {
 	p := insights.ParsePeriod(r.URL.Query())
 	p.Text = "" // insights are not about single tests
 	figures := httpapi.Insights{Days: p.Days}
-	d := &insightsData{Store: u.Tests != nil}
+	environments, err := u.environments(r)
+	if err != nil {
+		return nil, err
+	}
+	d := &insightsData{Store: u.Tests != nil, Places: u.places(r, environments, "insights", p.Environment)}
 	if d.Store {
 		d.Unread = u.readTests(r, func() (err error) {
 			figures, err = u.Tests.Insights(r.Context(), r.Team, historyQuery(p))
@@ -94,10 +101,10 @@ func (u *Pages) TestsPage(r *site.Request) (*site.Page, error) {
 		}
 	}
 	choices := &runsData{Filter: view.Filter{Trigger: d.Trigger, Environment: d.Environment}}
-	if err := u.addChoices(r, choices); err != nil {
+	if err := u.addChoices(r, choices, "tests"); err != nil {
 		return nil, err
 	}
-	d.Triggers, d.Environments = choices.Triggers, choices.Environments
+	d.Triggers, d.Environments, d.Places = choices.Triggers, choices.Environments, choices.Places
 	return &site.Page{Template: "tests", Title: "Tests", Section: "tests", Data: d}, nil
 }
 
