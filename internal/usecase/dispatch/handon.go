@@ -37,24 +37,21 @@ var errLoop = &Error{Kind: Loop, Message: "A hub sent this request, and its Envi
 // targets returns the clusters that the notification is handed on to, and the Environments elsewhere that do not take its type. What starts
 // in this cluster concerns no other.
 func (o *operation) targets(ctx context.Context) (targets []delegation.Target, withheld []string, err error) {
-	if o.Clusters == nil || o.OnlyHere || o.Origin.trigger != nil || o.Origin.environment != "" {
+	if o.OnlyHere || o.Origin.trigger != nil || o.Origin.environment != "" {
 		return nil, nil, nil
 	}
 	all, err := o.elsewhere(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, e := range all {
-		if !grant.Matches(e.Spec.DeploymentTypes, o.Notification.DeploymentType) {
-			withheld = append(withheld, e.Name)
-		}
-	}
-	slices.Sort(withheld)
-	return delegation.TargetsOf(all, o.Notification.DeploymentType), withheld, nil
+	return delegation.TargetsOf(all, o.Notification.DeploymentType), delegation.Withheld(all, o.Notification.DeploymentType), nil
 }
 
 // elsewhere returns the Environments of the team in other clusters that exist for the sender.
 func (o *operation) elsewhere(ctx context.Context) ([]*v1alpha1.Environment, error) {
+	if o.Clusters == nil {
+		return nil, nil
+	}
 	all, err := index.Elsewhere(ctx, o.Cache, o.namespace)
 	if err == nil && len(all) > 0 && o.Grant.Delegated() {
 		all = slices.DeleteFunc(all, func(e *v1alpha1.Environment) bool { return !o.Grant.Knows(e.Name) })
@@ -184,9 +181,6 @@ func explained(own iter.Seq[match.Explanation], others []httpapi.Explanation) it
 // terminateElsewhere asks all clusters at once, because only they know whether they have an ephemeral Environment. The first that had it
 // is enough: others may be unavailable.
 func (o *operation) terminateElsewhere(ctx context.Context, t *notification.Termination) (ended []Terminated, err error) {
-	if o.Clusters == nil {
-		return nil, nil
-	}
 	elsewhere, err := o.elsewhere(ctx)
 	if err != nil {
 		return nil, err

@@ -38,3 +38,14 @@ func targets(all []*v1alpha1.Environment, concerned func(*v1alpha1.Environment) 
 	slices.SortFunc(found, func(a, b Target) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	return found
 }
+
+// Withheld returns the names of the Environments that do not take notifications of a deployment type, ordered.
+func Withheld(all []*v1alpha1.Environment, deploymentType string) (names []string) {
+	for _, e := range all {
+		if !grant.Matches(e.Spec.DeploymentTypes, deploymentType) {
+			names = append(names, e.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
