@@ -92,7 +92,8 @@ func (c *Clients) Terminate(
 		return nil, &delegation.Error{Refused: true, Message: "cannot be asked: the request is not JSON", Cause: err}
 	}
 	answer := &httpapi.TerminationResult{}
-	err = c.ask(ctx, cluster, command, newRequest(http.MethodPost, "/api/webhooks/environment_terminated", nil, body), answer, bound{maxAnswer, 10_000})
+	r := newRequest(http.MethodPost, "/api/webhooks/environment_terminated", nil, body)
+	err = c.ask(ctx, cluster, command, r, answer, bound{maxAnswer, 10_000})
 	if isMissing(err) {
 		return nil, nil
 	}

@@ -100,7 +100,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	a.written += int64(len(p))
 	a.elements += delegation.Elements(p)
-	if (a.written > limits.MaxAgentAnswer || a.elements > limits.MaxAgentElements) && !strings.HasPrefix(a.sent.Get("Content-Type"), "text/plain") {
+	tooLarge := a.written > limits.MaxAgentAnswer || a.elements > limits.MaxAgentElements
+	if tooLarge && !strings.HasPrefix(a.sent.Get("Content-Type"), "text/plain") {
 		_ = a.pipe.CloseWithError(mcp.ErrTooLarge)
 		return 0, mcp.ErrTooLarge
 	}

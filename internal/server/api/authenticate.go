@@ -48,8 +48,8 @@ func refusedHub(r *exchange.Request, err error) error {
 	if !ok || f.Code != "forbidden" || r.Header.Get(delegation.Header) == "" {
 		return err
 	}
-	return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: "The cluster does not let this hub act for the Team, if it has one of " +
-		"that name: " + f.Message}
+	return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: "The cluster does not let this hub act for the Team, if it has one " +
+		"of that name: " + f.Message}
 }
 
 // delegated takes the rights away that a hub does not ask for.
@@ -76,8 +76,8 @@ func (a *API) authorize(r *exchange.Request, action grant.Action) error {
 	case action == Anything:
 		return nil
 	case !granted.Allows(action) && r.Delegation != nil:
-		return &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The cluster does not give this hub the right to %s for the Team %s. "+
-			"Add it to allow of %s %s there.", rights[action], r.Team(), r.Principal.Sender.Kind, r.Principal.Sender.Name)}
+		return &exchange.Failure{Code: "cluster_refused", Message: fmt.Sprintf("The cluster does not give this hub the right to %s for the Team "+
+			"%s. Add it to allow of %s %s there.", rights[action], r.Team(), r.Principal.Sender.Kind, r.Principal.Sender.Name)}
 	case !granted.Allows(action):
 		return exchange.Forbidden("You may not do this: it takes the right to %s, and you have %s. "+
 			"Ask your team for more, or use an API key. \"postflight whoami\" says what you may do.", rights[action], rightsOf(granted))

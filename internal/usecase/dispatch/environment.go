@@ -49,7 +49,7 @@ func elsewhereProblem(e *v1alpha1.Environment) string {
 	if e.Spec.Cluster == "" {
 		return ""
 	}
-	return fmt.Sprintf("The Environment %s is in the cluster %s now. Notify of the deployment again, which is handed on.", e.Name, e.Spec.Cluster)
+	return fmt.Sprintf("The Environment %s is in the cluster %s now. Notify of the deployment again: it is handed on.", e.Name, e.Spec.Cluster)
 }
 
 // findEnvironment asks the API server if the cache lacks the Environment, which may be new. Nil: there is none.

@@ -123,7 +123,7 @@ func (o *operation) handOnFailure(ctx context.Context, t delegation.Target, err 
 	switch {
 	case o.Mode == DryRun && failed != nil && !failed.Refused:
 		result.Decision = Failed
-		result.Reason = fmt.Sprintf("The cluster %s %s, so it is not known which of its Triggers match. Ask again later.", t.Cluster, failed.Message)
+		result.Reason = fmt.Sprintf("The cluster %s %s, so it is not known which of its Triggers match. Ask again.", t.Cluster, failed.Message)
 	case failed == nil:
 		result.Reason = o.unknownBecause(fmt.Sprintf("The cluster %s did not answer within %s", t.Cluster, o.Budget))
 	case failed.Refused:

@@ -30,7 +30,8 @@ func Here(
 	for _, r := range elsewhere.Runs {
 		gone[r] = true
 	}
-	return selected(triggers, func(t *v1alpha1.Trigger) bool { return !gone[t] }), selected(runs, func(r *v1alpha1.Suite) bool { return !gone[r] })
+	return selected(triggers, func(t *v1alpha1.Trigger) bool { return !gone[t] }),
+		selected(runs, func(r *v1alpha1.Suite) bool { return !gone[r] })
 }
 
 // Within leaves out what a cluster says about Environments that the hub does not name for it, perhaps no longer.

@@ -76,8 +76,8 @@ func (q *question) target(cluster string) *delegation.Target {
 	return nil
 }
 
-// locateRun prefers this cluster, then what it remembers, then the one that says that it has the run. Ids are unique over the Environments of a team,
-// and each of them is in one cluster.
+// locateRun prefers this cluster, then what it remembers, then the cluster that says it has the run. Ids are unique over the Environments
+// of a team, and each of them is in one cluster.
 func (q *question) locateRun() (*delegation.Target, error) {
 	name := runs.NameOf(q.Principal.Team.NamespaceName(), q.PathValue("id"))
 	moved := false

@@ -52,8 +52,8 @@ func (q *question) pass(w http.ResponseWriter, s Subject, t delegation.Target) e
 		q.found.Add(q.Principal.Team.NamespaceName(), run, "") // it is looked for again
 	}
 	if s == Environment && resp.StatusCode == http.StatusNotFound && slices.Contains(t.Environments, environment) {
-		return &exchange.Failure{Code: "environment_not_found", Message: fmt.Sprintf("The team has no Environment %s in the cluster %s, which this "+
-			"hub names for it. Create it there, or correct spec.cluster of the Environment here.", environment, t.Cluster)}
+		return &exchange.Failure{Code: "environment_not_found", Message: fmt.Sprintf("The team has no Environment %s in the cluster %s, which "+
+			"this hub names for it. Create it there, or correct spec.cluster of the Environment here.", environment, t.Cluster)}
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 599 { // others are of the protocol, or of none
 		return Failure(t.Cluster, &delegation.Error{Message: "does not answer", Cause: fmt.Errorf("it answers %s", resp.Status)})
@@ -71,8 +71,8 @@ func (q *question) timeout() (timeout time.Duration, bounded bool, err error) {
 	query := q.URL.Query()
 	if query.Get("follow") == "true" {
 		if !q.MoveTo(q.Runs.Sending) {
-			return 0, false, exchange.Overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave room " +
-				"for others. Send the request again in a few seconds.")
+			return 0, false, exchange.Overloaded("The server is sending logs for as many requests as it can, or for as many of this team as leave " +
+				"room for others. Send the request again in a few seconds.")
 		}
 		return q.Limits.MaxFollow, true, nil
 	}

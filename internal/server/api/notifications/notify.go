@@ -102,8 +102,8 @@ func (a *API) remember(r *exchange.Request, result dispatch.Result) {
 func hint(q dispatch.Request, r dispatch.Result) string {
 	text := q.Notification.Hint()
 	if len(r.Triggers) == 0 && len(r.Withheld) > 0 {
-		text += fmt.Sprintf(" The deployment type %q is not handed on to %s, which other clusters have: see spec.deploymentTypes of the Environment.",
-			q.Notification.DeploymentType, strings.Join(r.Withheld[:min(len(r.Withheld), 5)], ", "))
+		text += fmt.Sprintf(" The deployment type %q is not handed on to %s, which other clusters have: see spec.deploymentTypes of the "+
+			"Environment.", q.Notification.DeploymentType, strings.Join(r.Withheld[:min(len(r.Withheld), 5)], ", "))
 	}
 	if len(r.Triggers) == 0 && q.Mode != dispatch.DryRun {
 		text += " No Trigger matches this deployment, so no run was started. The same request with ?dryRun=true says why."
