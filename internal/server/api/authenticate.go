@@ -48,8 +48,8 @@ func refusedHub(r *exchange.Request, err error) error {
 	if !ok || f.Code != "forbidden" || r.Header.Get(delegation.Header) == "" {
 		return err
 	}
-	return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: "The cluster does not let this hub act for the Team, if it has one " +
-		"of that name: " + f.Message}
+	return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: "The cluster does not let this hub act for the Team, if it has " +
+		"one of that name: " + f.Message}
 }
 
 // delegated takes the rights away that a hub does not ask for.
