@@ -46,7 +46,7 @@ func (c *Clients) Notify(ctx context.Context, cluster string, n delegation.Notif
 	return answer, checked(answer)
 }
 
-// headerKey is a key as a header may have it: those of events and reports can be any text.
+// headerKey is a key as a header may have it. Events and reports have keys of any text.
 func headerKey(key string) string {
 	if len(key) <= maxHeaderKey && strings.Trim(key, printable) == "" {
 		return key

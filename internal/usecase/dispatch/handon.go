@@ -62,7 +62,7 @@ func (o *operation) elsewhere(ctx context.Context) ([]*v1alpha1.Environment, err
 	return all, err
 }
 
-// handOn asks all clusters at once, so that none waits for another one that is unavailable.
+// handOn asks all clusters at once, so that an unavailable cluster delays no other.
 func (o *operation) handOn(ctx context.Context, targets []delegation.Target) ([]TriggerResult, []httpapi.Explanation) {
 	results, explanations := make([][]TriggerResult, len(targets)), make([][]httpapi.Explanation, len(targets))
 	var all sync.WaitGroup
@@ -227,7 +227,7 @@ func (o *operation) guarded(ask func(context.Context) error) func(context.Contex
 	}
 }
 
-// terminationError is of the same kind as that of a question to the cluster.
+// terminationError has the kinds that questions to the cluster have.
 func terminationError(cluster string, err error) error {
 	failed, ok := errors.AsType[*delegation.Error](err)
 	if !ok || !failed.Refused {

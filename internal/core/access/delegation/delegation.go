@@ -45,7 +45,7 @@ const (
 	MaxHeld = time.Minute
 
 	maxHeader = 8 << 10 // in bytes
-	maxPost   = 1 << 10 // of all its texts, in bytes: those of Postflight are shorter
+	maxPost   = 1 << 10 // of all its texts, in bytes: Postflight's own are shorter
 	maxShown  = 256     // of a name, in bytes, for audit lines
 )
 

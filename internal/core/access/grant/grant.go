@@ -55,7 +55,7 @@ func (g Grant) Allows(a Action) bool {
 	return slices.Contains(g.Actions, a) || a == Outcome && slices.Contains(g.Actions, Read)
 }
 
-// Knows reports whether an Environment exists for the sender. The base is its name, or that of the Environment it is derived from.
+// Knows reports whether an Environment exists for the sender. The base is its name, or the name of the Environment it derives from.
 func (g Grant) Knows(base string) bool { return len(g.Known) == 0 || slices.Contains(g.Known, base) }
 
 // KnowsRun reports whether the Environment of a run exists for the sender, whether or not it still does for others.

@@ -40,7 +40,7 @@ func EphemeralName(base, deploymentURL string) string {
 	return strings.TrimRight(base[:min(len(base), maxEnvironmentPrefix)], "-") + "-" + Hash(base, deploymentURL)
 }
 
-// MayDerive reports whether a name can be that of an ephemeral Environment with the base: its end depends on the URL.
+// MayDerive reports whether an ephemeral Environment with the base can have a name, whose end depends on the URL.
 func MayDerive(base, name string) bool {
 	prefix := EphemeralName(base, "")
 	prefix = prefix[:len(prefix)-hashChars]

@@ -102,7 +102,7 @@ func Environments(all []*v1alpha1.Environment, runs []*v1alpha1.Suite, answers [
 	return summaries
 }
 
-// Environments returns what a cluster says about those of a namespace that it has, and about ephemeral ones that are derived from them.
+// Environments returns what a cluster says about the Environments of a namespace that it has, and about ephemeral ones derived from them.
 func (a Answer) Environments(all []*v1alpha1.Environment, now time.Time) (summaries []environment.Summary) {
 	found := map[string]int{}
 	if r := a.read(now); r != nil {

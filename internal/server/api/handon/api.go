@@ -62,7 +62,7 @@ const (
 	maxFoundOfTeam = 2 << 10
 )
 
-// Remember keeps which cluster has a run. Another one that says so later is not believed.
+// Remember keeps which cluster has a run. A later claim of another cluster is ignored.
 func (a *API) Remember(namespace, run, cluster string) {
 	if known, _ := a.found.Get(namespace, run); known == "" {
 		a.found.Add(namespace, run, cluster)

@@ -48,7 +48,7 @@ func EnvironmentOf(r *exchange.Request) string {
 	return cmp.Or(r.PathValue("name"), r.URL.Query().Get("environment"))
 }
 
-// targetOf returns the cluster with an Environment, or with the one that it is derived from, as far as names tell.
+// targetOf returns the cluster with an Environment or with its base, as far as names tell.
 func (q *question) targetOf(environment string) *delegation.Target {
 	for _, e := range q.elsewhere {
 		if e.Name == environment {

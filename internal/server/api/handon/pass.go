@@ -18,7 +18,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 )
 
-// mediaTypes are those of the API. Anything else is the page of a proxy, which browsers must not take for one of the hub.
+// mediaTypes are what the API answers with. Anything else may be a page of a proxy, which browsers must not take for a page of the hub.
 var mediaTypes = []string{
 	"application/json", "application/problem+json", "text/plain", "text/markdown", "application/vnd.dev.sigstore.bundle.v0.3+json",
 }
