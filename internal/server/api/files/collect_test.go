@@ -26,7 +26,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/api/files"
-	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/test/apitest"
 	"github.com/postflight-dev/postflight/test/build"
@@ -152,7 +151,7 @@ func TestCollect(t *testing.T) {
 
 // TestCollectReadsFirst: requests that never come whole are in the way of no other pod.
 func TestCollectReadsFirst(t *testing.T) {
-	h := collecting(t, &apitest.ArtifactStore{}, apitest.Setup{Limits: func(l *limits.Limits) { l.CollectWait = time.Millisecond }})
+	h := collecting(t, &apitest.ArtifactStore{}, apitest.Setup{})
 	var all sync.WaitGroup
 	defer all.Wait()
 	never := make(chan struct{})
