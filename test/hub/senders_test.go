@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"os"
 	"strconv"
@@ -34,7 +35,13 @@ func (tm *team) givesWaitTokens() {
 	}
 	run, other := answer.Results[0].RunID(), tm.toHub.run("another-job")
 	waits := sender{tm.t, tm.toHub.url, answer.WaitToken}
-	equal(tm.t, "waiting", waits.get("/api/v0/ci-greenlight/"+run), tm.direct.get("/api/v0/ci-greenlight/"+run))
+	poll.Until(tm.t, "both sides answer alike", func() string { // the run may begin between the two answers
+		byHub, direct := waits.try(http.MethodGet, "/api/v0/ci-greenlight/"+run, ""), tm.direct.try(http.MethodGet, "/api/v0/ci-greenlight/"+run, "")
+		if byHub.status != http.StatusOK || byHub.body != direct.body {
+			return fmt.Sprintf("the hub answers %v, the cluster %v", byHub, direct)
+		}
+		return ""
+	})
 	waits.get("/api/v0/runs/" + run + "/results")
 	waits.send(http.StatusNotFound, http.MethodGet, "/api/v0/ci-greenlight/"+other, "")
 	waits.send(http.StatusForbidden, http.MethodGet, "/api/v0/runs/"+run+"/logs", "")
