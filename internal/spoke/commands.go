@@ -155,7 +155,7 @@ func (c *Clients) ask(
 		err = json.Unmarshal(content, answer)
 	}
 	if err != nil {
-		return &delegation.Error{Done: true, Message: "gave an answer that cannot be read", Cause: err}
+		return &delegation.Error{Message: "gave an answer that cannot be read", Cause: err}
 	}
 	return nil
 }
@@ -174,10 +174,10 @@ func problemOf(resp *http.Response) error {
 	var p httpapi.Problem
 	content, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if json.Unmarshal(content, &p) != nil || p.FailureCode == "" {
-		return &delegation.Error{Done: true, Message: "does not answer", Cause: fmt.Errorf("something in its place answers %s", resp.Status)}
+		return &delegation.Error{Message: "does not answer", Cause: fmt.Errorf("something in its place answers %s", resp.Status)}
 	}
 	if resp.StatusCode >= 500 {
-		return &delegation.Error{Done: true, Message: "failed: " + shown(p.FailureMessage), Cause: problem{p.FailureCode}}
+		return &delegation.Error{Message: "failed: " + shown(p.FailureMessage), Cause: problem{p.FailureCode}}
 	}
 	return &delegation.Error{Refused: true, Message: "refused: " + shown(p.FailureMessage), Cause: problem{p.FailureCode}}
 }

@@ -73,7 +73,7 @@ func (c *Clients) Do(ctx context.Context, cluster string, command delegation.Com
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, &delegation.Error{Message: "does not answer", Done: r.Method != http.MethodGet, Cause: withoutURL(err)}
+		return nil, &delegation.Error{Message: "does not answer", Cause: withoutURL(err)}
 	}
 	if problem := refusalOf(resp, cluster, command.Team.Name, spec); problem != nil {
 		drop(resp.Body)
@@ -191,7 +191,7 @@ func refusalOf(resp *http.Response, cluster, team string, spec *v1alpha1.Cluster
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return &delegation.Error{Refused: true, Message: "answers with a redirect. Correct spec.url of the Cluster"}
 	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout:
-		return &delegation.Error{Done: true, Message: "does not answer", Cause: fmt.Errorf("its proxy answers %s", resp.Status)}
+		return &delegation.Error{Message: "does not answer", Cause: fmt.Errorf("its proxy answers %s", resp.Status)}
 	default:
 		return nil
 	}

@@ -175,7 +175,7 @@ func (t *trip) next() (f fault) {
 	return f
 }
 
-var errUnanswered = &delegation.Error{Message: "does not answer", Done: true}
+var errUnanswered = &delegation.Error{Message: "does not answer"}
 
 // Notify is what a hub's HTTP client, the network and the API of a cluster do.
 func (h *hub) Notify(ctx context.Context, cluster string, n delegation.Notification) (*httpapi.NotificationResult, error) {

@@ -16,7 +16,7 @@ import (
 const TwoWays = `With $POSTFLIGHT_URL or --url, it asks the server, with what "postflight whoami --help" says. Otherwise, and with
 -n, -A, --context or --kubeconfig, it asks the cluster of the kubeconfig. If there is none, -n asks the server, too.`
 
-// AskHub completes a sentence about what is in another cluster, of which the kubeconfig's cluster knows nothing.
+// AskHub completes a sentence about what is in another cluster, which a kubeconfig does not reach.
 const AskHub = "to ask there, set POSTFLIGHT_URL and POSTFLIGHT_API_KEY of the team, and leave out -n, -A, --context and --kubeconfig"
 
 // Way is the server or the cluster: a flag that belongs to one of them decides, or else the environment.

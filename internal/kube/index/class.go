@@ -39,9 +39,11 @@ func Triggers(ctx context.Context, c client.Reader, namespace string) ([]*v1alph
 }
 
 // Environments lists the Environments of a namespace.
-func Environments(ctx context.Context, c client.Reader, namespace string) ([]*v1alpha1.Environment, error) {
+func Environments(
+	ctx context.Context, c client.Reader, namespace string, options ...client.ListOption,
+) ([]*v1alpha1.Environment, error) {
 	list := &v1alpha1.EnvironmentList{}
-	if err := c.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace)); err != nil {
+	if err := c.List(ctx, list, append(options, client.UnsafeDisableDeepCopy, client.InNamespace(namespace))...); err != nil {
 		return nil, err
 	}
 	all := make([]*v1alpha1.Environment, len(list.Items))

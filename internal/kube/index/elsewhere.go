@@ -18,14 +18,9 @@ func isElsewhere(e *v1alpha1.Environment) string {
 
 // Elsewhere returns the Environments of a namespace, or of all, that other clusters have. They are shared with the cache.
 func Elsewhere(ctx context.Context, c client.Reader, namespace string) ([]*v1alpha1.Environment, error) {
-	list := &v1alpha1.EnvironmentList{}
-	err := c.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(namespace), client.MatchingFields{elsewhere: "true"})
+	all, err := Environments(ctx, c, namespace, client.MatchingFields{elsewhere: "true"})
 	if err != nil {
 		return nil, fmt.Errorf("look up the Environments of other clusters: %w", err)
-	}
-	all := make([]*v1alpha1.Environment, len(list.Items))
-	for i := range list.Items {
-		all[i] = &list.Items[i]
 	}
 	return all, nil
 }

@@ -123,13 +123,13 @@ func (o *operation) handOnFailure(ctx context.Context, t delegation.Target, err 
 	switch {
 	case o.Mode == DryRun && failed != nil && !failed.Refused:
 		result.Decision = Failed
-		result.Reason = fmt.Sprintf("The cluster %s %s, so it is not known which of its Triggers match. Ask again.", t.Cluster, failed.Message)
+		result.Reason = failed.Sentence(t.Cluster) + ", so it is not known which of its Triggers match. Ask again."
 	case failed == nil:
 		result.Reason = o.unknownBecause(fmt.Sprintf("The cluster %s did not answer within %s", t.Cluster, o.Budget))
 	case failed.Refused:
-		result.Decision, result.Reason = Failed, fmt.Sprintf("The cluster %s %s.", t.Cluster, failed.Message)
+		result.Decision, result.Reason = Failed, failed.Sentence(t.Cluster)+"."
 	default:
-		result.Reason = o.unknownBecause(fmt.Sprintf("The cluster %s %s", t.Cluster, failed.Message))
+		result.Reason = o.unknownBecause(failed.Sentence(t.Cluster))
 	}
 	return result
 }
@@ -220,7 +220,7 @@ func (o *operation) guarded(ask func(context.Context) error) func(context.Contex
 		defer func() {
 			if p := recover(); p != nil {
 				logr.FromContextOrDiscard(ctx).Error(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the answer of a cluster could not be read")
-				err = &delegation.Error{Done: true, Final: true, Message: "gave an answer that cannot be read"}
+				err = &delegation.Error{Final: true, Message: "gave an answer that cannot be read"}
 			}
 		}()
 		return ask(ctx)
@@ -234,7 +234,7 @@ func terminationError(cluster string, err error) error {
 		return &Error{Kind: ClusterUnavailable, cause: err, Message: fmt.Sprintf("The cluster %s does not answer, so it is not known whether it "+
 			"has this environment. Send the request again: it does the same however often it is sent.", cluster)}
 	}
-	return &Error{Kind: ClusterRefused, cause: err, Message: fmt.Sprintf("The cluster %s %s.", cluster, failed.Message)}
+	return &Error{Kind: ClusterRefused, cause: err, Message: failed.Sentence(cluster) + "."}
 }
 
 func terminatedOf(answer *httpapi.TerminationResult) (ended []Terminated) {

@@ -63,7 +63,7 @@ func elsewhere(name, cluster string, types ...string) *v1alpha1.Environment {
 func hubWith(c *otherClusters) func(*Config) { return func(config *Config) { config.Clusters = c } }
 
 var (
-	silent  = &delegation.Error{Done: true, Message: "does not answer"}
+	silent  = &delegation.Error{Message: "does not answer"}
 	refused = &delegation.Error{Refused: true, Message: "refused: you may not"}
 )
 

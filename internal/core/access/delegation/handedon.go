@@ -23,8 +23,7 @@ type Notification struct {
 // Error says why a cluster did not do what it was asked.
 type Error struct {
 	Refused bool   // it, or the hub, refused; otherwise the same request may succeed later
-	Done    bool   // it may have done what it was asked
-	Final   bool   // asking again could do it twice
+	Final   bool   // do not ask again, although another attempt might succeed
 	Message string // completes "The cluster NAME ..."; without a full stop
 	Cause   error
 }
@@ -35,5 +34,8 @@ func (e *Error) Error() string {
 	}
 	return e.Message + ": " + e.Cause.Error()
 }
+
+// Sentence names the cluster, without a full stop.
+func (e *Error) Sentence(cluster string) string { return "The cluster " + cluster + " " + e.Message }
 
 func (e *Error) Unwrap() error { return e.Cause }

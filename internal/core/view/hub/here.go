@@ -22,16 +22,10 @@ func Here(
 	if len(g.Known) == 0 {
 		return triggers, runs
 	}
-	elsewhere := Subject{Triggers: triggers, Runs: runs}.Known(g)
-	gone := map[any]bool{}
-	for _, t := range elsewhere.Triggers {
-		gone[t] = true
-	}
-	for _, r := range elsewhere.Runs {
-		gone[r] = true
-	}
-	return selected(triggers, func(t *v1alpha1.Trigger) bool { return !gone[t] }),
-		selected(runs, func(r *v1alpha1.Suite) bool { return !gone[r] })
+	here := Subject{Triggers: triggers, Runs: runs}.selected(
+		func(name string) bool { return !g.Knows(name) },
+		func(environment, deploymentURL string) bool { return !g.KnowsRun(environment, deploymentURL) })
+	return here.Triggers, here.Runs
 }
 
 // Within leaves out what a cluster says about Environments that the hub does not name for it, perhaps no longer.

@@ -26,15 +26,18 @@ type Subject struct {
 }
 
 // Known leaves out what does not exist for a sender.
-func (s Subject) Known(g grant.Grant) Subject {
-	s.Triggers = selected(s.Triggers, func(t *v1alpha1.Trigger) bool { return g.Knows(t.Spec.Environment) })
-	s.Environments = selected(s.Environments, func(e *v1alpha1.Environment) bool { return g.Knows(suite.BaseOf(e)) })
+func (s Subject) Known(g grant.Grant) Subject { return s.selected(g.Knows, g.KnowsRun) }
+
+// selected leaves what is of the Environments with these bases.
+func (s Subject) selected(base func(name string) bool, run func(environment, deploymentURL string) bool) Subject {
+	s.Triggers = selected(s.Triggers, func(t *v1alpha1.Trigger) bool { return base(t.Spec.Environment) })
+	s.Environments = selected(s.Environments, func(e *v1alpha1.Environment) bool { return base(suite.BaseOf(e)) })
 	known := map[[2]string]bool{} // a team has many runs of few Environments, and each question takes hashes
 	s.Runs = selected(s.Runs, func(r *v1alpha1.Suite) bool {
 		place := [2]string{r.Spec.Environment, r.Spec.Deployment.URL}
 		answer, asked := known[place]
 		if !asked {
-			answer = g.KnowsRun(place[0], place[1])
+			answer = run(place[0], place[1])
 			known[place] = answer
 		}
 		return answer

@@ -149,9 +149,9 @@ func Failure(cluster string, err error) error {
 	case !ok:
 		return err
 	case failed.Refused:
-		return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: fmt.Sprintf("The cluster %s %s.", cluster, failed.Message)}
+		return &exchange.Failure{Code: "cluster_refused", Cause: err, Message: failed.Sentence(cluster) + "."}
 	default:
 		return &exchange.Failure{Code: "cluster_unavailable", Cause: err,
-			Message: fmt.Sprintf("The cluster %s %s. Send the request again in a few seconds.", cluster, failed.Message)}
+			Message: failed.Sentence(cluster) + ". Send the request again in a few seconds."}
 	}
 }
