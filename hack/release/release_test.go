@@ -126,7 +126,7 @@ func checkInstall(t *testing.T, r release, built built) {
 		}
 		kinds[object.Kind]++
 	}
-	for kind, n := range map[string]int{"CustomResourceDefinition": 11, "Namespace": 1, "Deployment": 1} {
+	for kind, n := range map[string]int{"CustomResourceDefinition": 12, "Namespace": 1, "Deployment": 1} {
 		if kinds[kind] != n {
 			t.Errorf("install.yaml has %d objects of the kind %s, want %d", kinds[kind], kind, n)
 		}

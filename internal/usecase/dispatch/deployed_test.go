@@ -214,18 +214,23 @@ func (h *harness) rebuild() {
 func TestSentAgainAfterRebuild(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("t"))})
 	at, uid := h.clock.Now(), h.environments()["staging"].UID
-	sends := func(deployed time.Time) *v1alpha1.Suite {
-		r := h.notify(`{"branch":"main","sha":"a000000"}`, key("k"), func(r *Request) {
+	send := func(deployed time.Time) TriggerResult {
+		return h.notify(`{"branch":"main","sha":"a000000"}`, key("k"), func(r *Request) {
 			if !deployed.IsZero() {
 				r.Origin = FromEvent(deployed)
 			}
 		}).Triggers[0]
-		return h.suite(r.SuiteID)
 	}
+	sends := func(deployed time.Time) *v1alpha1.Suite { return h.suite(send(deployed).SuiteID) }
 	first := sends(at)
 	h.finish(first.Name, "", "Error")
 	h.rebuild()
 	second := sends(at)
+	for _, deployed := range []time.Time{at, {}} { // the answer was lost
+		if again := send(deployed); again.SuiteID != second.Name || again.Decision != Duplicate || len(again.Differs) > 0 {
+			t.Errorf("once more: %s %s, differs %v", again.Decision, again.SuiteID, again.Differs)
+		}
+	}
 	if h.finish(second.Name, "", "Error"); second.Name == first.Name || second.Spec.EnvironmentUID != uid {
 		t.Errorf("an event that is delivered again has %s of %s, want another attempt in %s", second.Name, second.Spec.EnvironmentUID, uid)
 	}

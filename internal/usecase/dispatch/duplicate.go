@@ -24,9 +24,9 @@ type duplicate struct {
 	desired     *v1alpha1.Suite
 	existing    *v1alpha1.Suite
 	differs     []v1alpha1.Difference
-	changed     bool // the existing run may differ from what is known of it
-	known       bool // the existing run is of this notification, or was found by it
-	anew        bool // the desired attempt is to be created beside the existing run
+	changed     bool        // the existing run may differ from what is known of it
+	place       rerun.Place // to which was deployed, as far as is known
+	anew        bool        // the desired attempt is to be created beside the existing run
 }
 
 // resolve decides whether another attempt runs, and writes the duplicate into the status of the existing run, so that no older run
@@ -75,7 +75,7 @@ func (d *duplicate) note(r rerun.Duplicate) bool {
 // decide looks at input files last, because that may take a while.
 func (d *duplicate) decide(ctx context.Context) (r rerun.Duplicate, err error) {
 	r = d.duplicateOf(d.trigger)
-	d.known = rerun.NotifiedBy(d.existing, d.IdempotencyKey)
+	d.place, d.desired.Spec.EnvironmentUID = r.Place(d.existing, d.desired, d.place, d.environment)
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}

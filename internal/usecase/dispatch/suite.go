@@ -21,10 +21,10 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 	if err != nil {
 		return err
 	}
-	deployedAt, uid := o.Origin.deployedAt, environment.UID
+	place := rerun.Place{At: o.Origin.deployedAt, Environment: environment.UID}
 	for attempt := o.firstAttempt(known); attempt <= v1alpha1.MaxAttempt; attempt++ {
-		desired := o.desired(ctx, t, environment, attempt, deployedAt)
-		desired.Spec.EnvironmentUID = uid
+		desired := o.desired(ctx, t, environment, attempt, place.At)
+		desired.Spec.EnvironmentUID = place.Environment
 		desired.Name = suite.KnownName(desired, known)
 		existing, err := o.createOrGet(ctx, t, desired)
 		if err != nil {
@@ -41,16 +41,11 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 			return reject("The name %s belongs to a Suite that is not a run of this notification. "+
 				"Delete that Suite, and send the notification again.", desired.Name)
 		}
-		d := &duplicate{operation: o, trigger: t, environment: environment, desired: desired, existing: existing}
+		d := &duplicate{operation: o, trigger: t, environment: environment, desired: desired, existing: existing, place: place}
 		if err := d.resolve(ctx); err != nil {
 			return err
 		}
-		if d.known && o.Origin.Kind() == v1alpha1.OriginNotification {
-			deployedAt = rerun.NotifiedAt(d.existing, o.IdempotencyKey) // it is sent again, and no newer deployment
-		}
-		if d.known && rerun.BeforeEnvironment(deployedAt, environment) {
-			uid = d.existing.Spec.EnvironmentUID // it was of an earlier Environment
-		}
+		place = d.place
 		if !d.anew {
 			result.SuiteID, result.Decision, result.EndedAt, result.Differs = desired.Name, Duplicate, d.existing.Status.CompletionTime, d.differs
 			return nil

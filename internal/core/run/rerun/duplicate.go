@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
@@ -66,7 +67,7 @@ func (d Duplicate) isOwn(existing, desired *v1alpha1.Suite) bool {
 	if d.Origin != v1alpha1.OriginEvent || desired.Spec.DeployedAt == nil {
 		return true
 	}
-	return !d.Ledger.Removed(existing) && d.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
+	return sameEnvironment(existing, desired) && d.Ledger.Between(existing, ledger.Last(existing), desired.DeployedAt().Time) == nil
 }
 
 // isKnown reports whether the notification is no deployment that has to be noted. An event says when it was, so that one that is delivered
@@ -112,13 +113,40 @@ func NotifiedBy(s *v1alpha1.Suite, key string) bool {
 	return key != "" && (created || s.Status.NotifiedAgainBy == key || slices.ContainsFunc(s.Status.FoundBy, hasKey(key)))
 }
 
-// BeforeEnvironment reports whether a deployment was before its Environment existed, unless notifications themselves create that.
-func BeforeEnvironment(at time.Time, e *v1alpha1.Environment) bool {
+// Place is when and where a notification says that its commit was deployed.
+type Place struct {
+	At          time.Time // zero: when it was received
+	Environment types.UID
+}
+
+// Place takes from the run of a notification what that said when it was first sent: sent again, it is no newer deployment, and not to an
+// Environment that was created since. It also returns the Environment with which the run is to be compared: an attempt that began here
+// because the notification was sent again does not differ from it.
+func (d Duplicate) Place(existing, desired *v1alpha1.Suite, p Place, e *v1alpha1.Environment) (is Place, compared types.UID) {
+	key := desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
+	if !NotifiedBy(existing, key) {
+		return p, desired.Spec.EnvironmentUID
+	}
+	if d.Origin == v1alpha1.OriginNotification {
+		p.At = notifiedAt(existing, key)
+	}
+	if !beforeEnvironment(p.At, e) {
+		return p, desired.Spec.EnvironmentUID
+	}
+	p.Environment = existing.Spec.EnvironmentUID
+	if beforeEnvironment(existing.Received().Time, e) {
+		return p, desired.Spec.EnvironmentUID
+	}
+	return p, p.Environment
+}
+
+// beforeEnvironment reports whether a deployment was before its Environment existed, unless notifications themselves create that.
+func beforeEnvironment(at time.Time, e *v1alpha1.Environment) bool {
 	return !at.IsZero() && at.Before(e.CreationTimestamp.Time) && e.Spec.Ephemeral == nil
 }
 
-// NotifiedAt is when the deployment happened that a notification with an Idempotency-Key told of, which created the run or found it.
-func NotifiedAt(s *v1alpha1.Suite, key string) time.Time {
+// notifiedAt is when the deployment happened that a notification with an Idempotency-Key told of, which created the run or found it.
+func notifiedAt(s *v1alpha1.Suite, key string) time.Time {
 	if s.Annotations[v1alpha1.AnnotationIdempotencyKey] != key {
 		if i := slices.IndexFunc(s.Status.FoundBy, hasKey(key)); i >= 0 {
 			return s.Status.FoundBy[i].At.Time
@@ -148,10 +176,15 @@ func placeDifferences(existing, desired *v1alpha1.Suite) (all []v1alpha1.Differe
 	if !commit.MayBeSameRepository(existing.Spec.Deployment.Repository, desired.Spec.Deployment.Repository) {
 		all = append(all, v1alpha1.DifferentRepository)
 	}
-	if had, has := existing.Spec.EnvironmentUID, desired.Spec.EnvironmentUID; had != "" && has != "" && had != has {
+	if !sameEnvironment(existing, desired) {
 		all = append(all, v1alpha1.DifferentEnvironment)
 	}
 	return all
+}
+
+func sameEnvironment(existing, desired *v1alpha1.Suite) bool {
+	had, has := existing.Spec.EnvironmentUID, desired.Spec.EnvironmentUID
+	return had == "" || has == "" || had == has
 }
 
 // SaidDifferences is Differences for a notification that may lack the URL, and that never has variables: what it does not say is no
