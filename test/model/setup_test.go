@@ -76,8 +76,8 @@ func newSetup(random *rand.Rand) setup {
 	for _, step := range optional {
 		s.happens[step] = random.IntN(2) == 0
 	}
-	s.happens["hub"] = random.IntN(4) == 0 // such a history is played twice
-	if s.named == "sometimes" {            // then the first message of a commit decides of which repository it is
+	s.happens["hub"] = random.IntN(4) == 0                                  // such a history is played twice
+	if s.named == "sometimes" || s.named == "never" && s.happens["event"] { // the first message of a commit decides of which repository it is
 		s.happens["overtaken"] = false
 	}
 	s.retries = random.Int32N(3)

@@ -75,7 +75,7 @@ func (d *duplicate) note(r rerun.Duplicate) bool {
 // decide looks at input files last, because that may take a while.
 func (d *duplicate) decide(ctx context.Context) (r rerun.Duplicate, err error) {
 	r = d.duplicateOf(d.trigger)
-	d.place, d.desired.Spec.EnvironmentUID = r.Place(d.existing, d.desired, d.place, d.environment)
+	d.place, d.desired.Spec.EnvironmentUID = r.Place(d.existing, d.IdempotencyKey, d.place, d.environment)
 	if r.Stream, err = index.StreamOf(ctx, d.Cache, d.existing); err != nil {
 		return r, err
 	}

@@ -122,20 +122,16 @@ type Place struct {
 // Place takes from the run of a notification what that said when it was first sent: sent again, it is no newer deployment, and not to an
 // Environment that was created since. It also returns the Environment with which the run is to be compared: an attempt that began here
 // because the notification was sent again does not differ from it.
-func (d Duplicate) Place(existing, desired *v1alpha1.Suite, p Place, e *v1alpha1.Environment) (is Place, compared types.UID) {
-	key := desired.Annotations[v1alpha1.AnnotationIdempotencyKey]
-	if !NotifiedBy(existing, key) {
-		return p, desired.Spec.EnvironmentUID
-	}
-	if d.Origin == v1alpha1.OriginNotification {
+func (d Duplicate) Place(existing *v1alpha1.Suite, key string, p Place, e *v1alpha1.Environment) (is Place, compared types.UID) {
+	known := NotifiedBy(existing, key)
+	if known && d.Origin == v1alpha1.OriginNotification {
 		p.At = notifiedAt(existing, key)
 	}
-	if !beforeEnvironment(p.At, e) {
-		return p, desired.Spec.EnvironmentUID
+	if known && beforeEnvironment(p.At, e) {
+		p.Environment = existing.Spec.EnvironmentUID
 	}
-	p.Environment = existing.Spec.EnvironmentUID
 	if beforeEnvironment(existing.Received().Time, e) {
-		return p, desired.Spec.EnvironmentUID
+		return p, e.UID
 	}
 	return p, p.Environment
 }
