@@ -121,6 +121,12 @@ soak: assets manager ## Run RATE (1000) notifications a minute for DURATION (1h)
 	@POSTFLIGHT_SOAK_DURATION=$${DURATION:-1h} POSTFLIGHT_SOAK_RATE=$${RATE:-1000} \
 	  go test ./test/replicas -run 'TestSoak$$' -count=1 -v -timeout 0
 
+.PHONY: scale
+scale: assets manager ## Find where one leader ends: TEAMS, SUITES, live PAGES, and RATE notifications a second for DURATION
+	@POSTFLIGHT_SCALE_TEAMS=$${TEAMS:-10000} POSTFLIGHT_SCALE_SUITES=$${SUITES:-100000} POSTFLIGHT_SCALE_PAGES=$${PAGES:-1000} \
+	  POSTFLIGHT_SCALE_RATE=$${RATE:-50} POSTFLIGHT_SCALE_DURATION=$${DURATION:-10m} \
+	  go test ./test/replicas -run 'TestScale$$' -count=1 -v -timeout 0
+
 ##@ Release (see docs/operations/release.md)
 
 IMAGE ?= ghcr.io/postflight-dev/postflight

@@ -77,6 +77,7 @@ type trip struct {
 	before   *trip // that this one interrupts
 	unnamed  bool
 	handedOn bool    // by the hub of the other world, if this one is directly notified
+	arrived  bool    // an event was in time for the cluster, which the hub may not know
 	faults   []fault // of the first attempts of the hub
 	overtake func() error
 }
@@ -216,8 +217,10 @@ func (h *hub) arrive(ctx context.Context, to *product, n delegation.Notification
 		problem, err := to.receiver.Problem(ctx, n.Team.NamespaceName(), event.Event{Notification: decoded, At: d.DeployedAt, Post: d.Post})
 		if problem != "" || err != nil {
 			h.world.say("  ignored: %s", problem)
+			h.world.apart = h.world.apart || h.trip.arrived // before what came later
 			return result, err
 		}
+		h.trip.arrived = true
 	}
 	r := dispatch.Request{
 		Team: n.Team, Grant: d.Narrow(grant.All()), By: d.By("hub"), Notification: decoded, Rerun: n.Rerun, IdempotencyKey: n.IdempotencyKey,

@@ -3,6 +3,7 @@ package replicas
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -36,6 +38,7 @@ type soak struct {
 
 	mu   sync.Mutex
 	sent []sentNotification // of this interval
+	raw  []float64          // milliseconds that the API server takes for one object, without a manager
 	all  int
 }
 
@@ -128,6 +131,9 @@ func (s *soak) run(server *apiserver.Server) (rows []row) {
 			s.all++
 			sha := fmt.Sprintf("soak-%d", s.all)
 			all.Go(func() { s.notify(sha) })
+			if s.all%rawEvery == 0 {
+				all.Go(func() { s.create("raw-" + sha) })
+			}
 		case <-measure.C:
 			rows = append(rows, s.measure(server, len(rows)+1))
 		}
@@ -146,18 +152,34 @@ func (s *soak) notify(sha string) {
 	s.sent = append(s.sent, sentNotification{a.Results[0].Created, at, a.Took})
 }
 
+// rawEvery is after how many notifications an object is created without the manager: what becomes slower in both is not the manager.
+const rawEvery = 10
+
+func (s *soak) create(name string) {
+	o := &corev1.ConfigMap{ObjectMeta: s.tm.meta(name)}
+	at := time.Now()
+	err := s.tm.s.Client.Create(context.Background(), o)
+	took := time.Since(at)
+	if err = errors.Join(err, s.tm.s.Client.Delete(context.Background(), o)); err != nil {
+		s.t.Error(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.raw = append(s.raw, took.Seconds()*1000)
+}
+
 // row is what is measured of an interval.
 type row struct {
 	notifications               int
-	p50, p99, toJob             float64 // milliseconds; the last from the notification to the Job
+	p50, p99, toJob, raw        float64 // milliseconds; toJob is from the notification to the Job, and raw the median of one object
 	rssMiB, goroutines, objects int
 }
 
 func (s *soak) measure(server *apiserver.Server, n int) row {
 	s.t.Helper()
 	s.mu.Lock()
-	sent := s.sent
-	s.sent = nil
+	sent, raw := s.sent, s.raw
+	s.sent, s.raw = nil, nil
 	s.mu.Unlock()
 	var answers, jobs []float64
 	for _, x := range sent {
@@ -167,11 +189,11 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 		}
 	}
 	r := row{
-		notifications: len(sent), p50: quantile(answers, .5), p99: quantile(answers, .99), toJob: quantile(jobs, .99),
+		notifications: len(sent), p50: quantile(answers, .5), p99: quantile(answers, .99), toJob: quantile(jobs, .99), raw: quantile(raw, .5),
 		rssMiB: s.r.RSSMiB(), goroutines: s.r.metric("go_goroutines"), objects: server.Objects(s.t),
 	}
-	fmt.Printf("SOAK interval=%d notifications=%d p50_ms=%.0f p99_ms=%.0f to_job_p99_ms=%.0f rss_mib=%d goroutines=%d etcd_objects=%d\n",
-		n, r.notifications, r.p50, r.p99, r.toJob, r.rssMiB, r.goroutines, r.objects)
+	fmt.Printf("SOAK interval=%d notifications=%d p50_ms=%.1f raw_p50_ms=%.1f p99_ms=%.0f to_job_p99_ms=%.0f rss_mib=%d goroutines=%d etcd_objects=%d\n",
+		n, r.notifications, r.p50, r.raw, r.p99, r.toJob, r.rssMiB, r.goroutines, r.objects)
 	return r
 }
 

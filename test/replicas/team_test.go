@@ -31,13 +31,20 @@ type team struct {
 
 func newTeam(t testing.TB, s *apiserver.Server) *team {
 	t.Helper()
+	tm := teamForGood(t, s)
+	t.Cleanup(tm.clear)
+	return tm
+}
+
+// teamForGood is of a server that ends with the test, and its runs with it.
+func teamForGood(t testing.TB, s *apiserver.Server) *team {
+	t.Helper()
 	ns := s.Namespace(t)
 	tm := &team{t: t, s: s, namespace: ns, key: "pf_" + ns}
 	tm.create(&v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	tm.create(tm.apiKey("ci", tm.key))
 	tm.create(tm.environment())
 	tm.create(tm.trigger("smoke"))
-	t.Cleanup(tm.clear)
 	return tm
 }
 
