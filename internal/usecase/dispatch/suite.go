@@ -22,6 +22,10 @@ func (o *operation) ensureSuite(ctx context.Context, t *v1alpha1.Trigger, enviro
 		return err
 	}
 	place := rerun.Place{At: o.Origin.deployedAt, Environment: environment.UID}
+	for _, s := range known { // the latest attempt may be of this Environment, though the notification is of an earlier one
+		p, _ := o.duplicateOf(t).Place(s, o.IdempotencyKey, place, environment)
+		place.Environment = p.Environment
+	}
 	for attempt := o.firstAttempt(known); attempt <= v1alpha1.MaxAttempt; attempt++ {
 		desired := o.desired(ctx, t, environment, attempt, place.At)
 		desired.Spec.EnvironmentUID = place.Environment

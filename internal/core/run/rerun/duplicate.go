@@ -127,7 +127,7 @@ func (d Duplicate) Place(existing *v1alpha1.Suite, key string, p Place, e *v1alp
 	if known && d.Origin == v1alpha1.OriginNotification {
 		p.At = notifiedAt(existing, key)
 	}
-	if known && beforeEnvironment(p.At, e) {
+	if known && beforeEnvironment(p.At, e) && existing.Spec.EnvironmentUID != e.UID {
 		p.Environment = existing.Spec.EnvironmentUID
 	}
 	if beforeEnvironment(existing.Received().Time, e) {
