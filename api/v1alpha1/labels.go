@@ -27,7 +27,8 @@ const (
 	// valid label value. kubectl shows it because printer columns cannot truncate.
 	LabelShortSHA = "postflight.dev/short-sha"
 
-	// LabelAllowedBy is "trigger" on the Job of a run whose namespace has no APIKey: the shipped policies then look for a Trigger there.
+	// LabelAllowedBy is "environment" or "trigger" on the Job of a run whose namespace has no APIKey: the shipped policies then look for such
+	// an object there.
 	LabelAllowedBy = "postflight.dev/allowed-by"
 
 	// LabelDebug holds the name of the Suite, on the pod in which people look around after its run. Pods of the run lack it.

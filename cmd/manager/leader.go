@@ -24,8 +24,8 @@ import (
 const (
 	leaseName = "postflight"
 
-	// defaultLease replaces a leader that was killed within 20 s.
-	defaultLease = 14 * time.Second
+	// defaultLease replaces a leader that was killed within 10 s, also on a machine that is busy.
+	defaultLease = 6 * time.Second
 )
 
 type leaderOptions struct {
@@ -40,7 +40,7 @@ func (o *leaderOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.namespace, "leader-election-namespace", "postflight-system", "namespace of the leader's Lease")
 	f.DurationVar(&o.lease, "leader-elect-lease-duration", defaultLease,
 		"how long the other replicas wait for a leader that does not answer, in whole seconds from 3s to 5m; "+
-			"a leader stops reconciling after 3/4 of it without the API server")
+			"a leader stops reconciling after 11/12 of it without the API server")
 	f.StringVar(&o.replicaName, "replica-name", os.Getenv("POD_NAME"),
 		"unique name of this replica, by which it recognizes its own Lease after a restart; default: $POD_NAME")
 }

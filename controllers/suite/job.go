@@ -9,6 +9,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -19,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/rerun"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 	"github.com/postflight-dev/postflight/internal/core/text/mask"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
@@ -118,13 +122,25 @@ func (r *Reconciler) buildJob(ctx context.Context, o lifecycle.Observation) (j *
 
 // +kubebuilder:rbac:groups=postflight.dev,resources=apikeys,verbs=list;watch
 
-// withAllowedBy looks for any APIKey, as the shipped policy does. A suspended key counts.
+// unlabeled selects the Environments that the manager has not derived, as the shipped policy does.
+var unlabeled = func() client.MatchingLabelsSelector {
+	none, err := labels.NewRequirement(v1alpha1.LabelEnvironment, selection.DoesNotExist, nil)
+	utilruntime.Must(err)
+	return client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*none)}
+}()
+
+// withAllowedBy looks for any APIKey, and for Environments without the label of ephemeral ones, as the shipped policies do. A suspended key
+// counts.
 func (r *Reconciler) withAllowedBy(ctx context.Context, j *batchv1.Job) (*batchv1.Job, error) {
 	list := &v1alpha1.APIKeyList{}
 	if err := r.List(ctx, list, client.InNamespace(j.Namespace), client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("look up the API keys of the namespace: %w", err)
 	}
-	return job.WithAllowedBy(j, len(list.Items) > 0), nil
+	environments, err := index.Environments(ctx, r, j.Namespace, unlabeled)
+	if err != nil {
+		return nil, fmt.Errorf("look up the Environments of the namespace: %w", err)
+	}
+	return job.WithAllowedBy(j, len(list.Items) > 0, environments), nil
 }
 
 // A Job exists already after a crash before the write of the status, or where it lacks the label by which the cache finds it.

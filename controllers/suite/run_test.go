@@ -199,14 +199,14 @@ func TestForeignJobInTheWay(t *testing.T) {
 	}
 }
 
-// TestAllowedBy: in a namespace without an APIKey, the Job tells the policies to look for a Trigger. A key that is suspended counts, as it
-// does for the policy.
+// TestAllowedBy: in a namespace without an APIKey, the Job tells the policies to look for an Environment. A key that is suspended counts, as
+// it does for the policy.
 func TestAllowedBy(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	w.Create(build.Suite("without", 0))
-	if got := w.HasJob("without").Labels[v1alpha1.LabelAllowedBy]; got != "trigger" {
-		t.Errorf("without a key, the label is %q, want trigger", got)
+	if got := w.HasJob("without").Labels[v1alpha1.LabelAllowedBy]; got != "environment" {
+		t.Errorf("without a key, the label is %q, want environment", got)
 	}
 	key := build.APIKey("a1", func(k *v1alpha1.APIKey) { k.Spec.Suspended = true })
 	w.Create(key)

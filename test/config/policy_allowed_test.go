@@ -3,12 +3,14 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/test/poll"
 )
 
@@ -16,7 +18,7 @@ import (
 // look for.
 func (w *takenOver) allowedNamespaces(t *testing.T) {
 	const unbound = "' denied request: failed to configure binding: no params found"
-	const byTrigger, byKey = "jobs-of-triggers" + unbound, "jobs-of-teams" + unbound
+	const byTrigger, byKey, byEnvironment = "jobs-of-triggers" + unbound, "jobs-of-teams" + unbound, "jobs-of-environments" + unbound
 	for name, tc := range map[string]struct {
 		has    func(namespace string) client.Object
 		label  string
@@ -27,8 +29,13 @@ func (w *takenOver) allowedNamespaces(t *testing.T) {
 		"a Trigger, without the label":                 {has: triggerIn, reason: byKey},
 		"a key, without the label":                     {has: keyIn},
 		"a key, beside the label":                      {has: keyIn, label: "trigger", reason: byTrigger},
-		"another object of a team, with the label":     {has: environmentIn, label: "trigger", reason: byTrigger},
-		"another object of a team, without the label":  {has: environmentIn, reason: byKey},
+		"an Environment, which the label names":        {has: environmentIn, label: "environment"},
+		"an Environment, with another value":           {has: environmentIn, label: "trigger", reason: byTrigger},
+		"an Environment, without the label":            {has: environmentIn, reason: byKey},
+		"a Trigger, with the value of Environments":    {has: triggerIn, label: "environment", reason: byEnvironment},
+		"an Environment that the manager has derived":  {has: derivedIn, label: "environment", reason: byEnvironment},
+		"one without the label of such":                {has: ephemeralIn, label: "environment", reason: "an ephemeral Environment without"},
+		"nothing, with the value of Environments":      {label: "environment", reason: byEnvironment},
 		"nothing, with the label":                      {label: "trigger", reason: byTrigger},
 		"nothing, with the label, which has any value": {label: "yes", reason: byTrigger},
 		"nothing": {reason: byKey},
@@ -81,3 +88,15 @@ func (w *takenOver) mayCreate(t *testing.T, j *batchv1.Job) func() bool {
 func triggerIn(namespace string) client.Object     { return aTrigger(namespace) }
 func keyIn(namespace string) client.Object         { return aKey(namespace) }
 func environmentIn(namespace string) client.Object { return anEnvironment(namespace, "staging") }
+
+func derivedIn(namespace string) client.Object {
+	base := anEnvironment(namespace, "staging")
+	base.UID = "gone"
+	return suite.EphemeralEnvironment(base, "https://pr-1.example.com", time.Now().Add(time.Hour))
+}
+
+func ephemeralIn(namespace string) client.Object {
+	e := derivedIn(namespace)
+	e.SetLabels(nil)
+	return e
+}

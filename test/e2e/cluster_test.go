@@ -118,12 +118,12 @@ func (c *cluster) awaitPolicies() error {
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "test", Image: testImage}},
 		}}},
 	}
-	byTrigger := j.DeepCopy()
-	byTrigger.Labels[v1alpha1.LabelAllowedBy] = "trigger"
+	byTrigger, byEnvironment := j.DeepCopy(), j.DeepCopy()
+	byTrigger.Labels[v1alpha1.LabelAllowedBy], byEnvironment.Labels[v1alpha1.LabelAllowedBy] = "trigger", "environment"
 	return poll.Wait(poll.Limit, "the policies work", func() string {
-		for _, one := range []*batchv1.Job{j, byTrigger} {
+		for _, one := range []*batchv1.Job{j, byTrigger, byEnvironment} {
 			err := c.Create(context.Background(), one.DeepCopy(), client.DryRunAll)
-			if err == nil || !strings.Contains(err.Error(), "no params found") { // there is neither an APIKey nor a Trigger: the policy works
+			if err == nil || !strings.Contains(err.Error(), "no params found") { // there is nothing that allows it: the policy works
 				return fmt.Sprint(err)
 			}
 		}

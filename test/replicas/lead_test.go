@@ -87,7 +87,7 @@ func TestLeadTakenOver(t *testing.T) {
 func BenchmarkLead(b *testing.B) {
 	s := apiserver.Alone(b)
 	for b.Loop() {
-		takenOver(b, s, 14*time.Second)
+		takenOver(b, s, 6*time.Second)
 	}
 }
 

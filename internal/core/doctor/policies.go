@@ -15,9 +15,8 @@ const (
 
 // policies are the files of config/policy; a test compares them. The chart replaces "postflight".
 var policies = []string{
-	"postflight-jobs-by-proxy", "postflight-jobs-of-teams", "postflight-jobs-of-triggers", "postflight-manager-environments",
-	"postflight-manager-jobs",
-	"postflight-manager-pods", "postflight-marks-of-suites",
+	"postflight-jobs-by-proxy", "postflight-jobs-of-environments", "postflight-jobs-of-teams", "postflight-jobs-of-triggers",
+	"postflight-manager-environments", "postflight-manager-jobs", "postflight-manager-pods", "postflight-marks-of-suites",
 }
 
 // Policies checks that the shipped policies are in force. account is the user name of the manager.

@@ -92,9 +92,9 @@ func TestPolicies(t *testing.T) {
 		level  Level
 		says   string
 	}{
-		"as shipped":                {func(*installed) {}, OK, "All 7 are in force."},
-		"a release of another name": {func(in *installed) { in.rename("acme") }, OK, "All 7"},
-		"none":                      {func(in *installed) { *in = installed{} }, Warning, "are against: postflight-jobs-by-proxy, postflight-jobs-of-teams"},
+		"as shipped":                {func(*installed) {}, OK, "All 8 are in force."},
+		"a release of another name": {func(in *installed) { in.rename("acme") }, OK, "All 8"},
+		"none":                      {func(in *installed) { *in = installed{} }, Warning, "are against: postflight-jobs-by-proxy, postflight-jobs-of-environments"},
 		"one is missing":            {func(in *installed) { in.policy(jobs).Name = "other" }, Warning, "are missing, so nothing refuses what they are against: postflight-manager-jobs."},
 		"a binding is missing":      {func(in *installed) { in.binding(jobs).Spec.PolicyName = "other" }, Failure, "postflight-manager-jobs has no binding"},
 		"a binding that only warns": {func(in *installed) {
@@ -112,7 +112,7 @@ func TestPolicies(t *testing.T) {
 			more := *in.binding(jobs)
 			more.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Audit}
 			in.bindings = append([]admissionv1.ValidatingAdmissionPolicyBinding{more}, in.bindings...)
-		}, OK, "All 7"},
+		}, OK, "All 8"},
 		"what fails is let pass": {func(in *installed) { in.policy(jobs).Spec.FailurePolicy = new(admissionv1.Ignore) }, Failure, "postflight-manager-jobs lets pass what it cannot evaluate"},
 		"another account": {func(in *installed) {
 			c := &in.policy(jobs).Spec.MatchConditions[0]
@@ -122,7 +122,7 @@ func TestPolicies(t *testing.T) {
 			more := in.policy(jobs).DeepCopy()
 			more.Name, more.Spec.MatchConditions[0].Expression = "acme-manager-jobs", "request.userInfo.username == 'x'"
 			in.policies = append([]admissionv1.ValidatingAdmissionPolicy{*more}, in.policies...)
-		}, OK, "All 7"},
+		}, OK, "All 8"},
 		"another installation beside one that is not in force": {func(in *installed) {
 			more := in.policy(jobs).DeepCopy()
 			more.Name, more.Spec.MatchConditions[0].Expression = "acme-manager-jobs", "request.userInfo.username == 'x'"
@@ -134,7 +134,7 @@ func TestPolicies(t *testing.T) {
 				{FieldRef: "spec.validations[1].expression", Warning: "batch/v1, Kind=Job: ERROR: no such key\n | at 1:1"}, {FieldRef: "x", Warning: "y"},
 			}}
 		}, Warning, "doubts 2 expressions of the policy postflight-manager-jobs, such as spec.validations[1].expression: batch/v1, Kind=Job: ERROR: no such key"},
-		"the API server has none": {func(in *installed) { in.policy(jobs).Status.TypeChecking = &admissionv1.TypeChecking{} }, OK, "All 7"},
+		"the API server has none": {func(in *installed) { in.policy(jobs).Status.TypeChecking = &admissionv1.TypeChecking{} }, OK, "All 8"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

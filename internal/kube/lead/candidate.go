@@ -65,6 +65,7 @@ func (c *Candidate) stand(ctx context.Context) error {
 			OnStartedLeading: func(leading context.Context) {
 				defer resign() // in case of an error
 				log.FromContext(ctx).Info("this replica leads")
+				go lock.expire(leading, c.Timing.Renew, resign)
 				ended <- c.Lead(withFence(leading, lock, c.Timing.fenced()))
 			},
 			OnStoppedLeading: func() {},

@@ -1,6 +1,6 @@
 // Package lead elects one of several replicas, which does for a term what only one may do.
 //
-//	candidate := &lead.Candidate{Lock: lock, Timing: lead.NewTiming(14 * time.Second), Lead: func(ctx context.Context) error {
+//	candidate := &lead.Candidate{Lock: lock, Timing: lead.NewTiming(6 * time.Second), Lead: func(ctx context.Context) error {
 //		term := lead.NewTerm(mgr)
 //		if err := controllers.Setup(term, config); err != nil {
 //			return err

@@ -117,6 +117,21 @@ func (l *renewedLock) last() *renewal {
 
 func (l *renewedLock) renewed() time.Time { return l.last().sent }
 
+// expire ends the term when its last renewal is too old. The elector would count from its latest attempt, and others may lead before that.
+func (l *renewedLock) expire(term context.Context, valid time.Duration, end func()) {
+	for term.Err() == nil {
+		last := l.last()
+		select {
+		case <-time.After(time.Until(last.sent.Add(valid))):
+			if l.last() == last {
+				end()
+			}
+		case <-last.followed:
+		case <-term.Done():
+		}
+	}
+}
+
 // Get is asked when a renewal has failed.
 func (l *renewedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)

@@ -93,15 +93,15 @@ func TestLateRenewal(t *testing.T) {
 	late, again, lost := "was not renewed in time", "is renewed", "has lost the lead"
 	for name, tc := range map[string]struct {
 		late  time.Duration // the answers
-		away  bool          // the API server, from then on
-		stops bool          // the second replica, when it leads, before the API server is back
+		then  func(*unanswered)
+		stops bool // the second replica, when it leads, before the API server is back
 		by    []string
 		lines []string
 	}{
-		"slower than usual":                   {4 * time.Second, false, false, []string{"first"}, nil},
-		"two answers are late":                {10 * time.Second, false, false, []string{"first"}, []string{late, again}},
-		"one is late, and none more":          {10 * time.Second, true, false, []string{"first", "second"}, []string{late, lost}},
-		"another has led, and does no longer": {10 * time.Second, true, true, []string{"first", "second", "first"}, []string{late, lost}},
+		"slower than usual":                   {2 * time.Second, stillLate, false, []string{"first"}, nil},
+		"one answer is late":                  {4700 * time.Millisecond, inTime, false, []string{"first"}, []string{late, again, late, again}},
+		"one is late, and none more":          {3 * time.Second, unavailable, false, []string{"first", "second"}, []string{late, lost}},
+		"another has led, and does no longer": {3 * time.Second, unavailable, true, []string{"first", "second", "first"}, []string{late, lost}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -109,10 +109,10 @@ func TestLateRenewal(t *testing.T) {
 				first := s.join(e, "first")
 				time.Sleep(2 * time.Second)
 				second := s.join(e, "second")
-				time.Sleep(time.Minute)
+				time.Sleep(time.Minute + NewTiming(lease).Retry/2) // between two renewals
 				first.set(func() { first.late = tc.late })
-				time.Sleep(11 * time.Second) // one renewal has been answered
-				first.set(func() { first.away = tc.away })
+				time.Sleep(tc.late + NewTiming(lease).Retry) // one renewal has been answered
+				first.set(func() { tc.then(first) })
 				if tc.stops {
 					s.awaitSender("second")
 					second.finish(t)
@@ -135,6 +135,10 @@ func TestLateRenewal(t *testing.T) {
 		})
 	}
 }
+
+func stillLate(*unanswered)     {}
+func inTime(r *unanswered)      { r.late = 0 }
+func unavailable(r *unanswered) { r.away = true }
 
 func (s *sending) join(e *election, name string) *unanswered {
 	l := &unanswered{replica: &replica{name: name, lease: e.lease, ended: make(chan error, 1)}}

@@ -41,7 +41,7 @@ func StripJob(j *batchv1.Job) *batchv1.Job {
 	}
 	if end := end(j); end != nil {
 		e.Status.UncountedTerminatedPods = nil
-		e.Status.Conditions = []batchv1.JobCondition{*end} // the conditions that announced it add nothing
+		e.Status.Conditions = []batchv1.JobCondition{shareCondition(*end)} // the conditions that announced it add nothing
 		if c := condition(j, batchv1.JobSuspended); c != nil && job.RunsElsewhere(j) {
 			e.Status.Conditions = append(e.Status.Conditions, *c)
 		}
@@ -111,7 +111,29 @@ func keptOwner(j *batchv1.Job) []metav1.OwnerReference {
 	if owner == nil || !job.SmallOwner(owner) {
 		return nil
 	}
-	return []metav1.OwnerReference{*owner}
+	kept := *owner
+	share(&kept.APIVersion, &kept.Kind)
+	if kept.Name == j.Name { // as Suites have their Jobs
+		kept.Name = j.Name
+	}
+	return []metav1.OwnerReference{kept}
+}
+
+// shareCondition shares what the ends of most Jobs have in common. Messages of failures may name pods.
+func shareCondition(c batchv1.JobCondition) batchv1.JobCondition {
+	share(&c.Type)
+	share(&c.Status)
+	share(&c.Reason)
+	if c.Type == batchv1.JobComplete {
+		share(&c.Message)
+	}
+	return c
+}
+
+func share[S ~string](texts ...*S) {
+	for _, text := range texts {
+		*text = unique.Make(*text).Value()
+	}
 }
 
 // keepExcusable keeps what unexcused needs of a Job, in the cache.

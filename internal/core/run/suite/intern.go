@@ -33,6 +33,9 @@ func Intern(s *v1alpha1.Suite) {
 			share(&c.Message) // of every run that is not reported
 		}
 	}
+	if s.Status.JobName == s.Name {
+		s.Status.JobName = s.Name
+	}
 	if u := s.Status.UnderTest; u != nil {
 		internUnderTest(u)
 	}

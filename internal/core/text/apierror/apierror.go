@@ -14,11 +14,11 @@ import (
 // The API server has no codes of its own for these. Kubernetes' own controllers match the text, too.
 var (
 	missingRight   = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
-	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota`)
+	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota|-jobs-of-environments' .*denied request`)
 	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
-	kindUnknown    = regexp.MustCompile(`-jobs-of-(teams|triggers)' .*failed to find resource referenced by paramKind`)
+	kindUnknown    = regexp.MustCompile(`-jobs-of-(environments|teams|triggers)' .*failed to find resource referenced by paramKind`)
 	missingKey     = regexp.MustCompile(`-jobs-of-teams' .*failed to configure binding: no params found`)
-	missingTrigger = regexp.MustCompile(`-jobs-of-triggers' .*failed to configure binding: no params found`)
+	missingTrigger = regexp.MustCompile(`-jobs-of-(environments|triggers)' .*failed to configure binding: no params found`)
 	quotaExceeded  = regexp.MustCompile(`exceeded quota|maximum .* quota`)
 	tooLarge       = regexp.MustCompile(`request is too large|message larger than max`) // for etcd, or for the connection to it
 )

@@ -62,6 +62,9 @@ func TestClasses(t *testing.T) {
 		"Policy":        {"A policy is final.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), is{"rejected": true}},
 		"PolicyNotReady": {"The API server may not have seen the object yet that the policy looks for.",
 			policyInvalid("failed to configure binding: no params found for policy binding"), is{"starting": true, "retryable": true}},
+		"PolicyOfEnvironments": {"The cache may not have seen the object yet because of which it denies.",
+			forbidden("ValidatingAdmissionPolicy 'p-jobs-of-environments' with binding 'b' denied request: an ephemeral Environment"),
+			is{"starting": true, "retryable": true}},
 		"PolicyInvalid": {"A policy may answer with another code.", policyInvalid("no"), is{"rejected": true}},
 		"NoRole": {"Roles may not be loaded yet.",
 			forbidden(`User "system:serviceaccount:p:manager" cannot create resource "jobs" in API group "batch" in the namespace "demo"`),
@@ -109,6 +112,7 @@ func TestMessageOfThePolicyOfTeams(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, why, want string }{
 		"no APIKey":           {"teams", noParams, "its namespace has no APIKey. If that lasts, the policies are of an earlier version, which wants one: apply those of the manager's version"},
 		"no Trigger":          {"triggers", noParams, "it knows neither a Trigger nor an APIKey in the namespace of the run"},
+		"no Environment":      {"environments", noParams, "it knows neither a Trigger nor an APIKey in the namespace of the run"},
 		"no kind of APIKeys":  {"teams", noKind, "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"},
 		"no kind of Triggers": {"triggers", noKind, "it has not loaded the policies of Postflight yet, which takes up to half a minute after an installation"},
 	} {
