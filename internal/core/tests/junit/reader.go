@@ -100,7 +100,10 @@ type suiteCounts struct {
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
 	input := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
-	return &Reader{limited: limited, tests: tests, scanner: scanner{input: input, maxText: text, names: map[string]string{}}, same: map[string]int{}}
+	return &Reader{
+		limited: limited, tests: tests, same: map[string]int{},
+		scanner: scanner{input: input, maxText: text, names: map[string]string{}},
+	}
 }
 
 // Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.

@@ -16,13 +16,13 @@ import (
 type scanner struct {
 	input   *bufio.Reader
 	maxText int    // bytes that are kept of each text and of each value of an attribute
-	pending Token  // the end of an element without content, or a text: there is none
+	pending Token  // the end of an element without content; its Kind is Text if there is none
 	rest    string // the last bytes of the last text, if that was cut
 
-	// These are used again, because a report may have a million of each.
+	// The memory of these is used again for the next tag or text.
 	attrs      Attrs
 	kept, tail []byte
-	names      map[string]string
+	names      map[string]string // see shared
 }
 
 // Kind of a token.

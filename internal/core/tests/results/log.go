@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -137,10 +138,9 @@ func (l *Log) Content(index *int, started, ended time.Time, c Counts) []byte {
 		Version: LogVersion, Index: index, Started: started.UTC(), Ended: ended.UTC(),
 		Tests: c.Tests - c.Skipped, Failed: c.Failed, Omitted: l.omitted,
 	}
-	var all bytes.Buffer
-	packer := gzip.NewWriter(&all)
+	var first bytes.Buffer
+	packer := gzip.NewWriter(&first)
 	_ = newEncoder(packer).Encode(header)
 	_ = packer.Close()
-	all.Write(l.buffer.Bytes())
-	return all.Bytes()
+	return slices.Concat(first.Bytes(), l.buffer.Bytes())
 }

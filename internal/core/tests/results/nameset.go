@@ -78,7 +78,7 @@ func (t *Tests) sets() (passedTests, failedTests NameSet) {
 
 // namesDigest is equal for pods that ran the same tests, however many: a set has no room for thousands of names. It is "" if none ran.
 func (t *Tests) namesDigest() string {
-	var ran []nameHash
+	ran := make([]nameHash, 0, len(t.outcomes))
 	for name, outcome := range t.outcomes {
 		if outcome != skipped {
 			ran = append(ran, name)
