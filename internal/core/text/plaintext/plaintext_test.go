@@ -69,7 +69,7 @@ func TestBlock(t *testing.T) {
 
 func FuzzLine(f *testing.F) {
 	for _, text := range []string{
-		"", "a b", " a", "a  b", "größe › 日本", "a\u00a0b", "a\nb", "\x1b[31mred", "\x1b]0;t\x07", "\x9b1m", "\u202e", "\xff",
+		"", "a b", " a", "a ", "a  b", "größe › 日本", "a\u00a0b", "a\nb", "\x1b[31mred", "\x1b]0;t\x07", "\x9b1m", "\u202e", "\xff",
 		strings.Repeat("é\n", 99), strings.Repeat("日本 ", 99) + ".",
 	} {
 		f.Add(text)
