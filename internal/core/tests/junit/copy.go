@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -150,8 +149,8 @@ func (c *copier) startSuite(t Token) {
 	end := "</testsuite>"
 	if c.depth == 0 {
 		end += "\n"
-		if name, exists := t.Attrs["name"]; exists {
-			t.Attrs["name"] = c.prefix + name
+		if i := t.Attrs.index("name"); i >= 0 {
+			t.Attrs[i].Value = c.prefix + t.Attrs[i].Value
 		}
 	}
 	c.element("testsuite", t.Attrs)
@@ -167,7 +166,7 @@ func (c *copier) startTest(t Token) {
 		return
 	}
 	c.tests[0].shown = true // a failure outside of tests
-	c.element("testcase", map[string]string{"name": cmp.Or(Path(t.Suites), Unnamed)})
+	c.element("testcase", Attrs{{"name", cmp.Or(Path(t.Suites), Unnamed)}})
 	c.element(t.Name, t.Attrs)
 	c.open(opened{end: "</" + t.Name + "></testcase>"})
 }
@@ -181,7 +180,7 @@ func (c *copier) end(t Token) {
 	case t.Missing > 0:
 		name, message := t.MissingTest()
 		c.inSuite()
-		c.element("testcase", map[string]string{"name": name})
+		c.element("testcase", Attrs{{"name", name}})
 		c.failure(message)
 		c.part.WriteString("</testcase>")
 		c.count(true)
@@ -226,13 +225,13 @@ func (c *copier) count(failed bool) {
 }
 
 func (c *copier) failure(message string) {
-	c.element("failure", map[string]string{"message": message})
+	c.element("failure", Attrs{{"message", message}})
 	c.part.WriteString("</failure>")
 }
 
 func (c *copier) inSuite() {
 	if c.depth == 0 && !c.added {
-		c.element("testsuite", map[string]string{"name": strings.TrimRight(c.prefix, ": ")})
+		c.element("testsuite", Attrs{{"name", strings.TrimRight(c.prefix, ": ")}})
 		c.added = true
 		c.write()
 	}
@@ -257,11 +256,12 @@ func (c *copier) open(e opened) {
 
 var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]*$`)
 
-func (c *copier) element(name string, attrs map[string]string) {
+func (c *copier) element(name string, attrs Attrs) {
 	c.part.WriteString("<" + name)
-	for _, attr := range slices.Sorted(maps.Keys(attrs)) {
-		if attr != "xmlns" && validName.MatchString(attr) {
-			fmt.Fprintf(&c.part, ` %s="%s"`, attr, escaped(attrs[attr]))
+	sorted := slices.SortedFunc(slices.Values(attrs), func(a, b Attr) int { return strings.Compare(a.Name, b.Name) })
+	for _, attr := range sorted {
+		if attr.Name != "xmlns" && validName.MatchString(attr.Name) {
+			fmt.Fprintf(&c.part, ` %s="%s"`, attr.Name, escaped(attr.Value))
 		}
 	}
 	c.part.WriteByte('>')

@@ -13,5 +13,6 @@ const (
 	maxCopied                 = 1 << 20 // bounds a text in a copy in bytes: the container in a pipeline has little memory
 	maxRest                   = 4 << 10 // bounds the kept end of a longer text in bytes: attachments are named after the output
 	maxTagName, maxAttributes = 256, 64 // bound the rest of a tag: reports have far smaller ones
+	maxNames                  = 256     // bounds the names of tags and attributes that share their memory: reports have some twenty
 	maxPath                   = 200     // bounds the path of a file in a sentence, in bytes
 )

@@ -25,14 +25,14 @@ const (
 // Token is a tag or a text of a report.
 type Token struct {
 	Kind    Kind
-	Role    Role              // of the element that it starts or ends
-	Name    string            // of this element, without its prefix
-	Attrs   map[string]string // of a start tag; names have their prefixes
-	Text    string            // its first bytes, if it is longer than the reader was told to keep
-	Rest    string            // the last bytes of a text that was cut; empty: it was not
-	Cut     bool              // the text, or an attribute, has lost its end
-	Suites  []Suite           // that it is in, at the start and the end of suites and tests, until the next token is read
-	Missing int               // at the end of a suite: failures that it announces and does not list, inner suites included
+	Role    Role    // of the element that it starts or ends
+	Name    string  // of this element, without its prefix
+	Attrs   Attrs   // of a start tag
+	Text    string  // its first bytes, if it is longer than the reader was told to keep
+	Rest    string  // the last bytes of a text that was cut; empty: it was not
+	Cut     bool    // the text, or an attribute, has lost its end
+	Suites  []Suite // that it is in, at the start and the end of suites and tests, until the next token is read
+	Missing int     // at the end of a suite: failures that it announces and does not list, inner suites included
 }
 
 // Unnamed stands for the name of a test that has none.
@@ -85,7 +85,7 @@ type Reader struct {
 type openTest struct {
 	depth   int
 	failed  int // its elements that count in the totals of its suites
-	attrs   map[string]string
+	attrs   Attrs
 	mayFail bool
 }
 
@@ -100,7 +100,10 @@ type suiteCounts struct {
 func NewReader(report io.Reader, tests, text int) *Reader {
 	limited := &io.LimitedReader{R: report, N: MaxReport + 1}
 	input := bufio.NewReaderSize(utf8Reader(limited), 32<<10)
-	return &Reader{limited: limited, tests: tests, scanner: scanner{input: input, maxText: text}, same: map[string]int{}}
+	return &Reader{
+		limited: limited, tests: tests, same: map[string]int{},
+		scanner: scanner{input: input, maxText: text, names: map[string]string{}},
+	}
 }
 
 // Next returns the next token, io.EOF after a whole report, or an error that contains nothing from the file.
@@ -174,7 +177,7 @@ func (r *Reader) start(t *Token) error {
 	}
 	r.found = true
 	r.translate(t)
-	r.gotestsum = r.gotestsum || t.Name == "property" && t.Attrs["name"] == "go.version"
+	r.gotestsum = r.gotestsum || t.Name == "property" && t.Attrs.Get("name") == "go.version"
 	failure, last := IsFailure(t.Name), len(r.open)-1
 	inTest := last >= 0 && r.open[last].depth == len(r.stack)-1
 	switch {
@@ -197,15 +200,15 @@ func (r *Reader) start(t *Token) error {
 }
 
 func (r *Reader) openSuite(t *Token) {
-	suite := Suite{Name: beginning(t.Attrs["name"]), File: beginning(t.Attrs["file"])}
+	suite := Suite{Name: beginning(t.Attrs.Get("name")), File: beginning(t.Attrs.Get("file"))}
 	if t.Name == "testsuites" {
 		suite.Name = ""
 	}
-	suite.ID = r.suiteID(suite, t.Attrs["hostname"])
+	suite.ID = r.suiteID(suite, t.Attrs.Get("hostname"))
 	r.suites = append(r.suites, suite)
-	failures, errs := announced(t.Attrs["failures"]), announced(t.Attrs["errors"])
+	failures, errs := announced(t.Attrs.Get("failures")), announced(t.Attrs.Get("errors"))
 	s := suiteCounts{depth: len(r.stack), announced: failures + errs}
-	_, s.flakes = t.Attrs["flakes"]
+	s.flakes = t.Attrs.index("flakes") >= 0
 	if t.Name == "testsuites" {
 		s.errors = errs
 	}

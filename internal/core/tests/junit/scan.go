@@ -7,6 +7,7 @@ import (
 	"errors"
 	"html"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,8 +16,13 @@ import (
 type scanner struct {
 	input   *bufio.Reader
 	maxText int    // bytes that are kept of each text and of each value of an attribute
-	pending *Token // the end of an element without content
+	pending Token  // the end of an element without content; its Kind is Text if there is none
 	rest    string // the last bytes of the last text, if that was cut
+
+	// The memory of these is used again for the next tag or text.
+	attrs      Attrs
+	kept, tail []byte
+	names      map[string]string // see shared
 }
 
 // Kind of a token.
@@ -31,20 +37,21 @@ const (
 
 // next returns io.EOF between two tokens, and io.ErrUnexpectedEOF in one.
 func (s *scanner) next() (Token, error) {
-	if t := s.pending; t != nil {
-		s.pending = nil
-		return *t, nil
+	if t := s.pending; t.Kind == End {
+		s.pending = Token{}
+		return t, nil
 	}
 	for {
 		content, err := s.until("<", s.maxText)
 		atEnd := errors.Is(err, io.ErrUnexpectedEOF)
-		if strings.TrimSpace(content) != "" {
+		if len(bytes.TrimSpace(content)) > 0 {
+			text := html.UnescapeString(string(content))
 			if atEnd {
 				err = nil // the next call returns io.EOF
 			} else if err == nil {
 				err = s.input.UnreadByte()
 			}
-			return Token{Kind: Text, Text: html.UnescapeString(content), Rest: html.UnescapeString(s.rest), Cut: s.rest != ""}, err
+			return Token{Kind: Text, Text: text, Rest: html.UnescapeString(s.rest), Cut: s.rest != ""}, err
 		}
 		if atEnd {
 			return Token{}, io.EOF
@@ -66,7 +73,7 @@ func (s *scanner) markup() (Token, bool, error) {
 		return Token{}, false, err
 	case s.skip("![CDATA["):
 		content, err := s.until("]]>", s.maxText)
-		return Token{Kind: Text, Text: content, Rest: s.rest, Cut: s.rest != ""}, content != "", err
+		return Token{Kind: Text, Text: string(content), Rest: s.rest, Cut: s.rest != ""}, len(content) > 0, err
 	case s.skip("!"):
 		return Token{}, false, s.directive()
 	case s.skip("?"):
@@ -74,7 +81,7 @@ func (s *scanner) markup() (Token, bool, error) {
 		return Token{}, false, err
 	case s.skip("/"):
 		name, err := s.until(">", maxTagName)
-		return Token{Kind: End, Name: local(strings.TrimSpace(name))}, true, err
+		return Token{Kind: End, Name: local(s.shared(bytes.TrimSpace(name)))}, true, err
 	default:
 		t, err := s.start()
 		return t, true, err
@@ -109,19 +116,22 @@ func (s *scanner) start() (Token, error) {
 	if err != nil || name == "" {
 		return Token{}, orMarkup(err)
 	}
-	t := Token{Kind: Start, Name: local(name), Attrs: map[string]string{}}
+	t := Token{Kind: Start, Name: local(name)}
+	s.attrs = s.attrs[:0]
 	for {
 		b, err := s.nonSpace()
 		switch {
 		case err != nil:
 			return t, err
 		case b == '>':
+			t.Attrs = slices.Clone(s.attrs)
 			return t, nil
 		case b == '/':
 			if b, err = s.input.ReadByte(); err != nil || b != '>' {
 				return t, orMarkup(err)
 			}
-			s.pending = &Token{Kind: End, Name: t.Name}
+			s.pending = Token{Kind: End, Name: t.Name}
+			t.Attrs = slices.Clone(s.attrs)
 			return t, nil
 		}
 		_ = s.input.UnreadByte()
@@ -144,28 +154,38 @@ func (s *scanner) attribute(t *Token) error {
 		return orMarkup(err)
 	}
 	value, err := s.until(string(quote), s.maxText)
-	if err == nil && len(t.Attrs) < maxAttributes {
-		t.Attrs[name] = html.UnescapeString(value)
+	if err == nil && len(s.attrs) < maxAttributes {
+		s.attrs.Set(name, html.UnescapeString(string(value)))
 		t.Cut = t.Cut || s.rest != ""
 	}
 	return err
 }
 
 func (s *scanner) name() (string, error) {
-	var b strings.Builder
-	for {
-		c, err := s.input.ReadByte()
-		if err != nil {
-			return "", unexpected(err)
-		}
+	ahead, err := s.input.Peek(maxTagName + 1)
+	for i, c := range ahead {
 		if strings.IndexByte(" \t\r\n=/<>'\"", c) >= 0 {
-			return b.String(), s.input.UnreadByte()
+			name := s.shared(ahead[:i])
+			_, err = s.input.Discard(i)
+			return name, err
 		}
-		if b.Len() == maxTagName {
-			return "", errMarkup
-		}
-		b.WriteByte(c)
 	}
+	if len(ahead) > maxTagName {
+		return "", errMarkup
+	}
+	return "", unexpected(err)
+}
+
+// shared returns one string for all tags or attributes of a name.
+func (s *scanner) shared(name []byte) string {
+	known, ok := s.names[string(name)]
+	if !ok {
+		known = string(name)
+		if len(s.names) < maxNames {
+			s.names[known] = known
+		}
+	}
+	return known
 }
 
 func (s *scanner) nonSpace() (byte, error) {
@@ -177,24 +197,28 @@ func (s *scanner) nonSpace() (byte, error) {
 	}
 }
 
-// until reads past the end mark, and returns at most limit bytes of what precedes it.
-func (s *scanner) until(end string, limit int) (string, error) {
-	var kept, tail []byte
+// until reads past the end mark, and returns at most limit bytes of what precedes it. They stay only until the next read.
+func (s *scanner) until(end string, limit int) ([]byte, error) {
 	s.rest = ""
-	for {
-		chunk, err := s.input.ReadSlice(end[len(end)-1])
+	chunk, err := s.input.ReadSlice(end[len(end)-1])
+	if text, whole := bytes.CutSuffix(chunk, []byte(end)); err == nil && whole && len(text) <= limit {
+		return text, nil
+	}
+	kept, tail := s.kept[:0], s.tail[:0]
+	defer func() { s.kept, s.tail = kept, tail }()
+	for ; ; chunk, err = s.input.ReadSlice(end[len(end)-1]) {
 		kept = append(kept, chunk[:min(len(chunk), limit+len(end)-len(kept))]...)
 		tail = append(tail, chunk[max(0, len(chunk)-maxRest):]...)
 		tail = tail[max(0, len(tail)-maxRest):]
 		switch {
 		case err == nil && bytes.HasSuffix(tail, []byte(end)):
-			text := strings.TrimSuffix(string(kept), end)
+			text := bytes.TrimSuffix(kept, []byte(end))
 			if len(text) > limit && limit > 0 {
 				s.rest = strings.TrimSuffix(string(tail), end)
 			}
 			return text[:min(len(text), limit)], nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return string(kept[:min(len(kept), limit)]), unexpected(err)
+			return kept[:min(len(kept), limit)], unexpected(err)
 		}
 	}
 }

@@ -16,13 +16,13 @@ func (r *Reader) translate(t *Token) {
 	}
 	test := &r.open[last]
 	switch {
-	case t.Name == "skipped" && t.Attrs["message"] == mayFail:
+	case t.Name == "skipped" && t.Attrs.Get("message") == mayFail:
 		test.mayFail = true
-	case t.Name == "skipped" && notStarted(test.attrs["status"], t.Attrs["message"]):
+	case t.Name == "skipped" && notStarted(test.attrs.Get("status"), t.Attrs.Get("message")):
 		t.Name = "failure"
 	case IsFailure(t.Name) && test.mayFail:
 		t.Name = "expectedFailure"
-	case IsFailure(t.Name) && test.attrs["flaky"] == "true" && r.countsFlakes(): // of an earlier attempt
+	case IsFailure(t.Name) && test.attrs.Get("flaky") == "true" && r.countsFlakes(): // of an earlier attempt
 		t.Name = "flakyFailure"
 	}
 }

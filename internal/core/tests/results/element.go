@@ -15,18 +15,18 @@ import (
 
 // element is an open test case, or a failure outside of test cases under the name of its suite.
 type element struct {
-	attrs  map[string]string
+	attrs  junit.Attrs
 	suites []junit.Suite
 
-	failed, flaky, skipped bool
-	retries                int32
-	message                string // attribute of the first failure
-	body                   strings.Builder
-	bodyCut                bool
-	cut                    bool // some text has lost its end
-	inFailure              bool // its text belongs to the first failure
-	inOutput, inErrors     bool
-	attachments            []string // paths as the report has them
+	outside, failed, flaky, skipped bool
+	retries                         int32
+	message                         string // attribute of the first failure
+	body                            strings.Builder
+	bodyCut                         bool
+	cut                             bool // some text has lost its end
+	inFailure                       bool // its text belongs to the first failure
+	inOutput, inErrors              bool
+	attachments                     []string // paths as the report has them
 }
 
 // newElement lets a test case without a class, in another one, have the name of that one for its class.
@@ -34,11 +34,11 @@ func newElement(t junit.Token, enclosing []*element) *element {
 	if t.Name == "testcase" {
 		e := &element{attrs: t.Attrs, suites: t.Suites, cut: t.Cut}
 		if len(enclosing) > 0 && e.class() == "" {
-			e.attrs["classname"] = enclosing[len(enclosing)-1].name()
+			e.attrs.Set("classname", enclosing[len(enclosing)-1].name())
 		}
 		return e
 	}
-	e := &element{suites: t.Suites, cut: t.Cut}
+	e := &element{suites: t.Suites, cut: t.Cut, outside: true}
 	e.start(t)
 	return e
 }
@@ -58,7 +58,7 @@ func (e *element) token(t junit.Token) {
 func (e *element) start(t junit.Token) {
 	if junit.IsFailure(t.Name) {
 		if !e.failed {
-			e.message, e.inFailure = t.Attrs["message"], true
+			e.message, e.inFailure = t.Attrs.Get("message"), true
 		}
 		e.failed = true
 		return
@@ -97,7 +97,7 @@ func (e *element) text(t junit.Token) {
 	case e.inFailure:
 		e.bodyCut = true
 	case e.inErrors:
-		e.flaky = e.flaky || e.attrs["status"] == "passed" && retriedByGinkgo.MatchString(t.Text)
+		e.flaky = e.flaky || e.attrs.Get("status") == "passed" && retriedByGinkgo.MatchString(t.Text)
 	case e.inOutput:
 		e.attach(t.Text)
 		e.attach(t.Rest)
@@ -109,8 +109,8 @@ var retriedByGinkgo = regexp.MustCompile(`Attempt #\d+ Failed\. +Retrying`)
 
 func (e *element) testCase() testCase {
 	t := testCase{
-		name: e.name(), suite: e.suite(), file: e.file(), line: lineNumber(e.attrs["line"]),
-		outcome: e.outcome(), milliseconds: milliseconds(e.attrs["time"]), retries: e.retries, outside: e.attrs == nil,
+		name: e.name(), suite: plaintext.Line(e.classOrPath(), maxName), file: e.file(), line: lineNumber(e.attrs.Get("line")),
+		outcome: e.outcome(), milliseconds: milliseconds(e.attrs.Get("time")), retries: e.retries, outside: e.outside,
 		identity: e.identity(),
 	}
 	if t.outcome == failed {
@@ -123,7 +123,7 @@ func (e *element) outcome() outcome {
 	switch {
 	case e.failed:
 		return failed
-	case e.skipped, e.attrs["status"] == "notrun", e.attrs["status"] == "disabled": // of GoogleTest and CTest
+	case e.skipped, e.attrs.Get("status") == "notrun", e.attrs.Get("status") == "disabled": // of GoogleTest and CTest
 		return skipped
 	case e.flaky:
 		return flaky
@@ -135,22 +135,19 @@ func (e *element) outcome() outcome {
 // identity tells tests apart whose names look alike: of several suites, or with several classes. It has the names of the report, before
 // they are shortened and masked.
 func (e *element) identity() nameHash {
-	if e.attrs["name"] == "" {
+	if e.attrs.Get("name") == "" {
 		return 0
 	}
 	suite := ""
 	if len(e.suites) > 0 {
 		suite = e.suites[len(e.suites)-1].ID
 	}
-	return hashOf(suite + "\x00" + e.class() + "\x00" + e.attrs["name"])
+	return hashOf(suite).and("\x00").and(e.class()).and("\x00").and(e.attrs.Get("name"))
 }
 
 // name joins class (or file) and test, unless the test's name contains the class.
 func (e *element) name() string {
-	name, class := e.attrs["name"], e.class()
-	if class == "" || class == "test" { // the test runner of Node.js says test for all
-		class = junit.Path(e.suites)
-	}
+	name, class := e.attrs.Get("name"), e.classOrPath()
 	if class != "" && !strings.Contains(name, class) {
 		name = class + " > " + name
 	}
@@ -163,7 +160,7 @@ func lineName(name string) string {
 
 func (e *element) failure(name string) Failure {
 	message, body := lines(e.message), lines(e.body.String())
-	f := v1alpha1.TestFailure{Name: name, File: cmp.Or(e.attrs["file"], e.suiteFile()), Line: lineNumber(e.attrs["line"])}
+	f := v1alpha1.TestFailure{Name: name, File: cmp.Or(e.attrs.Get("file"), e.suiteFile()), Line: lineNumber(e.attrs.Get("line"))}
 	file, line := location(append(message[:min(len(message), 1)], body...))
 	if f.File == "" || f.File == file { // the line that failed, not the line of the test, which pytest counts from 0
 		f.File, f.Line = file, line
@@ -188,46 +185,19 @@ func (e *element) details(line string) (text string, cut bool) {
 	return text, cut || e.bodyCut
 }
 
-func (e *element) class() string { return cmp.Or(e.attrs["classname"], e.attrs["class"]) }
+func (e *element) class() string { return cmp.Or(e.attrs.Get("classname"), e.attrs.Get("class")) }
 
-// suite is the class of the test, or else the path of the suites around it.
-func (e *element) suite() string {
-	class := e.class()
-	if class == "" || class == "test" {
-		class = junit.Path(e.suites)
+// classOrPath is the class of the test, or else the path of the suites around it.
+func (e *element) classOrPath() string {
+	if class := e.class(); class != "" && class != "test" { // the test runner of Node.js says test for all
+		return class
 	}
-	return plaintext.Line(class, maxName)
-}
-
-// file returns the file of the test. Playwright and Mocha name it as class or suite.
-func (e *element) file() string {
-	names := []string{e.attrs["file"], e.suiteFile(), e.attrs["classname"]}
-	for _, s := range slices.Backward(e.suites) {
-		names = append(names, s.Name)
-	}
-	for i, name := range names {
-		if name != "" && (i < 2 || sourceFile.MatchString(name)) {
-			return plaintext.Line(name, maxFile)
-		}
-	}
-	return ""
-}
-
-// sourceFile is a path of a file with tests.
-var sourceFile = regexp.MustCompile(`^\S+\.(?:[cm]?[jt]sx?|py|rb|php|go|rs|java|kt|cs|feature|robot|bats|sh)$`)
-
-func (e *element) suiteFile() string {
-	for _, s := range slices.Backward(e.suites) {
-		if s.File != "" {
-			return s.File
-		}
-	}
-	return ""
+	return junit.Path(e.suites)
 }
 
 // reason returns the first line that says more than that the test failed.
 func (e *element) reason(message, body []string) string {
-	name := e.attrs["name"]
+	name := e.attrs.Get("name")
 	if len(message) > 0 && !isGeneric(message[0]) && !isTitle(message[0], name) {
 		return message[0]
 	}
@@ -280,6 +250,9 @@ func location(lines []string) (file string, line int32) {
 }
 
 func lineNumber(text string) int32 {
+	if text == "" { // an error takes memory
+		return 0
+	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		return 0
@@ -288,6 +261,9 @@ func lineNumber(text string) int32 {
 }
 
 func milliseconds(text string) int64 {
+	if text == "" {
+		return 0
+	}
 	seconds, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 	if err != nil || !(seconds > 0) { // not a number is not greater
 		return 0

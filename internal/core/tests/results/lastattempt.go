@@ -7,7 +7,7 @@ func lastAttempts(all []found) (last []found) {
 	newest := map[nameHash]int{} // the index in last
 	for i := range all {
 		f := &all[i]
-		f.index = i
+		f.index = int32(i)
 		at, known := newest[f.identity]
 		if f.identity == 0 || !known {
 			newest[f.identity] = len(last)

@@ -16,7 +16,7 @@ const (
 	maxFlaky, maxStatusFlaky     = 20, 5                  // bound the names in a document and in a status
 	maxSet                       = 400                    // bounds the names in a set, so that it fits into a message beside the counts
 	maxFailures                  = 1000                   // bounds the failures with name and message in a document
-	maxTestMilliseconds          = 7 * 24 * 3600 * 1000   // a week, as for a run
+	maxTestMilliseconds          = 7 * 24 * 3600 * 1000   // a week, as for a run; it fits into 32 bits
 	maxMilliseconds              = 365 * 24 * 3600 * 1000 // a year, for all tests
 	maxQuarantine                = 63                     // bounds the name of a Quarantine, in bytes, as its schema does
 	maxQuarantines               = 20                     // of a run, from the schema of the status

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/postflight-dev/postflight/api/httpapi"
@@ -32,9 +34,11 @@ const LogVersion = 1
 type Log struct {
 	buffer  bytes.Buffer // a gzip member for each report, so that a copy of a report can be taken back
 	packer  *gzip.Writer
-	report  int // where in the buffer the present report begins
-	settled int // what is before this place in the buffer does not change
-	texts   int // bytes
+	lines   *json.Encoder // into the packer
+	line    httpapi.Test  // that is encoded
+	report  int           // where in the buffer the present report begins
+	settled int           // what is before this place in the buffer does not change
+	texts   int           // bytes
 	omitted int32
 
 	before struct {
@@ -47,6 +51,7 @@ func (l *Log) begin() {
 	l.report, l.before.texts, l.before.omitted = l.buffer.Len(), l.texts, l.omitted
 	if l.packer == nil {
 		l.packer = gzip.NewWriter(&l.buffer)
+		l.lines = newEncoder(l.packer)
 		return
 	}
 	l.packer.Reset(&l.buffer)
@@ -67,7 +72,7 @@ func (l *Log) settle() { l.settled = l.buffer.Len() }
 func (l *Log) keep(tests []found) {
 	byIndex := make(map[int]*found, len(tests))
 	for i := range tests {
-		byIndex[tests[i].index] = &tests[i]
+		byIndex[int(tests[i].index)] = &tests[i]
 	}
 	packed, err := gzip.NewReader(bytes.NewReader(bytes.Clone(l.buffer.Bytes()[l.settled:])))
 	if err != nil { // no line has been written
@@ -82,14 +87,14 @@ func (l *Log) keep(tests []found) {
 			break // we wrote it
 		}
 		if f := byIndex[i]; f != nil {
-			line.State, line.Retries = states[f.outcome], max(line.Retries, int32(f.retried))
-			_, _ = l.packer.Write(encodeLine(line))
+			line.State, line.Retries = states[f.outcome], max(line.Retries, f.retried)
+			l.write(line)
 		}
 	}
 	l.end()
 }
 
-func (l *Log) add(test testCase) {
+func (l *Log) add(test *testCase) {
 	if l.buffer.Len() >= maxLogBytes {
 		l.omitted++
 		return
@@ -105,20 +110,23 @@ func (l *Log) add(test testCase) {
 	if l.texts += len(line.Text); l.texts > maxLogTexts {
 		line.Text = ""
 	}
-	_, _ = l.packer.Write(encodeLine(line))
+	l.write(line)
+}
+
+// write cannot fail: the values are strings and numbers, and writing into memory cannot fail.
+func (l *Log) write(line httpapi.Test) {
+	l.line = line // a pointer to a line of its own would take memory
+	_ = l.lines.Encode(&l.line)
 }
 
 var states = map[outcome]string{
 	passed: httpapi.TestPassed, flaky: httpapi.TestFlaky, failed: httpapi.TestFailed, skipped: httpapi.TestSkipped,
 }
 
-// encodeLine cannot fail: the values are strings and numbers.
-func encodeLine(value any) []byte {
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
+func newEncoder(to io.Writer) *json.Encoder {
+	out := json.NewEncoder(to)
 	out.SetEscapeHTML(false)
-	_ = out.Encode(value)
-	return b.Bytes()
+	return out
 }
 
 // Content returns the log with a header, or nil if there is no test.
@@ -130,10 +138,9 @@ func (l *Log) Content(index *int, started, ended time.Time, c Counts) []byte {
 		Version: LogVersion, Index: index, Started: started.UTC(), Ended: ended.UTC(),
 		Tests: c.Tests - c.Skipped, Failed: c.Failed, Omitted: l.omitted,
 	}
-	var all bytes.Buffer
-	packer := gzip.NewWriter(&all)
-	_, _ = packer.Write(encodeLine(header))
+	var first bytes.Buffer
+	packer := gzip.NewWriter(&first)
+	_ = newEncoder(packer).Encode(header)
 	_ = packer.Close()
-	all.Write(l.buffer.Bytes())
-	return all.Bytes()
+	return slices.Concat(first.Bytes(), l.buffer.Bytes())
 }

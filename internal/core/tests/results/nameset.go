@@ -78,7 +78,7 @@ func (t *Tests) sets() (passedTests, failedTests NameSet) {
 
 // namesDigest is equal for pods that ran the same tests, however many: a set has no room for thousands of names. It is "" if none ran.
 func (t *Tests) namesDigest() string {
-	var ran []nameHash
+	ran := make([]nameHash, 0, len(t.outcomes))
 	for name, outcome := range t.outcomes {
 		if outcome != skipped {
 			ran = append(ran, name)
@@ -89,7 +89,11 @@ func (t *Tests) namesDigest() string {
 	}
 	slices.Sort(ran)
 	digest := sha256.New()
-	_ = binary.Write(digest, binary.LittleEndian, ran) // a hash takes everything
+	var name [8]byte
+	for _, hash := range ran {
+		binary.LittleEndian.PutUint64(name[:], uint64(hash))
+		_, _ = digest.Write(name[:]) // a hash takes everything
+	}
 	return base64.RawURLEncoding.EncodeToString(digest.Sum(nil))[:digestBytes]
 }
 

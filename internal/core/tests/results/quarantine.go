@@ -9,14 +9,14 @@ import (
 )
 
 // ruleOf never finds a Quarantine of a failure outside of tests: it says nothing about a single test.
-func (t *Tests) ruleOf(test testCase) int {
+func (t *Tests) ruleOf(test *testCase) int32 {
 	if test.outside || len(t.Quarantines.Rules()) == 0 {
 		return -1
 	}
-	return t.Quarantines.Find(test.name)
+	return int32(t.Quarantines.Find(test.name))
 }
 
-func (t *Tests) markQuarantine(f *Failure, rule int) {
+func (t *Tests) markQuarantine(f *Failure, rule int32) {
 	switch {
 	case rule < 0:
 	case t.Quarantines.Rules()[rule].Expired:
@@ -26,7 +26,7 @@ func (t *Tests) markQuarantine(f *Failure, rule int) {
 	}
 }
 
-func (t *Tests) countQuarantined(rule int, o outcome) {
+func (t *Tests) countQuarantined(rule int32, o outcome) {
 	if rule < 0 || o == skipped {
 		return
 	}

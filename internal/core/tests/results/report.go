@@ -58,7 +58,7 @@ func missingTest(t junit.Token, secrets mask.Values) testCase {
 	name, message := t.MissingTest()
 	name = withoutSecrets(secrets, plaintext.Line(name, maxText), false)
 	e := &element{}
-	e.start(junit.Token{Name: "failure", Attrs: map[string]string{"message": message}})
+	e.start(junit.Token{Name: "failure", Attrs: junit.Attrs{{Name: "message", Value: message}}})
 	name = lineName(name)
 	return testCase{name: name, outcome: failed, failure: e.failure(name), outside: true}
 }

@@ -50,6 +50,9 @@ func rerunPassed(s NameSet, passed int32) NameSet {
 
 // passedOf returns those tests of a set that ran and passed, and of whose name no other test failed.
 func (t *Tests) passedOf(set NameSet) NameSet {
+	if set == "" {
+		return ""
+	}
 	passes := map[string]bool{}
 	for name, outcome := range t.outcomes {
 		if (outcome == passed || outcome == flaky) && !t.failed[name] {

@@ -18,9 +18,9 @@ func (e *element) mask(secrets mask.Values) {
 		shown, _ := plaintext.Block(terminalCodes(text), 3*maxText)
 		return withoutSecrets(secrets, shown, e.cut)
 	}
-	for _, name := range []string{"name", "classname", "class", "file"} {
-		if value, exists := e.attrs[name]; exists {
-			e.attrs[name] = line(value)
+	for i, attr := range e.attrs {
+		if slices.Contains([]string{"name", "classname", "class", "file"}, attr.Name) {
+			e.attrs[i].Value = line(attr.Value)
 		}
 	}
 	e.suites = slices.Clone(e.suites)

@@ -34,17 +34,18 @@ type Tests struct {
 	attempts []found // not counted yet
 }
 
+// found is small, because a report of 200,000 tests has as many before its end shows whether it is a copy.
 type found struct {
 	hash         nameHash
 	identity     nameHash // see testCase
-	outcome      outcome
 	failure      *Failure // of the first failed tests
 	flaky        string   // name of one of the first flaky tests
-	outside      bool     // it is a failure of a suite
-	rule         int      // index of the Quarantine that names it; -1: none does
-	milliseconds int64
-	retried      int // attempts at it that failed before
-	index        int // among the attempts; see lastAttempts
+	milliseconds int32
+	rule         int32 // index of the Quarantine that names it; -1: none does
+	retried      int32 // attempts at it that failed before
+	index        int32 // among the attempts; see lastAttempts
+	outcome      outcome
+	outside      bool // it is a failure of a suite
 }
 
 // Add reads a file, and reports whether it is a JUnit report. A broken report counts up to where it breaks off, a copy not at all.
@@ -58,7 +59,7 @@ func (t *Tests) Add(path string, r io.Reader) bool {
 func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 	digest := sha256.New()
 	report := junit.NewReader(io.TeeReader(r, digest), junit.MaxTests-int(t.Counts.Tests)-len(t.attempts), maxText)
-	var tests []found
+	before := len(t.attempts)
 	named, flakes := len(t.Failures), len(t.Flaky)
 	for _, f := range t.attempts {
 		if f.failure != nil {
@@ -67,21 +68,23 @@ func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 	}
 	t.Log.begin()
 	err := parse(report, t.Secrets, func(test testCase) {
-		f := found{hash: hashOf(test.name), identity: test.identity, outcome: test.outcome, outside: test.outside, rule: t.ruleOf(test),
-			milliseconds: test.milliseconds}
+		f := found{hash: hashOf(test.name), identity: test.identity, outcome: test.outcome, outside: test.outside, rule: t.ruleOf(&test),
+			milliseconds: int32(test.milliseconds)}
 		if test.outcome == failed {
 			t.markQuarantine(&test.failure, f.rule)
 		}
 		if test.outcome == failed && named < maxFailures {
-			test.failure.locate(path)
-			f.failure, named = &test.failure, named+1
+			failure := test.failure
+			failure.locate(path)
+			f.failure, named = &failure, named+1
 		}
 		if test.outcome == flaky && flakes < maxFlaky {
 			f.flaky, flakes = test.name, flakes+1
 		}
-		tests = append(tests, f)
-		t.Log.add(test)
+		t.attempts = append(t.attempts, f)
+		t.Log.add(&test)
 	})
+	tests := len(t.attempts) - before
 	switch {
 	case errors.Is(err, junit.ErrEmpty): // an empty report, or something else
 		t.unreadable(path, 0, err)
@@ -91,13 +94,13 @@ func (t *Tests) AddAttempt(path string, r io.Reader) bool {
 	}
 	if t.isCopy([sha256.Size]byte(digest.Sum(nil))) {
 		t.Log.discard()
+		t.attempts = t.attempts[:before]
 		return true
 	}
 	t.Log.end()
-	t.attempts = append(t.attempts, tests...)
 	t.Counts.Reports++
 	if err != nil {
-		t.unreadable(path, len(tests), err)
+		t.unreadable(path, tests, err)
 	}
 	return true
 }
@@ -114,7 +117,7 @@ func (t *Tests) EndAttempts() {
 	t.attempts = nil
 	t.count(tests)
 	for _, f := range tests {
-		t.Counts.Milliseconds = min(t.Counts.Milliseconds+f.milliseconds, maxMilliseconds)
+		t.Counts.Milliseconds = min(t.Counts.Milliseconds+int64(f.milliseconds), maxMilliseconds)
 	}
 }
 

@@ -68,7 +68,10 @@ func TestBlock(t *testing.T) {
 }
 
 func FuzzLine(f *testing.F) {
-	for _, text := range []string{"", "a\nb", "\x1b[31mred", "\x1b]0;t\x07", "\x9b1m", "\u202e", "\xff", strings.Repeat("é\n", 99)} {
+	for _, text := range []string{
+		"", "a b", " a", "a ", "a  b", "größe › 日本", "a\u00a0b", "a\nb", "\x1b[31mred", "\x1b]0;t\x07", "\x9b1m", "\u202e", "\xff",
+		strings.Repeat("é\n", 99), strings.Repeat("日本 ", 99) + ".",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -81,6 +84,17 @@ func FuzzLine(f *testing.F) {
 			unfit = func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
 			if got, _ := plaintext.Block(text, max); len(got) > max || !utf8.ValidString(got) || strings.ContainsFunc(got, unfit) {
 				t.Errorf("plaintext.Block(%q, %d) = %q, of %d bytes", text, max, got, len(got))
+			}
+			if strings.ContainsAny(text, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
+				return
+			}
+			// A code at the end is removed, but lets no text take the short way of plain text.
+			if want := plaintext.Line(text+"\x1b[m", max); got != want {
+				t.Errorf("plaintext.Line(%q, %d) = %q, want %q", text, max, got, want)
+			}
+			got, cut := plaintext.Block(text, max)
+			if want, wantCut := plaintext.Block(text+"\x1b[m", max); got != want || cut != wantCut {
+				t.Errorf("plaintext.Block(%q, %d) = %q, %v, want %q, %v", text, max, got, cut, want, wantCut)
 			}
 		}
 	})
