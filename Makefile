@@ -111,6 +111,16 @@ install-check: assets manager $(BIN)/helm ## Install every flavour on a cluster,
 bench: assets manager ## Run the benchmarks; each prints a line NAME key=value ...
 	@hack/bench.sh
 
+.PHONY: bench-kueue
+bench-kueue: assets manager ## Play the benchmark of Kueue's scheduler by Postflight and by Kueue, which it builds (a quarter of an hour)
+	@hack/peers.sh minimalkueue minimalkueue-unthrottled kueue-runner
+	@go test ./test/peers -run '^$$' -bench 'KueueScenario$$' -benchtime 1x -timeout 0
+
+.PHONY: bench-tekton
+bench-tekton: assets manager ## Start 1,000 runs by Postflight and by Tekton, which it builds (minutes the first time)
+	@hack/peers.sh tekton-controller
+	@go test ./test/peers -run '^$$' -bench 'Tekton$$' -benchtime 1x -timeout 0
+
 .PHONY: chaos
 chaos: assets manager ## Inject faults for DURATION (10m), by SEED, while clients notify; then check what they saw
 	@POSTFLIGHT_CHAOS_DURATION=$${DURATION:-10m} POSTFLIGHT_CHAOS_SEED=$${SEED:-} POSTFLIGHT_CHAOS_FAULT=$${FAULT:-} \

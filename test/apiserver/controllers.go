@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// RunControllers runs controllers of Kubernetes, with flags, until the test ends. They act on all objects of
-// the server, so it must be the test's own.
-func (s *Server) RunControllers(t testing.TB, names string, flags ...string) {
+// RunControllers runs controllers of Kubernetes, with flags, until the test ends, and returns the id of their process. They act on all
+// objects of the server, so it must be the test's own.
+func (s *Server) RunControllers(t testing.TB, names string, flags ...string) (pid int) {
 	t.Helper()
 	binary := filepath.Join(s.assets, "kube-controller-manager")
 	if _, err := os.Stat(binary); err != nil {
@@ -21,13 +21,14 @@ func (s *Server) RunControllers(t testing.TB, names string, flags ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid := s.path("kube-controller-manager.pid") // for the keeper
-	if err := os.WriteFile(pid, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
+	file := s.path("kube-controller-manager.pid") // for the keeper
+	if err := os.WriteFile(file, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
 		t.Error(err)
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		_ = os.Remove(pid)
+		_ = os.Remove(file)
 	})
+	return cmd.Process.Pid
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/postflight-dev/postflight/test/apiserver"
@@ -26,19 +27,25 @@ func (p *Process) RSSMiB() int { return p.MemoryMiB("VmRSS:") }
 // MemoryMiB reads a field of /proc/PID/status. It is for Linux.
 func (p *Process) MemoryMiB(field string) int {
 	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	return MemoryMiB(p.t, p.PID(), field)
+}
+
+// MemoryMiB is that of any process.
+func MemoryMiB(t testing.TB, pid int, field string) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, field); ok {
 			kib, err := strconv.Atoi(strings.Fields(value)[0])
 			if err != nil {
-				p.t.Fatal(err)
+				t.Fatal(err)
 			}
 			return kib >> 10
 		}
 	}
-	p.t.Fatalf("the process has no %s", field)
+	t.Fatalf("the process has no %s", field)
 	return 0
 }

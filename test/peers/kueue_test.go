@@ -161,7 +161,7 @@ func kueueCRDs(t *testing.T, service map[string]any) (all []client.Object) {
 }
 
 // port is a free one, without its host.
-func port(t *testing.T) string {
+func port(t testing.TB) string {
 	t.Helper()
 	_, number, err := net.SplitHostPort(freeport.Address(t))
 	must(t, err)

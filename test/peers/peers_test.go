@@ -5,19 +5,25 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
-func TestMain(m *testing.M) { os.Exit(apiserver.Run(m)) }
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(apiserver.Run(m))
+}
 
-func path(t *testing.T, names ...string) string {
+func path(t testing.TB, names ...string) string {
 	t.Helper()
 	root, err := apiserver.Root()
 	must(t, err)
 	return filepath.Join(append([]string{root}, names...)...)
 }
 
-func read(t *testing.T, names ...string) string {
+func read(t testing.TB, names ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(path(t, names...))
 	must(t, err)
@@ -25,7 +31,7 @@ func read(t *testing.T, names ...string) string {
 }
 
 // write writes a file of a test, and returns its path.
-func write(t *testing.T, dir, name string, content []byte) string {
+func write(t testing.TB, dir, name string, content []byte) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
 	must(t, os.WriteFile(file, content, 0o600))
@@ -33,7 +39,7 @@ func write(t *testing.T, dir, name string, content []byte) string {
 }
 
 // peer is a program that hack/peers.sh has built; without it, the test is skipped, but not in CI.
-func peer(t *testing.T, name string) string {
+func peer(t testing.TB, name string) string {
 	t.Helper()
 	binary := path(t, "bin", "peers", name)
 	if _, err := os.Stat(binary); err != nil {
@@ -45,7 +51,7 @@ func peer(t *testing.T, name string) string {
 	return binary
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
