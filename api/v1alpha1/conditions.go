@@ -265,7 +265,12 @@ func (s *Suite) Succeeded() metav1.Condition {
 }
 
 // State is the reason of the condition Succeeded; empty before the manager saw the Suite.
-func (s *Suite) State() string { return s.Succeeded().Reason }
+func (s *Suite) State() string {
+	if c := meta.FindStatusCondition(s.Status.Conditions, ConditionSucceeded); c != nil {
+		return c.Reason
+	}
+	return ""
+}
 
 // Finished reports whether the run has ended, in whatever state.
 func (s *Suite) Finished() bool {

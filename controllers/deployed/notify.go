@@ -53,6 +53,9 @@ func (o *Outcome) Runs(existing string) (text string) {
 }
 
 const (
+	// writeFirst is returned where a notification waits for the write of the status, so that it is not lost if the manager ends.
+	writeFirst = time.Millisecond
+
 	// notifyRetry is how long after a failure the notification is made again.
 	notifyRetry = 2 * time.Second
 
@@ -70,7 +73,7 @@ func (r *Reconciler) notify(ctx context.Context, o workloads.Observed, e *v1alph
 		}
 		switch {
 		case !stored(o.Environment, *d):
-			wait = time.Millisecond // the status is written first
+			wait = writeFirst
 		case r.send(ctx, o, *d):
 			d.Notification = v1alpha1.NotificationSent
 		default:

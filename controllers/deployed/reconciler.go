@@ -82,6 +82,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	setReady(e, problems, r.shared(observed))
 	late := r.notify(ctx, observed, e)
 	wait, err := r.write(ctx, old, e)
+	if late == writeFirst && e.ResourceVersion != old.ResourceVersion { // the API server has it
+		observed.Environment, e = e, e.DeepCopy()
+		late = r.notify(ctx, observed, e)
+		wait, err = r.write(ctx, observed.Environment, e)
+	}
 	if len(problems) > 0 {
 		wait = lifecycle.Sooner(wait, retryEvery)
 	}

@@ -105,14 +105,12 @@ func latestOnly() func(*v1alpha1.Suite) bool {
 	type line struct{ trigger, environment, branch, service string }
 	seen := map[line]bool{}
 	return func(s *v1alpha1.Suite) bool {
-		state := StateOf(s)
-		if state.NoVerdict {
+		l := line{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Branch, s.Spec.Deployment.Service}
+		if seen[l] || StateOf(s).NoVerdict {
 			return false
 		}
-		l := line{s.Spec.Trigger.Name, s.Spec.Environment, s.Spec.Deployment.Branch, s.Spec.Deployment.Service}
-		first := !seen[l]
 		seen[l] = true
-		return first
+		return true
 	}
 }
 

@@ -139,18 +139,31 @@ const trailLength = 12
 // Board has a tile for each Trigger, Environment and service, those that need a look first. The runs come newest first.
 func Board(triggers []*v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) []Tile {
 	type pair struct{ trigger, environment string }
-	byPair := groupBy(runs, func(s *v1alpha1.Suite) pair { return pair{s.Spec.Trigger.Name, s.Spec.Environment} })
+	type test struct {
+		pair
+		service string
+	}
+	byTest, known := map[test]*outcomes{}, map[pair]bool{}
+	for _, s := range runs {
+		t := test{pair{s.Spec.Trigger.Name, s.Spec.Environment}, s.Spec.Deployment.Service}
+		r := byTest[t]
+		if r == nil {
+			r = &outcomes{newest: s}
+			byTest[t], known[t.pair] = r, true
+		}
+		r.add(s)
+	}
 	var tiles []Tile
+	ofTrigger := map[pair]bool{}
 	for _, t := range triggers { // those without a run get a tile too
 		p := pair{t.Name, t.Spec.Environment}
-		if own := byPair[p]; len(own) == 0 || v1alpha1.ReadyProblem(t.Status.Conditions) != "" {
-			tiles = append(tiles, tileOfTrigger(t, own, now))
-			delete(byPair, p)
+		if !known[p] || v1alpha1.ReadyProblem(t.Status.Conditions) != "" {
+			tiles, ofTrigger[p] = append(tiles, tileOfTrigger(t, runs)), true
 		}
 	}
-	for _, own := range byPair {
-		for _, runs := range groupBy(own, func(s *v1alpha1.Suite) string { return s.Spec.Deployment.Service }) {
-			tiles = append(tiles, tileOf(runs, now))
+	for t, r := range byTest {
+		if !ofTrigger[t.pair] {
+			tiles = append(tiles, r.tile(now))
 		}
 	}
 	SortTiles(tiles)
@@ -165,12 +178,16 @@ func SortTiles(tiles []Tile) {
 	})
 }
 
-// tileOfTrigger is the tile of a Trigger whose last run, if any, does not say how it is.
-func tileOfTrigger(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) Tile {
+// tileOfTrigger is the tile of a Trigger whose last run, if any, does not say how it is. The runs are those of all Triggers.
+func tileOfTrigger(t *v1alpha1.Trigger, runs []*v1alpha1.Suite) Tile {
 	tile := Tile{Row: Row{Trigger: t.Name, Environment: t.Spec.Environment, State: NoRun}}
-	if len(runs) > 0 {
-		tile.Trail = tileOf(runs, now).Trail
+	var own outcomes
+	for _, s := range runs {
+		if s.Spec.Trigger.Name == t.Name && s.Spec.Environment == t.Spec.Environment {
+			own.add(s)
+		}
 	}
+	tile.Trail = own.trail()
 	if problem := v1alpha1.ReadyProblem(t.Status.Conditions); problem != "" {
 		tile.State, tile.Why = NotWorking, problem
 	} else if ready := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
@@ -180,29 +197,44 @@ func tileOfTrigger(t *v1alpha1.Trigger, runs []*v1alpha1.Suite, now time.Time) T
 	return tile
 }
 
-func tileOf(runs []*v1alpha1.Suite, now time.Time) Tile {
-	tile := Tile{Row: RowOf(runs[0], 0, now)}
-	var last State
-	var since time.Time
-	broken := false
-	for _, s := range runs {
-		state := StateOf(s)
-		if !state.Bad && !state.Green {
-			continue
-		}
-		if len(tile.Trail) < trailLength {
-			tile.Trail = append(tile.Trail, state.Key)
-		}
-		if last == (State{}) {
-			last = state
-		}
-		if broken = broken || state.Bad != last.Bad; !broken {
-			since = s.Received().Time
-		}
+// outcomes are what the tile of a test needs of its runs.
+type outcomes struct {
+	newest *v1alpha1.Suite
+	keys   []string        // of the last results, newest first
+	last   State           // of the last result
+	since  *v1alpha1.Suite // the oldest result that is as good or bad as the last, without another in between
+	broken bool            // an older result differs
+}
+
+// add takes the runs, newest first. Most are old, and only their names are looked at.
+func (r *outcomes) add(s *v1alpha1.Suite) {
+	if r.broken && len(r.keys) == trailLength {
+		return
 	}
-	slices.Reverse(tile.Trail)
-	if !since.IsZero() {
-		tile.Since = streak(last, now.Sub(since))
+	state := StateOf(s)
+	if !state.Bad && !state.Green {
+		return
+	}
+	if len(r.keys) < trailLength {
+		r.keys = append(r.keys, state.Key)
+	}
+	if r.since == nil {
+		r.last = state
+	}
+	if r.broken = r.broken || state.Bad != r.last.Bad; !r.broken {
+		r.since = s
+	}
+}
+
+func (r *outcomes) trail() []string {
+	slices.Reverse(r.keys)
+	return r.keys
+}
+
+func (r *outcomes) tile(now time.Time) Tile {
+	tile := Tile{Row: RowOf(r.newest, 0, now), Trail: r.trail()}
+	if r.since != nil {
+		tile.Since = streak(r.last, now.Sub(r.since.Received().Time))
 	}
 	return tile
 }

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -168,6 +169,45 @@ func TestBoard(t *testing.T) {
 		"smoke running passing for 2 hours", "smoke mail passed passing for 10 minutes"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("those that need a look come first: %s", diff)
+	}
+}
+
+// TestTrail: it has the last twelve results, and the time since the first of those that are alike, however old that is.
+func TestTrail(t *testing.T) {
+	at := func(hours int) func(*v1alpha1.Suite) {
+		return func(s *v1alpha1.Suite) {
+			s.Spec.ReceivedAt, s.CreationTimestamp = nil, metav1.NewTime(now.Add(time.Duration(-hours)*time.Hour-time.Minute))
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		ends   string // newest first: passed, failed, superseded
+		since  string
+		trail  string // oldest first
+	}{
+		"short":            {"", "pfs", "passing for 1 hour", "fp"},
+		"no result":        {"", "ss", "", ""},
+		"fails again":      {"A run without a result breaks nothing.", "fsfp", "failing for 3 hours", "pff"},
+		"always passed":    {"The oldest counts.", "pppppppppppppppppppp", "passing for 20 hours", "pppppppppppp"},
+		"broken late":      {"It began before the trail.", "pppppppppppppppfpppp", "passing for 15 hours", "pppppppppppp"},
+		"broken at once":   {"The trail goes on.", "fppppppppppppppppppp", "failing for 1 hour", "pppppppppppf"},
+		"comes and goes":   {"", "pfpfpfpfpfpfpfpfpfpf", "passing for 1 hour", "fpfpfpfpfpfp"},
+		"trail ends at 12": {"", "ppppppppppppf", "passing for 12 hours", "pppppppppppp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := map[rune]metav1.Condition{'p': passed, 'f': failed, 's': superseded}
+			var runs []*v1alpha1.Suite
+			for i, end := range tc.ends {
+				runs = append(runs, run(fmt.Sprint(i), ends[end], at(i+1)))
+			}
+			tile, trail := view.Board(nil, runs, now)[0], ""
+			for _, key := range tile.Trail {
+				trail += key[:1]
+			}
+			if tile.ID != "0" || tile.Since != tc.since || trail != tc.trail {
+				t.Errorf("the tile of %s is %q with the trail %s, want %q, %s: %s", tile.ID, tile.Since, trail, tc.since, tc.trail, tc.reason)
+			}
+		})
 	}
 }
 

@@ -38,9 +38,22 @@ func StateOf(s *v1alpha1.Suite) State {
 	return shown
 }
 
+// byReason has all states, because pages ask for the states of thousands of runs.
+var byReason = func() map[string]State {
+	all := map[string]State{}
+	for _, s := range States() {
+		all[s.Reason] = s
+	}
+	return all
+}()
+
 // StateOfReason returns the state that a reason of the Succeeded condition stands for.
 func StateOfReason(reason string) State {
-	return stateOf(state.Of(cmp.Or(reason, v1alpha1.ReasonQueued)))
+	reason = cmp.Or(reason, v1alpha1.ReasonQueued)
+	if known, ok := byReason[reason]; ok {
+		return known
+	}
+	return stateOf(state.Of(reason))
 }
 
 func stateOf(r state.Row) State {

@@ -54,14 +54,16 @@ func (u *UI) functions() template.FuncMap {
 		"href":   u.href,
 		"asset":  u.asset,
 		"icon":   u.icon,
-		"shape":  func(key string) template.HTML { return looks[key].icon },
-		"states": stateKeys,
+		"sprite": func() template.HTML { return sprite },
 		"bytes":  view.Bytes,
 		"args":   func(all ...any) []any { return all },
 		"initial": func(name string) string {
 			return strings.ToUpper(name[:min(1, len(name))])
 		},
-		"percent":    func(p float64) string { return fmt.Sprintf("%.2f%%", p) },
+		"bar":        bar,
+		"stateIcon":  stateIcon,
+		"time":       timeElement,
+		"percent":    percent,
 		"units":      func(n float64) string { return fmt.Sprintf("%.1f", n) },
 		"coordinate": func(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) },
 		"named": func(name string, value any, others ...any) map[string]any {

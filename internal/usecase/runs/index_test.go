@@ -54,6 +54,39 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestLook: the number is that of the runs as they are now, whatever was counted before.
+func TestLook(t *testing.T) {
+	of := func(name, uid string, condition metav1.Condition) *v1alpha1.Suite {
+		s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid)}}
+		s.Spec.Trigger.Name = name
+		s.Status.Conditions = []metav1.Condition{condition}
+		return s
+	}
+	failed, passed := v1alpha1.Failed("2 of 120 tests failed."), v1alpha1.Passed("All 64 tests passed.")
+	x := newIndex()
+	for _, step := range []struct {
+		name       string
+		was, is    *v1alpha1.Suite
+		want, keep int
+	}{
+		{"a run of another team", nil, build.With(of("other", "o", failed), func(s *v1alpha1.Suite) { s.Namespace = "rival" }), 0, 0},
+		{"a run fails", nil, of("a", "1", failed), 1, 1},
+		{"another fails", nil, of("b", "2", failed), 2, 1},
+		{"only its message changes", of("b", "2", failed), of("b", "2", v1alpha1.Failed("It failed.")), 2, 1},
+		{"it passes after all", of("b", "2", failed), of("b", "2", passed), 1, 1},
+		{"another one has its name", of("b", "2", passed), of("b", "3", failed), 2, 1},
+		{"it is deleted", of("b", "3", failed), nil, 1, 1},
+		{"all are deleted", of("a", "1", failed), nil, 0, 0},
+	} {
+		x.observe(step.was, step.is)
+		for range 2 {
+			if n := x.look("shop"); n != step.want || len(x.looks) != step.keep {
+				t.Errorf("%s: %d runs need a look, want %d; it keeps %v", step.name, n, step.want, x.looks)
+			}
+		}
+	}
+}
+
 // ended is a run that ended so many seconds after another time, with results.
 func ended(name string, seconds int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	return build.With(&v1alpha1.Suite{

@@ -102,11 +102,15 @@ func New(c Config) (*Reader, error) {
 func (r *Reader) SuiteChanged(before, after *v1alpha1.Suite) {
 	r.suites.observe(before, after)
 	s := cmp.Or(after, before)
-	if s == nil || (before != nil && after != nil && before.State() == after.State() && before.UID == after.UID) {
+	if s == nil || sameState(before, after) {
 		return
 	}
 	r.Changes.Publish(types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
 	r.Changes.Publish(InEnvironment(s.Namespace, s.Spec.Environment))
+}
+
+func sameState(before, after *v1alpha1.Suite) bool {
+	return before != nil && after != nil && before.UID == after.UID && before.State() == after.State()
 }
 
 // InEnvironment is what to subscribe to for the runs of an Environment. No run has a slash in its name.
@@ -119,6 +123,9 @@ func (r *Reader) HasArchive() bool { return r.Archive != nil }
 
 // Newest returns the Suites of a namespace, newest first.
 func (r *Reader) Newest(namespace string) []*v1alpha1.Suite { return r.suites.newest(namespace) }
+
+// Look returns how many runs of a namespace need a look.
+func (r *Reader) Look(namespace string) int { return r.suites.look(namespace) }
 
 // maxWithResults is how many runs of an outage of the store are passed over: each costs a request.
 const maxWithResults = 5

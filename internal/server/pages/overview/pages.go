@@ -26,6 +26,7 @@ import (
 // Runs is a runs.Reader.
 type Runs interface {
 	Newest(namespace string) []*v1alpha1.Suite
+	Look(namespace string) int
 	HasArchive() bool
 	List(ctx context.Context, team *v1alpha1.Team, q runs.Query) runs.Page
 }

@@ -35,7 +35,7 @@ func (u *Pages) RunsPage(r *site.Request) (*site.Page, error) {
 	d := &runsData{Filter: view.ParseFilter(query), States: view.States(), Later: query.Has("after"), Archive: u.Runs.HasArchive()}
 	before, _ := runs.ParseCursor(query.Get("after"))
 	all := u.Runs.Newest(r.Namespace())
-	d.Any, d.Look = len(all) > 0, view.CountLook(all)
+	d.Any, d.Look = len(all) > 0, u.Runs.Look(r.Namespace())
 	lookFor := d.Filter.Only(view.LookState)
 	if d.Filter.State == view.LookState {
 		lookFor = d.Filter.Only("")

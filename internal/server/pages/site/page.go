@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/postflight-dev/postflight/internal/core/text/publicurl"
 	"github.com/postflight-dev/postflight/internal/server/compress"
@@ -73,10 +74,22 @@ func (s *Site) render(out *bytes.Buffer, r *Request, p *Page, part string) error
 	return s.Templates[p.Template].ExecuteTemplate(out, part, s.document(r, p))
 }
 
+// documents are reused, because a page would grow one several times.
+var documents = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// maxDocument is larger than most pages. A buffer of the largest page is not kept for the others.
+const maxDocument = 256 << 10
+
 // Send writes a page. Templates are tested with every kind of data, so an error is a defect.
 func (s *Site) Send(w http.ResponseWriter, r *Request, status int, p *Page) {
-	var out bytes.Buffer
-	if err := s.render(&out, r, p, "layout"); err != nil {
+	out := documents.Get().(*bytes.Buffer)
+	defer func() {
+		if out.Cap() <= maxDocument {
+			documents.Put(out)
+		}
+	}()
+	out.Reset()
+	if err := s.render(out, r, p, "layout"); err != nil {
 		s.Log.Error(err, "a page cannot be rendered", "template", p.Template)
 		FailPlainly(w, http.StatusInternalServerError, "This page cannot be shown.")
 		return
