@@ -71,11 +71,12 @@ func (c comparison) String() string {
 	}
 	switch c.verdict {
 	case added:
-		line += fmt.Sprintf(" new=%.4g", c.now)
+		line += fmt.Sprintf(" new=%s", short(c.now))
 	case gone:
-		line += fmt.Sprintf(" base=%.4g", c.base)
+		line += fmt.Sprintf(" base=%s", short(c.base))
 	default:
-		line += fmt.Sprintf(" base=%.4g new=%.4g ratio=%.3f low=%.3f high=%.3f", c.base, c.now, c.spread.ratio, c.spread.low, c.spread.high)
+		line += fmt.Sprintf(" base=%s new=%s ratio=%.3f low=%.3f high=%.3f",
+			short(c.base), short(c.now), c.spread.ratio, c.spread.low, c.spread.high)
 	}
 	return line + fmt.Sprintf(" verdict=%s", c.verdict)
 }

@@ -73,6 +73,7 @@ new, base), at least twice and at most five times, until the spread allows a ver
 	cmd.Flags().StringVar(&c.when, "when", "hand", "change: quick rows whose programs differ by a file of the change; "+
 		"night: all but the longest; both look only for losses. hand: all rows, with more rounds")
 	cmd.Flags().DurationVar(&c.time, "time", 0, "no round begins that would take longer (0: no bound)")
+	cmd.Flags().StringVar(&c.release, "release", "", "print a row for the history in "+historyFile+", too, with this name")
 	cmd.Flags().StringVar(&c.wrapper, "exec", "", "a command that runs each benchmark, such as 'taskset -c 2,3'")
 	if err := cmd.MarkFlagRequired("base"); err != nil {
 		panic(err)
@@ -98,7 +99,7 @@ func choose(when, pattern string) ([]row, error) {
 
 // comparing is the command compare.
 type comparing struct {
-	base, when, wrapper string
-	time                time.Duration
-	rows                []row
+	base, when, wrapper, release string
+	time                         time.Duration
+	rows                         []row
 }

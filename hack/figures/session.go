@@ -66,25 +66,46 @@ func (c *comparing) compete(ctx context.Context, contests []*contest) error {
 	if err := turns(ctx, contests, c.when == "hand", end, os.Stderr); err != nil {
 		return err
 	}
+	var all []comparison
 	var bad []string
 	for _, contest := range contests {
-		if contest.failed != nil {
+		switch {
+		case contest.failed != nil:
 			bad = append(bad, contest.failed.Error())
-		}
-		if contest.failed == nil && len(contest.list) == 0 {
+		case len(contest.list) == 0:
 			fmt.Fprintf(os.Stderr, "figures: %s printed no figure, or there was no time for it\n", contest.row.name())
 		}
-		for _, line := range contest.list {
-			fmt.Println(line)
-			if line.verdict == worse {
-				bad = append(bad, line.String())
-			}
+		all = append(all, contest.list...)
+	}
+	for _, line := range all {
+		fmt.Println(line)
+		if line.verdict == worse {
+			bad = append(bad, line.String())
 		}
+	}
+	if err := c.history(all); err != nil {
+		return err
 	}
 	if len(bad) > 0 {
 		return fmt.Errorf("worse than %s:\n%s", c.base, strings.Join(bad, "\n"))
 	}
 	return nil
+}
+
+// history prints the row of a release.
+func (c *comparing) history(all []comparison) error {
+	if c.release == "" {
+		return nil
+	}
+	page, err := os.ReadFile(historyFile)
+	if err != nil {
+		return err
+	}
+	row, err := historyRow(string(page), c.release, all)
+	if err == nil {
+		fmt.Println(row)
+	}
+	return err
 }
 
 // changedFiles are those in which the working tree differs from a commit.

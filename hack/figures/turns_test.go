@@ -110,6 +110,22 @@ func TestComparisonLine(t *testing.T) {
 	}
 }
 
+func TestHistoryRow(t *testing.T) {
+	page := "# Figures\n\n| Line | What |\n|---|---|\n\n| Release | `COLLECT tests_per_second` | `PAGE p50_ms path=/runs` | `GONE ratio` | `LATE ms` |\n|---|---|\n"
+	got, err := historyRow(page, "v1.2.3", []comparison{
+		{id: id{"COLLECT", "files=500", "tests_per_second"}, now: 68280.4, spread: spread{ratio: .686}, verdict: worse},
+		{id: id{"PAGE", "path=/board runs=10", "p50_ms"}, now: 1, spread: spread{ratio: 2}, verdict: same},
+		{id: id{"PAGE", "path=/runs runs=10", "p50_ms"}, now: 6.25, spread: spread{ratio: 1}, verdict: unclear},
+		{id: id{"GONE", "", "ratio"}, base: 1, verdict: gone},
+	})
+	if want := "| v1.2.3 | 68280 (0.69) | 6.25 (1.00) | – | – |"; got != want || err != nil {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+	if _, err := historyRow("# Figures\n", "v1.2.3", nil); err == nil {
+		t.Error("a page without the table is no error")
+	}
+}
+
 func TestTouched(t *testing.T) {
 	o := &origin{folders: map[string]bool{".": false, "internal/a": true, "internal/a/b": false, "test/world": true}, server: true}
 	cases := map[string]struct {
