@@ -20,14 +20,14 @@ type comparison struct {
 	verdict   verdict
 }
 
-// add takes the readings of one run. A line that is printed several times counts once, by its last one.
+// add takes the readings of one run. What is printed several times counts once, by its median.
 func add(all map[id]series, readings []reading, isBase bool) {
-	last := map[id]float64{}
+	values := map[id][]float64{}
 	for _, r := range readings {
-		last[r.id] = r.value
+		values[r.id] = append(values[r.id], r.value)
 	}
-	for id, value := range last {
-		s := all[id]
+	for id, repeated := range values {
+		s, value := all[id], medianOf(repeated)
 		if isBase {
 			s.base = append(s.base, value)
 		} else {

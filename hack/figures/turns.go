@@ -86,15 +86,21 @@ func order(c *contest) int {
 
 // turns runs rounds until nothing more is to be known, or the time is over.
 func turns(ctx context.Context, all []*contest, thorough bool, end time.Time, log io.Writer) error {
-	for range mostRounds {
+	for pass := leastRounds; pass <= mostRounds; pass++ {
 		for _, c := range next(all, thorough) {
-			if !end.IsZero() && time.Now().Add(c.expected()).After(end) {
+			rounds := max(1, leastRounds-c.rounds) // fewer have no spread
+			if !end.IsZero() && time.Now().Add(time.Duration(rounds)*c.expected()).After(end) {
 				continue // what takes less time may still fit
 			}
-			if err := c.round(ctx, log); err != nil {
-				return err
+			for range rounds {
+				if err := c.round(ctx, log); err != nil {
+					return err
+				}
+				fmt.Fprintf(log, "figures: round %d of %s took %.0f s\n", c.rounds, c.row.name(), c.took.Seconds())
+				if c.failed != nil || c.base == nil {
+					break
+				}
 			}
-			fmt.Fprintf(log, "figures: round %d of %s took %.0f s\n", c.rounds, c.row.name(), c.took.Seconds())
 		}
 	}
 	return nil
