@@ -78,13 +78,13 @@ func (p *program) run(ctx context.Context, log io.Writer) (result, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = filepath.Join(p.tree.root, p.row.folder)
 	cmd.Env = environment(os.Environ())
-	var output bytes.Buffer
+	var output, complaints bytes.Buffer
 	cmd.Stdout = io.MultiWriter(&output, log)
-	cmd.Stderr = log
+	cmd.Stderr = io.MultiWriter(&complaints, log)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
-		return result{}, fmt.Errorf("%s of %s: %w\n%s", p.row.name(), p.tree.name, err, tail(output.String()))
+		return result{}, fmt.Errorf("%s of %s: %w\n%s", p.row.name(), p.tree.name, err, tail(complaints.String()+output.String()))
 	}
 	r := result{output.String(), parse(output.String())}
 	if len(r.readings) > 0 && strings.HasSuffix(p.row.benchtime, "x") { // or it calls until the time is over

@@ -31,7 +31,7 @@ func (c *contest) round(ctx context.Context, log io.Writer) error {
 		if p == nil {
 			continue
 		}
-		result, err := p.run(ctx, log)
+		result, err := p.run(ctx, io.Discard) // an error has the end of it
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
