@@ -91,7 +91,7 @@ test: ## Run the gate: verify, unit tests, tests on a real API server, and a doz
 PARTS ?=
 
 .PHONY: test-all
-test-all: ## Run all tests, or PARTS="chart release": also floods, outages, chaos, memory, figures, a release (docs/development.md)
+test-all: ## Run all tests, or PARTS="chart release": also floods, outages, chaos, memory, a release, and figures (docs/development.md)
 	@$(MAKE) -s $(BIN)/gotestsum manager $(BIN)/servers
 	@hack/test-all.sh $(PARTS)
 
@@ -107,9 +107,19 @@ fuzz: ## Fuzz each target for FUZZTIME (10s)
 install-check: assets manager $(BIN)/helm ## Install every flavour on a cluster, and run a test through it (four minutes)
 	@POSTFLIGHT_E2E_FULL=1 go test -count=1 -v -timeout 20m ./test/e2e -run '^TestInstall$$'
 
+FIGURES ?= .
+
 .PHONY: bench
-bench: assets manager ## Run the benchmarks; each prints a line NAME key=value ...
-	@hack/bench.sh
+bench: assets manager $(BIN)/figures ## Run the benchmarks, or FIGURES=controllers/suite; each prints a line NAME key=value ...
+	@$(BIN)/figures run --figures '$(FIGURES)'
+
+.PHONY: bench-compare
+bench-compare: assets manager $(BIN)/figures ## Compare the figures with those of the commit BASE, or FIGURES=controllers/suite of them
+	@$(BIN)/figures compare --base '$(or $(BASE),$(error set BASE, such as BASE=HEAD~1))' --figures '$(FIGURES)'
+
+.PHONY: $(BIN)/figures
+$(BIN)/figures:
+	@$(BUILD) -o $(BIN)/ ./hack/figures
 
 .PHONY: bench-kueue
 bench-kueue: assets manager ## Play the benchmark of Kueue's scheduler by Postflight and by Kueue, which it builds (a quarter of an hour)

@@ -4,15 +4,10 @@
 # far back, all parts are printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-base=${CI_BASE:-}
-if [ -z "$base" ]; then
-  base=$(git rev-list --max-count=1 --before='6 hours ago' HEAD)
-  [ "$base" != "$(git rev-parse HEAD)" ] || base=$(git rev-parse HEAD^ 2>/dev/null) || base=
-fi
+base=$(hack/base.sh 6)
 changed=$(git diff --name-only --no-renames "$base" HEAD 2>/dev/null) || changed=
-known=$(git cat-file -e "$base^{commit}" 2>/dev/null && echo yes) || known=no
 grep -vE '^(#|$)' hack/parts.txt | while read -r path part; do
-  if [ "$known" != yes ] || awk -v path="$path" 'index($0, path) == 1 { found = 1 } END { exit !found }' <<<"$changed"; then
+  if [ -z "$base" ] || awk -v path="$path" 'index($0, path) == 1 { found = 1 } END { exit !found }' <<<"$changed"; then
     echo "$part"
   fi
 done | sort -u

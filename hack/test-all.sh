@@ -7,7 +7,7 @@ mkdir -p .test
 rm -f .test/all-*.json
 status=0
 parts=("$@")
-[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart peers pages pods replicas hub)
+[ $# -gt 0 ] || parts=(modules fuzz packages cluster release signin sigstore monitoring chart peers pages pods replicas hub figures)
 
 build() { make "$@" || { status=1; return 1; }; }
 
@@ -22,6 +22,21 @@ packages() {
   mapfile -t all < <(go list ./... | grep -vE '/(internal/server/pages|test/(e2e|replicas|hub|chart|monitoring|peers))$')
   [ ${#all[@]} -gt 0 ] || status=1
   run packages . "${all[@]}"
+}
+
+# A change is compared with the commit before it, a night with the last release. $BASE is another commit.
+figures() {
+  local base=${BASE:-} how=(--when night --time 70m)
+  if [ -n "${POSTFLIGHT_TEST_CHANGE:-}" ]; then
+    how=(--when change --time 4m)
+    base=${base:-$(hack/base.sh 6)}
+  fi
+  base=${base:-$(git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || hack/base.sh 24)}
+  if [ -z "$base" ]; then
+    echo "figures: there is no older commit to compare with. If the clone is shallow, fetch its history."
+  else
+    bin/figures compare --base "$base" "${how[@]}" || status=1
+  fi
 }
 
 trap 'exit 130' INT TERM
@@ -45,6 +60,7 @@ for part in "${parts[@]}"; do
     pods) build assets bin/dev && run pods . ./test/e2e ;;
     replicas) build assets && run replicas . ./test/replicas ;;
     hub) build assets && run hub . ./test/hub ;;
+    figures) build assets manager bin/figures && figures ;;
     *)
       echo "test-all: there is no part $part" >&2
       exit 2
