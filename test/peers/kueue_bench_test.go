@@ -168,7 +168,7 @@ func (l *load) send(sc scenario, clients []*client.Client) {
 			all.Go(func() {
 				for i := range w.Count {
 					for _, class := range w.Workloads {
-						time.Sleep(w.CreationIntervalMs * time.Millisecond)
+						time.Sleep(time.Duration(w.CreationIntervalMs) * time.Millisecond)
 						at := time.Now()
 						name := notify(l.b, clients[q], notificationOf(class.ClassName, fmt.Sprintf("%s-%d", class.ClassName, i)))
 						l.mu.Lock()

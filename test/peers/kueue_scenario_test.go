@@ -29,11 +29,11 @@ type queuesSet struct {
 }
 
 type workloadsSet struct {
-	Count              int           `json:"count"`
-	CreationIntervalMs time.Duration `json:"creationIntervalMs"`
+	Count              int   `json:"count"`
+	CreationIntervalMs int64 `json:"creationIntervalMs"`
 	Workloads          []struct {
 		ClassName string            `json:"className"`
-		RuntimeMs time.Duration     `json:"runtimeMs"`
+		RuntimeMs int64             `json:"runtimeMs"`
 		Request   resource.Quantity `json:"request"`
 	} `json:"workloads"`
 }
@@ -107,7 +107,7 @@ func (sc scenario) triggers() (triggers []*v1alpha1.Trigger, lasts map[string]ti
 	lasts = map[string]time.Duration{}
 	for _, w := range sc.queues()[0].WorkloadsSets {
 		for _, class := range w.Workloads {
-			lasts[class.ClassName] = class.RuntimeMs * time.Millisecond
+			lasts[class.ClassName] = time.Duration(class.RuntimeMs) * time.Millisecond
 			triggers = append(triggers, build.Trigger(class.ClassName, func(t *v1alpha1.Trigger) {
 				t.Spec.Match.DeploymentTypes = []string{class.ClassName}
 			}))
