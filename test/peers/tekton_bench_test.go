@@ -38,7 +38,7 @@ type podBench struct {
 	n    int // runs of a turn
 }
 
-// BenchmarkTekton measures the time from the first of a thousand TaskRuns to the last of their pods, and from the first of as many
+// BenchmarkTekton measures the time from the first of a thousand runs of Tekton to the last of their pods, and from the first of as many
 // notifications to the last of theirs: a Job comes between. In turns, a controller of Tekton and a manager run alone.
 func BenchmarkTekton(b *testing.B) {
 	w := podBench{b: b, s: apiserver.Own(b, apiserver.Options{}), n: benchSize(1000)}
