@@ -45,7 +45,7 @@ func Add(mgr ctrl.Manager, clusters Clusters) error {
 	return (&Reconciler{Client: mgr.GetClient(), Clusters: clusters}).SetupWithManager(mgr)
 }
 
-// +kubebuilder:rbac:groups=postflight.dev,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postflight.dev,resources=clusters,verbs=list;watch
 // +kubebuilder:rbac:groups=postflight.dev,resources=clusters/status,verbs=patch
 
 // SetupWithManager registers the reconciler.

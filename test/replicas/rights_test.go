@@ -22,10 +22,11 @@ import (
 
 // usedOtherwise are the rights that no request of this test shows, each with the test that needs it.
 var usedOtherwise = map[string]string{
-	"update postflight.dev/environments/finalizers": "the admission plugin OwnerReferencesPermissionEnforcement asks for it: TestEphemeralEnvironment",
-	"update postflight.dev/suites/finalizers":       "the same, for Jobs: TestRunEnds",
-	"create postflight.dev/deploymentreviews":       "a code host asks: TestReviews",
-	"get postflight.dev/triggerclasses":             "a notification asks for a class that the cache lacks, because it is new: TestTriggerClass",
+	"update postflight.dev/environments/finalizers":                     "the admission plugin OwnerReferencesPermissionEnforcement asks for it: TestEphemeralEnvironment",
+	"update postflight.dev/suites/finalizers":                           "the same, for Jobs: TestRunEnds",
+	"create postflight.dev/deploymentreviews":                           "a code host asks: TestReviews",
+	"create serviceaccounts/token postflight-system postflight-manager": "a hub hands on: TestHandOn in test/hub",
+	"get postflight.dev/triggerclasses":                                 "a notification asks for a class that the cache lacks, because it is new: TestTriggerClass",
 }
 
 // right is what a request needs, or a role gives: to do this to that, in this namespace and with this name, or in all and
@@ -126,7 +127,7 @@ func shippedRights(t *testing.T, s *apiserver.Server) (all []right) {
 		roles[""] = append(roles[""], role.Rules...)
 	}
 	var inSystem rbacv1.RoleList
-	if err := s.Client.List(t.Context(), &inSystem, k8sclient.InNamespace(system)); err != nil || len(inSystem.Items) != 2 {
+	if err := s.Client.List(t.Context(), &inSystem, k8sclient.InNamespace(system)); err != nil || len(inSystem.Items) != 3 {
 		t.Fatalf("%d roles, %v", len(inSystem.Items), err)
 	}
 	for _, role := range inSystem.Items {

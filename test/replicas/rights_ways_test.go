@@ -65,6 +65,9 @@ func startUsualWays(t *testing.T, s *apiserver.Server, kubeconfig string) *usual
 			w.updateStatus(review, func() { review.Status.DeliveredTime = &metav1.Time{Time: time.Now().AddDate(0, 0, -8)} })
 		}
 	}
+	w.create(&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterSpec{ // a status is written
+		URL: "https://127.0.0.1:1", Audience: "eu", Credential: v1alpha1.ClusterToken, Teams: []string{"*"},
+	}})
 	w.create(&v1alpha1.TrustPolicy{ObjectMeta: w.meta("ci"), Spec: v1alpha1.TrustPolicySpec{ // a status is written
 		Issuer: "https://gitlab.com", Claims: map[string]v1alpha1.ClaimValues{"project_id": {"1"}}, Allow: v1alpha1.TrustAllow{Read: true},
 	}})

@@ -48,7 +48,10 @@ func TestWayToV1beta1(t *testing.T) {
 	w := &way{newTeam(t, s)}
 	w.kubectl("apply", "-k", "../../config/policy")
 	w.kubectl("apply", "-k", "../../config/samples")
-	w.kubectl("apply", "-f", "../../config/samples/suite.yaml")
+	w.kubectl("apply", "-f", "../../config/samples/suite.yaml", "-f", "../../config/samples/monorepo.yaml")
+	w.create(&v1alpha1.DeploymentReview{ObjectMeta: w.meta("asked"), Spec: v1alpha1.DeploymentReviewSpec{ // which has no sample
+		Gate: "lost", Source: "github", HostingService: v1alpha1.GitHub, Repository: "acme/shop", Environment: "live", RunID: 7,
+	}})
 	manager := replicas(t, s, kubeconfigOf(t, s.Manager(t)), 1)
 	w.starts(manager[0], "as-before")
 
