@@ -36,11 +36,11 @@ var rights = []right{
 	{"authorization.k8s.io", "subjectaccessreviews", "create", "", reviews},
 	{"batch", "jobs", "create delete get list patch watch", "", teams},
 	{"events.k8s.io", "events", "create list watch", "", teams},
-	{"postflight.dev", "teams", "list watch", "", clustered},
+	{"postflight.dev", "clusters teams", "list watch", "", clustered},
 	{"postflight.dev", "teams/status", "patch", "", clustered},
 	{"postflight.dev", "apikeys", "list watch", "", teams},
 	{"postflight.dev", "triggers", "get list watch", "", teams},
-	{"postflight.dev", "clusters triggerclasses", "get list watch", "", clustered},
+	{"postflight.dev", "triggerclasses", "get list watch", "", clustered},
 	{"postflight.dev", "clusters/status", "patch", "", clustered},
 	{"postflight.dev", "deploymentgates eventsources quarantines trustpolicies", "list watch", "", teams},
 	{"postflight.dev", "apikeys/status deploymentgates/status deploymentreviews/status environments/status eventsources/status " +
