@@ -16,7 +16,7 @@ const (
 	unknown meaning = "unknown"
 )
 
-// units end or begin a part of the name of a key, of which less is better.
+// units end or begin a part of the name of a key. Less of them is better.
 var units = []string{"seconds", "ms", "us", "mib", "kib", "bytes"}
 
 // controls begin the names of what is measured beside Postflight, for ratios.

@@ -30,7 +30,7 @@ func (p *Process) MemoryMiB(field string) int {
 	return MemoryMiB(p.t, p.PID(), field)
 }
 
-// MemoryMiB is that of any process.
+// MemoryMiB returns what the kernel says of the memory of a process.
 func MemoryMiB(t testing.TB, pid int, field string) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -190,7 +190,7 @@ func TestTrail(t *testing.T) {
 		"fails again":      {"A run without a result breaks nothing.", "fsfp", "failing for 3 hours", "pff"},
 		"always passed":    {"The oldest counts.", "pppppppppppppppppppp", "passing for 20 hours", "pppppppppppp"},
 		"broken late":      {"It began before the trail.", "pppppppppppppppfpppp", "passing for 15 hours", "pppppppppppp"},
-		"broken at once":   {"The trail goes on.", "fppppppppppppppppppp", "failing for 1 hour", "pppppppppppf"},
+		"broken at once":   {"The trail continues.", "fppppppppppppppppppp", "failing for 1 hour", "pppppppppppf"},
 		"comes and goes":   {"", "pfpfpfpfpfpfpfpfpfpf", "passing for 1 hour", "fpfpfpfpfpfp"},
 		"trail ends at 12": {"", "ppppppppppppf", "passing for 12 hours", "pppppppppppp"},
 	} {

@@ -54,7 +54,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestLook: the number is that of the runs as they are now, whatever was counted before.
+// TestLook: runs are counted as they are now, whatever was counted before.
 func TestLook(t *testing.T) {
 	of := func(name, uid string, condition metav1.Condition) *v1alpha1.Suite {
 		s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid)}}

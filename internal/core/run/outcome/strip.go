@@ -12,6 +12,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 // StripJob drops what Postflight does not read again, to keep the cache small. The result shares memory with the Job; do not write it.
@@ -112,7 +113,7 @@ func keptOwner(j *batchv1.Job) []metav1.OwnerReference {
 		return nil
 	}
 	kept := *owner
-	share(&kept.APIVersion, &kept.Kind)
+	suite.Share(&kept.APIVersion, &kept.Kind)
 	if kept.Name == j.Name { // as Suites have their Jobs
 		kept.Name = j.Name
 	}
@@ -121,19 +122,13 @@ func keptOwner(j *batchv1.Job) []metav1.OwnerReference {
 
 // shareCondition shares what the ends of most Jobs have in common. Messages of failures may name pods.
 func shareCondition(c batchv1.JobCondition) batchv1.JobCondition {
-	share(&c.Type)
-	share(&c.Status)
-	share(&c.Reason)
+	suite.Share(&c.Type)
+	suite.Share(&c.Status)
+	suite.Share(&c.Reason)
 	if c.Type == batchv1.JobComplete {
-		share(&c.Message)
+		suite.Share(&c.Message)
 	}
 	return c
-}
-
-func share[S ~string](texts ...*S) {
-	for _, text := range texts {
-		*text = unique.Make(*text).Value()
-	}
 }
 
 // keepExcusable keeps what unexcused needs of a Job, in the cache.

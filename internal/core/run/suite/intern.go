@@ -9,13 +9,13 @@ import (
 // Intern shares the strings that many Suites have in common. For SHAs and the values of variables, sharing costs more than it saves.
 func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
-	share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
-	share(&spec.Trigger.UID, &spec.EnvironmentUID)
-	share(&spec.Supersede)
-	share(&spec.Origin)
-	share(&d.HostingService)
+	Share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
+	Share(&spec.Trigger.UID, &spec.EnvironmentUID)
+	Share(&spec.Supersede)
+	Share(&spec.Origin)
+	Share(&d.HostingService)
 	for i := range spec.Siblings {
-		share(&spec.Siblings[i])
+		Share(&spec.Siblings[i])
 	}
 	shareKeys(s.Labels)
 	shareKeys(s.Annotations)
@@ -27,10 +27,10 @@ func Intern(s *v1alpha1.Suite) {
 	}
 	for i := range s.Status.Conditions {
 		c := &s.Status.Conditions[i]
-		share(&c.Type, &c.Reason)
-		share(&c.Status)
+		Share(&c.Type, &c.Reason)
+		Share(&c.Status)
 		if c.Reason == v1alpha1.ReasonNotConfigured {
-			share(&c.Message) // of every run that is not reported
+			Share(&c.Message) // of every run that is not reported
 		}
 	}
 	if s.Status.JobName == s.Name {
@@ -42,7 +42,7 @@ func Intern(s *v1alpha1.Suite) {
 	if r := s.Status.Results; r != nil {
 		internFailures(r.Failures)
 		for i := range r.FlakyTests {
-			share(&r.FlakyTests[i])
+			Share(&r.FlakyTests[i])
 		}
 	}
 }
@@ -51,15 +51,15 @@ func Intern(s *v1alpha1.Suite) {
 func internUnderTest(u *v1alpha1.UnderTest) {
 	for i := range u.Workloads {
 		w := &u.Workloads[i]
-		share(&w.Repository, &w.Kind, &w.Namespace, &w.Name)
+		Share(&w.Repository, &w.Kind, &w.Namespace, &w.Name)
 		for _, v := range []*v1alpha1.WorkloadVersion{w.Start, w.End} {
 			if v == nil {
 				continue
 			}
-			share(&v.UID)
-			share(&v.Revision, &v.SHA, &v.Message)
+			Share(&v.UID)
+			Share(&v.Revision, &v.SHA, &v.Message)
 			for j := range v.Digests {
-				share(&v.Digests[j].Container, &v.Digests[j].Digest)
+				Share(&v.Digests[j].Container, &v.Digests[j].Digest)
 			}
 		}
 	}
@@ -68,14 +68,15 @@ func internUnderTest(u *v1alpha1.UnderTest) {
 func internFailures(failures []v1alpha1.TestFailure) {
 	for i := range failures {
 		f := &failures[i]
-		share(&f.Name, &f.File)
-		share(&f.History)
+		Share(&f.Name, &f.File)
+		Share(&f.History)
 	}
 }
 
 func shared[S ~string](text S) S { return unique.Make(text).Value() }
 
-func share[S ~string](texts ...*S) {
+// Share makes equal texts share their memory.
+func Share[S ~string](texts ...*S) {
 	for _, text := range texts {
 		*text = shared(*text)
 	}

@@ -62,7 +62,7 @@ func TestClasses(t *testing.T) {
 		"Policy":        {"A policy is final.", forbidden("ValidatingAdmissionPolicy 'p' denied request"), is{"rejected": true}},
 		"PolicyNotReady": {"The API server may not have seen the object yet that the policy looks for.",
 			policyInvalid("failed to configure binding: no params found for policy binding"), is{"starting": true, "retryable": true}},
-		"PolicyOfEnvironments": {"The cache may not have seen the object yet because of which it denies.",
+		"PolicyOfEnvironments": {"The cache may lack the object that makes the policy deny.",
 			forbidden("ValidatingAdmissionPolicy 'p-jobs-of-environments' with binding 'b' denied request: an ephemeral Environment"),
 			is{"starting": true, "retryable": true}},
 		"PolicyInvalid": {"A policy may answer with another code.", policyInvalid("no"), is{"rejected": true}},
