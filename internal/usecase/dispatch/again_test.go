@@ -137,6 +137,22 @@ func TestReplicasAgreeOnAttempt(t *testing.T) {
 	}
 }
 
+// TestResultBeforeARerun: a rerun has begun, the cache has only the result before it, and that is the answer to no other notification.
+func TestResultBeforeARerun(t *testing.T) {
+	lagging := &lagging{}
+	h := start(t, setup{objects: acme(trigger("smoke")), config: func(c *Config) { lagging.Reader, c.Cache = c.Cache, lagging }})
+	const a = `{"branch":"main","sha":"a"}`
+	first := h.notify(a, key("first")).Triggers[0].created()
+	h.finish(first, first, "Passed")
+	rerun := h.notify(a, key("rerun"), func(r *Request) { r.Rerun = true }).Triggers[0].created()
+	lagging.only = "a"
+	for k, want := range map[string]string{"first": first, "rerun": rerun, "another": rerun, "": rerun} {
+		if got := h.notify(a, key(k)).Triggers[0]; want == "" || got.duplicate() != want {
+			t.Errorf("with the key %q: %+v, want a duplicate of %q", k, got, want)
+		}
+	}
+}
+
 // lagging is a cache that has only the first attempt of one commit.
 type lagging struct {
 	client.Reader

@@ -44,19 +44,23 @@ func (d *duplicate) attempt(ctx context.Context) error {
 		return nil
 	}
 	r, err := d.decide(ctx)
-	if err != nil {
-		return err
+	if err == nil && !d.anew && d.existing.Finished() && !rerun.NotifiedBy(d.existing, d.IdempotencyKey) {
+		d.anew, err = d.hasNext(ctx)
 	}
 	before := d.existing.DeepCopy()
-	if d.Mode == DryRun {
-		return nil
-	}
-	if !d.note(r) {
-		return nil
+	if err != nil || d.Mode == DryRun || !d.note(r) {
+		return err
 	}
 	err = d.Writer.Status().Patch(ctx, d.existing, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	d.changed = err != nil
 	return d.unlessGone(err)
+}
+
+// hasNext asks for an attempt that began a moment ago, which the cache may lack: its run is the answer, not the result before it.
+func (d *duplicate) hasNext(ctx context.Context) (bool, error) {
+	next := d.operation.desired(ctx, d.trigger, d.environment, d.desired.Spec.Attempt+1, d.place.At)
+	err := d.Live.Get(ctx, client.ObjectKeyFromObject(next), &v1alpha1.Suite{})
+	return err == nil, apierror.IgnoreNotFound(err)
 }
 
 // note reports whether the status of the existing run changed. A schedule is no deployment, and makes no run the newest.
