@@ -7,32 +7,21 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event/github"
 	"github.com/postflight-dev/postflight/internal/core/deployment/event/gitlab"
-	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
-
-// fakeIndexes makes the fake client have the indexes that the manager's cache has.
-type fakeIndexes struct{ *fake.ClientBuilder }
-
-func (x *fakeIndexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.ClientBuilder = x.WithIndex(o, field, extract)
-	return nil
-}
 
 var formats = map[v1alpha1.EventSourceType]event.Format{v1alpha1.EventsOfGitHub: github.Format(), v1alpha1.EventsOfGitLab: gitlab.Format()}
 
@@ -86,16 +75,8 @@ func TestReady(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			scheme := runtime.NewScheme()
-			if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-				t.Fatal(err)
-			}
 			source := &v1alpha1.EventSource{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "hooks", Generation: 3}, Spec: tc.spec}
-			indexes := &fakeIndexes{fake.NewClientBuilder().WithScheme(scheme)}
-			if err := index.Setup(t.Context(), indexes); err != nil {
-				t.Fatal(err)
-			}
-			cluster := indexes.WithObjects(append(tc.objects, source)...).WithStatusSubresource(source).Build()
+			cluster := fakeclient.Builder(t).WithObjects(append(tc.objects, source)...).WithStatusSubresource(source).Build()
 			live := interceptor.NewClient(cluster, interceptor.Funcs{
 				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 					if tc.secrets != nil {

@@ -1,24 +1,18 @@
 package tenancy
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/fairness"
-	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 // TestKeyExpiry: the next end of a key is known by team, if the key works until then.
@@ -33,15 +27,7 @@ func TestKeyExpiry(t *testing.T) {
 		return k
 	}
 	team := func(name string) client.Object { return &v1alpha1.Team{ObjectMeta: metav1.ObjectMeta{Name: name}} }
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	indexes := &fakeIndexes{fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(t.Context(), indexes); err != nil {
-		t.Fatal(err)
-	}
-	reader := indexes.WithObjects(
+	reader := fakeclient.Builder(t).WithObjects(
 		team("acme"), team("shop"), team("late"), team("calm"),
 		key("acme", "later", 500), key("acme", "next", 300), key("acme", "expired", 0),
 		key("acme", "suspended", 100, func(k *v1alpha1.APIKey) { k.Spec.Suspended = true }),
@@ -62,12 +48,4 @@ postflight_team_key_expiry_timestamp_seconds{team="other"} 1.0002e+06
 	if err := testutil.CollectAndCompare(collector, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
-}
-
-// fakeIndexes makes the fake client have the indexes that the manager's cache has.
-type fakeIndexes struct{ *fake.ClientBuilder }
-
-func (x *fakeIndexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.ClientBuilder = x.WithIndex(o, field, extract)
-	return nil
 }

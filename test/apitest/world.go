@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -17,24 +16,19 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
-	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 // refusalLine is a line of the log about an event that was refused.
@@ -163,23 +157,12 @@ func Start(t testing.TB, s Setup) *World {
 // fill makes the cluster of the objects.
 func (h *World) fill(objects []client.Object) {
 	h.T.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		h.T.Fatal(err)
-	}
-	indexes := &indexes{builder: fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(h.T.Context(), indexes); err != nil {
-		h.T.Fatal(err)
-	}
+	h.Cluster = fakeclient.New(h.T, objects...)
 	for _, o := range objects {
-		if o.GetUID() == "" {
-			o.SetUID(types.UID("uid-" + o.GetName()))
-		}
 		if trigger, ok := o.(*v1alpha1.Trigger); ok {
 			h.index.Set(trigger)
 		}
 	}
-	h.Cluster = indexes.builder.WithObjects(objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
 }
 
 func (h *World) dispatcher(s Setup, faulty client.WithWatch) *dispatch.Dispatcher {
@@ -201,14 +184,6 @@ func (h *World) dispatcher(s Setup, faulty client.WithWatch) *dispatch.Dispatche
 
 // SuiteChanged is what the watch of the cache reports.
 func (h *World) SuiteChanged(before, after *v1alpha1.Suite) { h.Runs.SuiteChanged(before, after) }
-
-// indexes makes the fake client have the indexes that the manager's cache has.
-type indexes struct{ builder *fake.ClientBuilder }
-
-func (x *indexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.builder = x.builder.WithIndex(o, field, extract)
-	return nil
-}
 
 // ErrRefused is the error if the API server is down.
 var ErrRefused = &url.Error{Op: "Post", URL: "https://10.0.0.1:6443/", Err: syscall.ECONNREFUSED}

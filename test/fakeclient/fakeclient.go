@@ -20,6 +20,17 @@ import (
 // New returns a client that has the objects. Each gets a UID, as an API server would give it one.
 func New(t testing.TB, objects ...client.Object) client.WithWatch {
 	t.Helper()
+	for _, o := range objects {
+		if o.GetUID() == "" {
+			o.SetUID(types.UID("uid-" + o.GetName()))
+		}
+	}
+	return Builder(t).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
+}
+
+// Builder is for clients that differ from New's.
+func Builder(t testing.TB) *fake.ClientBuilder {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
@@ -28,12 +39,7 @@ func New(t testing.TB, objects ...client.Object) client.WithWatch {
 	if err := index.Setup(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range objects {
-		if o.GetUID() == "" {
-			o.SetUID(types.UID("uid-" + o.GetName()))
-		}
-	}
-	return x.WithObjects(objects...).WithStatusSubresource(&v1alpha1.Suite{}).Build()
+	return x.ClientBuilder
 }
 
 type indexer struct{ *fake.ClientBuilder }

@@ -10,19 +10,16 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/access/apikey"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
-	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -63,22 +60,7 @@ func in(namespace string) func(*v1alpha1.Team) {
 // cluster is a fake with the indexes of the manager's cache.
 func cluster(t *testing.T, faults interceptor.Funcs, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	x := &indexer{fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(t.Context(), x); err != nil {
-		t.Fatal(err)
-	}
-	return interceptor.NewClient(x.WithObjects(objects...).WithStatusSubresource(&v1alpha1.APIKey{}).Build(), faults)
-}
-
-type indexer struct{ *fake.ClientBuilder }
-
-func (x *indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.ClientBuilder = x.WithIndex(o, field, extract)
-	return nil
+	return interceptor.NewClient(fakeclient.Builder(t).WithObjects(objects...).WithStatusSubresource(&v1alpha1.APIKey{}).Build(), faults)
 }
 
 // authenticator has a clock that shows noon, and has just reached the API server.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"iter"
 	"log/slog"
@@ -20,20 +19,15 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/codehost"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
-	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/pages"
 	"github.com/postflight-dev/postflight/internal/server/pages/overview"
@@ -42,6 +36,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/dispatch"
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 const (
@@ -77,15 +72,7 @@ type option func(*pages.Config)
 
 func newWorld(t testing.TB, objects []client.Object, options ...option) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	x := &indexer{fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(t.Context(), x); err != nil {
-		t.Fatal(err)
-	}
-	h := &world{client: x.WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{},
+	h := &world{client: fakeclient.Builder(t).WithObjects(objects...).Build(), actions: &actions{}, logs: &logs{}, artifacts: &artifacts{},
 		triggers: &match.Index{}}
 	stored, err := runs.New(runs.Config{Cache: h.client, Live: h.client, PodLogs: noPods{}, Limits: runs.DefaultLimits()})
 	if err != nil {
@@ -217,14 +204,6 @@ func (b *browser) do(method, path, body string, header http.Header) answer {
 		b.t.Fatal(err)
 	}
 	return answer{resp.StatusCode, string(content), resp.Header, resp.Cookies()}
-}
-
-// indexer gives a fake client the indexes of the cache.
-type indexer struct{ *fake.ClientBuilder }
-
-func (x *indexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.WithIndex(o, field, extract)
-	return nil
 }
 
 // keys accept three keys.

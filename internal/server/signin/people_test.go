@@ -21,16 +21,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
-	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/api"
 	"github.com/postflight-dev/postflight/internal/server/auth"
@@ -42,6 +37,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/usecase/runs"
 	"github.com/postflight-dev/postflight/internal/usecase/verdicts"
 	"github.com/postflight-dev/postflight/test/build"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 )
 
 // noActions are the actions of pages that only show.
@@ -57,13 +53,6 @@ func (noActions) Rerun(context.Context, dispatch.Command, string) (*v1alpha1.Sui
 
 func (noActions) Start(context.Context, dispatch.Command, string, string) (*v1alpha1.Suite, bool, error) {
 	return nil, false, errors.ErrUnsupported
-}
-
-type pageIndexer struct{ *fake.ClientBuilder }
-
-func (x *pageIndexer) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.WithIndex(o, field, extract)
-	return nil
 }
 
 // advancingClock stands still, however slow the machine is, until a test moves it. Its timers are real.
@@ -89,15 +78,7 @@ func servePages(t *testing.T, config string, clock advancingClock) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	x := &pageIndexer{fake.NewClientBuilder().WithScheme(scheme).WithObjects(build.Team("shop", ""), build.Team("rival", ""))}
-	if err := index.Setup(t.Context(), x); err != nil {
-		t.Fatal(err)
-	}
-	cache := x.Build()
+	cache := fakeclient.Builder(t).WithObjects(build.Team("shop", ""), build.Team("rival", "")).Build()
 	sessions := signin.NewSessions(cache, cache, "s", clock)
 	server := httptest.NewUnstartedServer(nil)
 	keys := &auth.Keys{

@@ -1,7 +1,6 @@
 package issuer
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,42 +8,24 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/access/grant"
-	"github.com/postflight-dev/postflight/internal/kube/index"
 	"github.com/postflight-dev/postflight/internal/outbound"
 	"github.com/postflight-dev/postflight/internal/server/auth"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 	"github.com/postflight-dev/postflight/test/tokens"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-type indexes struct{ *fake.ClientBuilder }
-
-func (x *indexes) IndexField(_ context.Context, o client.Object, field string, extract client.IndexerFunc) error {
-	x.ClientBuilder = x.WithIndex(o, field, extract)
-	return nil
-}
-
 func reader(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	x := &indexes{fake.NewClientBuilder().WithScheme(scheme)}
-	if err := index.Setup(t.Context(), x); err != nil {
-		t.Fatal(err)
-	}
-	return x.WithObjects(objects...).Build()
+	return fakeclient.Builder(t).WithObjects(objects...).Build()
 }
 
 func team(name, namespace string, repositories ...string) *v1alpha1.Team {
