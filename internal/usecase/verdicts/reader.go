@@ -73,26 +73,45 @@ func (r *Reader) Verdict(ctx context.Context, q Query) (verdict.Verdict, error) 
 	return verdict.Of(question), nil
 }
 
-// refreshed replaces the runs of the commit by what the API server has now. A run whose label a person has removed stays as the cache has
-// it.
-func (r *Reader) refreshed(ctx context.Context, cached []*v1alpha1.Suite, q Query) ([]*v1alpha1.Suite, error) {
+// refreshed replaces the runs of the commit by what the API server has now. What the list lacks was deleted, or a person removed its label.
+func (r *Reader) refreshed(ctx context.Context, cached []*v1alpha1.Suite, q Query) (all []*v1alpha1.Suite, err error) {
 	short, ok := suite.ShortSHALabel(q.Commit.Revision)
 	if !ok {
 		return cached, nil
 	}
 	list := &v1alpha1.SuiteList{}
-	err := r.Live.List(ctx, list, client.InNamespace(q.Namespace), client.MatchingLabels{v1alpha1.LabelShortSHA: short})
+	err = r.Live.List(ctx, list, client.InNamespace(q.Namespace), client.MatchingLabels{v1alpha1.LabelShortSHA: short})
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc(slices.Clone(cached), func(s *v1alpha1.Suite) bool {
-		return s.Labels[v1alpha1.LabelShortSHA] == short ||
-			slices.ContainsFunc(list.Items, func(now v1alpha1.Suite) bool { return now.UID == s.UID })
-	})
+	for _, s := range cached {
+		label, _ := suite.ShortSHALabel(s.Spec.Deployment.SHA)
+		switch {
+		case slices.ContainsFunc(list.Items, func(now v1alpha1.Suite) bool { return now.UID == s.UID }):
+			continue
+		case label == short:
+			if s, err = r.now(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		if s != nil {
+			all = append(all, s)
+		}
+	}
 	for i := range list.Items {
 		all = append(all, &list.Items[i])
 	}
 	return all, nil
+}
+
+// now returns what the API server has of a run, or nil.
+func (r *Reader) now(ctx context.Context, cached *v1alpha1.Suite) (*v1alpha1.Suite, error) {
+	s := &v1alpha1.Suite{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(cached), s)
+	if err != nil || s.UID != cached.UID {
+		return nil, apierror.IgnoreNotFound(err)
+	}
+	return s, nil
 }
 
 // triggers start runs in an Environment, or in what it is made of.
