@@ -17,6 +17,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/controllers/trigger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/match"
+	"github.com/postflight-dev/postflight/internal/kube/create"
 	"github.com/postflight-dev/postflight/internal/kube/podlogs"
 	"github.com/postflight-dev/postflight/internal/server/agents"
 	"github.com/postflight-dev/postflight/internal/server/api"
@@ -178,7 +179,7 @@ func setupDispatcher(
 
 // newWriter creates a client of its own: the manager's makes reads wait for writes, and answers must not wait.
 func newWriter(mgr ctrl.Manager) (client.Client, error) {
-	writer, err := client.New(mgr.GetConfig(), client.Options{
+	writer, err := create.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 	})
 	if err != nil {
