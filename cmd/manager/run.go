@@ -198,6 +198,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 func managerOptions(o options, bounds *bounded.Roster) ctrl.Options {
 	options := ctrl.Options{
 		Scheme:                  newScheme(),
+		NewCache:                index.NewCache,
 		Cache:                   controllers.CacheOptions(bounds),
 		Client:                  controllers.ClientOptions(),
 		Metrics:                 metricsserver.Options{BindAddress: "0"}, // setupMetrics and setupProbes serve both

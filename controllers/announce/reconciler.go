@@ -154,9 +154,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.Suite) (a announce
 
 // compare reads what the run is compared with.
 func (r *Reconciler) compare(ctx context.Context, a *announcement) error {
-	runs, s, t := &v1alpha1.SuiteList{}, a.Suite, a.trigger
-	err := r.List(ctx, runs, client.InNamespace(s.Namespace), client.MatchingFields{index.Trigger: t.Name}, client.UnsafeDisableDeepCopy)
-	a.Runs, a.Threads, a.Previous = runs.Items, t.Status.Threads, announce.Previous(s, runs.Items, t.Status.Outcomes)
+	s, t := a.Suite, a.trigger
+	runs, err := index.Suites(ctx, r, s.Namespace, index.Trigger, t.Name)
+	a.Runs, a.Threads, a.Previous = runs, t.Status.Threads, announce.Previous(s, runs, t.Status.Outcomes)
 	return err
 }
 

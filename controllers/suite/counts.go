@@ -34,12 +34,12 @@ func (c suiteCounts) Describe(out chan<- *prometheus.Desc) {
 }
 
 func (c suiteCounts) Collect(out chan<- prometheus.Metric) {
-	list := &v1alpha1.SuiteList{}
-	if err := c.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+	suites, err := index.SuitesWith(context.Background(), c.cache)
+	if err != nil {
 		out <- prometheus.NewInvalidMetric(suitesByState, err)
 		return
 	}
-	n := count(list.Items)
+	n := count(suites)
 	for _, state := range v1alpha1.States() {
 		out <- prometheus.MustNewConstMetric(suitesByState, prometheus.GaugeValue, float64(n.byState[state]), state)
 	}
@@ -59,10 +59,9 @@ type counts struct {
 	oldest     time.Time          // since when the oldest queued one waits, apart from those on hold, and those that wait for a rollout
 }
 
-func count(suites []v1alpha1.Suite) counts {
+func count(suites []*v1alpha1.Suite) counts {
 	n := counts{byState: map[string]int{}, unfinished: map[ownerState]int{}}
-	for i := range suites {
-		s := &suites[i]
+	for _, s := range suites {
 		state := s.State()
 		n.byState[state]++
 		if !s.Finished() {

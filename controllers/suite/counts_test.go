@@ -13,9 +13,9 @@ import (
 
 func TestCountOfSuites(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	suite := func(namespace string, minutesAgo int, c metav1.Condition) v1alpha1.Suite {
+	suite := func(namespace string, minutesAgo int, c metav1.Condition) *v1alpha1.Suite {
 		created := metav1.NewTime(noon.Add(-time.Duration(minutesAgo) * time.Minute))
-		s := v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, CreationTimestamp: created}}
+		s := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, CreationTimestamp: created}}
 		s.Spec.ReceivedAt = new(metav1.NewMicroTime(created.Time))
 		s.Status.Conditions = []metav1.Condition{c}
 		return s
@@ -25,7 +25,7 @@ func TestCountOfSuites(t *testing.T) {
 	end := v1alpha1.Released()
 	end.LastTransitionTime = metav1.NewTime(noon.Add(-10 * time.Minute))
 	meta.SetStatusCondition(&released.Status.Conditions, end)
-	got := count([]v1alpha1.Suite{
+	got := count([]*v1alpha1.Suite{
 		held, released,
 		suite("a", 60, v1alpha1.Passed("")), suite("a", 50, v1alpha1.Running("")), suite("a", 40, v1alpha1.Queued("")),
 		suite("a", 30, v1alpha1.Queued("")), suite("b", 20, v1alpha1.Queued("")),
@@ -40,17 +40,17 @@ func TestCountOfSuites(t *testing.T) {
 	if diff := cmp.Diff(want, got.unfinished, cmp.AllowUnexported(ownerState{})); diff != "" {
 		t.Errorf("by namespace (-want +got):\n%s", diff)
 	}
-	if oldest := count([]v1alpha1.Suite{held}).oldest; !oldest.IsZero() {
+	if oldest := count([]*v1alpha1.Suite{held}).oldest; !oldest.IsZero() {
 		t.Errorf("with all on hold, the oldest is of %s", oldest)
 	}
-	if oldest := count([]v1alpha1.Suite{held, released}).oldest; !oldest.Equal(end.LastTransitionTime.Time) {
+	if oldest := count([]*v1alpha1.Suite{held, released}).oldest; !oldest.Equal(end.LastTransitionTime.Time) {
 		t.Errorf("after a hold, the oldest is of %s, want its end", oldest)
 	}
 	for name, tc := range map[string]struct {
-		suite v1alpha1.Suite
+		suite *v1alpha1.Suite
 		want  time.Duration
 	}{"never held": {suite("a", 40, v1alpha1.Queued("")), 40 * time.Minute}, "held": {held, 0}, "released": {released, 10 * time.Minute}} {
-		if got := waited(&tc.suite, noon); got != tc.want.Seconds() {
+		if got := waited(tc.suite, noon); got != tc.want.Seconds() {
 			t.Errorf("%s: it waited for %v s, want %s", name, got, tc.want)
 		}
 	}

@@ -212,17 +212,7 @@ func (r *Reconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 
 // suites does not wait for the writes of other workers: an end that the cache lacks causes an event later.
 func (r *Reconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
-	list := &v1alpha1.SuiteList{}
-	err := r.List(ctx, list, client.InNamespace(namespace), fields,
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil {
-		return nil, err
-	}
-	suites := make([]*v1alpha1.Suite, len(list.Items))
-	for i := range list.Items {
-		suites[i] = &list.Items[i]
-	}
-	return suites, nil
+	return index.SuitesWith(ctx, r, client.InNamespace(namespace), fields, client.DisableReadYourWritesConsistency)
 }
 
 // listRuns returns all Suites of an Environment.

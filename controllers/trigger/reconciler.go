@@ -144,13 +144,12 @@ func (r *Reconciler) wait(old, t *v1alpha1.Trigger, told bool) time.Duration {
 }
 
 func (r *Reconciler) count(ctx context.Context, old, t *v1alpha1.Trigger, told bool) error {
-	runs := &v1alpha1.SuiteList{}
-	err := r.List(ctx, runs, client.InNamespace(old.Namespace), client.MatchingFields{index.Trigger: old.Name}, client.UnsafeDisableDeepCopy)
+	runs, err := index.Suites(ctx, r, old.Namespace, index.Trigger, old.Name)
 	if err != nil {
 		return err
 	}
-	countRuns(&t.Status, runs.Items)
-	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs.Items); !told {
+	countRuns(&t.Status, runs)
+	if t.Status.Outcomes = announce.Outcomes(t.Status.Outcomes, runs); !told {
 		t.Status.Outcomes = nil
 	}
 	if equality.Semantic.DeepEqual(old.Status, t.Status) || onlyProgress(old.Status, t.Status) {
@@ -188,11 +187,10 @@ func (r *Reconciler) recordStalled(old, t *v1alpha1.Trigger) {
 	}
 }
 
-func countRuns(status *v1alpha1.TriggerStatus, runs []v1alpha1.Suite) {
+func countRuns(status *v1alpha1.TriggerStatus, runs []*v1alpha1.Suite) {
 	status.ActiveSuites, status.QueuedSuites, status.LastSuite = 0, 0, nil
 	var last *v1alpha1.Suite
-	for i := range runs {
-		s := &runs[i]
+	for _, s := range runs {
 		switch {
 		case s.Finished():
 		case s.Status.JobName != "":

@@ -201,6 +201,7 @@ func (w *World) NewManager(cache cache.Options, change ...func(*ctrl.Options)) c
 	w.T.Helper()
 	options := ctrl.Options{
 		Scheme:     w.Scheme,
+		NewCache:   index.NewCache,
 		Cache:      cache,
 		Client:     controllers.ClientOptions(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},

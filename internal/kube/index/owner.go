@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,10 +67,17 @@ func StreamOf(ctx context.Context, cache client.Reader, s *v1alpha1.Suite) ([]*v
 
 // Suites lists the Suites of a namespace whose field has the value.
 func Suites(ctx context.Context, cache client.Reader, namespace, field, value string) ([]*v1alpha1.Suite, error) {
-	var list v1alpha1.SuiteList
-	err := cache.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy)
-	if err != nil {
+	return SuitesWith(ctx, cache, client.InNamespace(namespace), client.MatchingFields{field: value})
+}
+
+// SuitesWith lists the Suites that the options select. A cache of NewCache makes no copies of them.
+func SuitesWith(ctx context.Context, cache client.Reader, options ...client.ListOption) ([]*v1alpha1.Suite, error) {
+	list, shared := &v1alpha1.SuiteList{}, &sharedSuites{}
+	if err := cache.List(ctx, list, append(slices.Clip(options), client.UnsafeDisableDeepCopy, shared)...); err != nil {
 		return nil, err
+	}
+	if shared.all != nil {
+		return shared.all, nil
 	}
 	suites := make([]*v1alpha1.Suite, len(list.Items))
 	for i := range list.Items {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
+	"github.com/postflight-dev/postflight/internal/kube/index"
 )
 
 // Concerning ignores runs that a controller has nothing to do for, but not their deletion, with which it forgets them.
@@ -52,13 +53,13 @@ func Ends(e event.UpdateEvent) bool {
 func SuitesWhere(
 	ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, namespace string, options ...client.ListOption,
 ) (all []ctrl.Request) {
-	list := &v1alpha1.SuiteList{}
-	if err := c.List(ctx, list, append(options, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
+	suites, err := index.SuitesWith(ctx, c, append(options, client.InNamespace(namespace))...)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns", "namespace", namespace, "of", options)
 		return nil
 	}
-	for i := range list.Items {
-		if s := &list.Items[i]; left(s) {
+	for _, s := range suites {
+		if left(s) {
 			all = append(all, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
 		}
 	}

@@ -39,7 +39,7 @@ type Ledger struct {
 
 // Of returns the ledger of an Environment, given its Suites. It is shared with neither.
 func Of(e *v1alpha1.Environment, suites []*v1alpha1.Suite) *Ledger {
-	l := &Ledger{environment: e}
+	l := &Ledger{environment: e, all: make([]Deployment, 0, len(suites)+2*len(e.Status.Deployed))}
 	for _, s := range suites {
 		if s.Spec.Environment != e.Name {
 			continue

@@ -31,8 +31,9 @@ func (n Notified) WasElsewhere(revision string, second time.Time) bool {
 // revision, are left out. A preview at a URL of its own does not replace what is at the URL of the Environment.
 func (l *Ledger) Notified() map[commit.Part]Notified {
 	all := map[commit.Part]Notified{}
-	newestFirst := func(a, b Deployment) int { return b.At.Compare(a.At) }
-	for _, d := range slices.SortedStableFunc(slices.Values(l.all), newestFirst) {
+	sorted := slices.Clone(l.all)
+	slices.SortStableFunc(sorted, func(a, b Deployment) int { return b.At.Compare(a.At) }) // the newest first
+	for _, d := range sorted {
 		if d.Run == nil || d.Revision == "" || d.by != v1alpha1.ReportedByNotification {
 			continue
 		}

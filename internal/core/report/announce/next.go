@@ -19,7 +19,7 @@ type Observation struct {
 	Suite     *v1alpha1.Suite
 	Receivers []Receiver
 	Previous  string                // how the run before ended; see Previous
-	Runs      []v1alpha1.Suite      // of the Trigger
+	Runs      []*v1alpha1.Suite     // of the Trigger
 	Threads   []v1alpha1.TestThread // of the Trigger
 	Waits     map[string]time.Time  // when to try receivers again that failed, by name
 }

@@ -16,7 +16,7 @@ import (
 
 // Previous returns the end of the last run with a result before s, of the same Trigger and Environment, or "". The outcomes in the status
 // of the Trigger replace runs that were deleted.
-func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
+func Previous(s *v1alpha1.Suite, runs []*v1alpha1.Suite, outcomes []v1alpha1.EnvironmentOutcome) string {
 	last := outcomeBefore(s, runs)
 	for _, o := range outcomes {
 		switch {
@@ -31,10 +31,10 @@ func Previous(s *v1alpha1.Suite, runs []v1alpha1.Suite, outcomes []v1alpha1.Envi
 }
 
 // outcomeBefore does not sort the runs: there may be thousands.
-func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
+func outcomeBefore(s *v1alpha1.Suite, runs []*v1alpha1.Suite) v1alpha1.EnvironmentOutcome {
 	var last *v1alpha1.Suite
-	for i := range runs {
-		if r := &runs[i]; counts(r) && r.SameTest(s) && order(r, s) < 0 && (last == nil || order(r, last) > 0) {
+	for _, r := range runs {
+		if counts(r) && r.SameTest(s) && order(r, s) < 0 && (last == nil || order(r, last) > 0) {
 			last = r
 		}
 	}
@@ -44,17 +44,12 @@ func outcomeBefore(s *v1alpha1.Suite, runs []v1alpha1.Suite) v1alpha1.Environmen
 	return outcomeOf(last)
 }
 
-func deleted(o v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) bool {
-	for i := range runs {
-		if runs[i].Name == o.Suite && counts(&runs[i]) {
-			return false
-		}
-	}
-	return true
+func deleted(o v1alpha1.EnvironmentOutcome, runs []*v1alpha1.Suite) bool {
+	return !slices.ContainsFunc(runs, func(r *v1alpha1.Suite) bool { return r.Name == o.Suite && counts(r) })
 }
 
 // Outcomes returns how the last run in each Environment ended, for the status of the Trigger. Outcomes of deleted runs stay.
-func Outcomes(stored []v1alpha1.EnvironmentOutcome, runs []v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
+func Outcomes(stored []v1alpha1.EnvironmentOutcome, runs []*v1alpha1.Suite) []v1alpha1.EnvironmentOutcome {
 	last, byName := map[[2]string]v1alpha1.EnvironmentOutcome{}, map[string]*v1alpha1.Suite{}
 	for _, o := range stored {
 		last[placeOf(o)] = o
@@ -97,10 +92,10 @@ func follows(s *v1alpha1.Suite, o v1alpha1.EnvironmentOutcome, remembered *v1alp
 	return !endOf(s).Before(o.CompletionTime.Time)
 }
 
-func ended(runs []v1alpha1.Suite) (all []*v1alpha1.Suite) {
-	for i := range runs {
-		if counts(&runs[i]) {
-			all = append(all, &runs[i])
+func ended(runs []*v1alpha1.Suite) (all []*v1alpha1.Suite) {
+	for _, r := range runs {
+		if counts(r) {
+			all = append(all, r)
 		}
 	}
 	slices.SortFunc(all, order)

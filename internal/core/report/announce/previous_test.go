@@ -11,10 +11,10 @@ import (
 )
 
 // ended is a run that ended a number of minutes after noon.
-func ended(name, state string, minutes int, change ...func(*v1alpha1.Suite)) v1alpha1.Suite {
+func ended(name, state string, minutes int, change ...func(*v1alpha1.Suite)) *v1alpha1.Suite {
 	s := aRun(state, change...)
 	s.Name, s.Status.CompletionTime = name, new(at(minutes))
-	return *s
+	return s
 }
 
 func in(environment string) func(*v1alpha1.Suite) {
@@ -28,38 +28,38 @@ func created(minutes int) func(*v1alpha1.Suite) {
 func TestPrevious(t *testing.T) {
 	now := ended("now", "Passed", 10)
 	for name, tc := range map[string]struct {
-		runs       []v1alpha1.Suite
+		runs       []*v1alpha1.Suite
 		remembered []v1alpha1.EnvironmentOutcome
 		want       string
 	}{
 		"the first run":                    {nil, nil, ""},
-		"itself is not before itself":      {[]v1alpha1.Suite{now}, nil, ""},
-		"one that passed":                  {[]v1alpha1.Suite{ended("a", "Passed", 1)}, nil, "Passed"},
-		"one that failed":                  {[]v1alpha1.Suite{ended("a", "Failed", 1), now}, nil, "Failed"},
-		"the last of several":              {[]v1alpha1.Suite{ended("b", "Passed", 2), ended("a", "Failed", 1), ended("c", "Error", 3)}, nil, "Error"},
-		"the last to end, not to begin":    {[]v1alpha1.Suite{ended("a", "Passed", 2), ended("b", "Failed", 9)}, nil, "Failed"},
-		"one that ended later":             {[]v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Failed", 11)}, nil, "Passed"},
-		"one that was canceled":            {[]v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Canceled", 2)}, nil, "Failed"},
-		"one that was superseded":          {[]v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Superseded", 2)}, nil, "Passed"},
-		"one that is Inconclusive":         {[]v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Inconclusive", 2)}, nil, "Failed"},
-		"a retry that failed":              {[]v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Error", 2, isRetried), ended("c", "Failed", 3)}, nil, "Failed"},
-		"a rerun of failed tests":          {[]v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Passed", 2, onlyFailedOf("a"))}, nil, "Passed"},
-		"one that goes on":                 {[]v1alpha1.Suite{*aRun("Running")}, nil, ""},
-		"one that was retried":             {[]v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Error", 2, isRetried)}, nil, "Passed"},
-		"one elsewhere":                    {[]v1alpha1.Suite{ended("a", "Failed", 1, in("production"))}, nil, ""},
-		"in the same second":               {[]v1alpha1.Suite{ended("a", "Failed", 10), ended("z", "Passed", 10)}, nil, "Failed"},
-		"in the same second, by receipt":   {[]v1alpha1.Suite{ended("z", "Passed", 10, created(-2)), ended("y", "Failed", 10, created(-1))}, nil, "Failed"},
+		"itself is not before itself":      {[]*v1alpha1.Suite{now}, nil, ""},
+		"one that passed":                  {[]*v1alpha1.Suite{ended("a", "Passed", 1)}, nil, "Passed"},
+		"one that failed":                  {[]*v1alpha1.Suite{ended("a", "Failed", 1), now}, nil, "Failed"},
+		"the last of several":              {[]*v1alpha1.Suite{ended("b", "Passed", 2), ended("a", "Failed", 1), ended("c", "Error", 3)}, nil, "Error"},
+		"the last to end, not to begin":    {[]*v1alpha1.Suite{ended("a", "Passed", 2), ended("b", "Failed", 9)}, nil, "Failed"},
+		"one that ended later":             {[]*v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Failed", 11)}, nil, "Passed"},
+		"one that was canceled":            {[]*v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Canceled", 2)}, nil, "Failed"},
+		"one that was superseded":          {[]*v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Superseded", 2)}, nil, "Passed"},
+		"one that is Inconclusive":         {[]*v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Inconclusive", 2)}, nil, "Failed"},
+		"a retry that failed":              {[]*v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Error", 2, isRetried), ended("c", "Failed", 3)}, nil, "Failed"},
+		"a rerun of failed tests":          {[]*v1alpha1.Suite{ended("a", "Failed", 1), ended("b", "Passed", 2, onlyFailedOf("a"))}, nil, "Passed"},
+		"one that goes on":                 {[]*v1alpha1.Suite{aRun("Running")}, nil, ""},
+		"one that was retried":             {[]*v1alpha1.Suite{ended("a", "Passed", 1), ended("b", "Error", 2, isRetried)}, nil, "Passed"},
+		"one elsewhere":                    {[]*v1alpha1.Suite{ended("a", "Failed", 1, in("production"))}, nil, ""},
+		"in the same second":               {[]*v1alpha1.Suite{ended("a", "Failed", 10), ended("z", "Passed", 10)}, nil, "Failed"},
+		"in the same second, by receipt":   {[]*v1alpha1.Suite{ended("z", "Passed", 10, created(-2)), ended("y", "Failed", 10, created(-1))}, nil, "Failed"},
 		"deleted, and not counted yet":     {nil, []v1alpha1.EnvironmentOutcome{outcome("staging", "a", "Failed", 1, "")}, "Failed"},
-		"deleted, and counted":             {[]v1alpha1.Suite{now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
-		"deleted, and an older one exists": {[]v1alpha1.Suite{ended("a", "Passed", 1), now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
-		"one of another service":           {[]v1alpha1.Suite{ended("a", "Failed", 1, ofService("cart"))}, nil, ""},
+		"deleted, and counted":             {[]*v1alpha1.Suite{now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
+		"deleted, and an older one exists": {[]*v1alpha1.Suite{ended("a", "Passed", 1), now}, []v1alpha1.EnvironmentOutcome{outcome("staging", "now", "Passed", 10, "Failed")}, "Failed"},
+		"one of another service":           {[]*v1alpha1.Suite{ended("a", "Failed", 1, ofService("cart"))}, nil, ""},
 		"another service, deleted":         {nil, []v1alpha1.EnvironmentOutcome{{Environment: "staging", Service: "cart", Suite: "a", State: "Failed", CompletionTime: outcome("staging", "a", "Failed", 1, "").CompletionTime}}, ""},
 		"deleted elsewhere":                {nil, []v1alpha1.EnvironmentOutcome{outcome("production", "a", "Failed", 1, "")}, ""},
-		"remembered, and a newer exists":   {[]v1alpha1.Suite{ended("b", "Passed", 2)}, []v1alpha1.EnvironmentOutcome{outcome("staging", "a", "Failed", 1, "")}, "Passed"},
-		"remembered from after it":         {[]v1alpha1.Suite{ended("a", "Passed", 1)}, []v1alpha1.EnvironmentOutcome{outcome("staging", "b", "Failed", 11, "Passed")}, "Passed"},
+		"remembered, and a newer exists":   {[]*v1alpha1.Suite{ended("b", "Passed", 2)}, []v1alpha1.EnvironmentOutcome{outcome("staging", "a", "Failed", 1, "")}, "Passed"},
+		"remembered from after it":         {[]*v1alpha1.Suite{ended("a", "Passed", 1)}, []v1alpha1.EnvironmentOutcome{outcome("staging", "b", "Failed", 11, "Passed")}, "Passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := announce.Previous(&now, tc.runs, tc.remembered); got != tc.want {
+			if got := announce.Previous(now, tc.runs, tc.remembered); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
@@ -71,8 +71,8 @@ func outcome(environment, suite, state string, minutes int, previous string) v1a
 }
 
 func TestOutcomes(t *testing.T) {
-	runs := []v1alpha1.Suite{
-		ended("b", "Passed", 2), ended("a", "Failed", 1), ended("x", "TimedOut", 5, in("production")), ended("c", "Canceled", 9), *aRun("Running"),
+	runs := []*v1alpha1.Suite{
+		ended("b", "Passed", 2), ended("a", "Failed", 1), ended("x", "TimedOut", 5, in("production")), ended("c", "Canceled", 9), aRun("Running"),
 	}
 	want := []v1alpha1.EnvironmentOutcome{outcome("production", "x", "TimedOut", 5, ""), outcome("staging", "b", "Passed", 2, "Failed")}
 	got := announce.Outcomes(nil, runs)
@@ -87,14 +87,14 @@ func TestOutcomes(t *testing.T) {
 		t.Errorf("after all runs were deleted (-want +got):\n%s", diff)
 	}
 	want = []v1alpha1.EnvironmentOutcome{want[0], outcome("staging", "d", "Failed", 12, "Passed")}
-	if diff := cmp.Diff(want, announce.Outcomes(got, []v1alpha1.Suite{ended("d", "Failed", 12)})); diff != "" {
+	if diff := cmp.Diff(want, announce.Outcomes(got, []*v1alpha1.Suite{ended("d", "Failed", 12)})); diff != "" {
 		t.Errorf("after another run (-want +got):\n%s", diff)
 	}
 }
 
 // TestOutcomesOfServices: a service that passes recovers from nothing that happened to another one.
 func TestOutcomesOfServices(t *testing.T) {
-	got := announce.Outcomes(nil, []v1alpha1.Suite{ended("a", "Failed", 1, ofService("cart")), ended("b", "Passed", 2, ofService("mail")), ended("c", "Passed", 3)})
+	got := announce.Outcomes(nil, []*v1alpha1.Suite{ended("a", "Failed", 1, ofService("cart")), ended("b", "Passed", 2, ofService("mail")), ended("c", "Passed", 3)})
 	var lines []string
 	for _, o := range got {
 		lines = append(lines, o.Service+" "+o.State+" "+o.PreviousState)
@@ -113,7 +113,7 @@ func TestOutcomesAreBounded(t *testing.T) {
 	var all []v1alpha1.EnvironmentOutcome
 	for i := range 100 {
 		name := string(rune('a'+i/10)) + string(rune('a'+i%10))
-		all = announce.Outcomes(all, []v1alpha1.Suite{ended(name, "Failed", i, in(name))})
+		all = announce.Outcomes(all, []*v1alpha1.Suite{ended(name, "Failed", i, in(name))})
 	}
 	if len(all) != 64 || all[0].Environment != "dg" || all[63].Environment != "jj" {
 		t.Errorf("%d are kept, from %s to %s", len(all), all[0].Environment, all[len(all)-1].Environment)

@@ -92,8 +92,7 @@ func (o Observation) endsThread(t v1alpha1.TestThread) bool {
 	if t.Run == o.Suite.Name || endOf(o.Suite).Before(t.Since.Time) || !o.clears(o.Suite, t.ID) {
 		return false
 	}
-	for i := range o.Runs {
-		s := &o.Runs[i]
+	for _, s := range o.Runs {
 		if s.Name == t.Run && s.SameTest(o.Suite) && order(s, o.Suite) > 0 || o.isLater(s) && listed(s, t.ID) {
 			return false
 		}
@@ -104,8 +103,8 @@ func (o Observation) endsThread(t v1alpha1.TestThread) bool {
 // passedLater reports whether the test no longer failed in a run that ended after this one.
 func (o Observation) passedLater(test string) bool {
 	id := threadID(o.Suite, test)
-	for i := range o.Runs {
-		if s := &o.Runs[i]; o.isLater(s) && o.clears(s, id) {
+	for _, s := range o.Runs {
+		if o.isLater(s) && o.clears(s, id) {
 			return true
 		}
 	}
@@ -125,8 +124,8 @@ func (o Observation) clears(s *v1alpha1.Suite, id string) bool {
 		return false
 	}
 	of := s.Spec.OnlyFailedOf
-	return of == nil || slices.ContainsFunc(o.Runs, func(first v1alpha1.Suite) bool {
-		return first.Name == of.Name && first.UID == of.UID && listed(&first, id)
+	return of == nil || slices.ContainsFunc(o.Runs, func(first *v1alpha1.Suite) bool {
+		return first.Name == of.Name && first.UID == of.UID && listed(first, id)
 	})
 }
 

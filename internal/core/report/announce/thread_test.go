@@ -39,9 +39,9 @@ func more(change func(r *v1alpha1.TestResults)) func(*v1alpha1.Suite) {
 }
 
 // opened are the threads that a run opens, which ended a number of minutes after noon.
-func opened(t *testing.T, run v1alpha1.Suite) (all []v1alpha1.TestThread) {
+func opened(t *testing.T, run *v1alpha1.Suite) (all []v1alpha1.TestThread) {
 	t.Helper()
-	o := announce.Observation{Suite: &run}
+	o := announce.Observation{Suite: run}
 	for action := o.NextThread(channel()); action != nil; action = o.NextThread(channel()) {
 		action.Thread.TS = "1.1"
 		o.Threads = announce.WithThread(o.Threads, action.Thread)
@@ -65,8 +65,8 @@ func TestThreadDecisions(t *testing.T) {
 	pending, closing := []v1alpha1.TestThread{open[0]}, []v1alpha1.TestThread{open[0]}
 	pending[0].TS, closing[0].ClosedBy = "", "gone"
 	for name, tc := range map[string]struct {
-		run     v1alpha1.Suite
-		others  []v1alpha1.Suite
+		run     *v1alpha1.Suite
+		others  []*v1alpha1.Suite
 		threads []v1alpha1.TestThread
 		want    string
 	}{
@@ -92,13 +92,13 @@ func TestThreadDecisions(t *testing.T) {
 		"it ran no test":                             {run: ended("b", "Passed", 2, failing(), more(func(r *v1alpha1.TestResults) { r.Tests = 0 })), threads: open, want: "nothing"},
 		"it ran far fewer tests":                     {run: ended("b", "Passed", 2, failing(), more(func(r *v1alpha1.TestResults) { r.Expected = 400 })), threads: open, want: "nothing"},
 		"it lists only some failures":                {run: ended("b", "Failed", 2, failing("known cart"), more(func(r *v1alpha1.TestResults) { r.Failed = 30 })), threads: open, want: "nothing"},
-		"a rerun of it passes":                       {run: ended("b", "Passed", 2, failing(), onlyFailedOf("first")), others: []v1alpha1.Suite{first}, threads: open, want: "close login"},
-		"a rerun without it passes":                  {run: ended("b", "Passed", 2, failing(), onlyFailedOf("a")), others: []v1alpha1.Suite{ended("a", "Failed", 0, failing("cart"))}, threads: open, want: "nothing"},
+		"a rerun of it passes":                       {run: ended("b", "Passed", 2, failing(), onlyFailedOf("first")), others: []*v1alpha1.Suite{first}, threads: open, want: "close login"},
+		"a rerun without it passes":                  {run: ended("b", "Passed", 2, failing(), onlyFailedOf("a")), others: []*v1alpha1.Suite{ended("a", "Failed", 0, failing("cart"))}, threads: open, want: "nothing"},
 		"a rerun of a deleted run passes":            {run: ended("b", "Passed", 2, failing(), onlyFailedOf("first")), threads: open, want: "nothing"},
-		"a run from before passes":                   {run: ended("b", "Passed", 0, failing()), others: []v1alpha1.Suite{first}, threads: open, want: "nothing"},
-		"it passed, and fails since":                 {run: ended("b", "Passed", 2, failing()), others: []v1alpha1.Suite{ended("c", "Failed", 3, failing("login"))}, threads: open, want: "nothing"},
-		"it failed, and passes since":                {run: first, others: []v1alpha1.Suite{ended("c", "Passed", 3, failing())}, want: "nothing"},
-		"it failed, and another run was canceled":    {run: first, others: []v1alpha1.Suite{ended("c", "Canceled", 3, failing())}, want: "open login"},
+		"a run from before passes":                   {run: ended("b", "Passed", 0, failing()), others: []*v1alpha1.Suite{first}, threads: open, want: "nothing"},
+		"it passed, and fails since":                 {run: ended("b", "Passed", 2, failing()), others: []*v1alpha1.Suite{ended("c", "Failed", 3, failing("login"))}, threads: open, want: "nothing"},
+		"it failed, and passes since":                {run: first, others: []*v1alpha1.Suite{ended("c", "Passed", 3, failing())}, want: "nothing"},
+		"it failed, and another run was canceled":    {run: first, others: []*v1alpha1.Suite{ended("c", "Canceled", 3, failing())}, want: "open login"},
 		"the manager was killed while it opened it":  {run: first, threads: pending, want: "open login, unsure"},
 		"it was never opened, and passes":            {run: ended("b", "Passed", 2, failing()), threads: pending, want: "close login, unsure"},
 		"the manager was killed while it closed it":  {run: ended("c", "Failed", 3, failing("login")), threads: closing, want: "close login, unsure"},
@@ -108,7 +108,7 @@ func TestThreadDecisions(t *testing.T) {
 			if tc.threads == nil {
 				previous = "Passed"
 			}
-			o := announce.Observation{Suite: &tc.run, Runs: append(tc.others, tc.run), Threads: tc.threads, Previous: previous}
+			o := announce.Observation{Suite: tc.run, Runs: append(tc.others, tc.run), Threads: tc.threads, Previous: previous}
 			if tc.run.State() == "TimedOut" || tc.run.State() == "Passed" {
 				o.Previous = "Passed"
 			}
@@ -141,7 +141,7 @@ func sayThread(o announce.Observation) string {
 // TestThreadsAreBounded: a run opens five, its message has the other tests, and a Trigger keeps fifty.
 func TestThreadsAreBounded(t *testing.T) {
 	run := ended("first", "Failed", 1, failing("a", "b", "c", "d", "e", "f", "g"))
-	o := announce.Observation{Suite: &run, Threads: opened(t, run)}
+	o := announce.Observation{Suite: run, Threads: opened(t, run)}
 	if !o.Summarized(channel()) || len(o.Threads) != 5 {
 		t.Fatalf("there are %d threads, and a summary is %t", len(o.Threads), o.Summarized(channel()))
 	}
@@ -167,7 +167,7 @@ func TestThreadTextIsData(t *testing.T) {
 	run.UID = types.UID("u9")
 	run.Status.Results.Failures[0].Message = "</code> <@U123> *bold* & <!everyone>"
 	thread := opened(t, run)[0]
-	c := announce.Conversation{Trigger: "t", Run: &run, Options: report.Options{PublicURL: "https://ci.example.com"}}
+	c := announce.Conversation{Trigger: "t", Run: run, Options: report.Options{PublicURL: "https://ci.example.com"}}
 	thread.ClosedBy = "first"
 	root, reply := c.Close(thread)
 	for _, m := range []announce.Message{c.Open(thread, run.Status.Results.Failures[0]), root, reply} {
