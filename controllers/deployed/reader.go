@@ -72,11 +72,30 @@ func NewReader(mgr ctrl.Manager, shared *Workloads, clock clock.PassiveClock) *R
 	}
 }
 
-// UnderTest implements suite.Workloads. While an Environment is being read, all runs that ask share the next reading: a hundred runs that
-// end together cost two.
+// UnderTest implements suite.Workloads.
 func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+	return r.ask(ctx, e, "now", r.digests)
+}
+
+// BeforeTests implements suite.Workloads. The digests of a rollout are read when it is complete: the run that it starts need not wait for
+// them again. They may be a moment older than its Job: images that change meanwhile are a change under the run.
+func (r *Reader) BeforeTests(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+	return r.ask(ctx, e, "before", func(ctx context.Context, o *unstructured.Unstructured) ([]v1alpha1.ImageDigest, error) {
+		if digests, known := r.recent.of(o); known {
+			return digests, nil
+		}
+		return r.digests(ctx, o)
+	})
+}
+
+// readDigests returns the digests of an object's pods.
+type readDigests func(ctx context.Context, o *unstructured.Unstructured) ([]v1alpha1.ImageDigest, error)
+
+// ask shares readings: while an Environment is being read, all runs that ask for the same get the next reading, so a hundred runs that end
+// together cost two.
+func (r *Reader) ask(ctx context.Context, e *v1alpha1.Environment, what string, digests readDigests) ([]v1alpha1.TestedWorkload, error) {
 	key := fmt.Sprintf("%s/%d", e.UID, e.Generation)
-	answers := r.asking.DoChan(key, func() (any, error) {
+	answers := r.asking.DoChan(key+what, func() (any, error) {
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*readTimeout) // to wait, and to read
 		defer cancel()
 		lock := r.lock(key)
@@ -87,10 +106,10 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 			return nil, shared.Err()
 		}
 		release, err := r.acquire(shared, e.Namespace)
-		r.asking.Forget(key) // those who ask from now on need a later reading
+		r.asking.Forget(key + what) // those who ask from now on need a later reading
 		var all []v1alpha1.TestedWorkload
 		if err == nil {
-			all, err = r.readUnlessFailed(shared, lock, e)
+			all, err = r.readUnlessFailed(shared, lock, e, digests)
 			release()
 		}
 		<-lock.busy
@@ -142,7 +161,9 @@ func (r *Reader) leave(own *readLock) {
 }
 
 // readUnlessFailed is called by one at a time.
-func (r *Reader) readUnlessFailed(ctx context.Context, lock *readLock, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+func (r *Reader) readUnlessFailed(
+	ctx context.Context, lock *readLock, e *v1alpha1.Environment, digests readDigests,
+) ([]v1alpha1.TestedWorkload, error) {
 	r.mu.Lock()
 	failed, at := lock.failed, lock.at
 	r.mu.Unlock()
@@ -151,14 +172,14 @@ func (r *Reader) readUnlessFailed(ctx context.Context, lock *readLock, e *v1alph
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	all, err := r.read(ctx, e)
+	all, err := r.read(ctx, e, digests)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lock.failed, lock.at = err, r.clock.Now()
 	return all, err
 }
 
-func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment, digests readDigests) ([]v1alpha1.TestedWorkload, error) {
 	team, err := index.Owner(ctx, r.cache, e.Namespace)
 	if err != nil {
 		return nil, err
@@ -172,7 +193,10 @@ func (r *Reader) read(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.
 	}
 	all = workloads.Compared(all) // each costs a request
 	for i := range all {
-		if all[i].Digests, err = r.digests(ctx, all[i].Object); err != nil {
+		if all[i].Object == nil {
+			continue
+		}
+		if all[i].Digests, err = digests(ctx, all[i].Object); err != nil {
 			return nil, err
 		}
 	}
@@ -231,9 +255,6 @@ func list(
 
 // digests are unknown without the right to read pods, and of more pods than are read at once.
 func (r *Reader) digests(ctx context.Context, o *unstructured.Unstructured) ([]v1alpha1.ImageDigest, error) {
-	if o == nil {
-		return nil, nil
-	}
 	selector, found := workloads.PodsOf(o)
 	if !found {
 		return nil, nil

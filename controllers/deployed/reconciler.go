@@ -200,11 +200,15 @@ func (r *Reconciler) digests(ctx context.Context, e *v1alpha1.Environment, f wor
 	if spent(); !needed {
 		return nil
 	}
-	pods, _, err := podsOf(ctx, r.Pods, o.GetNamespace(), selector)
+	pods, complete, err := podsOf(ctx, r.Pods, o.GetNamespace(), selector)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("the pods of a workload cannot be read", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name",
 			o.GetName(), "problem", err.Error())
 		return nil
 	}
-	return workloads.Digests(pods)
+	digests := workloads.Digests(pods)
+	if complete {
+		r.watches.recent.put(o, digests)
+	}
+	return digests
 }

@@ -22,6 +22,7 @@ type Workloads struct {
 	client      dynamic.Interface
 	kinds       *kinds
 	expressions *keptExpressions
+	recent      *recentDigests
 }
 
 // NewWorkloads returns those of a manager's cluster.
@@ -34,7 +35,9 @@ func NewWorkloads(mgr ctrl.Manager, clock clock.PassiveClock) (*Workloads, error
 	if err != nil {
 		return nil, fmt.Errorf("create the client of kinds: %w", err)
 	}
-	return &Workloads{client: client, kinds: &kinds{cluster: cluster, clock: clock}, expressions: newKeptExpressions()}, nil
+	return &Workloads{
+		client: client, kinds: &kinds{cluster: cluster, clock: clock}, expressions: newKeptExpressions(), recent: newRecentDigests(),
+	}, nil
 }
 
 // finder finds the objects that the workloads of one Environment mean.

@@ -61,6 +61,9 @@ type Documents interface {
 type Workloads interface {
 	// UnderTest reads what an Environment has, after the call began. An error is temporary.
 	UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error)
+
+	// BeforeTests is UnderTest for the start of a run, which may be some seconds before its tests begin.
+	BeforeTests(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error)
 }
 
 // untouchedFor outlasts a burst of a thousand runs, whose statuses would compete with its Jobs. Kubernetes changes most Jobs in 0.1 s.

@@ -51,7 +51,7 @@ func (r *Reconciler) requestSlot(o *lifecycle.Observation) (err error) {
 }
 
 func (r *Reconciler) createJob(ctx context.Context, o *lifecycle.Observation) (err error) {
-	if o.UnderTest.Start, err = r.underTest(ctx, o.Environment); err != nil && ctx.Err() == nil {
+	if o.UnderTest.Start, err = r.underTest(ctx, o.Environment, Workloads.BeforeTests); err != nil && ctx.Err() == nil {
 		o.Creation = lifecycle.Creation{Result: lifecycle.NotAccepted, Detail: clause(err)}
 		return nil
 	}

@@ -26,12 +26,15 @@ func startOf(s *v1alpha1.Suite, j *batchv1.Job) []v1alpha1.TestedWorkload {
 	}
 }
 
+// readWorkloads is a method of Workloads.
+type readWorkloads func(w Workloads, ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error)
+
 // underTest returns nothing of an Environment that names no workloads, or that was deleted.
-func (r *Reconciler) underTest(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
+func (r *Reconciler) underTest(ctx context.Context, e *v1alpha1.Environment, read readWorkloads) ([]v1alpha1.TestedWorkload, error) {
 	if e == nil || len(e.Spec.Workloads) == 0 || r.Workloads == nil {
 		return nil, nil
 	}
-	tested, err := r.Workloads.UnderTest(ctx, e)
+	tested, err := read(r.Workloads, ctx, e)
 	if err != nil {
 		return nil, fmt.Errorf("what runs in the Environment %s cannot be read: %w", e.Name, err)
 	}
@@ -43,7 +46,7 @@ func (r *Reconciler) compareWorkloads(ctx context.Context, o *lifecycle.Observat
 	if err != nil {
 		return err
 	}
-	now, err := r.underTest(ctx, e)
+	now, err := r.underTest(ctx, e, Workloads.UnderTest)
 	if err != nil && ctx.Err() == nil {
 		o.NotCompared("Nobody knows what was tested: "+clause(err)+".", r.Clock.Now())
 		return nil

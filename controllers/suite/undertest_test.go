@@ -90,6 +90,7 @@ func restarts(w *world.World, d *appsv1.Deployment) {
 	w.List(pods, client.MatchingLabels(d.Spec.Selector.MatchLabels))
 	p := &pods.Items[0]
 	w.Status(p, func() { p.Status.ContainerStatuses = image })
+	w.Status(d, func() { d.Status.Conditions[0].Message = "It has its pods." }) // its controller writes after the kubelet
 }
 
 // TestRolloutUnderARun: the run has no verdict, whether its tests passed or failed, also after a restart of the manager, and is not
