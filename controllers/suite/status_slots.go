@@ -7,9 +7,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// statusWriters is how many statuses of waiting runs are written at once: four write hundreds a second. With one per worker, a team that
-// queued thousands delayed the runs of other teams by seconds.
-const statusWriters = 4
+// statusWriters is how many statuses of waiting runs are written at once: two write hundreds a second. With four, the runs of other teams
+// took half as long again while a team queued thousands; with one per worker, seconds.
+const statusWriters = 2
 
 // statusSlots are for writing the statuses of waiting runs. Without them, a team that queues thousands of runs would delay the statuses
 // of other teams by seconds. A run without a slot is reconciled again when it has one, so that no worker waits. Namespaces alternate.

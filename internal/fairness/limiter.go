@@ -1,5 +1,5 @@
-// Package fairness shares a process's capacity among teams: TeamLimiter refuses what is too much, Semaphore makes it wait, and Cache
-// forgets it.
+// Package fairness shares a process's capacity among teams: TeamLimiter refuses what is too much, Semaphore makes it wait, YieldingLimiter
+// does so only while others need it, and Cache forgets it.
 package fairness
 
 import "sync"

@@ -27,6 +27,7 @@ type suiteCreation struct {
 	desired  *v1alpha1.Suite
 	refusal  error           // of the create: the name is taken, or the Suite is not allowed
 	existing *v1alpha1.Suite // has the name
+	tried    bool
 }
 
 // createOrGet creates the Suite, or returns the one with its name. In a dry run that would create it, it returns nil.
@@ -53,7 +54,7 @@ func (c *suiteCreation) attempt(ctx context.Context) error {
 	}
 	if c.refusal == nil && c.Mode != DryRun {
 		created := c.desired.DeepCopy()
-		err := c.Writer.Create(ctx, created)
+		err := c.create(ctx, created)
 		if err == nil {
 			c.existing = created
 		}
@@ -63,6 +64,15 @@ func (c *suiteCreation) attempt(ctx context.Context) error {
 		c.refusal = err
 	}
 	return c.get(ctx)
+}
+
+// create yields to other teams. Repeated attempts, most of them after an outage, wait for no others: their time is limited.
+func (c *suiteCreation) create(ctx context.Context, s *v1alpha1.Suite) error {
+	if !c.tried {
+		c.tried = true
+		defer c.creating.Acquire(ctx, c.Team.Name)()
+	}
+	return c.Writer.Create(ctx, s)
 }
 
 // reserve does not count Suites in the cache again.

@@ -85,6 +85,7 @@ type Dispatcher struct {
 	Config
 	retrying *fairness.TeamLimiter
 	matching *fairness.Semaphore
+	creating *fairness.YieldingLimiter
 	suites   *suiteCounter
 }
 
@@ -106,6 +107,7 @@ func New(c Config) (*Dispatcher, error) {
 		Config:   c,
 		retrying: fairness.NewTeamLimiter(c.Limits.Retrying),
 		matching: fairness.NewSemaphore(runtime.GOMAXPROCS(0)),
+		creating: fairness.NewYieldingLimiter(c.Limits.CreatesAtOnce),
 		suites:   newSuiteCounter(),
 	}, nil
 }

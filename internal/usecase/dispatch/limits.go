@@ -14,6 +14,8 @@ type Limits struct {
 	InputsTimeout time.Duration
 	// BackoffMin and BackoffMax bound the pauses between attempts.
 	BackoffMin, BackoffMax time.Duration
+	// CreatesAtOnce bounds the Suites of a team that the API server creates at once while other teams notify, too.
+	CreatesAtOnce int
 	// TriggersAtOnce bounds the Suites that a notification creates at once, SuiteBytesAtOnce their variables as JSON.
 	TriggersAtOnce, SuiteBytesAtOnce int
 }
@@ -31,8 +33,10 @@ func DefaultLimits() Limits {
 		AttemptTimeout: 10 * time.Second,
 		InputsTimeout:  5 * time.Second, // A working store answers for 64 files in less than a second.
 		// The first retry is not noticed; the last ones find the API server within 2 s of its return, without overloading it.
-		BackoffMin:       50 * time.Millisecond,
-		BackoffMax:       2 * time.Second,
+		BackoffMin: 50 * time.Millisecond,
+		BackoffMax: 2 * time.Second,
+		// Hundreds a second. An API server on two cores answers 16 at once no sooner than 8, and another team waited twice as long.
+		CreatesAtOnce:    8,
 		TriggersAtOnce:   16,       // Few notifications match more Triggers; one that matches thousands leaves room for others.
 		SuiteBytesAtOnce: 32 << 10, // Usual notifications, with variables of up to 2 KiB, are not slowed down.
 	}
