@@ -71,7 +71,7 @@ func BenchmarkOtherTeam(b *testing.B) {
 	other := newTeam(b, s)
 	other.unbind()
 	other.awaitKnown([]*replica{r})
-	jobs := other.watchJobs()
+	jobs := other.watchJobs(func(j *batchv1.Job) string { return j.Name })
 	for b.Loop() {
 		queued := benchSize(otherQueue)
 		before := other.untilJobs(r, jobs, "alone", enough(otherRuns))
@@ -175,20 +175,25 @@ func (r *replica) awaitQueued(n int) {
 	}
 }
 
-// jobTimes are when Jobs were seen.
-type jobTimes struct {
-	mu   sync.Mutex
-	seen map[string]time.Time
+// seenJobs are the Jobs that a watch has seen, by a key.
+type seenJobs struct {
+	mu    sync.Mutex
+	byKey map[string]seenJob
 }
 
-func (j *jobTimes) of(name string) (time.Time, bool) {
+type seenJob struct {
+	name string
+	at   time.Time
+}
+
+func (j *seenJobs) get(key string) (seenJob, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	at, ok := j.seen[name]
-	return at, ok
+	job, ok := j.byKey[key]
+	return job, ok
 }
 
-func (tm *team) watchJobs() *jobTimes {
+func (tm *team) watchJobs(key func(*batchv1.Job) string) *seenJobs {
 	tm.t.Helper()
 	c, err := k8sclient.NewWithWatch(tm.s.Config, k8sclient.Options{Scheme: tm.s.Scheme})
 	if err != nil {
@@ -199,12 +204,12 @@ func (tm *team) watchJobs() *jobTimes {
 		tm.t.Fatal(err)
 	}
 	tm.t.Cleanup(events.Stop)
-	j := &jobTimes{seen: map[string]time.Time{}}
+	j := &seenJobs{byKey: map[string]seenJob{}}
 	go func() {
 		for e := range events.ResultChan() {
 			if job, ok := e.Object.(*batchv1.Job); ok && e.Type == watch.Added {
 				j.mu.Lock()
-				j.seen[job.Name] = time.Now()
+				j.byKey[key(job)] = seenJob{job.Name, time.Now()}
 				j.mu.Unlock()
 			}
 		}
@@ -213,7 +218,7 @@ func (tm *team) watchJobs() *jobTimes {
 }
 
 // untilJobs notifies one after the other until that is enough, and measures from each notification to its Job.
-func (tm *team) untilJobs(r *replica, jobs *jobTimes, phase string, enough func(int) bool) *sample {
+func (tm *team) untilJobs(r *replica, jobs *seenJobs, phase string, enough func(int) bool) *sample {
 	tm.t.Helper()
 	sent := map[string]time.Time{}
 	for n := 0; !enough(n); n++ {
@@ -228,9 +233,9 @@ func (tm *team) untilJobs(r *replica, jobs *jobTimes, phase string, enough func(
 	all := &sample{}
 	for name, began := range sent {
 		poll.True(tm.t, "the Job "+name, func() bool {
-			at, ok := jobs.of(name)
+			job, ok := jobs.get(name)
 			if ok {
-				all.times = append(all.times, at.Sub(began))
+				all.times = append(all.times, job.at.Sub(began))
 			}
 			return ok
 		})
