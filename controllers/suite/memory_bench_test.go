@@ -52,9 +52,9 @@ func usualSuite(w *world.World, name string, i int) *v1alpha1.Suite {
 		}
 		s.Annotations = map[string]string{"postflight.dev/request-id": fmt.Sprintf("%032d", i)}
 		s.Spec.Deployment = v1alpha1.Deployment{
-			Branch: "feature/checkout-with-goats", SHA: fmt.Sprintf("%040x", i), Type: "staging",
+			Branch: "feature/checkout-with-goats", SHA: fmt.Sprintf("%012x%028x", i, i), Type: "staging",
 			URL: "https://pr-1234.staging.example.com", HostingService: v1alpha1.GitHub, Repository: "acme/shop",
-			CommitURL: fmt.Sprintf("https://github.com/acme/shop/commit/%040x", i), PullRequestNumber: 1234,
+			CommitURL: fmt.Sprintf("https://github.com/acme/shop/commit/%012x%028x", i, i), PullRequestNumber: 1234,
 		}
 		s.Spec.Variables = v1alpha1.Variables{"REGION": "eu-central-1", "GREP": "@smoke", "BUILD_URL": "https://ci.example.com/builds/1234567"}
 	})

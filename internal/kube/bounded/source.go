@@ -21,6 +21,9 @@ import (
 func (r *Roster) NewInformer(
 	lw toolscache.ListerWatcher, kind runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
+	if _, jobs := kind.(*batchv1.Job); jobs {
+		return endedJobs{toolscache.NewSharedIndexInformer(r.wrap(lw, kind), kind, resync, decoding(indexers))}
+	}
 	return toolscache.NewSharedIndexInformer(r.wrap(lw, kind), kind, resync, indexers)
 }
 

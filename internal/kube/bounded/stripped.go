@@ -14,6 +14,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
+	"github.com/postflight-dev/postflight/internal/core/run/suite"
 )
 
 // strippedSource passes on all objects, but without the parts that exceed the room of a namespace. Who needs these parts reads the object
@@ -110,6 +111,7 @@ var suiteKeys = []string{
 
 // stripSuite drops the metadata that Postflight does not read. Only the size of an object bounds it.
 func stripSuite(s *v1alpha1.Suite) {
+	suite.DropLabels(s)
 	s.ObjectMeta = metav1.ObjectMeta{
 		Name: s.Name, Namespace: s.Namespace, UID: s.UID, ResourceVersion: s.ResourceVersion, Generation: s.Generation,
 		CreationTimestamp: s.CreationTimestamp, DeletionTimestamp: s.DeletionTimestamp,

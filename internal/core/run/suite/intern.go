@@ -20,11 +20,6 @@ func Intern(s *v1alpha1.Suite) {
 	shareKeys(s.Labels)
 	shareKeys(s.Annotations)
 	shareKeys(spec.Variables)
-	for _, key := range []string{v1alpha1.LabelTrigger, v1alpha1.LabelEnvironment} {
-		if value, ok := s.Labels[key]; ok {
-			s.Labels[key] = shared(value)
-		}
-	}
 	for i := range s.Status.Conditions {
 		c := &s.Status.Conditions[i]
 		Share(&c.Type, &c.Reason)

@@ -53,8 +53,7 @@ func sharedTexts(s *v1alpha1.Suite) map[string]string {
 	texts := map[string]string{
 		"namespace": s.Namespace, "trigger": s.Spec.Trigger.Name, "environment": s.Spec.Environment, "key": s.Spec.SupersedeKey,
 		"branch": s.Spec.Deployment.Branch, "type": s.Status.Conditions[0].Type, "reason": s.Status.Conditions[0].Reason,
-		"label of the trigger": s.Labels[v1alpha1.LabelTrigger],
-		"failed test":          s.Status.Results.Failures[0].Name, "its file": s.Status.Results.Failures[0].File,
+		"failed test": s.Status.Results.Failures[0].Name, "its file": s.Status.Results.Failures[0].File,
 		"its history": string(s.Status.Results.Failures[0].History),
 	}
 	for _, m := range []map[string]string{s.Labels, s.Annotations, s.Spec.Variables} {

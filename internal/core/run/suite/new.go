@@ -2,21 +2,16 @@ package suite
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/deployment/commit"
 	"github.com/postflight-dev/postflight/internal/core/deployment/notification"
 )
-
-const shortSHA = 12 // how much of a commit people read
 
 // Request is a Trigger that matches a Notification, and what came with it.
 type Request struct {
@@ -49,7 +44,7 @@ func New(r Request) *v1alpha1.Suite {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      id.name(r.Trigger.Name),
 			Namespace: r.Trigger.Namespace,
-			Labels:    r.labels(),
+			Labels:    labelsOf(r.Trigger.Name, r.Environment, r.Notification.SHA),
 			Annotations: map[string]string{v1alpha1.AnnotationRequestID: r.RequestID,
 				v1alpha1.AnnotationVariablesDigest: VariablesDigest(r.Notification.Variables)},
 		},
@@ -158,20 +153,6 @@ func DeduplicationKey(s *v1alpha1.Suite) string {
 	return s.Spec.SupersedeKey
 }
 
-func (r Request) labels() map[string]string {
-	labels := map[string]string{v1alpha1.LabelTrigger: r.Trigger.Name, v1alpha1.LabelEnvironment: r.Environment}
-	if short, ok := ShortSHALabel(r.Notification.SHA); ok {
-		labels[v1alpha1.LabelShortSHA] = short
-	}
-	return labels
-}
-
-// ShortSHALabel is the label of the Suites of a revision, if it can have one.
-func ShortSHALabel(revision string) (label string, ok bool) {
-	short := strings.TrimRight(revision[:min(len(revision), shortSHA)], "-_.")
-	return short, short != "" && len(validation.IsValidLabelValue(short)) == 0
-}
-
 func deployment(n *notification.Notification) v1alpha1.Deployment {
 	return v1alpha1.Deployment{
 		Branch: n.Branch, SHA: n.SHA, Type: n.DeploymentType, URL: n.DeploymentURL, HostingService: n.HostingService,
@@ -209,12 +190,4 @@ func Rerun(s *v1alpha1.Suite, trigger types.UID, attempt int32, request string) 
 	next.Spec.Cancel = false
 	next.Spec.OnlyFailedOf = nil
 	return next
-}
-
-// labelsOfRun omits that the run was restored, which is not true of its next attempt.
-func labelsOfRun(s *v1alpha1.Suite) map[string]string {
-	labels := maps.Clone(s.Labels)
-	delete(labels, v1alpha1.LabelRestored)
-	delete(labels, v1alpha1.LabelRestoredByVelero)
-	return labels
 }
