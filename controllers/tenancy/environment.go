@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -37,9 +38,12 @@ func (r *EnvironmentReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.Environment{}).
 		Watches(&v1alpha1.Suite{}, handler.EnqueueRequestsFromMapFunc(environmentOf),
-			builder.WithPredicates(predicate.Or(reconcile.JustEnded, reconcile.JustArchived))).
+			builder.WithPredicates(ignoreCreate, predicate.Or(reconcile.JustEnded, reconcile.JustArchived))).
 		Complete(retry.Conflicts(r))
 }
+
+// ignoreCreate is for Suites: an Environment that expires waits for their end.
+var ignoreCreate = predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 
 func environmentOf(_ context.Context, obj client.Object) []ctrl.Request {
 	s := obj.(*v1alpha1.Suite)
