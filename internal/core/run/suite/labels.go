@@ -26,7 +26,8 @@ func ShortSHALabel(revision string) (label string, ok bool) {
 	return short, short != "" && len(validation.IsValidLabelValue(short)) == 0
 }
 
-// DropLabels drops the labels that the spec implies: most runs have no others, and a map takes a tenth of the memory of a run.
+// DropLabels drops the labels that the spec implies: most runs have no others, and a map takes a tenth of the memory of a run. So the cache
+// cannot be asked by them; it has indexes.
 func DropLabels(s *v1alpha1.Suite) {
 	maps.DeleteFunc(s.Labels, func(name, value string) bool {
 		switch name {
