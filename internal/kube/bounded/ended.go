@@ -58,12 +58,12 @@ func decodeAll(objects []any, err error) ([]any, error) {
 	return objects, err
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor. The informer and its store need no more.
+// GetObjectMeta returns what the informer and its store need.
 func (e *endedJob) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: e.namespace, Name: e.name, ResourceVersion: e.version}
 }
 
-// SetTransform implements toolscache.SharedInformer.
+// SetTransform implements SharedIndexInformer.
 func (i endedJobs) SetTransform(strip toolscache.TransformFunc) error {
 	return i.SharedIndexInformer.SetTransform(func(o any) (any, error) {
 		stripped, err := strip(o)
@@ -71,7 +71,7 @@ func (i endedJobs) SetTransform(strip toolscache.TransformFunc) error {
 	})
 }
 
-// AddIndexers implements toolscache.SharedIndexInformer.
+// AddIndexers implements SharedIndexInformer.
 func (i endedJobs) AddIndexers(indexers toolscache.Indexers) error {
 	return i.SharedIndexInformer.AddIndexers(decoding(indexers))
 }
@@ -84,27 +84,27 @@ func decoding(indexers toolscache.Indexers) toolscache.Indexers {
 	return all
 }
 
-// GetStore implements toolscache.SharedInformer.
+// GetStore implements SharedIndexInformer.
 func (i endedJobs) GetStore() toolscache.Store { return i.GetIndexer() }
 
-// GetIndexer implements toolscache.SharedIndexInformer.
+// GetIndexer implements SharedIndexInformer.
 func (i endedJobs) GetIndexer() toolscache.Indexer {
 	return decodingIndexer{i.SharedIndexInformer.GetIndexer()}
 }
 
-// AddEventHandler implements toolscache.SharedInformer.
+// AddEventHandler implements SharedIndexInformer.
 func (i endedJobs) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandler(decodingHandler{h})
 }
 
-// AddEventHandlerWithResyncPeriod implements toolscache.SharedInformer.
+// AddEventHandlerWithResyncPeriod implements SharedIndexInformer.
 func (i endedJobs) AddEventHandlerWithResyncPeriod(
 	h toolscache.ResourceEventHandler, resync time.Duration,
 ) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(decodingHandler{h}, resync)
 }
 
-// AddEventHandlerWithOptions implements toolscache.SharedInformer.
+// AddEventHandlerWithOptions implements SharedIndexInformer.
 func (i endedJobs) AddEventHandlerWithOptions(
 	h toolscache.ResourceEventHandler, options toolscache.HandlerOptions,
 ) (toolscache.ResourceEventHandlerRegistration, error) {

@@ -1,6 +1,7 @@
 package bounded
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,10 +99,10 @@ func TestEndedJobsInTheCache(t *testing.T) {
 func informerOf(t *testing.T, events watch.Interface, jobs ...batchv1.Job) toolscache.SharedIndexInformer {
 	t.Helper()
 	source := &toolscache.ListWatch{
-		ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			return &batchv1.JobList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: jobs}, nil
 		},
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return events, nil },
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
 	}
 	byNamespace := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
 	informer := New().NewInformer(toolscache.ToListWatcherWithWatchListSemantics(source, noWatchList{}), &batchv1.Job{}, 0, byNamespace)

@@ -59,7 +59,7 @@ func (c *suiteCache) add(indexer toolscache.Indexer) {
 	c.known = append(c.known, indexer)
 }
 
-// IndexField implements client.FieldIndexer.
+// IndexField implements FieldIndexer.
 func (c *suiteCache) IndexField(ctx context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	if _, ok := obj.(*v1alpha1.Suite); !ok {
 		return c.Cache.IndexField(ctx, obj, field, extract)
@@ -88,10 +88,10 @@ func indexKey(namespace, value string) string { return namespace + "/" + value }
 // sharedSuites is an option that asks a suiteCache for the Suites themselves, and no list. Other readers ignore it.
 type sharedSuites struct{ all []*v1alpha1.Suite }
 
-// ApplyToList implements client.ListOption.
+// ApplyToList implements ListOption.
 func (*sharedSuites) ApplyToList(*client.ListOptions) {}
 
-// List implements client.Reader.
+// List implements Reader.
 func (c *suiteCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	suites, ok := list.(*v1alpha1.SuiteList)
 	o := (&client.ListOptions{}).ApplyOptions(options)
