@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/text/apierror"
 )
 
@@ -16,6 +17,13 @@ type rejectedError string
 func (e rejectedError) Error() string { return string(e) }
 
 func reject(format string, args ...any) error { return rejectedError(fmt.Sprintf(format, args...)) }
+
+func (o *operation) checkVariables(t *v1alpha1.Trigger) error {
+	if problem := o.Notification.VariablesProblem(t.Name, t.Spec.AllowVariables); problem != "" {
+		return rejectedError(problem)
+	}
+	return nil
+}
 
 var errNamespaceGone = errors.New("the namespace is missing or being deleted")
 
