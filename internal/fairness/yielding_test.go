@@ -74,12 +74,18 @@ func TestYieldingLimiter(t *testing.T) {
 		are(2, 1)
 		c.call(t.Context(), "busy", 3)
 		are(2, 1)
+		time.Sleep(othersFor * 3 / 4)
+		c.call(t.Context(), "other", 1)
+		c.leave("other", 1)
+		time.Sleep(othersFor / 2)
+		c.leave("busy", 1) // another team has come after all of its calls
+		are(2, 1)
 		time.Sleep(othersFor)
 		c.leave("busy", 1) // none of another team has come since
-		are(5, 1)
+		are(4, 1)
 		c.call(t.Context(), "busy", 1)
-		are(6, 1)
-		c.leave("busy", 6)
+		are(5, 1)
+		c.leave("busy", 5)
 		c.leave("other", 1)
 		if len(c.l.teams) != 0 {
 			t.Errorf("%d teams are left behind", len(c.l.teams))
