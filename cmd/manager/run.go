@@ -57,7 +57,6 @@ type surroundings struct {
 func run(ctx context.Context, o options) error {
 	// The Go runtime collects before the container's memory limit is reached. It logs why, if it cannot know the limit.
 	_, _ = memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithLogger(newLogger(o)))
-	collectAbove(heapFloor)
 	machine, err := machineClock()
 	if err != nil {
 		return err
