@@ -113,7 +113,7 @@ func fill(w *world.World, stored int) cache.Cache {
 	options := controllers.CacheOptions(w.NewBounds())
 	options.Scheme = w.Scheme
 	options.DefaultNamespaces = map[string]cache.Config{w.NS: {}} // without the memory of other benchmarks
-	c, err := cache.New(w.ManagerConfig, options)
+	c, err := index.NewCache(w.ManagerConfig, options)
 	w.Must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.T.Cleanup(cancel)

@@ -3,7 +3,9 @@ package index
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,21 +71,39 @@ func (c *suiteCache) IndexField(ctx context.Context, obj client.Object, field st
 		return err
 	}
 	c.fields[field] = extract
-	return informer.AddIndexers(toolscache.Indexers{indexName(field): func(o any) (keys []string, err error) {
+	return informer.AddIndexers(toolscache.Indexers{indexName(field): keysOf(field, extract)})
+}
+
+func keysOf(field string, extract client.IndexerFunc) toolscache.IndexFunc {
+	return func(o any) (keys []string, err error) {
 		s, ok := o.(*v1alpha1.Suite)
 		if !ok {
 			return nil, fmt.Errorf("index Suites by %s: there is a %T", field, o)
 		}
 		for _, value := range extract(s) {
-			keys = append(keys, indexKey(s.Namespace, value))
+			keys = append(keys, indexKey(field, s.Namespace, value))
 		}
 		return keys, nil
-	}})
+	}
 }
 
 func indexName(field string) string { return "suite." + field }
 
-func indexKey(namespace, value string) string { return namespace + "/" + value }
+// sparse are the fields whose values few Suites share. A set for each value takes a tenth of the memory of a run, so that several share one.
+var sparse = []string{Run, Commit}
+
+// buckets is how many sets a sparse field has: of 100,000 Suites, a lookup passes over a hundred, which takes some microseconds.
+const buckets = 1024
+
+var seed = maphash.MakeSeed()
+
+func indexKey(field, namespace, value string) string {
+	key := namespace + "/" + value
+	if slices.Contains(sparse, field) {
+		return strconv.FormatUint(maphash.String(seed, key)%buckets, 10)
+	}
+	return key
+}
 
 // sharedSuites is an option that asks a suiteCache for the Suites themselves, and no list. Other readers ignore it.
 type sharedSuites struct{ all []*v1alpha1.Suite }
@@ -193,7 +213,7 @@ func (c *suiteCache) query(o *client.ListOptions) (q suiteQuery, err error) {
 	return q, nil
 }
 
-// candidates has no more than what the first field selects, if there is a namespace.
+// candidates has no more than what the first field selects, if there is a namespace and the field is not sparse.
 func (q suiteQuery) candidates(indexer toolscache.Indexer) ([]any, error) {
 	switch {
 	case q.namespace == "":
@@ -201,13 +221,17 @@ func (q suiteQuery) candidates(indexer toolscache.Indexer) ([]any, error) {
 	case len(q.fields) == 0:
 		return indexer.ByIndex(toolscache.NamespaceIndex, q.namespace)
 	default:
-		return indexer.ByIndex(indexName(q.fields[0].Field), indexKey(q.namespace, q.fields[0].Value))
+		return indexer.ByIndex(indexName(q.fields[0].Field), indexKey(q.fields[0].Field, q.namespace, q.fields[0].Value))
 	}
 }
 
 func (q suiteQuery) selects(s *v1alpha1.Suite) bool {
+	if q.namespace != "" && s.Namespace != q.namespace {
+		return false
+	}
 	for i, r := range q.fields {
-		if (i > 0 || q.namespace == "") && !slices.Contains(q.extract[r.Field](s), r.Value) {
+		indexed := i == 0 && q.namespace != "" && !slices.Contains(sparse, r.Field)
+		if !indexed && !slices.Contains(q.extract[r.Field](s), r.Value) {
 			return false
 		}
 	}

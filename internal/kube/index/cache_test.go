@@ -130,6 +130,8 @@ func TestSuiteCache(t *testing.T) {
 		"an index of unfinished": {"two has ended", with(client.InNamespace(w.a), client.MatchingFields{index.Unfinished: "true"}), []string{"one", "three"}},
 		"two fields": {"both count", with(client.InNamespace(w.a), client.MatchingFields{index.Trigger: "smoke", index.Deployed: "live"}),
 			[]string{"three"}},
+		"a commit":           {"its set is shared", with(client.InNamespace(w.a), client.MatchingFields{index.Commit: "5ca1ab1e"}), []string{"one", "three", "two"}},
+		"a commit elsewhere": {"the namespace counts", with(client.InNamespace(w.b), client.MatchingFields{index.Commit: "5ca1ab1e"}), []string{"four"}},
 		"labels":             {"they count, too", with(client.InNamespace(w.a), client.MatchingLabels{"tier": "gold"}), []string{"two"}},
 		"labels and a field": {"both count", with(client.InNamespace(w.a), client.MatchingLabels{"tier": "gold"}, ours), []string{}},
 	}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"strings"
 	"unique"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -10,6 +11,9 @@ import (
 func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
 	Share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
+	if before, ok := strings.CutSuffix(d.CommitURL, d.SHA); ok {
+		d.SHA = d.CommitURL[len(before):]
+	}
 	Share(&spec.Trigger.UID, &spec.EnvironmentUID)
 	Share(&spec.Supersede)
 	Share(&spec.Origin)
