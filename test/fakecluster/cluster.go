@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -29,9 +30,10 @@ type Cluster struct {
 
 	Message func(j *batchv1.Job) string // that the containers of a pod leave when they end; nil: none
 
-	client client.Client
-	mu     sync.Mutex
-	runs   map[string]*run // by namespace and name of the Suite
+	client    client.Client
+	mu        sync.Mutex
+	runs      map[string]*run // by namespace and name of the Suite
+	forgotten sets.Set[types.UID]
 }
 
 // Run is what happened to a run.
@@ -62,7 +64,7 @@ func (c *Cluster) Start(t testing.TB, s *apiserver.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.client, c.runs = mgr.GetClient(), map[string]*run{}
+	c.client, c.runs, c.forgotten = mgr.GetClient(), map[string]*run{}, sets.New[types.UID]()
 	for _, err := range []error{
 		ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Complete(retried(c.playJob)),
 		ctrl.NewControllerManagedBy(mgr).For(&v1alpha1.Suite{}).
@@ -103,11 +105,18 @@ func (c *Cluster) Run(namespace, name string) (now Run) {
 	return now
 }
 
-// Forget drops what happened to a run. Another one may have its name.
-func (c *Cluster) Forget(namespace, name string) {
+// Forget drops what happened to a run. Another one may have its name. The cache may still have the old one, and report its end again.
+func (c *Cluster) Forget(s *v1alpha1.Suite) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.runs, namespace+"/"+name)
+	delete(c.runs, s.Namespace+"/"+s.Name)
+	c.forgotten.Insert(s.UID)
+}
+
+func (c *Cluster) forgot(suite types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.forgotten.Has(suite)
 }
 
 func (c *Cluster) record(namespace, name string, change func(r *run)) {

@@ -25,7 +25,7 @@ func (c *Cluster) watchSuite(ctx context.Context, r ctrl.Request) (time.Duration
 	if err := c.client.Get(ctx, r.NamespacedName, s); err != nil {
 		return 0, client.IgnoreNotFound(err)
 	}
-	if s.Finished() {
+	if s.Finished() && !c.forgot(s.UID) {
 		c.record(s.Namespace, s.Name, func(r *run) {
 			if r.Ended.IsZero() {
 				r.Ended = time.Now()
@@ -63,8 +63,12 @@ func (c *Cluster) playJob(ctx context.Context, r ctrl.Request) (time.Duration, e
 		return 0, client.IgnoreNotFound(err)
 	}
 	var so Run
+	of := metav1.GetControllerOf(j)
+	counts := of == nil || !c.forgot(of.UID)
 	c.record(j.Namespace, j.Name, func(now *run) {
-		now.jobs[j.UID] = true
+		if counts {
+			now.jobs[j.UID] = true
+		}
 		so = now.Run
 	})
 	end, takes := c.Tests(j)

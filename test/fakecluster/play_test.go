@@ -10,12 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
+	"github.com/postflight-dev/postflight/test/fakeclient"
 	"github.com/postflight-dev/postflight/test/history"
 )
 
@@ -44,7 +47,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, j: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "run"}}}
 	s.j.Finalizers = []string{metav1.FinalizerDeleteDependents}
 	s.j.Spec.Template.Spec.Containers = []corev1.Container{{Name: "tests", Image: "test"}}
-	s.Cluster = &Cluster{Pods: true, runs: map[string]*run{}, Tests: func(*batchv1.Job) (history.Tests, time.Duration) {
+	s.Cluster = &Cluster{Pods: true, runs: map[string]*run{}, forgotten: sets.New[types.UID](), Tests: func(*batchv1.Job) (history.Tests, time.Duration) {
 		s.reach(decided)
 		return history.Passed, 0
 	}}
@@ -102,6 +105,47 @@ func (s *stage) job() *batchv1.Job {
 		s.t.Fatal(err)
 	}
 	return j
+}
+
+// TestForget: a cache that is behind shows a run that has been forgotten once more, with its end and its Job. They are not those of the run
+// that has its name by then.
+func TestForget(t *testing.T) {
+	s := newStage(t)
+	suite := &v1alpha1.Suite{ObjectMeta: metav1.ObjectMeta{Namespace: s.j.Namespace, Name: s.j.Name, UID: "before"}}
+	s.j.OwnerReferences = []metav1.OwnerReference{{UID: suite.UID, Controller: new(true)}}
+	s.client = fakeclient.Builder(t).WithObjects(s.j, suite).WithStatusSubresource(s.j, suite).Build()
+	ends := func(c metav1.Condition) {
+		suite.Status.Conditions = []metav1.Condition{c}
+		if err := s.client.Status().Update(t.Context(), suite); err != nil {
+			t.Fatal(err)
+		}
+	}
+	see := func() Run {
+		s.mustPlay()
+		if _, err := s.watchSuite(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(suite)}); err != nil {
+			t.Fatal(err)
+		}
+		return s.Run(suite.Namespace, suite.Name)
+	}
+	ends(v1alpha1.Failed("Tests failed."))
+	if now := see(); len(now.Ends) != 1 || now.Jobs != 1 {
+		t.Fatalf("before, %+v was seen", now)
+	}
+	s.Forget(suite)
+	if now := see(); len(now.Ends) != 0 || now.Jobs != 0 {
+		t.Errorf("what had been forgotten was seen again: %+v", now)
+	}
+	if err := s.client.Delete(t.Context(), suite); err != nil {
+		t.Fatal(err)
+	}
+	suite.UID, suite.ResourceVersion = "after", ""
+	if err := s.client.Create(t.Context(), suite); err != nil {
+		t.Fatal(err)
+	}
+	ends(v1alpha1.Canceled("Not again."))
+	if now := see(); len(now.Ends) != 1 {
+		t.Errorf("the ends are %v, want one", now.Ends)
+	}
 }
 
 // TestLoseNode: whenever a node is lost, a run on it is either lost with its pod, which nobody ends any more, or it is not lost. Otherwise

@@ -63,7 +63,7 @@ func (w *world) remove(ctx context.Context, s *v1alpha1.Suite) (gone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.earlier = append(w.earlier, before)
-	w.cluster.Forget(s.Namespace, s.Name)
+	w.cluster.Forget(s)
 	return true
 }
 
