@@ -207,7 +207,7 @@ func (l *Ledger) maybeThere(s *v1alpha1.Suite, d *Deployment) bool {
 
 // isAt reports whether a deployment is to a URL for sure, or to any if that is not known.
 func (l *Ledger) isAt(url string, d *Deployment) bool {
-	return !d.anywhere && (url == "" || placeOf(url) == placeOf(d.URL))
+	return !d.anywhere && (url == "" || url == d.URL || placeOf(url) == placeOf(d.URL))
 }
 
 // urlOf is the URL of the Environment if none was notified.

@@ -30,15 +30,17 @@ func (n Notified) WasElsewhere(revision string, second time.Time) bool {
 // Notified returns what was notified of each repository and service, by the key of the part. Rollouts, and notifications without a
 // revision, are left out. A preview at a URL of its own does not replace what is at the URL of the Environment.
 func (l *Ledger) Notified() map[commit.Part]Notified {
-	all := map[commit.Part]Notified{}
-	sorted := slices.Clone(l.all)
-	slices.SortStableFunc(sorted, func(a, b Deployment) int { return b.At.Compare(a.At) }) // the newest first
-	for _, d := range sorted {
-		if d.Run == nil || d.Revision == "" || d.by != v1alpha1.ReportedByNotification {
-			continue
+	var notified []*Deployment // which swap fast: an Environment may have tens of thousands
+	for i := range l.all {
+		if d := &l.all[i]; d.Run != nil && d.Revision != "" && d.by == v1alpha1.ReportedByNotification {
+			notified = append(notified, d)
 		}
+	}
+	slices.SortFunc(notified, func(a, b *Deployment) int { return b.At.Compare(a.At) }) // the newest first
+	all := map[commit.Part]Notified{}
+	for _, d := range notified {
 		key := d.Key()
-		all[key] = all[key].precededBy(d, !l.isOwnPlace(&d))
+		all[key] = all[key].precededBy(*d, !l.isOwnPlace(d))
 	}
 	return all
 }
