@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -87,6 +88,8 @@ type Dispatcher struct {
 	matching *fairness.Semaphore
 	creating *fairness.YieldingLimiter
 	suites   *suiteCounter
+
+	unanswered atomic.Pointer[time.Time] // when the API server last did not answer
 }
 
 // New returns a Dispatcher. Call its WatchSuites before Dispatch.

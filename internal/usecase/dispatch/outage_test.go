@@ -202,3 +202,20 @@ func TestLastingFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestForbiddenAfterOutage: while the API server starts, it says that the manager lacks a role. A notification that comes only then, and sees
+// nothing else, must not be told that it has no run: its sender would send it again, and get one.
+func TestForbiddenAfterOutage(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke")), creates: repeat(1000, fault{err: refusedConnection})})
+	if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "unavailable: ") {
+		t.Fatal(got)
+	}
+	h.faults.creates = repeat(10000, fault{err: noRole})
+	if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "unavailable: ") {
+		t.Errorf("While the API server starts: %s", got)
+	}
+	h.clock.Step(startsWithin)
+	if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "failed: The manager may not create the Suite") {
+		t.Errorf("Long after the outage: %s", got)
+	}
+}

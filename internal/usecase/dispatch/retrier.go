@@ -47,22 +47,32 @@ func (r *retrier) release() {
 // do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown. The attempt must bear repetition: one that
 // failed may have happened.
 func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
-	unanswered := false
 	for n := 0; ; n++ {
 		err := r.try(ctx, n, attempt)
 		if err == nil || !retryable(err) {
 			return err
 		}
+		if apierror.Unanswered(err) && ctx.Err() == nil {
+			r.d.unanswered.Store(new(r.d.Clock.Now()))
+		}
 		pause := r.pause(n, err)
 		if r.d.Clock.Now().Add(pause).Before(r.deadline) && r.wait() && r.d.Sleep(ctx, pause) == nil {
-			unanswered = unanswered || apierror.Unanswered(err)
 			continue
 		}
-		if unanswered && apierror.Starting(err) { // after an outage, "forbidden" means that the roles are not loaded yet
+		if apierror.Starting(err) && r.d.afterOutage() {
 			return fmt.Errorf("%w: %s", errOutcomeUnknown, err.Error())
 		}
 		return fmt.Errorf("%w: %w", errOutcomeUnknown, err)
 	}
+}
+
+// startsWithin is how long an API server may take to load its roles, on a busy machine.
+const startsWithin = 2 * time.Minute
+
+// afterOutage reports whether "forbidden" may mean that the roles are not loaded yet. Other notifications may have seen the outage.
+func (d *Dispatcher) afterOutage() bool {
+	last := d.unanswered.Load()
+	return last != nil && d.Clock.Since(*last) < startsWithin
 }
 
 // try leaves time for another attempt if one hangs. Retries get twice the time, because the API server may be slow.
