@@ -40,25 +40,51 @@ func benchSize(n int) int {
 }
 
 // BenchmarkAnswerQueued compares the answers of a manager that leads, to a team whose runs wait for one slot: while hardly
-// any wait, and while many do.
+// any wait, and while many do. The API server, too, is slower with more objects: so the same number of Suites is created without a manager,
+// before they are there and after it.
 func BenchmarkAnswerQueued(b *testing.B) {
 	s := apiserver.Alone(b)
 	tm := newTeam(b, s)
-	r := tm.queueLeader()
-	answer := func(sha string) error { return created(notify(b.Context(), r.URL, tm.key, alone(sha))) }
-	for b.Loop() {
-		var few, many sample
+	trigger, elsewhere := tm.trigger("smoke"), s.Namespace(b)
+	tm.get(trigger)
+	c, err := k8sclient.New(s.Manager(b), k8sclient.Options{Scheme: s.Scheme})
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw := func(prefix string) (creates sample) {
 		for turn := range queuedTurns {
-			few.measure(b, fmt.Sprintf("few-%d", turn), answer)
+			creates.measure(b, fmt.Sprintf("%s-%d", prefix, turn), func(sha string) error {
+				run := rawSuite(trigger, sha)
+				run.Namespace = elsewhere
+				return c.Create(b.Context(), run)
+			})
 		}
+		return creates
+	}
+	for b.Loop() {
+		rawFew := raw("raw-few")
+		if err := s.Client.DeleteAllOf(b.Context(), &v1alpha1.Suite{}, k8sclient.InNamespace(elsewhere)); err != nil {
+			b.Fatal(err)
+		}
+		r := tm.queueLeader()
+		answers := func(prefix string) (all sample) {
+			for turn := range queuedTurns {
+				all.measure(b, fmt.Sprintf("%s-%d", prefix, turn), func(sha string) error {
+					return created(notify(b.Context(), r.URL, tm.key, alone(sha)))
+				})
+			}
+			return all
+		}
+		few := answers("few")
 		queued := benchSize(longQueue)
 		tm.fillQueue(queued)
 		r.awaitQueued(queued + queuedTurns*benchTurn - 1)
-		for turn := range queuedTurns {
-			many.measure(b, fmt.Sprintf("many-%d", turn), answer)
-		}
-		fmt.Printf("ANSWER_QUEUED queued=%d concurrency=%d per_second=%.0f empty_per_second=%.0f ratio=%.2f p99_ms=%.1f empty_p99_ms=%.1f\n",
-			queued, benchCrowd, many.rate(), few.rate(), many.rate()/few.rate(), many.percentile(.99), few.percentile(.99))
+		many := answers("many")
+		r.Kill()
+		rawMany := raw("raw-many")
+		fmt.Printf("ANSWER_QUEUED queued=%d concurrency=%d per_second=%.0f empty_per_second=%.0f ratio=%.2f p99_ms=%.1f empty_p99_ms=%.1f "+
+			"raw_per_second=%.0f raw_empty_per_second=%.0f raw_ratio=%.2f\n", queued, benchCrowd, many.rate(), few.rate(), many.rate()/few.rate(),
+			many.percentile(.99), few.percentile(.99), rawMany.rate(), rawFew.rate(), rawMany.rate()/rawFew.rate())
 	}
 }
 
