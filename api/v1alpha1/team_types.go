@@ -28,7 +28,7 @@ type TeamSpec struct {
 	MaxConcurrentSuites int32 `json:"maxConcurrentSuites,omitempty"`
 
 	// maxSuites bounds how many runs of the team are stored, whether they have ended or not. Each
-	// takes space in etcd, and about 6 KiB of memory in every replica, until its retention is over. A
+	// takes space in etcd, and about 4 KiB of memory in every replica, until its retention is over. A
 	// notification beyond the bound gets a failure_reason. 0 means no limit.
 	// +optional
 	// +kubebuilder:default=10000

@@ -48,7 +48,7 @@ type Limits struct {
 	MaxFollow, PodPoll, LogWrite time.Duration
 }
 
-// Default returns the limits of the HTTP contract, and limits that follow from it. At rest, a manager takes 25 MiB, and 6 KiB per run.
+// Default returns the limits of the HTTP contract, and limits that follow from it. At rest, a manager takes 25 MiB, and 4 KiB per run.
 // Its 256 MiB have room for each bound alone, and for 3,500 waiting requests with all that needs no key (TestFloods). With 5,000,
 // answers took up to 2 s. All bounds at once do not fit, which takes a key and the intent to do harm.
 func Default() Limits {
