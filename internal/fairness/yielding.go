@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// othersFor is how long after its last call a team counts: one that sends a request after the other has none in between.
+	// othersFor is how long after its last call a team counts: a team that sends one request after another has pauses between them.
 	othersFor = time.Second
 
-	// longestYield bounds what a call waits. Nothing is lost by it: where callers hang, those that wait must not hang with them.
+	// longestYield bounds how long a call waits. If the calls in use hang, the others must not hang with them.
 	longestYield = 5 * time.Second
 )
 
@@ -20,9 +20,9 @@ const (
 type YieldingLimiter struct {
 	perTeam int
 
-	mu         sync.Mutex
-	teams      map[string]*yieldingTeam // without those that do nothing
-	last, late call                     // the latest call, and the latest of another team
+	mu              sync.Mutex
+	teams           map[string]*yieldingTeam // without those that do nothing
+	last, lastOther call                     // the latest call, and the latest of another team than that of last
 }
 
 type yieldingTeam struct {
@@ -48,7 +48,7 @@ func (l *YieldingLimiter) Acquire(ctx context.Context, team string) (release fun
 		select {
 		case <-turn:
 		case <-ctx.Done():
-			l.pass(team, turn)
+			l.stopWaiting(team, turn)
 		}
 	}
 	return func() { l.leave(team) }
@@ -59,7 +59,7 @@ func (l *YieldingLimiter) enter(team string) (turn chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last.team != team {
-		l.late = l.last
+		l.lastOther = l.last
 	}
 	l.last = call{team, time.Now()}
 	own := l.teams[team]
@@ -67,26 +67,27 @@ func (l *YieldingLimiter) enter(team string) (turn chan struct{}) {
 		own = &yieldingTeam{}
 		l.teams[team] = own
 	}
-	if own.inUse < l.perTeam || !l.shared(team) {
+	if len(own.waiting) == 0 && (own.inUse < l.perTeam || !l.shared(team)) {
 		own.inUse++
 		return nil
 	}
 	turn = make(chan struct{})
 	own.waiting = append(own.waiting, turn)
+	l.letThrough(team, own)
 	return turn
 }
 
 // shared reports whether another team has called lately.
 func (l *YieldingLimiter) shared(team string) bool {
-	other := l.late
+	other := l.lastOther
 	if l.last.team != team {
 		other = l.last
 	}
 	return !other.at.IsZero() && time.Since(other.at) < othersFor
 }
 
-// pass lets a call through if it still waits.
-func (l *YieldingLimiter) pass(team string, turn chan struct{}) {
+// stopWaiting lets a call through if it still waits.
+func (l *YieldingLimiter) stopWaiting(team string, turn chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.teams[team]
@@ -101,12 +102,21 @@ func (l *YieldingLimiter) leave(team string) {
 	defer l.mu.Unlock()
 	own := l.teams[team]
 	own.inUse--
-	for len(own.waiting) > 0 && (own.inUse < l.perTeam || !l.shared(team)) {
+	l.letThrough(team, own)
+	if own.inUse == 0 {
+		delete(l.teams, team)
+	}
+}
+
+// letThrough ends the waits of two calls that may go on, the oldest first. If all went on at once, the next call of another team would come
+// after hundreds.
+func (l *YieldingLimiter) letThrough(team string, own *yieldingTeam) {
+	for range min(2, len(own.waiting)) {
+		if own.inUse >= l.perTeam && l.shared(team) {
+			return
+		}
 		close(own.waiting[0])
 		own.waiting = own.waiting[1:]
 		own.inUse++
-	}
-	if own.inUse == 0 {
-		delete(l.teams, team)
 	}
 }

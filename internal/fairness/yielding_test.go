@@ -81,8 +81,8 @@ func TestYieldingLimiter(t *testing.T) {
 		c.leave("busy", 1) // another team has come after all of its calls
 		are(2, 1)
 		time.Sleep(othersFor)
-		c.leave("busy", 1) // none of another team has come since
-		are(4, 1)
+		c.leave("busy", 1) // none of another team has come since, so that two take its place
+		are(3, 1)
 		c.call(t.Context(), "busy", 1)
 		are(5, 1)
 		c.leave("busy", 5)
@@ -90,6 +90,31 @@ func TestYieldingLimiter(t *testing.T) {
 		if len(c.l.teams) != 0 {
 			t.Errorf("%d teams are left behind", len(c.l.teams))
 		}
+	})
+}
+
+// TestYieldingLimiterOrder: once no other team calls any more, calls that waited go on two by two, and no new one overtakes them.
+func TestYieldingLimiterOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCallers(1)
+		c.call(t.Context(), "other", 1)
+		c.call(t.Context(), "busy", 5)
+		for _, step := range []struct {
+			do   func()
+			want int
+		}{
+			{func() { time.Sleep(othersFor) }, 1},
+			{func() { c.call(t.Context(), "busy", 1) }, 3},
+			{func() { c.leave("busy", 1) }, 4},
+			{func() { c.leave("busy", 1) }, 4},
+		} {
+			step.do()
+			if n := c.in("busy"); n != step.want {
+				t.Fatalf("%d are through, want %d", n, step.want)
+			}
+		}
+		c.leave("busy", c.in("busy"))
+		c.leave("other", 1)
 	})
 }
 
