@@ -89,7 +89,7 @@ type Dispatcher struct {
 	creating *fairness.YieldingLimiter
 	suites   *suiteCounter
 
-	unanswered atomic.Pointer[time.Time] // when the API server last did not answer
+	unreachable atomic.Pointer[time.Time] // when the API server last was
 }
 
 // New returns a Dispatcher. Call its WatchSuites before Dispatch.

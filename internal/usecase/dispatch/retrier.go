@@ -44,17 +44,15 @@ func (r *retrier) release() {
 	}
 }
 
-// do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown. The attempt must bear repetition: one that
-// failed may have happened.
+// do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown, or only the latter where the error would be taken for a
+// refusal. The attempt must bear repetition: one that failed may have happened.
 func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := r.try(ctx, n, attempt)
 		if err == nil || !retryable(err) {
 			return err
 		}
-		if apierror.Unanswered(err) && ctx.Err() == nil {
-			r.d.unanswered.Store(new(r.d.Clock.Now()))
-		}
+		r.d.noteOutage(err)
 		pause := r.pause(n, err)
 		if r.d.Clock.Now().Add(pause).Before(r.deadline) && r.wait() && r.d.Sleep(ctx, pause) == nil {
 			continue
@@ -69,9 +67,16 @@ func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) e
 // startsWithin is how long an API server may take to load its roles, on a busy machine.
 const startsWithin = 2 * time.Minute
 
+// noteOutage is for this cluster's API server. Another cluster that is away says nothing about it.
+func (d *Dispatcher) noteOutage(err error) {
+	if _, elsewhere := errors.AsType[*delegation.Error](err); !elsewhere && apierror.Unreachable(err) {
+		d.unreachable.Store(new(d.Clock.Now()))
+	}
+}
+
 // afterOutage reports whether "forbidden" may mean that the roles are not loaded yet. Other notifications may have seen the outage.
 func (d *Dispatcher) afterOutage() bool {
-	last := d.unanswered.Load()
+	last := d.unreachable.Load()
 	return last != nil && d.Clock.Since(*last) < startsWithin
 }
 

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // The API server has no codes of its own for these. Kubernetes' own controllers match the text, too.
@@ -69,6 +70,11 @@ func Unanswered(err error) bool {
 		return err != nil
 	}
 	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
+
+// Unreachable reports whether nothing listens at the address of the API server. When it listens again, it has yet to load everything.
+func Unreachable(err error) bool {
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
 }
 
 // NotFound reports whether an object does not exist, as opposed to its kind, or to a proxy's path.
