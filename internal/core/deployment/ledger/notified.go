@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -36,27 +37,27 @@ func (l *Ledger) Notified() map[commit.Part]Notified {
 			notified = append(notified, d)
 		}
 	}
-	slices.SortFunc(notified, func(a, b *Deployment) int { return b.At.Compare(a.At) }) // the newest first
+	slices.SortFunc(notified, func(a, b *Deployment) int { return cmp.Or(b.At.Compare(a.At), Compare(b.Run, a.Run)) }) // the newest first
 	all := map[commit.Part]Notified{}
 	for _, d := range notified {
 		key := d.Key()
-		all[key] = all[key].precededBy(*d, !l.isOwnPlace(d))
+		all[key] = all[key].precededBy(d, !l.isOwnPlace(d))
 	}
 	return all
 }
 
-func (n Notified) precededBy(d Deployment, elsewhere bool) Notified {
+func (n Notified) precededBy(d *Deployment, elsewhere bool) Notified {
 	if n.Revisions = append(n.Revisions, d.Revision); elsewhere {
-		n.previews = append(n.previews, d)
+		n.previews = append(n.previews, *d)
 	}
 	switch {
 	case n.Run == nil || n.Elsewhere && !elsewhere:
-		n.Deployment, n.Since, n.Before, n.Elsewhere = d, d.At, nil, elsewhere
+		n.Deployment, n.Since, n.Before, n.Elsewhere = *d, d.At, nil, elsewhere
 	case n.Before != nil || elsewhere != n.Elsewhere:
 	case d.Revision == n.Revision:
 		n.Since = d.At
 	default:
-		n.Before = &d
+		n.Before = d
 	}
 	return n
 }
