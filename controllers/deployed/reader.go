@@ -81,7 +81,7 @@ func (r *Reader) UnderTest(ctx context.Context, e *v1alpha1.Environment) ([]v1al
 // them again. They may be a moment older than its Job: images that change meanwhile are a change under the run.
 func (r *Reader) BeforeTests(ctx context.Context, e *v1alpha1.Environment) ([]v1alpha1.TestedWorkload, error) {
 	return r.ask(ctx, e, "before", func(ctx context.Context, o *unstructured.Unstructured) ([]v1alpha1.ImageDigest, error) {
-		if digests, known := r.recent.of(o); known {
+		if digests, known := r.recent.get(o); known {
 			return digests, nil
 		}
 		return r.digests(ctx, o)

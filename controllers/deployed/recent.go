@@ -2,6 +2,7 @@ package deployed
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,16 +36,18 @@ func newRecentDigests() *recentDigests {
 	return &recentDigests{clock: clock.RealClock{}, byObject: map[types.UID]recentDigest{}}
 }
 
-// put keeps digests that were read after the object.
+// put keeps a copy of digests that were read after the object. It keeps none that are empty: with them, images would not be compared.
 func (r *recentDigests) put(o *unstructured.Unstructured, digests []v1alpha1.ImageDigest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expire()
-	r.byObject[o.GetUID()] = recentDigest{o.GetResourceVersion(), digests, r.clock.Now()}
+	if len(digests) > 0 {
+		r.byObject[o.GetUID()] = recentDigest{o.GetResourceVersion(), slices.Clone(digests), r.clock.Now()}
+	}
 }
 
-// of returns the digests of an object that has not changed since they were read.
-func (r *recentDigests) of(o *unstructured.Unstructured) (digests []v1alpha1.ImageDigest, known bool) {
+// get returns the digests of an object that has not changed since they were read.
+func (r *recentDigests) get(o *unstructured.Unstructured) (digests []v1alpha1.ImageDigest, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expire()

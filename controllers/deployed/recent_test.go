@@ -45,6 +45,21 @@ func aDeployment(version string) *unstructured.Unstructured {
 	return o
 }
 
+// TestRecentDigests: pods that have not said their images yet are read again, and nothing else shares what is kept.
+func TestRecentDigests(t *testing.T) {
+	recent := newRecentDigests()
+	recent.put(aDeployment("7"), []v1alpha1.ImageDigest{})
+	if _, known := recent.get(aDeployment("7")); known {
+		t.Error("no digests are known as such")
+	}
+	read := []v1alpha1.ImageDigest{{Container: "web", Digest: "sha256:1"}}
+	recent.put(aDeployment("7"), read)
+	read[0].Digest = "sha256:2" // as when the answer to a write of the status is decoded
+	if digests, known := recent.get(aDeployment("7")); !known || digests[0].Digest != "sha256:1" {
+		t.Errorf("got %v, %t", digests, known)
+	}
+}
+
 // TestBeforeTests: a run starts with the digests that its rollout was read with, unless the workload has changed since, or that was long
 // ago. At its end they are read, whatever is known.
 func TestBeforeTests(t *testing.T) {
