@@ -4,9 +4,12 @@ package verdicts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
@@ -84,25 +87,39 @@ func (r *Reader) refreshed(ctx context.Context, cached []*v1alpha1.Suite, q Quer
 	if err != nil {
 		return nil, err
 	}
+	listed := sets.New[types.UID]()
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+		listed.Insert(list.Items[i].UID)
+	}
+	var missing []*v1alpha1.Suite
 	for _, s := range cached {
 		label, _ := suite.ShortSHALabel(s.Spec.Deployment.SHA)
 		switch {
-		case slices.ContainsFunc(list.Items, func(now v1alpha1.Suite) bool { return now.UID == s.UID }):
-			continue
+		case listed.Has(s.UID):
 		case label == short:
-			if s, err = r.now(ctx, s); err != nil {
-				return nil, err
-			}
+			missing = append(missing, s)
+		default:
+			all = append(all, s)
+		}
+	}
+	if len(missing) > maxMissing {
+		return nil, fmt.Errorf("%d runs of %s lack the label %s, and only %d are asked for one by one: delete them, or give them the label",
+			len(missing), short, v1alpha1.LabelShortSHA, maxMissing)
+	}
+	for _, s := range missing {
+		if s, err = r.now(ctx, s); err != nil {
+			return nil, err
 		}
 		if s != nil {
 			all = append(all, s)
 		}
 	}
-	for i := range list.Items {
-		all = append(all, &list.Items[i])
-	}
 	return all, nil
 }
+
+// maxMissing runs take half a second to ask for. A person who removed the labels of ten thousand would occupy those who wait for other gates.
+const maxMissing = 100
 
 // now returns what the API server has of a run, or nil.
 func (r *Reader) now(ctx context.Context, cached *v1alpha1.Suite) (*v1alpha1.Suite, error) {

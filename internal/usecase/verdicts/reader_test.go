@@ -2,6 +2,8 @@ package verdicts_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,19 @@ func TestEnvironmentOfAnotherCluster(t *testing.T) {
 		if errors.Is(err, verdicts.ErrNotFound) != missing || missing && len(v.Requirements) > 0 {
 			t.Errorf("in the cluster %q: %+v, %v", cluster, v, err)
 		}
+	}
+}
+
+// TestLiveVerdictOfMany: thousands of runs without their label are not asked for one by one.
+func TestLiveVerdictOfMany(t *testing.T) {
+	objects := []client.Object{build.In("acme", build.Environment("staging"))}
+	for i := range 101 {
+		objects = append(objects, build.In("acme", build.Suite(fmt.Sprintf("smoke-%d", i), i)))
+	}
+	r := &verdicts.Reader{Cache: fakeclient.New(t, objects...), Live: fakeclient.New(t), Now: time.Now}
+	_, err := r.Verdict(t.Context(), verdicts.Query{Namespace: "acme", Environment: "staging", Commit: commit.New("", "", "5ca1ab1e"), Live: true})
+	if err == nil || !strings.Contains(err.Error(), "101 runs of 5ca1ab1e lack the label") {
+		t.Errorf("got %v", err)
 	}
 }
 
