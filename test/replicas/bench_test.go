@@ -60,17 +60,22 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// benchBody is a notification as CI sends it; rawSuite is what becomes of it.
+// benchBody is a notification as CI sends it.
 func benchBody(sha string) string {
 	return `{"branch":"main","sha":"` + sha + `","deployment_type":"staging","deployment_url":"https://staging.example.com","variables":{"REGION":"eu"}}`
 }
 
 func rawSuite(t *v1alpha1.Trigger, sha string) *v1alpha1.Suite {
-	n, err := notification.Decode([]byte(benchBody(sha)))
+	return suiteOf(t, benchBody(sha), sha)
+}
+
+// suiteOf is what becomes of a notification.
+func suiteOf(t *v1alpha1.Trigger, body, request string) *v1alpha1.Suite {
+	n, err := notification.Decode([]byte(body))
 	if err != nil {
 		panic(err)
 	}
-	return suite.New(suite.Request{Trigger: t, Environment: t.Spec.Environment, Notification: n, RequestID: sha, ReceivedAt: time.Now(), Attempt: 1})
+	return suite.New(suite.Request{Trigger: t, Environment: t.Spec.Environment, Notification: n, RequestID: request, ReceivedAt: time.Now(), Attempt: 1})
 }
 
 func created(a answer, err error) error {

@@ -26,7 +26,7 @@ func BenchmarkSecondCache(b *testing.B) {
 		r.awaitQueued(queued - 1)
 		handle := func(turn string) float64 {
 			before, _ := s.CPU(b)
-			inCrowd(benchSize(handledRuns), func(i int) {
+			inParallel(benchCrowd, benchSize(handledRuns), func(i int) {
 				if err := created(notify(b.Context(), r.URL, tm.key, alone(fmt.Sprintf("%s-%d", turn, i)))); err != nil {
 					b.Error(err)
 				}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,9 +38,9 @@ func benchSize(n int) int {
 	return n
 }
 
-// BenchmarkAnswerQueued compares the answers of a manager that leads, to a team whose runs wait for one slot: while hardly
-// any wait, and while many do. The API server, too, is slower with more objects: so the same number of Suites is created without a manager,
-// before they are there and after it.
+// BenchmarkAnswerQueued compares the answers of a manager that leads, to a team whose runs wait for one slot: while at most 2,000 wait, which
+// these answers start, and while many more do. The API server, too, is slower with more objects. So as many Suites are created without a
+// manager, before all others and after them.
 func BenchmarkAnswerQueued(b *testing.B) {
 	s := apiserver.Alone(b)
 	tm := newTeam(b, s)
@@ -54,7 +53,7 @@ func BenchmarkAnswerQueued(b *testing.B) {
 	raw := func(prefix string) (creates sample) {
 		for turn := range queuedTurns {
 			creates.measure(b, fmt.Sprintf("%s-%d", prefix, turn), func(sha string) error {
-				run := rawSuite(trigger, sha)
+				run := suiteOf(trigger, alone(sha), sha)
 				run.Namespace = elsewhere
 				return c.Create(b.Context(), run)
 			})
@@ -143,9 +142,9 @@ func (tm *team) fillQueue(n int) {
 	tm.t.Helper()
 	trigger := tm.trigger("smoke")
 	tm.get(trigger)
-	inCrowd(n, func(i int) {
-		s := rawSuite(trigger, fmt.Sprintf("queued-%d", i))
-		s.Spec.SupersedeKey = s.Name
+	inParallel(benchCrowd, n, func(i int) {
+		sha := fmt.Sprintf("queued-%d", i)
+		s := suiteOf(trigger, alone(sha), sha)
 		if err := tm.s.Client.Create(tm.t.Context(), s); err != nil {
 			tm.t.Error(err)
 		}
@@ -153,25 +152,11 @@ func (tm *team) fillQueue(n int) {
 }
 
 func (tm *team) notifyMany(r *replica, n int) {
-	inCrowd(n, func(i int) {
+	inParallel(benchCrowd, n, func(i int) {
 		if err := created(notify(tm.t.Context(), r.URL, tm.key, alone(fmt.Sprintf("busy-%d", i)))); err != nil {
 			tm.t.Error(err)
 		}
 	})
-}
-
-// inCrowd calls f for 0 to n-1, as many times at once as clients answer.
-func inCrowd(n int, f func(int)) {
-	var all sync.WaitGroup
-	next := atomic.Int64{}
-	for range benchCrowd {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	all.Wait()
 }
 
 var queuedSuites = regexp.MustCompile(`(?m)^postflight_suites\{state="Queued"\} (\d+)`)

@@ -22,6 +22,7 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/test/apiserver"
 	"github.com/postflight-dev/postflight/test/fakecluster"
+	"github.com/postflight-dev/postflight/test/poll"
 	"github.com/postflight-dev/postflight/test/tier"
 )
 
@@ -51,11 +52,19 @@ func TestScale(t *testing.T) {
 	w.all[len(w.all)-1].awaitKnown([]*replica{w.r})
 	fmt.Printf("SCALE_START teams=%d suites=%d ready_seconds=%.1f rss_mib=%d etcd_objects=%d\n", x.teams, x.suites, ready.Seconds(), w.r.RSSMiB(), s.Objects(t))
 	w.watch()
-	refused := w.load()
+	open := int(w.open.Load())
+	refused, late := w.load()
 	w.stopWatching()
-	if short := os.Getenv("POSTFLIGHT_SCALE_TEAMS") == ""; short && refused > 0 {
-		t.Errorf("%d notifications were refused", refused)
+	if short := os.Getenv("POSTFLIGHT_SCALE_TEAMS") == ""; !short {
+		return
 	}
+	if refused > 0 || open < x.pages {
+		t.Errorf("%d notifications were refused, and %d of %d live pages were open", refused, open, x.pages)
+	}
+	poll.True(t, "all runs have a Job", func() bool {
+		_, late = w.toJobs(late)
+		return len(late) == 0
+	})
 }
 
 // newScale is the short form unless variables set more.
@@ -176,8 +185,8 @@ func (w *scaleWorld) page(ctx context.Context, tm *team) {
 	}
 }
 
-// load notifies, and prints what each interval came to.
-func (w *scaleWorld) load() (refused int) {
+// load notifies, and prints what each interval came to. Late runs have no Job in the end.
+func (w *scaleWorld) load() (refused int, late []sentBy) {
 	w.t.Helper()
 	next := time.NewTicker(time.Second / time.Duration(w.rate))
 	defer next.Stop()
@@ -198,26 +207,28 @@ func (w *scaleWorld) load() (refused int) {
 		nowManager := w.r.CPU()
 		nowServer, nowEtcd := w.s.CPU(w.t)
 		refused += part.refused
+		var toJobs []float64
+		toJobs, late = w.toJobs(append(late, part.runs...))
 		fmt.Printf("SCALE seconds=%.0f notified=%d refused=%d p50_ms=%.1f p99_ms=%.1f to_job_p50_ms=%.0f to_job_p99_ms=%.0f without_job=%d open_pages=%d page_updates=%d "+
 			"rss_mib=%d goroutines=%d manager_cpus=%.2f api_server_cpus=%.2f etcd_cpus=%.2f\n",
 			time.Since(began).Seconds(), len(part.answers), part.refused, quantile(part.answers, .5), quantile(part.answers, .99),
-			w.toJobs(part, .5), w.toJobs(part, .99), part.without, w.open.Load(), w.events.Swap(0),
+			quantile(toJobs, .5), quantile(toJobs, .99), len(late), w.open.Load(), w.events.Swap(0),
 			w.r.RSSMiB(), w.r.metric("go_goroutines"), (nowManager-manager).Seconds()/took, (nowServer-apiServer).Seconds()/took, (nowEtcd-etcd).Seconds()/took)
 		if part.problem != "" {
 			fmt.Println("  such as:", part.problem)
 		}
 		part, since, manager, apiServer, etcd = &scalePart{}, time.Now(), nowManager, nowServer, nowEtcd
 	}
-	return refused
+	return refused, late
 }
 
 // scalePart is what the clients of an interval saw.
 type scalePart struct {
-	mu               sync.Mutex
-	answers          []float64 // milliseconds
-	runs             []sentBy
-	refused, without int
-	problem          string // the last one
+	mu      sync.Mutex
+	answers []float64 // milliseconds
+	runs    []sentBy
+	refused int
+	problem string // the last one
 }
 
 type sentBy struct {
@@ -240,15 +251,14 @@ func (p *scalePart) notify(to string, tm *team, sha string) {
 	p.runs = append(p.runs, sentBy{sentNotification{a.Results[0].Created, at, a.Took}, tm.namespace})
 }
 
-func (w *scaleWorld) toJobs(p *scalePart, of float64) float64 {
-	var times []float64
-	p.without = 0
-	for _, x := range p.runs {
+// toJobs returns in how many milliseconds the Jobs of runs began, and the runs that have none yet.
+func (w *scaleWorld) toJobs(runs []sentBy) (times []float64, late []sentBy) {
+	for _, x := range runs {
 		if began := w.f.Run(x.namespace, x.run).Began; !began.IsZero() {
 			times = append(times, max(0, began.Sub(x.at).Seconds()*1000))
 		} else {
-			p.without++
+			late = append(late, x)
 		}
 	}
-	return quantile(times, of)
+	return times, late
 }

@@ -40,6 +40,7 @@ type soak struct {
 	sent []sentNotification // of this interval
 	raw  []float64          // milliseconds that the API server takes for one object, without a manager
 	all  int
+	late []sentNotification // of earlier intervals: their runs had no Job
 }
 
 type sentNotification struct {
@@ -184,8 +185,14 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 	var answers, jobs []float64
 	for _, x := range sent {
 		answers = append(answers, x.took.Seconds()*1000)
+	}
+	waited := append(s.late, sent...)
+	s.late = nil
+	for _, x := range waited {
 		if began := s.f.Run(s.tm.namespace, x.run).Began; !began.IsZero() {
 			jobs = append(jobs, max(0, began.Sub(x.at).Seconds()*1000))
+		} else {
+			s.late = append(s.late, x)
 		}
 	}
 	r := row{

@@ -67,7 +67,8 @@ func (w *burstWorld) rawTeams(teams []*team, n int) time.Duration {
 	trigger, environment := teams[0].trigger("smoke"), teams[0].environment()
 	teams[0].get(trigger)
 	inParallel(burstCrowd, n, func(i int) {
-		run := rawSuite(trigger, fmt.Sprintf("raw-%d", i))
+		sha := fmt.Sprintf("raw-%d", i)
+		run := suiteOf(trigger, benchBodyOf(sha), sha)
 		run.Namespace = teams[i%len(teams)].namespace
 		if err := w.c.Create(w.b.Context(), run); err != nil {
 			w.b.Error(err)
