@@ -25,44 +25,44 @@ func newStatusSlots() *statusSlots {
 	return &statusSlots{taken: sets.New[ctrl.Request](), waiting: sets.New[ctrl.Request](), queues: map[string][]ctrl.Request{}}
 }
 
-// If the status may not be written now, a later call of leave returns the run.
-func (t *statusSlots) take(run ctrl.Request) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.taken.Has(run) || len(t.taken) < statusWriters {
-		t.taken.Insert(run)
+// take reports whether the status may be written now. If not, a later call of leave returns the run.
+func (s *statusSlots) take(run ctrl.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken.Has(run) || len(s.taken) < statusWriters {
+		s.taken.Insert(run)
 		return true
 	}
-	if !t.waiting.Has(run) {
-		t.waiting.Insert(run)
-		if t.queues[run.Namespace] == nil {
-			t.order = append(t.order, run.Namespace)
+	if !s.waiting.Has(run) {
+		s.waiting.Insert(run)
+		if s.queues[run.Namespace] == nil {
+			s.order = append(s.order, run.Namespace)
 		}
-		t.queues[run.Namespace] = append(t.queues[run.Namespace], run)
+		s.queues[run.Namespace] = append(s.queues[run.Namespace], run)
 	}
 	return false
 }
 
 // leave ends the reconcile of a run and returns the run that gets its slot, which must be reconciled.
-func (t *statusSlots) leave(run ctrl.Request) (next ctrl.Request, more bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.taken.Has(run) {
+func (s *statusSlots) leave(run ctrl.Request) (next ctrl.Request, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.taken.Has(run) {
 		return next, false
 	}
-	t.taken.Delete(run)
-	if len(t.order) == 0 {
+	s.taken.Delete(run)
+	if len(s.order) == 0 {
 		return next, false
 	}
-	namespace := t.order[0]
-	t.order = t.order[1:]
-	next = t.queues[namespace][0]
-	if t.queues[namespace] = t.queues[namespace][1:]; len(t.queues[namespace]) > 0 {
-		t.order = append(t.order, namespace)
+	namespace := s.order[0]
+	s.order = s.order[1:]
+	next = s.queues[namespace][0]
+	if s.queues[namespace] = s.queues[namespace][1:]; len(s.queues[namespace]) > 0 {
+		s.order = append(s.order, namespace)
 	} else {
-		delete(t.queues, namespace)
+		delete(s.queues, namespace)
 	}
-	t.waiting.Delete(next)
-	t.taken.Insert(next)
+	s.waiting.Delete(next)
+	s.taken.Insert(next)
 	return next, true
 }

@@ -58,7 +58,7 @@ func (c comparison) cell() string {
 	return fmt.Sprintf("%s (%.2f)", short(c.now), c.spread.ratio)
 }
 
-// short is a number with four digits at least where it has these, and no exponent.
+// short is a number with four digits at least, where it has as many.
 func short(v float64) string {
 	if v >= 1000 || v == 0 {
 		return fmt.Sprintf("%.0f", v)

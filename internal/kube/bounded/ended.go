@@ -12,7 +12,7 @@ import (
 )
 
 // endedJobs is an informer that keeps Jobs encoded once they have ended, which takes a quarter of the memory: a Job is mostly room for a
-// template. They are read a few times more. All that leaves the informer are Jobs of their own, which nothing shares.
+// template. They are seldom read. All that leaves the informer are Jobs of their own, which nothing shares.
 type endedJobs struct{ toolscache.SharedIndexInformer }
 
 // endedJob is what the store of the informer has.

@@ -1,4 +1,4 @@
-// Package create creates a Suite for each notification, and does not ask the API server to send it back.
+// Package create has the client that creates Suites, and does not ask the API server to send them back.
 package create
 
 import (

@@ -17,7 +17,7 @@ import (
 // reservationLasts is longer than any budget or lag of a watch. A Suite that was deleted meanwhile must not be counted forever.
 const reservationLasts = 2 * time.Minute
 
-// suiteBounds are how many Suites a team may have; 0: no limit. The defaults cost 40 MiB, and 44 MiB with the largest variables.
+// suiteBounds are how many Suites a team may have; 0: no limit. The defaults cost 40 MiB, and 48 MiB with the largest variables.
 type suiteBounds struct{ stored, unfinished int }
 
 func boundsOf(t *v1alpha1.Team) suiteBounds {
