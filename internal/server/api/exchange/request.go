@@ -13,6 +13,7 @@ import (
 
 	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 	"github.com/postflight-dev/postflight/internal/fairness"
+	"github.com/postflight-dev/postflight/internal/server/api/limits"
 	"github.com/postflight-dev/postflight/internal/server/auth"
 	"github.com/postflight-dev/postflight/internal/usecase/podfiles"
 )
@@ -76,6 +77,18 @@ func (r *Request) MoveTo(l *fairness.TeamLimiter) bool {
 	r.release()
 	r.acquired = append(r.acquired, l)
 	return true
+}
+
+// BeginWait makes the request one of those that wait for runs, of which there may be more than of others.
+func (r *Request) BeginWait(waiting *fairness.TeamLimiter) error {
+	if len(r.RequestURI) > limits.MaxWaitingURL {
+		return InvalidRequest("Send a URL of at most %d bytes with wait, or leave wait out.", limits.MaxWaitingURL)
+	}
+	if !r.MoveTo(waiting) {
+		return Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for others. " +
+			"Ask again without wait, or in a few seconds.")
+	}
+	return nil
 }
 
 func (r *Request) release() {

@@ -78,12 +78,8 @@ func (q *question) timeout() (timeout time.Duration, bounded bool, err error) {
 	}
 	seconds, err := strconv.ParseUint(query.Get("wait"), 10, 16)
 	if wait := time.Duration(seconds) * time.Second; err == nil && wait > 0 && wait <= q.Limits.MaxWait {
-		if len(q.RequestURI) > limits.MaxWaitingURL {
-			return 0, false, exchange.InvalidRequest("Send a URL of at most %d bytes with wait, or leave wait out.", limits.MaxWaitingURL)
-		}
-		if !q.MoveTo(q.Waiting) {
-			return 0, false, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for " +
-				"others. Ask again without wait, or in a few seconds.")
+		if err := q.BeginWait(q.Waiting); err != nil {
+			return 0, false, err
 		}
 		return wait + limits.ClusterTimeout, true, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/suite"
 	"github.com/postflight-dev/postflight/internal/core/run/verdict"
 	"github.com/postflight-dev/postflight/internal/server/api/exchange"
-	"github.com/postflight-dev/postflight/internal/server/api/limits"
 )
 
 // Greenlight returns the verdict of a run and its successors, or waits for it.
@@ -63,14 +62,8 @@ func (g *greenlightRequest) answer(wait time.Duration) (*httpapi.Greenlight, err
 	if err != nil || wait == 0 || first.Final() || g.Runs.Changes.Closed() {
 		return first, err
 	}
-	if len(g.RequestURI) > limits.MaxWaitingURL {
-		return nil, &exchange.Failure{Code: "invalid_request",
-			Message: "Send a URL of at most " + strconv.Itoa(limits.MaxWaitingURL) + " bytes with wait, or leave wait out."}
-	}
-	if !g.MoveTo(g.Waiting) {
-		return nil, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for " +
-			"others. " +
-			"Ask again without wait, or in a few seconds.")
+	if err := g.BeginWait(g.Waiting); err != nil {
+		return nil, err
 	}
 	relevant := types.NamespacedName{Namespace: g.run.Namespace, Name: first.Counting()}
 	g.Forget()

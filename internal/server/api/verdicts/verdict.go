@@ -100,12 +100,8 @@ func (a *API) await(r *exchange.Request, q verdicts.Query, wait time.Duration) (
 	if err != nil || wait == 0 || isFinal(first) || a.Changes.Closed() {
 		return first, err
 	}
-	if len(r.RequestURI) > limits.MaxWaitingURL {
-		return first, exchange.InvalidRequest("Send a URL of at most %d bytes with wait, or leave wait out.", limits.MaxWaitingURL)
-	}
-	if !r.MoveTo(a.Waiting) {
-		return first, exchange.Overloaded("As many requests wait for runs as this server allows, or as many of this team as leave room for " +
-			"others. Ask again without wait, or in a few seconds.")
+	if err := r.BeginWait(a.Waiting); err != nil {
+		return first, err
 	}
 	before := digest(first)
 	if opens := first.Opens; !opens.IsZero() { // no run changes that
