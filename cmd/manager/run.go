@@ -65,7 +65,7 @@ func run(ctx context.Context, o options) error {
 }
 
 func newLogger(o options) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	return slog.New(lateHandler{Handler: slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel})})
 }
 
 func runIn(ctx context.Context, o options, env surroundings) error {
