@@ -186,7 +186,7 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 	for _, x := range sent {
 		answers = append(answers, x.took.Seconds()*1000)
 	}
-	waited := append(s.late, sent...)
+	waited := slices.Concat(s.late, sent)
 	s.late = nil
 	for _, x := range waited {
 		if began := s.f.Run(s.tm.namespace, x.run).Began; !began.IsZero() {

@@ -89,7 +89,7 @@ func keysOf(field string, extract client.IndexerFunc) toolscache.IndexFunc {
 
 func indexName(field string) string { return "suite." + field }
 
-// sparse are the fields whose values few Suites share. A set for each value takes a tenth of the memory of a run, so that several share one.
+// sparse are the fields whose values few Suites share. A set for each value took a tenth of the memory of a run, so several share one.
 var sparse = []string{Run, Commit}
 
 // buckets is how many sets a sparse field has: with 10,000 Suites they have five each, and fewer would save no more. Of 100,000 Suites, a

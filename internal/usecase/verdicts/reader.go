@@ -118,7 +118,7 @@ func (r *Reader) refreshed(ctx context.Context, cached []*v1alpha1.Suite, q Quer
 	return all, nil
 }
 
-// maxMissing runs take half a second to ask for. A person who removed the labels of ten thousand would occupy those who wait for other gates.
+// maxMissing runs take half a second to ask for. A person who removed the labels of ten thousand would hold up the gates of other teams.
 const maxMissing = 100
 
 // now returns what the API server has of a run, or nil.
