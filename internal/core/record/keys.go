@@ -32,8 +32,8 @@ func Of(team string, s *v1alpha1.Suite) Run {
 	return Run{Team: team, ID: s.Name, Created: s.CreationTimestamp.UTC()}
 }
 
-// Compare orders runs by time, and within a second as a listing does, in which each ID has a slash behind it. It makes no such texts, because
-// each new run is compared with a dozen others.
+// Compare orders runs by time, and within a second as a listing does, in which each ID has a slash behind it. It makes no such texts: each
+// new run is compared with a dozen others.
 func (r Run) Compare(other Run) int {
 	if byTime := r.Created.Compare(other.Created); byTime != 0 {
 		return byTime

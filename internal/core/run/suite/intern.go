@@ -7,8 +7,8 @@ import (
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 )
 
-// Intern shares the strings that many Suites have in common, and those that a Suite has twice. To share SHAs and the values of variables with
-// other Suites costs more than it saves.
+// Intern shares the strings that many Suites have in common, and those that a Suite has twice. To share SHAs and the values of variables
+// with other Suites costs more than it saves.
 func Intern(s *v1alpha1.Suite) {
 	spec, d := &s.Spec, &s.Spec.Deployment
 	Share(&s.Namespace, &spec.Trigger.Name, &spec.Environment, &spec.SupersedeKey, &d.Branch, &d.Type, &d.Repository)
