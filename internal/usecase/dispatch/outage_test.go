@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/postflight-dev/postflight/internal/core/access/delegation"
 )
 
 var suitesResource = schema.GroupResource{Group: "postflight.dev", Resource: "suites"}
@@ -217,5 +219,14 @@ func TestForbiddenAfterOutage(t *testing.T) {
 	h.clock.Step(startsWithin)
 	if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "failed: The manager may not create the Suite") {
 		t.Errorf("Long after the outage: %s", got)
+	}
+}
+
+// TestOutageElsewhere: another cluster that is away says nothing about this one's API server, and a missing right is still named.
+func TestOutageElsewhere(t *testing.T) {
+	h := start(t, setup{objects: acme(trigger("smoke")), creates: repeat(1000, fault{err: noRole})})
+	h.noteOutage(&delegation.Error{Message: "does not answer", Cause: syscall.ECONNREFUSED})
+	if got := says(h.dispatch(withSHA)); !strings.HasPrefix(got, "failed: The manager may not create the Suite") {
+		t.Error(got)
 	}
 }

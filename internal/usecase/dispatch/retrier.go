@@ -52,9 +52,9 @@ func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) e
 		if err == nil || !retryable(err) {
 			return err
 		}
-		r.d.noteOutage(err)
 		pause := r.pause(n, err)
 		if r.d.Clock.Now().Add(pause).Before(r.deadline) && r.wait() && r.d.Sleep(ctx, pause) == nil {
+			r.d.noteOutage(err) // not of the last attempt, which may have had no time
 			continue
 		}
 		if apierror.Starting(err) && r.d.afterOutage() {

@@ -72,9 +72,9 @@ func Unanswered(err error) bool {
 	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// Unreachable reports whether nothing listens at the address of the API server. When it listens again, it has yet to load everything.
+// Unreachable reports whether the API server, or what is before it, did not answer. When it does again, it has yet to load everything.
 func Unreachable(err error) bool {
-	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
+	return utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) // a reset is a probable EOF
 }
 
 // NotFound reports whether an object does not exist, as opposed to its kind, or to a proxy's path.

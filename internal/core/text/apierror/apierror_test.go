@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,7 +45,7 @@ func TestClasses(t *testing.T) {
 	classes := map[string]func(error) bool{
 		"starting": apierror.Starting, "missingRight": apierror.MissingRight, "quota": apierror.Quota, "tooLarge": apierror.TooLarge,
 		"rejected": apierror.Rejected, "retryable": apierror.Retryable, "notFound": apierror.NotFound, "namespaceGone": apierror.NamespaceGone,
-		"unanswered": apierror.Unanswered,
+		"unanswered": apierror.Unanswered, "unreachable": apierror.Unreachable,
 	}
 	type is map[string]bool
 	for name, tc := range map[string]struct {
@@ -51,9 +53,15 @@ func TestClasses(t *testing.T) {
 		err    error
 		want   is
 	}{
-		"None":          {"Nothing failed.", nil, is{}},
-		"NoAnswer":      {"A refused connection is no answer.", errors.New("connection refused"), is{"retryable": true, "unanswered": true}},
-		"NoAnswerYet":   {"The request may have succeeded.", context.DeadlineExceeded, is{"retryable": true, "unanswered": true}},
+		"None":     {"Nothing failed.", nil, is{}},
+		"NoAnswer": {"A refused connection is no answer.", errors.New("connection refused"), is{"retryable": true, "unanswered": true}},
+		"NoAnswerYet": {"The request may have succeeded.", context.DeadlineExceeded,
+			is{"retryable": true, "unanswered": true, "unreachable": true}},
+		"Refused": {"Nothing listens there.", fmt.Errorf("dial: %w", syscall.ECONNREFUSED),
+			is{"retryable": true, "unanswered": true, "unreachable": true}},
+		"Reset": {"The API server was killed.", fmt.Errorf("read: %w", syscall.ECONNRESET),
+			is{"retryable": true, "unanswered": true, "unreachable": true}},
+		"EndOfAnswer":   {"Or what is before it was.", io.ErrUnexpectedEOF, is{"retryable": true, "unanswered": true, "unreachable": true}},
 		"NotReady":      {"Admission has not synced yet.", forbidden("not yet ready to handle request"), is{"starting": true, "retryable": true}},
 		"QuotaUnknown":  {"The quota controller has not seen a quota yet.", forbidden("status unknown for quota: jobs, resources: count/jobs.batch"), is{"starting": true, "retryable": true}},
 		"QuotaExceeded": {"Only a deletion helps.", forbidden("exceeded quota: jobs"), is{"quota": true}},
