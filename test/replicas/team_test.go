@@ -48,11 +48,12 @@ func teamForGood(t testing.TB, s *apiserver.Server) *team {
 	return tm
 }
 
-// clear deletes the runs at the end of a test: the managers of the next ones, on the same server, would go on with them.
+// clear deletes the runs and reviews at the end of a test: the managers of the next ones, on the same server, would go on with them.
 func (tm *team) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if err := tm.deleteRuns(ctx); err != nil {
+	err := tm.s.Client.DeleteAllOf(ctx, &v1alpha1.DeploymentReview{}, k8sclient.InNamespace(tm.namespace))
+	if err = errors.Join(err, tm.deleteRuns(ctx)); err != nil {
 		tm.t.Logf("what is left of %s stays: %v", tm.namespace, err) // such as if the test has stopped its server
 	}
 }
