@@ -44,9 +44,9 @@ type soak struct {
 }
 
 type sentNotification struct {
-	run  string
-	at   time.Time
-	took time.Duration
+	namespace, run string
+	at             time.Time
+	took           time.Duration
 }
 
 // TestSoak sends notifications at a steady rate to one process, which answers and leads. A fake cluster ends the Jobs, and
@@ -150,7 +150,7 @@ func (s *soak) notify(sha string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent = append(s.sent, sentNotification{a.Results[0].Created, at, a.Took})
+	s.sent = append(s.sent, sentNotification{s.tm.namespace, a.Results[0].Created, at, a.Took})
 }
 
 // rawEvery is after how many notifications an object is created without the manager: what becomes slower in both is not the manager.
@@ -183,17 +183,9 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 	s.sent, s.raw = nil, nil
 	s.mu.Unlock()
 	var answers, jobs []float64
+	jobs, s.late = toJobs(s.f, slices.Concat(s.late, sent))
 	for _, x := range sent {
 		answers = append(answers, x.took.Seconds()*1000)
-	}
-	waited := slices.Concat(s.late, sent)
-	s.late = nil
-	for _, x := range waited {
-		if began := s.f.Run(s.tm.namespace, x.run).Began; !began.IsZero() {
-			jobs = append(jobs, max(0, began.Sub(x.at).Seconds()*1000))
-		} else {
-			s.late = append(s.late, x)
-		}
 	}
 	r := row{
 		notifications: len(sent), p50: quantile(answers, .5), p99: quantile(answers, .99), toJob: quantile(jobs, .99), raw: quantile(raw, .5),
@@ -202,6 +194,18 @@ func (s *soak) measure(server *apiserver.Server, n int) row {
 	fmt.Printf("SOAK interval=%d notifications=%d p50_ms=%.1f raw_p50_ms=%.1f p99_ms=%.0f to_job_p99_ms=%.0f rss_mib=%d goroutines=%d etcd_objects=%d\n",
 		n, r.notifications, r.p50, r.raw, r.p99, r.toJob, r.rssMiB, r.goroutines, r.objects)
 	return r
+}
+
+// toJobs returns in how many milliseconds the Jobs of runs began, and the runs that have none yet.
+func toJobs(f *fakecluster.Cluster, runs []sentNotification) (times []float64, late []sentNotification) {
+	for _, x := range runs {
+		if began := f.Run(x.namespace, x.run).Began; !began.IsZero() {
+			times = append(times, max(0, began.Sub(x.at).Seconds()*1000))
+		} else {
+			late = append(late, x)
+		}
+	}
+	return times, late
 }
 
 func quantile(values []float64, p float64) float64 {
