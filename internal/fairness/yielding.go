@@ -22,7 +22,7 @@ type YieldingLimiter struct {
 
 	mu              sync.Mutex
 	teams           map[string]*yieldingTeam // without those that do nothing
-	last, lastOther call                     // the latest call, and the latest of another team than that of last
+	last, lastOther call                     // the latest call, and the latest call of another team
 }
 
 type yieldingTeam struct {

@@ -23,7 +23,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 )
 
-// TestEncodedJob: nothing of what the cache keeps of recorded Jobs is lost, and one that has ended takes at most a third of the memory.
+// TestEncodedJob: nothing of what the cache keeps of recorded Jobs is lost, and an ended one takes at most a third of the memory.
 func TestEncodedJob(t *testing.T) {
 	files, err := filepath.Glob("../../core/run/outcome/testdata/recorded/*.json")
 	if err != nil || len(files) == 0 {

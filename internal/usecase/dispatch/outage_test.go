@@ -222,7 +222,7 @@ func TestForbiddenAfterOutage(t *testing.T) {
 	}
 }
 
-// TestOutageElsewhere: another cluster that is away says nothing about this one's API server, and a missing right is still named.
+// TestOutageElsewhere: while another cluster is away, a right that the manager lacks in its own cluster is still named.
 func TestOutageElsewhere(t *testing.T) {
 	h := start(t, setup{objects: acme(trigger("smoke")), creates: repeat(1000, fault{err: noRole})})
 	h.noteOutage(&delegation.Error{Message: "does not answer", Cause: syscall.ECONNREFUSED})

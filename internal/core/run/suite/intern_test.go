@@ -31,7 +31,7 @@ func TestIntern(t *testing.T) {
 		t.Error("the SHA is not a part of the URL of its commit")
 	}
 	if unsafe.StringData(one.Status.JobName) != unsafe.StringData(one.Name) {
-		t.Error("the name of the Job is not that of the run")
+		t.Error("the name of the Job shares no memory with the name of the run")
 	}
 }
 

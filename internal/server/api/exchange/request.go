@@ -79,7 +79,7 @@ func (r *Request) MoveTo(l *fairness.TeamLimiter) bool {
 	return true
 }
 
-// BeginWait makes the request one of those that wait for runs, of which there may be more than of others.
+// BeginWait counts the request among the waiting ones, which have a bound of their own.
 func (r *Request) BeginWait(waiting *fairness.TeamLimiter) error {
 	if len(r.RequestURI) > limits.MaxWaitingURL {
 		return InvalidRequest("Send a URL of at most %d bytes with wait, or leave wait out.", limits.MaxWaitingURL)
