@@ -14,8 +14,9 @@ import (
 
 // The API server has no codes of its own for these. Kubernetes' own controllers match the text, too.
 var (
-	missingRight   = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
-	notReady       = regexp.MustCompile(`not yet ready to handle request|status unknown for quota|-jobs-of-environments' .*denied request`)
+	missingRight = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
+	notReady     = regexp.MustCompile(`not yet ready to handle request|status unknown for quota|-jobs-of-environments' .*denied request|` +
+		`cannot set blockOwnerDeletion in this case because cannot find RESTMapping`) // owners exist, so their kind is not loaded yet
 	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
 	kindUnknown    = regexp.MustCompile(`-jobs-of-(environments|teams|triggers)' .*failed to find resource referenced by paramKind`)
 	missingKey     = regexp.MustCompile(`-jobs-of-teams' .*failed to configure binding: no params found`)
