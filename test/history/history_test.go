@@ -68,6 +68,17 @@ func TestKeptPromises(t *testing.T) {
 	}
 }
 
+// startAnother makes the run of b inconclusive. The client that was told of it sends its notification again, and is told of another run.
+func startAnother(h *History, created time.Time) {
+	second := h.Runs[1]
+	second.ID, second.Identity, second.Created, second.Began = "second", "b again", created, time.Time{}
+	h.Runs[1].State, h.Runs[1].Ends = v1alpha1.ReasonInconclusive, []string{v1alpha1.ReasonInconclusive}
+	h.Runs = append(h.Runs, second)
+	more := h.Attempts[5]
+	more.Known, more.Created, more.Ended = "", "second", time.Time{}
+	h.Attempts, h.Inquiries = append(h.Attempts, more), nil
+}
+
 // breach is what breaks a promise, and what Check says.
 type breach struct {
 	breaks func(h *History)
@@ -183,6 +194,14 @@ func TestBrokenPromises(t *testing.T) {
 		"a client was told that there is no run": {
 			func(h *History) { h.Attempts[1].Failure = "no" },
 			[]string{"truthful answers: b: has a run, but was told that it has none: no"},
+		},
+		"a notification found a run that ended without a result, and then started another": {
+			func(h *History) { startAnother(h, h.Runs[1].CompletedAt) },
+			nil,
+		},
+		"it started another before that end": {
+			func(h *History) { startAnother(h, h.Runs[1].CompletedAt.Add(-time.Second)) },
+			[]string{"truthful answers: b again: was told of run-b, and of second"},
 		},
 		"a notification has two runs in its answers": {
 			func(h *History) {

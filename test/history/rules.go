@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/state"
@@ -166,7 +167,7 @@ func truthfulAnswers(v *view) (all []Violation) {
 			all = append(all, violation(a.Identity, "was told of %s, which does not exist", id))
 		case r.Commit != a.Commit:
 			all = append(all, violation(a.Identity, "was told of %s, which is a run of %s", id, r.Commit))
-		case told[a.Identity] != "" && told[a.Identity] != id:
+		case told[a.Identity] != "" && told[a.Identity] != id && !continues(v.run[told[a.Identity]], r) && !continues(r, v.run[told[a.Identity]]):
 			all = append(all, violation(a.Identity, "was told of %s, and of %s", told[a.Identity], id))
 		}
 		if id != "" {
@@ -185,6 +186,17 @@ func truthfulAnswers(v *view) (all []Violation) {
 		}
 	}
 	return all
+}
+
+// continues reports whether one run was created after the other had ended without a result: a notification that found that one, and is sent
+// again, starts another attempt then.
+func continues(before, after Run) bool {
+	ended := before.Ended.Truncate(time.Second)
+	if before.CompletedAt.Before(ended) {
+		ended = before.CompletedAt // it may have been seen late
+	}
+	end := state.Of(before.State)
+	return !before.Ended.IsZero() && !end.Result && before.State != v1alpha1.ReasonSuperseded && !after.Created.Before(ended)
 }
 
 // truthfulGates: a pipeline that was told an end was told the one that the run has.
