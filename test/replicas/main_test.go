@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -12,5 +13,9 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
+	if floor := os.Getenv(floorVariable); floor != "" {
+		fmt.Fprintln(os.Stderr, runFloor(floor))
+		os.Exit(1)
+	}
 	os.Exit(apiserver.Run(m))
 }
