@@ -68,7 +68,7 @@ func environmentOf(o client.Object) ctrl.Request {
 
 func (r *Reconciler) environmentsOfTeam(ctx context.Context, o client.Object) []ctrl.Request {
 	list := &v1alpha1.EnvironmentList{}
-	err := r.List(ctx, list, client.InNamespace(o.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
+	err := reconcile.Known(r).List(ctx, list, client.InNamespace(o.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Environments of a Team")
 		return nil

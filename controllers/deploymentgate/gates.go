@@ -78,7 +78,7 @@ func (r *Gates) SetupWithManager(mgr ctrl.Manager) error {
 
 func (r *Gates) gatesOf(ctx context.Context, namespace string) []ctrl.Request {
 	list := &v1alpha1.DeploymentGateList{}
-	if err := r.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the DeploymentGates of a namespace", "namespace", namespace)
 		return nil
 	}

@@ -95,7 +95,7 @@ func (r *Reviews) wake() handler.EventHandler {
 
 func (r *Reviews) waiting(ctx context.Context, namespace string, concerns func(*v1alpha1.DeploymentReview) bool) (all []ctrl.Request) {
 	list := &v1alpha1.DeploymentReviewList{}
-	if err := r.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the DeploymentReviews of a namespace", "namespace", namespace)
 		return nil
 	}

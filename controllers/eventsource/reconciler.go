@@ -76,7 +76,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 func (r *Reconciler) ofTeam(ctx context.Context, obj client.Object) []ctrl.Request {
 	list := &v1alpha1.EventSourceList{}
-	err := r.List(ctx, list, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
+	err := reconcile.Known(r).List(ctx, list, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the EventSources of a Team", "team", obj.GetName())
 		return nil

@@ -61,7 +61,7 @@ func appliedBy(_ context.Context, obj client.Object) (requests []ctrl.Request) {
 // thatName are the Quarantines of a Trigger, which may be new or gone.
 func (r *Reconciler) thatName(ctx context.Context, obj client.Object) (requests []ctrl.Request) {
 	list := &v1alpha1.QuarantineList{}
-	if err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(obj.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Quarantines of a Trigger", "trigger", obj.GetName())
 		return nil
 	}

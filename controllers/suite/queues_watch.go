@@ -16,6 +16,7 @@ import (
 	"github.com/postflight-dev/postflight/internal/core/run/outcome"
 	"github.com/postflight-dev/postflight/internal/core/run/queue"
 	"github.com/postflight-dev/postflight/internal/kube/index"
+	"github.com/postflight-dev/postflight/internal/kube/reconcile"
 )
 
 // source makes known where to enqueue runs, before the first of them is reconciled.
@@ -90,7 +91,7 @@ func (q *queues) environments(runsOf listRuns) handler.EventHandler {
 func (q *queues) teams(reader client.Reader) handler.EventHandler {
 	update := func(ctx context.Context, requests workQueue, obj client.Object) {
 		namespace := obj.(*v1alpha1.Team).NamespaceName()
-		owner, err := index.Owner(ctx, reader, namespace)
+		owner, err := index.Owner(ctx, reconcile.Known(reader), namespace)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot find the Team of the namespace", "namespace", namespace)
 			return

@@ -103,18 +103,18 @@ func refusalMessage(k *v1alpha1.APIKey, verdict apikey.Verdict) string {
 }
 
 func (r *APIKeyReconciler) keysWithSameHash(ctx context.Context, obj client.Object) []ctrl.Request {
-	keys, err := index.Keys(ctx, r, "", obj.(*v1alpha1.APIKey).Spec.SHA256)
+	keys, err := index.Keys(ctx, reconcile.Known(r), "", obj.(*v1alpha1.APIKey).Spec.SHA256)
 	return r.requests(ctx, keys, err)
 }
 
 // Keys elsewhere with the same hashes are rejected as long as both namespaces have a Team.
 func (r *APIKeyReconciler) keysAffectedBy(ctx context.Context, obj client.Object) []ctrl.Request {
 	own := &v1alpha1.APIKeyList{}
-	err := r.List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
+	err := reconcile.Known(r).List(ctx, own, client.InNamespace(obj.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy)
 	var affected []v1alpha1.APIKey
 	for i := 0; i < len(own.Items) && err == nil; i++ {
 		var same []v1alpha1.APIKey
-		same, err = index.Keys(ctx, r, "", own.Items[i].Spec.SHA256)
+		same, err = index.Keys(ctx, reconcile.Known(r), "", own.Items[i].Spec.SHA256)
 		affected = append(affected, same...)
 	}
 	return r.requests(ctx, affected, err)

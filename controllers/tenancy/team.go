@@ -130,7 +130,7 @@ func (r *TeamReconciler) claimantsOf(ctx context.Context, obj client.Object) []c
 }
 
 func (r *TeamReconciler) requests(ctx context.Context, namespace string) []ctrl.Request {
-	claims, err := index.Claimants(ctx, r, namespace)
+	claims, err := index.Claimants(ctx, reconcile.Known(r), namespace)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Teams of the namespace", "namespace", namespace)
 		return nil

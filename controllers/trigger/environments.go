@@ -37,7 +37,7 @@ func (r *Reconciler) anyTypeWarning(ctx context.Context, t *v1alpha1.Trigger) (s
 // triggersOfAnyType finds the Triggers whose warning depends on which Environments there are.
 func (r *Reconciler) triggersOfAnyType(ctx context.Context, obj client.Object) (requests []ctrl.Request) {
 	list := &v1alpha1.TriggerList{}
-	if err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(obj.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers beside an Environment", "environment", obj.GetName())
 		return nil
 	}

@@ -211,7 +211,7 @@ func countRuns(status *v1alpha1.TriggerStatus, runs []*v1alpha1.Suite) {
 func (r *Reconciler) triggersWith(field string) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []ctrl.Request {
 		list := &v1alpha1.TriggerList{}
-		err := r.List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{field: obj.GetName()},
+		err := reconcile.Known(r).List(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{field: obj.GetName()},
 			client.UnsafeDisableDeepCopy)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers that name an object", field, obj.GetName())
@@ -223,7 +223,7 @@ func (r *Reconciler) triggersWith(field string) handler.MapFunc {
 
 func (r *Reconciler) triggersOf(ctx context.Context, team client.Object) []ctrl.Request {
 	list := &v1alpha1.TriggerList{}
-	if err := r.List(ctx, list, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of a Team", "team", team.GetName())
 		return nil
 	}

@@ -53,7 +53,7 @@ func Ends(e event.UpdateEvent) bool {
 func SuitesWhere(
 	ctx context.Context, c client.Reader, left func(*v1alpha1.Suite) bool, namespace string, options ...client.ListOption,
 ) (all []ctrl.Request) {
-	suites, err := index.SuitesWith(ctx, c, append(options, client.InNamespace(namespace))...)
+	suites, err := index.SuitesWith(ctx, Known(c), append(options, client.InNamespace(namespace))...)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the runs that a change concerns", "namespace", namespace, "of", options)
 		return nil
