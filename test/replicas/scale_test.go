@@ -51,6 +51,7 @@ func TestScale(t *testing.T) {
 	w.r.AwaitLog("Successfully acquired lease")
 	w.all[len(w.all)-1].awaitKnown([]*replica{w.r})
 	fmt.Printf("SCALE_START teams=%d suites=%d ready_seconds=%.1f rss_mib=%d etcd_objects=%d\n", x.teams, x.suites, ready.Seconds(), w.r.RSSMiB(), s.Objects(t))
+	w.settle()
 	w.watch()
 	open := int(w.open.Load())
 	refused, late := w.load()
@@ -125,6 +126,23 @@ func (w *scaleWorld) fill() {
 	})
 	if w.t.Failed() {
 		w.t.FailNow()
+	}
+}
+
+// settle waits until the leader has written what all objects lack: nothing had a status before it.
+func (w *scaleWorld) settle() {
+	w.t.Helper()
+	const step = 5 * time.Second
+	began, before := time.Now(), w.r.CPU()
+	for last := before; ; {
+		time.Sleep(step)
+		now := w.r.CPU()
+		if idle := now-last < step/10; idle || time.Since(began) > 20*time.Minute {
+			fmt.Printf("SCALE_SETTLED seconds=%.0f manager_cpu_seconds=%.0f idle=%v rss_mib=%d\n",
+				time.Since(began).Seconds(), (now - before).Seconds(), idle, w.r.RSSMiB())
+			return
+		}
+		last = now
 	}
 }
 
