@@ -87,6 +87,11 @@ type SuiteStatus struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
 	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
 
+	// deploymentsReadAt is when the manager wrote this, to be sure to know all deployments from before it. A run that is about to pass has it,
+	// until it ends.
+	// +optional
+	DeploymentsReadAt *metav1.MicroTime `json:"deploymentsReadAt,omitempty"`
+
 	// foundBy has the last 64 deployments that found this run, in the order of their times.
 	// +optional
 	// +listType=atomic

@@ -1812,6 +1812,10 @@ func (in *SuiteStatus) DeepCopyInto(out *SuiteStatus) {
 		in, out := &in.AnsweredAgainAt, &out.AnsweredAgainAt
 		*out = (*in).DeepCopy()
 	}
+	if in.DeploymentsReadAt != nil {
+		in, out := &in.DeploymentsReadAt, &out.DeploymentsReadAt
+		*out = (*in).DeepCopy()
+	}
 	if in.FoundBy != nil {
 		in, out := &in.FoundBy, &out.FoundBy
 		*out = make([]FoundBy, len(*in))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/postflight-dev/postflight/api/httpapi"
 	"github.com/postflight-dev/postflight/api/v1alpha1"
-	"github.com/postflight-dev/postflight/internal/core/deployment/ledger"
 	"github.com/postflight-dev/postflight/internal/core/deployment/workloads"
 	"github.com/postflight-dev/postflight/internal/core/record"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
@@ -137,21 +136,6 @@ func failedNames(o lifecycle.Observation) results.NameSet {
 // changedSince compares what two runs had under test.
 func changedSince(before, after []v1alpha1.TestedWorkload) string {
 	return workloads.Tested(before, after).Changed
-}
-
-// readLedger reads what was deployed to the Environment of a run, also if that is gone.
-func (r *Reconciler) readLedger(ctx context.Context, o *lifecycle.Observation) error {
-	e, err := reconcile.Shared[v1alpha1.Environment](ctx, r, o.Suite.Namespace, o.Suite.Spec.Environment)
-	if err != nil {
-		return err
-	}
-	if e == nil {
-		e = &v1alpha1.Environment{}
-		e.Name, e.UID = o.Suite.Spec.Environment, o.Suite.Spec.EnvironmentUID
-	}
-	runs, err := r.suites(ctx, o.Suite.Namespace, client.MatchingFields{index.Deployed: e.Name})
-	o.Ledger = ledger.Of(e, runs)
-	return err
 }
 
 // failedFile has the names of the failed tests that a run repeats; nil for a run of all tests. The problem is a sentence.

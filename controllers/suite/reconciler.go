@@ -170,6 +170,8 @@ func (r *Reconciler) act(ctx context.Context, o *lifecycle.Observation, action l
 		return nil
 	case lifecycle.ReadLedger:
 		return r.readLedger(ctx, o)
+	case lifecycle.CompleteLedger:
+		return r.completeLedger(ctx, o)
 	case lifecycle.CreateSuccessor:
 		return r.createSuccessor(ctx, o)
 	case lifecycle.DeleteSuite:

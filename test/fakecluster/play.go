@@ -101,7 +101,7 @@ func nodeOf(j *batchv1.Job) string {
 func (c *Cluster) begin(ctx context.Context, j *batchv1.Job) error {
 	at := time.Now()
 	if c.Pods {
-		if err := c.createPod(ctx, j); err != nil {
+		if err := c.createPod(ctx, j, at); err != nil {
 			return err
 		}
 	}
@@ -113,12 +113,12 @@ func (c *Cluster) begin(ctx context.Context, j *batchv1.Job) error {
 	return c.status(ctx, j, func() { StartJob(j); ReadyJob(j) })
 }
 
-func (c *Cluster) createPod(ctx context.Context, j *batchv1.Job) error {
+func (c *Cluster) createPod(ctx context.Context, j *batchv1.Job, at time.Time) error {
 	p := NewPod(j, nodeOf(j))
 	if err := c.client.Create(ctx, p); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	return c.status(ctx, p, func() { RunPod(p) })
+	return c.status(ctx, p, func() { RunPod(p, at) })
 }
 
 func (c *Cluster) status(ctx context.Context, o client.Object, change func()) error {

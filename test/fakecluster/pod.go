@@ -2,6 +2,7 @@ package fakecluster
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,14 +29,14 @@ func NewPod(j *batchv1.Job, node string) *corev1.Pod {
 }
 
 // RunPod starts all containers.
-func RunPod(p *corev1.Pod) {
+func RunPod(p *corev1.Pod, at time.Time) {
 	p.Status.Phase = corev1.PodRunning
-	setContainers(p, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
+	setContainers(p, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at)}})
 }
 
 // EndPod ends all containers with an exit code.
 func EndPod(p *corev1.Pod, exit int32) {
-	ended := &corev1.ContainerStateTerminated{ExitCode: exit, Reason: "Completed", FinishedAt: metav1.Now()}
+	ended := &corev1.ContainerStateTerminated{ExitCode: exit, Reason: "Completed", StartedAt: startOf(p), FinishedAt: metav1.Now()}
 	p.Status.Phase = corev1.PodSucceeded
 	if exit != 0 {
 		p.Status.Phase, ended.Reason = corev1.PodFailed, "Error"
@@ -63,6 +64,15 @@ func Collect(p *corev1.Pod, end history.Tests) {
 func ExpirePod(p *corev1.Pod) {
 	EndPod(p, 137) // by SIGKILL
 	p.Status.Reason = batchv1.JobReasonDeadlineExceeded
+}
+
+func startOf(p *corev1.Pod) (at metav1.Time) {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Running != nil {
+			at = c.State.Running.StartedAt
+		}
+	}
+	return at
 }
 
 func setContainers(p *corev1.Pod, state corev1.ContainerState) {

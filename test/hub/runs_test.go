@@ -3,6 +3,7 @@ package hub
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +29,7 @@ func (tm *team) begins(run, node string) {
 	})
 	p := fakecluster.NewPod(j, node)
 	tm.cluster.create(tm.t, p)
-	tm.updateStatus(p, func() { fakecluster.RunPod(p) })
+	tm.updateStatus(p, func() { fakecluster.RunPod(p, time.Now()) })
 	tm.updateStatus(j, func() { fakecluster.StartJob(j); fakecluster.ReadyJob(j) })
 	tm.awaitState(run, v1alpha1.ReasonRunning)
 }

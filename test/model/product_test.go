@@ -222,8 +222,9 @@ func (w *world) act(o *lifecycle.Observation, action lifecycle.Action) error {
 		o.JobDeleted(w.clock.Now())
 	case lifecycle.CreateSuccessor:
 		w.createSuccessor(o)
-	case lifecycle.ReadLedger:
+	case lifecycle.ReadLedger, lifecycle.CompleteLedger:
 		w.readLedger(o)
+		o.Complete = action == lifecycle.CompleteLedger
 	case lifecycle.CompareWorkloads:
 		w.compareWorkloads(o)
 	default:

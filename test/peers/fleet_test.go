@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -211,7 +212,7 @@ func (r *flight) podStarts() *corev1.Pod {
 	node := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node"}}
 	must(r.t, r.worker.Client.SubResource("binding").Create(r.t.Context(), p, node))
 	must(r.t, r.worker.Client.Get(r.t.Context(), client.ObjectKeyFromObject(p), p))
-	fakecluster.RunPod(p)
+	fakecluster.RunPod(p, time.Now())
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	must(r.t, r.worker.Client.Status().Update(r.t.Context(), p))
 	return p

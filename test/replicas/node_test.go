@@ -123,7 +123,7 @@ func (tm *team) playPod(run string) {
 	tm.t.Helper()
 	var pod *corev1.Pod
 	poll.True(tm.t, "the pod of "+run, func() bool { pod = tm.podOf(run); return pod != nil })
-	tm.updateStatus(pod, func() { fakecluster.RunPod(pod) })
+	tm.updateStatus(pod, func() { fakecluster.RunPod(pod, time.Now()) })
 }
 
 // forceDelete deletes the pod as an operator does after the node is lost.

@@ -196,7 +196,7 @@ func (w *usualWays) runsOn(run string) *corev1.Pod {
 	w.get(j)
 	p := fakecluster.NewPod(j, w.node)
 	w.create(p)
-	w.updateStatus(p, func() { fakecluster.RunPod(p) })
+	w.updateStatus(p, func() { fakecluster.RunPod(p, time.Now()) })
 	w.updateStatus(j, func() { fakecluster.StartJob(j); fakecluster.ReadyJob(j) })
 	w.awaitState(run, v1alpha1.ReasonRunning)
 	return p

@@ -96,7 +96,7 @@ func (w *World) Runs(name string) {
 	j := w.HasJob(name)
 	w.Status(j, func() { fakecluster.StartJob(j) })
 	p := fakecluster.NewPod(j, w.NodeName)
-	fakecluster.RunPod(p)
+	fakecluster.RunPod(p, time.Now())
 	w.Pod(j, p.Status)
 	w.Status(j, func() { fakecluster.ReadyJob(j) })
 	w.Reaches(name, v1alpha1.ReasonRunning, "The tests are running")

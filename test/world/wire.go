@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -65,6 +66,42 @@ type Wire struct {
 	all  int
 
 	refused string // part of the URL of requests that are not sent; empty: none
+
+	delayed map[string]chan struct{} // by resource, until when its watches report nothing
+}
+
+// Delay keeps back what watches of a resource report, until the returned function is called.
+func (x *Wire) Delay(resource string) (end func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.delayed == nil {
+		x.delayed = map[string]chan struct{}{}
+	}
+	over := make(chan struct{})
+	x.delayed[resource] = over
+	return sync.OnceFunc(func() { close(over) })
+}
+
+func (x *Wire) await(resource string) {
+	x.mu.Lock()
+	over := x.delayed[resource]
+	x.mu.Unlock()
+	if over != nil {
+		<-over
+	}
+}
+
+// watched is the answer to a watch.
+type watched struct {
+	io.ReadCloser
+	wire     *Wire
+	resource string
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.wire.await(w.resource)
+	return n, err
 }
 
 // Refuse makes requests fail whose URL has a text.
@@ -82,8 +119,12 @@ func (x *Wire) wrap(next http.RoundTripper) http.RoundTripper {
 		answer, err := next.RoundTrip(r)
 		if err != nil {
 			x.loses(r)
+			return answer, err
 		}
-		return answer, err
+		if r.URL.Query().Has("watch") {
+			answer.Body = watched{answer.Body, x, resourceOf(r.URL.Path)}
+		}
+		return answer, nil
 	})
 }
 

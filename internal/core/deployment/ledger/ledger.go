@@ -154,18 +154,18 @@ func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, silent func(
 // Replaced returns what was deployed to the place of a run after its commit; nil: the commit is still there, as far as is known.
 func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
 
-// Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. A
-// zero end is now. Where workloads say what was under test, it leaves that out if they were compared.
+// Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. Their
+// begin may have whole seconds, so that what was deployed at that time may have been later. A zero end is now. Where workloads say what was under test, it leaves that out if they were compared.
 func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
 	watched := l.hasWorkloads(l.commitOf(s).Part)
-	return l.between(s, l.lastUntil(s, begin), end, func(d *Deployment) bool { return compared && (watched || l.hasWorkloads(d.Part)) })
+	return l.between(s, l.lastBefore(s, begin), end, func(d *Deployment) bool { return compared && (watched || l.hasWorkloads(d.Part)) })
 }
 
 // LastOf is when the commit of a run was deployed last to its place; zero: that is not known.
-func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time { return l.lastUntil(s, time.Time{}) }
+func (l *Ledger) LastOf(s *v1alpha1.Suite) time.Time { return l.lastBefore(s, time.Time{}) }
 
-// lastUntil leaves out what came after a time, if that is not zero. When a run was started again shows no deployment.
-func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) {
+// lastBefore leaves out what did not come before a time, if that is not zero. When a run was started again shows no deployment.
+func (l *Ledger) lastBefore(s *v1alpha1.Suite, before time.Time) (last time.Time) {
 	if s.Spec.DeployedAt != nil || origin.Of(s.Origin()).Deployment {
 		last = s.DeployedAt().Time
 	}
@@ -177,7 +177,7 @@ func (l *Ledger) lastUntil(s *v1alpha1.Suite, until time.Time) (last time.Time) 
 		same := own.Covers(d.Commit) && surely ||
 			d.Run != nil && (d.Run.Name == s.Name || siblings(d.Run, s)) // with or without a revision
 		there := l.isAt(l.urlOf(s.Spec.Deployment.URL), &d) || byWorkloads && d.Run == nil
-		if same && there && d.At.After(last) && (until.IsZero() || !d.At.After(until)) {
+		if same && there && d.At.After(last) && (before.IsZero() || d.At.Before(before)) {
 			last = d.At
 		}
 	}

@@ -197,6 +197,7 @@ func TestInterrupted(t *testing.T) {
 		"while they ran":                 {nil, []*v1alpha1.Suite{notified("b1", "b", 15)}, true},
 		"after they ended":               {nil, []*v1alpha1.Suite{notified("b1", "b", 25)}, false},
 		"back before they began":         {[]change{notifiedAgain(8)}, []*v1alpha1.Suite{notified("b1", "b", 5)}, false},
+		"back when they began":           {[]change{notifiedAgain(10)}, []*v1alpha1.Suite{notified("b1", "b", 5)}, true},
 		"back while they ran":            {[]change{notifiedAgain(17)}, []*v1alpha1.Suite{notified("b1", "b", 15)}, true},
 		"another branch, while they ran": {nil, []*v1alpha1.Suite{notified("b1", "b", 15, branch("hotfix"))}, true},
 		"another repository":             {nil, []*v1alpha1.Suite{notified("b1", "b", 15, repository("acme/pay"))}, false},

@@ -65,7 +65,8 @@ func reconcile(t *testing.T, o lifecycle.Observation, now time.Time) *v1alpha1.S
 		d := lifecycle.Decide(o, now)
 		lifecycle.SetStatus(s, o, d, now)
 		switch d.Action {
-		case lifecycle.ReadLedger:
+		case lifecycle.ReadLedger, lifecycle.CompleteLedger:
+			o.Complete = d.Action == lifecycle.CompleteLedger
 			o.Ledger = suites.ALedger(append(o.Stream, s)...)
 		case lifecycle.CreateSuccessor:
 			o.Successor.Run = s.Status.RepeatedBy

@@ -79,21 +79,18 @@ func nothingElseDeployed(o Observation, end Decision, _ time.Time) *Decision {
 	switch {
 	case end.Condition.Reason != v1alpha1.ReasonPassed:
 		return nil
-	case o.Ledger == nil:
-		return readLedger()
+	case !o.Complete:
+		return &Decision{Action: CompleteLedger, Condition: v1alpha1.Running(endedMessage)}
 	case o.Ledger.Removed(o.Suite):
 		return end.ending(v1alpha1.Inconclusive(
 			fmt.Sprintf("The tests passed, but the Environment %s was deleted and created again before they ended. "+
 				"Notify what is deployed there now.", o.Suite.Spec.Environment)))
 	}
-	from, to := o.Suite.DeployedAt().Time, jobEnd(o)
-	if at := startTime(o); at != nil {
-		from = at.Time
-	}
+	to := jobEnd(o)
 	if !to.IsZero() {
 		to = to.Add(time.Second) // it has whole seconds
 	}
-	other := o.Ledger.Interrupted(o.Suite, from, to, len(o.UnderTest.Start) > 0)
+	other := o.Ledger.Interrupted(o.Suite, testsBeganAfter(o), to, len(o.UnderTest.Start) > 0)
 	if other == nil {
 		return nil
 	}

@@ -54,9 +54,10 @@ func goingJob(name string) *batchv1.Job {
 // decide also reads the ledger where that is asked for, which has the runs of the stream.
 func decide(o lifecycle.Observation, now time.Time) lifecycle.Decision {
 	d := lifecycle.Decide(o, now)
-	if d.Action != lifecycle.ReadLedger {
+	if d.Action != lifecycle.ReadLedger && d.Action != lifecycle.CompleteLedger {
 		return d
 	}
+	o.Complete = d.Action == lifecycle.CompleteLedger
 	if o.Ledger = aLedger(append(o.Stream, o.Suite)...); len(o.UnderTest.Start) > 0 {
 		o.Ledger = aLedgerOf(append(o.Stream, o.Suite)...)
 	}

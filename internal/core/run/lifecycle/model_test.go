@@ -338,7 +338,8 @@ func (w *world) act(t failer, leader int, o *lifecycle.Observation, action lifec
 		if w.began[name] != w.deployed {
 			o.UnderTest.Tested.Changed = "The Deployment shop was rolled out."
 		}
-	case action == lifecycle.ReadLedger:
+	case action == lifecycle.ReadLedger, action == lifecycle.CompleteLedger:
+		o.Complete = action == lifecycle.CompleteLedger
 		o.Ledger = aLedgerOf(slices.Collect(maps.Values(w.caches[leader]))...)
 	case action == lifecycle.CreateSuccessor:
 		o.Successor = w.createSuccessor(t, o)

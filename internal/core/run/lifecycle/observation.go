@@ -82,7 +82,8 @@ type End struct {
 	// The results of the actions; each is unset until its action was done.
 	Tests     TestComparison // CompareTests
 	Successor Successor      // CreateSuccessor
-	Ledger    *ledger.Ledger // ReadLedger: of the Environment
+	Ledger    *ledger.Ledger // ReadLedger, CompleteLedger: of the Environment
+	Complete  bool           // CompleteLedger
 }
 
 // Action is the one thing to do about a Suite. Its result goes into the Observation, for the next call of Decide.
@@ -103,6 +104,7 @@ const (
 	CompareWorkloads Action = "CompareWorkloads" // with those of the start
 	CompareTests     Action = "CompareTests"     // with those of PassedBefore
 	ReadLedger       Action = "ReadLedger"       // to know whether the commit of the run is still deployed
+	CompleteLedger   Action = "CompleteLedger"   // read it with all that was deployed before the tests ended
 	CreateSuccessor  Action = "CreateSuccessor"  // create the next attempt, before the run ends
 )
 

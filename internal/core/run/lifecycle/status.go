@@ -46,7 +46,7 @@ func SetStatus(s *v1alpha1.Suite, o Observation, d Decision, now time.Time) {
 		s.Status.SupersededBy = d.SupersededBy
 	}
 	if s.Finished() {
-		s.Status.CompletionTime = new(metav1.NewTime(now))
+		s.Status.CompletionTime, s.Status.DeploymentsReadAt = new(metav1.NewTime(now)), nil
 		setPodsKept(s, o, now)
 		setResults(s, o, now)
 	}

@@ -34,6 +34,18 @@ func startTime(o Observation) *metav1.Time {
 	}
 }
 
+// testsBeganAfter is not later than the tests began, unlike startTime.
+func testsBeganAfter(o Observation) time.Time {
+	switch {
+	case !o.Started.IsZero():
+		return startTime(o).Time
+	case o.Job != nil && o.Job.Status.StartTime != nil:
+		return o.Job.Status.StartTime.Time
+	default:
+		return o.Suite.DeployedAt().Time
+	}
+}
+
 // notBeforeJob corrects the clock of a node, which must not end a run early.
 func notBeforeJob(o Observation) time.Time {
 	if o.Job != nil && !o.Started.IsZero() && o.Started.Before(o.Job.CreationTimestamp.Time) {
