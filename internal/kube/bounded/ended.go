@@ -63,8 +63,11 @@ func (e *endedJob) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: e.namespace, Name: e.name, ResourceVersion: e.version}
 }
 
-// SetTransform implements SharedIndexInformer.
+// SetTransform implements SharedIndexInformer. A cache without a transform of Jobs passes nil.
 func (i endedJobs) SetTransform(strip toolscache.TransformFunc) error {
+	if strip == nil {
+		strip = func(o any) (any, error) { return o, nil }
+	}
 	return i.SharedIndexInformer.SetTransform(func(o any) (any, error) {
 		stripped, err := strip(o)
 		return encode(stripped), err

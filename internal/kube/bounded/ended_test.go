@@ -107,7 +107,7 @@ func informerOf(t *testing.T, events watch.Interface, jobs ...batchv1.Job) tools
 	byNamespace := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
 	informer := New().NewInformer(toolscache.ToListWatcherWithWatchListSemantics(source, noWatchList{}), &batchv1.Job{}, 0, byNamespace)
 	err := errors.Join(
-		informer.SetTransform(func(o any) (any, error) { return o, nil }),
+		informer.SetTransform(nil),
 		informer.AddIndexers(toolscache.Indexers{"state": func(o any) ([]string, error) { return []string{state(o.(*batchv1.Job))}, nil }}),
 	)
 	if err != nil {
