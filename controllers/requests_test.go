@@ -35,7 +35,7 @@ func TestRequestsOfARun(t *testing.T) {
 	awaitCounts(w, "one")
 	first := w.Wire.Since(before)
 	first.Add("POST suites", 1)
-	first.Within(t, "passed", 10, 3) // one read is of LimitRanges, for all Jobs of 5 s; one write says what the Environment has: for all runs of a deployment, at a pace
+	first.Within(t, "passed", 10, 4) // one read is of LimitRanges, for all Jobs of 5 s; one write says what the Environment has: for all runs of a deployment, at a pace
 
 	w.Clock.MoveOn(-3 * pause)
 	w.Start(build.Suite("second", 1, build.OfTrigger("one")))

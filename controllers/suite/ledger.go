@@ -2,7 +2,7 @@ package suite
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +16,11 @@ import (
 
 // readLedger reads what was deployed to the Environment of a run, also if that is gone.
 func (r *Reconciler) readLedger(ctx context.Context, o *lifecycle.Observation) error {
-	e, err := reconcile.Shared[v1alpha1.Environment](ctx, r, o.Suite.Namespace, o.Suite.Spec.Environment)
+	return r.readLedgerOf(ctx, r, o, client.UnsafeDisableDeepCopy)
+}
+
+func (r *Reconciler) readLedgerOf(ctx context.Context, environments client.Reader, o *lifecycle.Observation, options ...client.GetOption) error {
+	e, err := reconcile.Get[v1alpha1.Environment](ctx, environments, o.Suite.Namespace, o.Suite.Spec.Environment, options...)
 	if err != nil {
 		return err
 	}
@@ -29,20 +33,49 @@ func (r *Reconciler) readLedger(ctx context.Context, o *lifecycle.Observation) e
 	return err
 }
 
+// errBehind means that the cache lacks a write that it should have.
+var errBehind = errors.New("the cache does not have all deployments yet")
+
 // completeLedger also knows what was deployed just before. After a lost connection, the watch that has shown the end of the tests may be ahead
-// of the one that shows new runs by seconds. The order of what a watch shows is certain: once the cache has a write to this run, it has
-// all that was deployed before it.
+// of the one that shows new runs by seconds. The order of what a watch shows is certain: once the cache has a write to this run that followed
+// the end, it has all that was deployed before it. The Environment has a watch of its own, so it is read from the API server.
 func (r *Reconciler) completeLedger(ctx context.Context, o *lifecycle.Observation) error {
+	known, err := r.hasWrite(ctx, o.Suite)
+	if err == nil && !known {
+		var kept bool
+		if kept, err = r.writeReadAt(ctx, o); kept {
+			known, err = r.hasWrite(ctx, o.Suite)
+		} else {
+			known = true // CRDs of an earlier version: nothing can be waited for
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return errBehind
+	}
+	o.Complete = true
+	return r.readLedgerOf(ctx, r.Live, o)
+}
+
+// hasWrite reports whether the cache has the write that followed the end of a run, or the deletion of the run.
+func (r *Reconciler) hasWrite(ctx context.Context, s *v1alpha1.Suite) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
+	defer cancel()
+	cached, err := reconcile.Shared[v1alpha1.Suite](ctx, r, s.Namespace, s.Name)
+	return cached == nil || cached.Status.DeploymentsReadAt != nil, err
+}
+
+// writeReadAt reports whether the API server kept what it wrote. It leaves out of the answer what the cache does not have of a run.
+func (r *Reconciler) writeReadAt(ctx context.Context, o *lifecycle.Observation) (kept bool, err error) {
 	s := o.Suite.DeepCopy()
 	s.Status.DeploymentsReadAt = suite.MicroTime(r.Clock.Now())
 	if err := r.Status().Patch(ctx, s, client.MergeFromWithOptions(o.Suite, client.MergeFromWithOptimisticLock{})); err != nil {
-		return err
+		return false, err
 	}
-	cacheCtx, cancel := context.WithTimeout(ctx, cacheTimeout)
-	defer cancel()
-	if _, err := reconcile.Shared[v1alpha1.Suite](cacheCtx, r, s.Namespace, s.Name); err != nil {
-		return fmt.Errorf("wait until the cache has all deployments: %w", err)
-	}
-	o.Suite, o.Complete = s, true
-	return r.readLedger(ctx, o)
+	version, at := s.ResourceVersion, s.Status.DeploymentsReadAt
+	o.Suite = o.Suite.DeepCopy()
+	o.Suite.ResourceVersion, o.Suite.Status.DeploymentsReadAt = version, at
+	return at != nil, nil
 }

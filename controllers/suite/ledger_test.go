@@ -26,3 +26,17 @@ func TestLedgerBehind(t *testing.T) {
 		t.Error("deploymentsReadAt stays after the end")
 	}
 }
+
+// TestEnvironmentBehind: the watch of Environments is behind, too, and the Environment of a run is another one by now.
+func TestEnvironmentBehind(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	before := &v1alpha1.Environment{}
+	w.Must(w.Client.Get(t.Context(), w.Key("staging"), before))
+	w.Start(build.Suite("run", 0, func(s *v1alpha1.Suite) { s.Spec.EnvironmentUID = before.UID }))
+	defer w.Wire.Delay("environments")()
+	w.Delete(build.In(w.NS, build.Environment("staging")))
+	w.Create(build.Environment("staging"))
+	w.Passes("run")
+	w.Reaches("run", v1alpha1.ReasonInconclusive, "the Environment staging was deleted and created again")
+}

@@ -45,7 +45,7 @@ func (r *Reconciler) awaitingDeployment(ctx context.Context, obj client.Object) 
 		}
 		name := s.Spec.Trigger.Name
 		if _, known := waits[name]; !known {
-			t, err := reconcile.Shared[v1alpha1.Trigger](ctx, r, s.Namespace, name)
+			t, err := reconcile.Shared[v1alpha1.Trigger](ctx, reconcile.Known(r), s.Namespace, name)
 			if err != nil {
 				log.Error(err, "cannot read the Trigger of a run", "suite", s.Name)
 			}

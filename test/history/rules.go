@@ -196,7 +196,7 @@ func continues(before, after Run) bool {
 		ended = before.CompletedAt // it may have been seen late
 	}
 	end := state.Of(before.State)
-	return !before.Ended.IsZero() && !end.Result && before.State != v1alpha1.ReasonSuperseded && !after.Created.Before(ended)
+	return !before.Ended.IsZero() && !before.CompletedAt.IsZero() && !end.Result && before.State != v1alpha1.ReasonSuperseded && !after.Created.Before(ended)
 }
 
 // truthfulGates: a pipeline that was told an end was told the one that the run has.

@@ -339,7 +339,11 @@ func (w *world) act(t failer, leader int, o *lifecycle.Observation, action lifec
 			o.UnderTest.Tested.Changed = "The Deployment shop was rolled out."
 		}
 	case action == lifecycle.ReadLedger, action == lifecycle.CompleteLedger:
-		o.Complete = action == lifecycle.CompleteLedger
+		if o.Complete = action == lifecycle.CompleteLedger; o.Complete {
+			for name, s := range w.suites {
+				w.caches[leader][name] = s
+			}
+		}
 		o.Ledger = aLedgerOf(slices.Collect(maps.Values(w.caches[leader]))...)
 	case action == lifecycle.CreateSuccessor:
 		o.Successor = w.createSuccessor(t, o)

@@ -66,6 +66,9 @@ func TestClasses(t *testing.T) {
 		"OwnerUnknown": {"Admission has not loaded the kind of the owner yet.",
 			forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion postflight.dev/v1alpha1 Kind Suite: " +
 				`no matches for kind "Suite" in version "postflight.dev/v1alpha1"`), is{"starting": true, "retryable": true}},
+		"OwnerOfAnother": {"The kind of somebody else's owner may be gone for good.",
+			forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Shop: " +
+				`no matches for kind "Shop" in version "example.com/v1"`), is{"rejected": true}},
 		"OwnerNotAllowed": {"A right is missing.",
 			forbidden("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"), is{"rejected": true}},
 		"QuotaUnknown":  {"The quota controller has not seen a quota yet.", forbidden("status unknown for quota: jobs, resources: count/jobs.batch"), is{"starting": true, "retryable": true}},
