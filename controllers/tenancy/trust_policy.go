@@ -46,7 +46,8 @@ func (r *TrustPolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 
 func (r *TrustPolicyReconciler) policiesOf(ctx context.Context, team client.Object) []ctrl.Request {
 	list := &v1alpha1.TrustPolicyList{}
-	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy); err != nil {
+	inNamespace := client.InNamespace(team.(*v1alpha1.Team).NamespaceName())
+	if err := reconcile.Known(r).List(ctx, list, inNamespace, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the TrustPolicies of a Team", "team", team.GetName())
 		return nil
 	}

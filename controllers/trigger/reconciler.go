@@ -223,7 +223,8 @@ func (r *Reconciler) triggersWith(field string) handler.MapFunc {
 
 func (r *Reconciler) triggersOf(ctx context.Context, team client.Object) []ctrl.Request {
 	list := &v1alpha1.TriggerList{}
-	if err := reconcile.Known(r).List(ctx, list, client.InNamespace(team.(*v1alpha1.Team).NamespaceName()), client.UnsafeDisableDeepCopy); err != nil {
+	inNamespace := client.InNamespace(team.(*v1alpha1.Team).NamespaceName())
+	if err := reconcile.Known(r).List(ctx, list, inNamespace, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list the Triggers of a Team", "team", team.GetName())
 		return nil
 	}

@@ -155,7 +155,8 @@ func (l *Ledger) between(s *v1alpha1.Suite, after, until time.Time, silent func(
 func (l *Ledger) Replaced(s *v1alpha1.Suite) *Deployment { return l.Other(s, l.LastOf(s)) }
 
 // Interrupted returns the last deployment that replaced the commit of a run during its tests, even if the commit came back meanwhile. Their
-// begin may have whole seconds, so that what was deployed at that time may have been later. A zero end is now. Where workloads say what was under test, it leaves that out if they were compared.
+// begin may have whole seconds, so that what was deployed at that time may have been later. A zero end is now. Where workloads say what was
+// under test, it leaves that out if they were compared.
 func (l *Ledger) Interrupted(s *v1alpha1.Suite, begin, end time.Time, compared bool) *Deployment {
 	watched := l.hasWorkloads(l.commitOf(s).Part)
 	return l.between(s, l.lastBefore(s, begin), end, func(d *Deployment) bool { return compared && (watched || l.hasWorkloads(d.Part)) })

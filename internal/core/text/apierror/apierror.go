@@ -16,7 +16,7 @@ import (
 var (
 	missingRight = regexp.MustCompile(`User ".*" cannot [a-z]+ resource "`)
 	notReady     = regexp.MustCompile(`not yet ready to handle request|status unknown for quota|-jobs-of-environments' .*denied request|` +
-		`cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion postflight\.dev/`) // its kinds exist, and are not loaded yet
+		`cannot find RESTMapping for APIVersion postflight\.dev/`) // its kinds exist, and are not loaded yet
 	policyNotReady = regexp.MustCompile(`denied request: failed to configure (policy|binding): `) // it may lack its parameters yet
 	kindUnknown    = regexp.MustCompile(`-jobs-of-(environments|teams|triggers)' .*failed to find resource referenced by paramKind`)
 	missingKey     = regexp.MustCompile(`-jobs-of-teams' .*failed to configure binding: no params found`)
