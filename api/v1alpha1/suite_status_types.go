@@ -88,8 +88,10 @@ type SuiteStatus struct {
 	AnsweredAgainAt *metav1.MicroTime `json:"answeredAgainAt,omitempty"`
 
 	// deploymentsReadAt is when the manager wrote this, to be sure to know all deployments from before it. A run that is about to pass has it,
-	// until it ends.
+	// until it ends. It has six digits after the second.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`
 	DeploymentsReadAt *metav1.MicroTime `json:"deploymentsReadAt,omitempty"`
 
 	// foundBy has the last 64 deployments that found this run, in the order of their times.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -69,12 +68,9 @@ func (r *Reconciler) trigger(ctx context.Context, s *v1alpha1.Suite) (t *v1alpha
 	return nil, t != nil, err
 }
 
-// cacheTimeout bounds a read that waits for the manager's writes: the cache never has the last write to a Job that lost its label.
-const cacheTimeout = 5 * time.Second
-
 // A Job that is gone ends its run, so only the API server's answer counts, which also has a Job without the cache's label.
 func (r *Reconciler) job(ctx context.Context, s *v1alpha1.Suite) (j *batchv1.Job, unlabeled bool, err error) {
-	cacheCtx, cancel := context.WithTimeout(ctx, cacheTimeout)
+	cacheCtx, cancel := context.WithTimeout(ctx, reconcile.CacheTimeout)
 	defer cancel()
 	j, err = reconcile.Get[batchv1.Job](cacheCtx, r, s.Namespace, s.Name)
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil

@@ -141,7 +141,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 }
 
-func (r *Reconciler) act(ctx context.Context, o *lifecycle.Observation, action lifecycle.Action) error {
+func (r *Reconciler) ledgers() reconcile.Ledgers {
+	return reconcile.Ledgers{Client: r, Live: r.Live, Clock: r.Clock}
+}
+
+func (r *Reconciler) act(ctx context.Context, o *lifecycle.Observation, action lifecycle.Action) (err error) {
 	switch action {
 	case lifecycle.RequestSlot:
 		return r.requestSlot(o)
@@ -169,9 +173,12 @@ func (r *Reconciler) act(ctx context.Context, o *lifecycle.Observation, action l
 		r.compareTests(ctx, o)
 		return nil
 	case lifecycle.ReadLedger:
-		return r.readLedger(ctx, o)
+		o.Ledger, err = r.ledgers().Known(ctx, o.Suite)
+		return err
 	case lifecycle.CompleteLedger:
-		return r.completeLedger(ctx, o)
+		o.Suite, o.Ledger, err = r.ledgers().Complete(ctx, o.Suite)
+		o.Complete = err == nil
+		return err
 	case lifecycle.CreateSuccessor:
 		return r.createSuccessor(ctx, o)
 	case lifecycle.DeleteSuite:

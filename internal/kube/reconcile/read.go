@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,9 @@ func Get[T any, P interface {
 	}
 	return obj, nil
 }
+
+// CacheTimeout bounds a read that waits for the manager's writes: the cache never has the last write to a Job that lost its label.
+const CacheTimeout = 5 * time.Second
 
 // Shared reads an object that the cache keeps: never change it.
 func Shared[T any, P interface {
