@@ -52,7 +52,7 @@ func (r *Reconciler) findFailed(ctx context.Context, o *lifecycle.Observation) e
 		}
 		request.Chain = append(request.Chain, link)
 	}
-	if o.Ledger, err = r.ledgers().Known(ctx, o.Suite); err != nil {
+	if o.Ledger, err = r.ledgers().Cached(ctx, o.Suite); err != nil {
 		return err
 	}
 	request.Environment, request.Ledger = o.Environment, o.Ledger

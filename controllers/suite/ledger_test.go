@@ -20,6 +20,9 @@ func TestLedgerBehind(t *testing.T) {
 	w.Passes("run")
 	s := w.Suite("run")
 	w.Await("the leader waits for its cache", s, func() bool { return s.Status.DeploymentsReadAt != nil || s.Finished() })
+	if s.Finished() {
+		t.Fatal("it ended before its cache had the deployment")
+	}
 	end()
 	s = w.Reaches("run", v1alpha1.ReasonInconclusive, "b776998a was deployed to staging before they ended")
 	if s.Status.DeploymentsReadAt != nil {

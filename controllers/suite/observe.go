@@ -208,7 +208,7 @@ func (r *Reconciler) stream(ctx context.Context, s *v1alpha1.Suite) ([]*v1alpha1
 
 // suites does not wait for the writes of other workers: an end that the cache lacks causes an event later.
 func (r *Reconciler) suites(ctx context.Context, namespace string, fields client.MatchingFields) ([]*v1alpha1.Suite, error) {
-	return index.SuitesWith(ctx, r, client.InNamespace(namespace), fields, client.DisableReadYourWritesConsistency)
+	return index.SuitesWith(ctx, reconcile.Known(r), client.InNamespace(namespace), fields)
 }
 
 // listRuns returns all Suites of an Environment.

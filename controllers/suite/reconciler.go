@@ -173,7 +173,7 @@ func (r *Reconciler) act(ctx context.Context, o *lifecycle.Observation, action l
 		r.compareTests(ctx, o)
 		return nil
 	case lifecycle.ReadLedger:
-		o.Ledger, err = r.ledgers().Known(ctx, o.Suite)
+		o.Ledger, err = r.ledgers().Cached(ctx, o.Suite)
 		return err
 	case lifecycle.CompleteLedger:
 		o.Suite, o.Ledger, err = r.ledgers().Complete(ctx, o.Suite)

@@ -154,8 +154,8 @@ func oneAtATime(v *view) (all []Violation) {
 	return all
 }
 
-// truthfulAnswers: all answers to a notification name one run, which is of its commit. One answer says that it was created, and none
-// if another says that there is no run.
+// truthfulAnswers: all answers to a notification name one run, which is of its commit, or the next attempt of one without a result. One
+// answer says that it was created, and none if another says that there is no run.
 func truthfulAnswers(v *view) (all []Violation) {
 	created, told := map[string]int{}, map[string]string{}
 	for _, a := range v.Attempts {
@@ -188,11 +188,11 @@ func truthfulAnswers(v *view) (all []Violation) {
 	return all
 }
 
-// oneContinues knows no order of the answers.
+// oneContinues takes either order, because answers overtake each other.
 func oneContinues(a, b Run) bool { return continues(a, b) || continues(b, a) }
 
-// continues reports whether one run was created after the other had ended without a result: a notification that found that one, and is sent
-// again, starts another attempt then.
+// continues reports whether one run was created after the other had ended without a result and was not superseded: a notification that
+// found the other, and is sent again, starts another attempt then.
 func continues(before, after Run) bool {
 	ended := before.Ended.Truncate(time.Second)
 	if before.CompletedAt.Before(ended) {

@@ -27,7 +27,7 @@ import (
 )
 
 // BenchmarkFloor measures what NOTIFICATION_BURST and ANSWER would be if the manager did nothing but what its libraries need: a program with
-// controller-runtime makes a Suite of a request, and a Job of a Suite. It authenticates nobody, finds no Trigger, has no queue and no status.
+// controller-runtime makes a Suite of a request, and a Job of a Suite. It does not authenticate, match, queue or write a status.
 func BenchmarkFloor(b *testing.B) {
 	s := apiserver.Alone(b)
 	tm := newTeam(b, s)

@@ -55,8 +55,8 @@ func (c *Clock) MoveOn(d time.Duration) {
 	}
 }
 
-// Wire counts the requests of the manager to the API server. It leaves out watches, which a manager begins when it starts, and
-// those about other namespaces: other tests use the same cluster.
+// Wire counts, refuses and delays what the manager asks the API server for. Its counts leave out watches, which a manager begins when it
+// starts, and requests about other namespaces: other tests use the same cluster.
 type Wire struct {
 	namespace string
 

@@ -15,13 +15,13 @@ import (
 
 // Ledgers reads what was deployed to the Environment of a run, for the leader.
 type Ledgers struct {
-	Client client.Client // reads from the cache, which has its own writes
+	Client client.Client // reads from the cache
 	Live   client.Reader // reads from the API server
 	Clock  clock.PassiveClock
 }
 
-// Known is the ledger that the cache has, also if the Environment is gone.
-func (r Ledgers) Known(ctx context.Context, s *v1alpha1.Suite) (*ledger.Ledger, error) {
+// Cached is the ledger that the cache has, also if the Environment is gone.
+func (r Ledgers) Cached(ctx context.Context, s *v1alpha1.Suite) (*ledger.Ledger, error) {
 	return r.read(ctx, r.Client, s, client.UnsafeDisableDeepCopy)
 }
 
@@ -83,7 +83,8 @@ func (r Ledgers) catchUp(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suit
 	return written, err
 }
 
-// hasWrite reports whether the cache has the write that followed the end of a run, or the deletion of the run.
+// hasWrite waits for at most CacheTimeout. It reports whether the cache has the write that followed the end of a run, or the deletion of
+// the run.
 func (r Ledgers) hasWrite(ctx context.Context, s *v1alpha1.Suite) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, CacheTimeout)
 	defer cancel()

@@ -80,7 +80,7 @@ func nothingElseDeployed(o Observation, end Decision, _ time.Time) *Decision {
 	case end.Condition.Reason != v1alpha1.ReasonPassed:
 		return nil
 	case !o.Complete:
-		return &Decision{Action: CompleteLedger, Condition: v1alpha1.Running(endedMessage)}
+		return read(CompleteLedger)
 	case o.Ledger.Removed(o.Suite):
 		return end.ending(v1alpha1.Inconclusive(
 			fmt.Sprintf("The tests passed, but the Environment %s was deleted and created again before they ended. "+
@@ -99,8 +99,8 @@ func nothingElseDeployed(o Observation, end Decision, _ time.Time) *Decision {
 			suite.CommitName(other.Commit), o.Suite.Spec.Environment, rerun.Advice(o.Suite, other))))
 }
 
-func readLedger() *Decision {
-	return &Decision{Action: ReadLedger, Condition: v1alpha1.Running(endedMessage)}
+func read(action Action) *Decision {
+	return &Decision{Action: action, Condition: v1alpha1.Running(endedMessage)}
 }
 
 // workloadsUnchanged makes a run Inconclusive if what it tested changed, or never was what was notified.
@@ -126,7 +126,7 @@ func workloadsUnchanged(o Observation, end Decision, now time.Time) *Decision {
 // workloadsChanged records what changed with the first step, so that a later look at the Environment cannot make this run pass.
 func workloadsChanged(o Observation, end Decision, now time.Time) *Decision {
 	if o.Ledger == nil {
-		return readLedger()
+		return read(ReadLedger)
 	}
 	step, why := successor(o, noSuccessor(o), now)
 	if step != nil {
@@ -166,7 +166,7 @@ func retried(o Observation, end Decision, now time.Time) *Decision {
 	case end.Condition.Reason != v1alpha1.ReasonError || !end.Interrupted || limit == 0 || anyFailed(o):
 		return nil
 	case o.Ledger == nil:
-		return readLedger()
+		return read(ReadLedger)
 	}
 	refusal := notRetried(o, limit)
 	if wait := backoff(o, now); refusal == "" && wait > 0 {
