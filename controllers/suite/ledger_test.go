@@ -8,8 +8,8 @@ import (
 	"github.com/postflight-dev/postflight/test/world"
 )
 
-// TestLedgerBehind: the watch of Suites is behind that of Jobs, as after a lost connection. A run does not pass before its leader knows what
-// was deployed meanwhile.
+// TestLedgerBehind: the watch of Suites is late, and the watch of Jobs is not, as after a lost connection. A run does not pass before its
+// leader knows what was deployed meanwhile.
 func TestLedgerBehind(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -30,7 +30,7 @@ func TestLedgerBehind(t *testing.T) {
 	}
 }
 
-// TestEnvironmentBehind: the watch of Environments is behind, too, and the Environment of a run is another one by now.
+// TestEnvironmentBehind: the watch of Environments is late, and the Environment of a run is another one by now.
 func TestEnvironmentBehind(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

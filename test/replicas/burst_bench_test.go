@@ -25,26 +25,29 @@ const (
 // process answers and leads. In turns, of which either is the first, it creates the same Suites and Jobs without a manager,
 // with the same rights and at the same concurrency, by the client of controller-runtime, which reads each whole object back.
 func BenchmarkNotificationBurst(b *testing.B) {
-	s := apiserver.Alone(b)
-	tm := newTeam(b, s)
-	tm.unbind()
-	w := newBurstWorld(b, s, tm)
+	w := burstWorldOfOne(b)
 	for b.Loop() {
-		var raw, burst spent
-		for turn := range burstTurns {
-			if turn%2 == 1 {
-				burst.add(w.notified(fmt.Sprintf("burst-%d", turn)))
-			}
-			raw.add(w.raw(fmt.Sprintf("raw-%d", turn)))
-			if turn%2 == 0 {
-				burst.add(w.notified(fmt.Sprintf("burst-%d", turn)))
-			}
-		}
+		raw, burst := w.inTurns(w.notified)
 		fmt.Printf("NOTIFICATION_BURST notifications=%d turns=%d concurrency=%d seconds=%.2f raw_seconds=%.2f ratio=%.2f answered_seconds=%.2f "+
 			"manager_cpu_ms_per_run=%.2f api_server_cpu_ms_per_run=%.2f raw_api_server_cpu_ms_per_run=%.2f etcd_cpu_ms_per_run=%.2f\n",
 			burstSize, burstTurns, benchCrowd, burst.total.Seconds(), raw.total.Seconds(), raw.total.Seconds()/burst.total.Seconds(),
 			burst.answered.Seconds(), perRun(burst.manager), perRun(burst.apiServer), perRun(raw.apiServer), perRun(burst.etcd))
 	}
+}
+
+// inTurns measures bursts and the same without a manager.
+func (w *burstWorld) inTurns(burst func(prefix string) spent) (raw, bursts spent) {
+	w.b.Helper()
+	for turn := range burstTurns {
+		if turn%2 == 1 {
+			bursts.add(burst(fmt.Sprintf("burst-%d", turn)))
+		}
+		raw.add(w.raw(fmt.Sprintf("raw-%d", turn)))
+		if turn%2 == 0 {
+			bursts.add(burst(fmt.Sprintf("burst-%d", turn)))
+		}
+	}
+	return raw, bursts
 }
 
 // spent is what bursts cost: until the last Job exists.
@@ -70,6 +73,15 @@ type burstWorld struct {
 	tm         *team
 	c          k8sclient.Client // with the rights of the manager
 	kubeconfig string
+}
+
+// burstWorldOfOne has a team, which alone notifies.
+func burstWorldOfOne(b *testing.B) *burstWorld {
+	b.Helper()
+	s := apiserver.Alone(b)
+	tm := newTeam(b, s)
+	tm.unbind()
+	return newBurstWorld(b, s, tm)
 }
 
 func newBurstWorld(b *testing.B, s *apiserver.Server, tm *team) *burstWorld {

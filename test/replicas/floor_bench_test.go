@@ -23,22 +23,14 @@ import (
 
 	"github.com/postflight-dev/postflight/api/v1alpha1"
 	"github.com/postflight-dev/postflight/internal/core/run/job"
-	"github.com/postflight-dev/postflight/test/apiserver"
 )
 
 // BenchmarkFloor measures what NOTIFICATION_BURST and ANSWER would be if the manager did nothing but what its libraries need: a program with
 // controller-runtime makes a Suite of a request, and a Job of a Suite. It does not authenticate, match, queue or write a status.
 func BenchmarkFloor(b *testing.B) {
-	s := apiserver.Alone(b)
-	tm := newTeam(b, s)
-	tm.unbind()
-	w := newBurstWorld(b, s, tm)
+	w := burstWorldOfOne(b)
 	for b.Loop() {
-		var raw, burst spent
-		for turn := range burstTurns {
-			raw.add(w.raw(fmt.Sprintf("raw-%d", turn)))
-			burst.add(w.atFloor(fmt.Sprintf("floor-%d", turn)))
-		}
+		raw, burst := w.inTurns(w.atFloor)
 		fmt.Printf("FLOOR notifications=%d turns=%d seconds=%.2f raw_seconds=%.2f ratio=%.2f "+
 			"cpu_ms_per_run=%.2f api_server_cpu_ms_per_run=%.2f raw_api_server_cpu_ms_per_run=%.2f\n",
 			burstSize, burstTurns, burst.total.Seconds(), raw.total.Seconds(), raw.total.Seconds()/burst.total.Seconds(),

@@ -48,7 +48,7 @@ var errBehind = errors.New("the cache does not have all deployments yet")
 
 // Complete also has what was deployed just before the tests of a run ended. It may change the run, and returns it as it is then.
 //
-// After a lost connection, the watch that has shown the end may be ahead of the one that shows new runs by seconds. The order of what a
+// After a lost connection, the watch of Jobs, which has shown the end, may be ahead of the watch of Suites by seconds. The order of what a
 // watch shows is certain: once the cache has a write to this run that followed the end, it has all that was deployed before it. The
 // Environment has a watch of its own, so it is read from the API server.
 func (r Ledgers) Complete(ctx context.Context, s *v1alpha1.Suite) (*v1alpha1.Suite, *ledger.Ledger, error) {

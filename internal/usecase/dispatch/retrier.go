@@ -44,8 +44,8 @@ func (r *retrier) release() {
 	}
 }
 
-// do returns the error of the last attempt, or one that wraps it and errOutcomeUnknown, or only the latter where the error would be taken
-// for a refusal. The attempt must bear repetition: one that failed may have happened.
+// do returns the error of the last attempt, or an error that wraps it and errOutcomeUnknown, or errOutcomeUnknown alone where the error
+// would be taken for a refusal. An attempt must bear repetition: what failed may have happened.
 func (r *retrier) do(ctx context.Context, attempt func(context.Context) error) error {
 	for n := 0; ; n++ {
 		err := r.try(ctx, n, attempt)

@@ -66,7 +66,7 @@ func TestClasses(t *testing.T) {
 		"OwnerUnknown": {"Admission has not loaded the kind of the owner yet.",
 			forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion postflight.dev/v1alpha1 Kind Suite: " +
 				`no matches for kind "Suite" in version "postflight.dev/v1alpha1"`), is{"starting": true, "retryable": true}},
-		"OwnerOfAnother": {"The kind of somebody else's owner may be gone for good.",
+		"OwnerOfAnother": {"The kind of a foreign owner may be gone for good.",
 			forbidden("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Shop: " +
 				`no matches for kind "Shop" in version "example.com/v1"`), is{"rejected": true}},
 		"OwnerNotAllowed": {"A right is missing.",
